@@ -6,7 +6,7 @@ extension Messaging {
     ///
     /// Services that go are stopped first, then those that change are restarted and new ones are started, one after the
     /// other in the order of their needs; then hot options are taken over, and last of all the connection moves. What
-    /// waits and who listens at the connection stays. Credentials, greeting and store, which no configuration has, stay
+    /// waits and who listens at the connection stays. Credentials, greeting, interceptors and store, which no configuration has, stay
     /// as they are where the new plan has none.
     ///
     /// When a step fails, those before it are taken back: services that were stopped come back as new objects with
@@ -111,6 +111,7 @@ extension MessagingPlan {
         if plan.credentials.isNone { plan.credentials = former.credentials }
         plan.options.greeting = plan.options.greeting ?? former.options.greeting
         plan.options.store = plan.options.store ?? former.options.store
+        if plan.options.interceptors.isEmpty { plan.options.interceptors = former.options.interceptors }
         return try plan.configuration
     }
 }

@@ -8,9 +8,9 @@ struct HistoryMerge<Item: Sendable>: Sendable {
         var after: Int
     }
 
-    /// How many items are held while an answer is awaited.
+    /// The most items that are held while an answer is awaited.
     static var heldLimit: Int { 10_000 }
-    /// How many identities are remembered.
+    /// The number of identities that are remembered.
     static var identityLimit: Int { 10_000 }
 
     private let isDense: Bool
@@ -106,9 +106,7 @@ struct HistoryMerge<Item: Sendable>: Sendable {
         return (news, nil)
     }
 
-    /// The server will not answer.
-    ///
-    /// - Parameter isGone: whether the connection is down, so that the next session asks again.
+    /// The server will not answer; when the connection is down, the next session asks again.
     mutating func fail(_ number: UInt64, isGone: Bool, _ identity: (Item) -> String?) -> [News] {
         guard self.question?.number == number else { return [] }
         self.question = nil
@@ -145,7 +143,7 @@ extension HistoryMerge {
         self.held[offset] = .some(item)
     }
 
-    /// Tells what is held, holes included, in order.
+    /// Releases what is held, holes included, in order.
     private mutating func release(into news: inout [News], _ identity: (Item) -> String?) {
         for (offset, item) in self.held.sorted(by: { $0.key < $1.key }) where offset > self.position ?? .min {
             self.advance(to: offset, into: &news)
@@ -156,7 +154,7 @@ extension HistoryMerge {
         self.hasDropped = false
     }
 
-    /// Tells what is held as far as there is no hole.
+    /// Releases what is held as far as there is no hole.
     private mutating func releaseNext(into news: inout [News], _ identity: (Item) -> String?) {
         while let position = self.position, let item = self.held.removeValue(forKey: position + 1) {
             self.position = position + 1

@@ -4,8 +4,8 @@ public import Linkspan
 ///
 /// ```swift
 /// let lobby = try MessageHistory<Line>(
-///     over: connection, after: lastSeen,
-///     .init(event: "message", offset: { $0.seq }, missed: { after in ("since", try Payload(after)) })
+///     over: connection, after: lastSeen, event: "message", offset: { $0.seq },
+///     missed: { after in ("since", try Payload(after)) }
 /// ) { news in
 ///     switch news {
 ///     case .item(let line): show(line)

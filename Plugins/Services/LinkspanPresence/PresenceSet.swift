@@ -3,9 +3,9 @@ public import Linkspan
 /// The set of members of a room, kept over any connection from what the server tells.
 ///
 /// ```swift
-/// let people = try PresenceSet(
-///     over: connection,
-///     .init(joined: "joined", left: "left", entry: { ("who", try Payload(["room": "lobby"])) })
+/// let people = try PresenceSet<String>(
+///     over: connection, joined: "joined", left: "left",
+///     entry: { ("who", try Payload(["room": "lobby"])) }
 /// ) { difference in
 ///     for name in difference.joined { print("\(name) is here") }
 /// }
@@ -110,7 +110,7 @@ public final class PresenceSet<Member: Hashable & Sendable>: Sendable {
     /// Whether nothing may be missing.
     public var isComplete: Bool { self.state.withLock { $0.roster.isComplete } }
 
-    /// The reason the latest entry failed; nil when it did not. The next session enters again.
+    /// The reason the latest entry failed, or nil when it did not; the next session enters again.
     public var lastError: LinkspanError? { self.state.withLock { $0.lastError } }
 
     /// Enters again: for servers that tell by other means that something was missed.

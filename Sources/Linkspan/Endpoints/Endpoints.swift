@@ -3,7 +3,7 @@
 /// ```swift
 /// let connection = try ConnectionBuilder("https://eu.chat.example")
 ///     .transport(.socketIO)
-///     .options { $0.endpoints = Endpoints(["https://us.chat.example"], policy: .ordered) }
+///     .options { $0.endpoints = Endpoints(["https://us.chat.example"]) }
 ///     .connect()
 /// ```
 ///
