@@ -112,7 +112,7 @@ struct CommandStateMachine: ~Copyable {
     }
 
     /// Whether replies are awaited.
-    var hasRequests: Bool { !self.awaited.isEmpty }
+    var hasRequests: Bool { self.awaited.count > 0 }
 
     /// Whether the connection has been released.
     var isEnded: Bool { if case .ended = self.phase { true } else { false } }
