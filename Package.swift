@@ -17,8 +17,8 @@ let settings: [SwiftSetting] = [
 ///
 /// Default traits are the same for every platform that is built for, so the manifest's host decides: libwebsockets is a
 /// package of Linux distributions, and has no build for iOS. `LINKSPAN_TRAITS=LWS,NIO` gives the package's own builds and
-/// tests others, because the package manager knows no other way to test more than one choice.
-let defaultTraits: Set<String> = {
+/// tests others beside the features.
+let defaultBackEnds: Set<String> = {
     let names = Context.environment["LINKSPAN_TRAITS"] ?? ""
     if !names.isEmpty { return Set(names.split(separator: ",").map(String.init)) }
     #if os(Linux)
@@ -27,23 +27,46 @@ let defaultTraits: Set<String> = {
     return ["NIO"]
     #endif
 }()
-let traits: Set<Trait> = [
-    .trait(name: "LWS", description: "The byte-stream back end over libwebsockets, which the machine has to have."),
-    .trait(name: "NIO", description: "The byte-stream back end over SwiftNIO."),
-    .default(enabledTraits: defaultTraits),
+/// The features with packages of their own, which nobody fetches who names other traits.
+let features: [(name: String, description: String)] = [
+    ("YAML", "Configuration files, by Yams."),
+    ("Metrics", "The service metrics, for backends of swift-metrics."),
+    ("Tracing", "The service tracing, for backends of swift-distributed-tracing."),
+    ("OpenCombine", "Publishers where there is no Combine, by OpenCombine."),
+    ("ServiceLifecycle", "Messaging and registry as services of swift-service-lifecycle."),
+    ("Outbox", "The outbox, a file of SQLite by GRDB."),
+    ("OutboxCrypto", "Encryption of an outbox, by swift-crypto; with the outbox."),
+    ("Encryption", "Encryption of payloads, by swift-crypto."),
 ]
+let traits: Set<Trait> = Set(
+    features.map { feature in
+        .trait(
+            name: feature.name, description: feature.description,
+            enabledTraits: feature.name == "OutboxCrypto" ? ["Outbox"] : [])
+    } + [
+        .trait(name: "LWS", description: "The byte-stream back end over libwebsockets, which the machine has to have."),
+        .trait(name: "NIO", description: "The byte-stream back end over SwiftNIO."),
+        .default(enabledTraits: defaultBackEnds.union(features.map(\.name))),
+    ])
 
 let logging: Target.Dependency = .product(name: "Logging", package: "swift-log")
 let deque: Target.Dependency = .product(name: "DequeModule", package: "swift-collections")
 let heap: Target.Dependency = .product(name: "HeapModule", package: "swift-collections")
-let yams: Target.Dependency = .product(name: "Yams", package: "Yams")
+let yams: Target.Dependency = .product(name: "Yams", package: "Yams", condition: .when(traits: ["YAML"]))
 let openCombine: Target.Dependency = .product(
-    name: "OpenCombine", package: "OpenCombine", condition: .when(platforms: [.linux]))
-let metrics: Target.Dependency = .product(name: "CoreMetrics", package: "swift-metrics")
-let tracing: Target.Dependency = .product(name: "Tracing", package: "swift-distributed-tracing")
-let serviceLifecycle: Target.Dependency = .product(name: "ServiceLifecycle", package: "swift-service-lifecycle")
-let grdb: Target.Dependency = .product(name: "GRDB", package: "GRDB.swift")
-let crypto: Target.Dependency = .product(name: "Crypto", package: "swift-crypto")
+    name: "OpenCombine", package: "OpenCombine", condition: .when(platforms: [.linux], traits: ["OpenCombine"]))
+/// The outbox counts what it does.
+let metrics: Target.Dependency = .product(
+    name: "CoreMetrics", package: "swift-metrics", condition: .when(traits: ["Metrics", "Outbox"]))
+let tracing: Target.Dependency = .product(
+    name: "Tracing", package: "swift-distributed-tracing", condition: .when(traits: ["Tracing"]))
+let serviceLifecycle: Target.Dependency = .product(
+    name: "ServiceLifecycle", package: "swift-service-lifecycle", condition: .when(traits: ["ServiceLifecycle"]))
+let grdb: Target.Dependency = .product(name: "GRDB", package: "GRDB.swift", condition: .when(traits: ["Outbox"]))
+let sqlite: Target.Dependency = .product(
+    name: "GRDBSQLite", package: "GRDB.swift", condition: .when(traits: ["Outbox"]))
+let crypto: Target.Dependency = .product(
+    name: "Crypto", package: "swift-crypto", condition: .when(traits: ["OutboxCrypto", "Encryption"]))
 let nio: [Target.Dependency] =
     ["NIOCore", "NIOPosix", "NIOTLS"].map { name in
         .product(name: name, package: "swift-nio", condition: .when(traits: ["NIO"]))
@@ -263,7 +286,7 @@ let benchmarks: [Target] = [
         dependencies: [
             "Linkspan", "LinkspanLifecycle", "LinkspanMessaging", "LinkspanInMemory", "LinkspanWebSocket",
             "LinkspanSocketIO", "LinkspanNetwork", "LinkspanOutbox", "LinkspanInspector",
-            .product(name: "GRDBSQLite", package: "GRDB.swift"),
+            sqlite,
         ],
         path: "Benchmarks/Workloads", packageAccess: false, swiftSettings: settings),
 ]
@@ -325,7 +348,8 @@ let tests: [Target] = [
         [
             "LinkspanMetrics", "ServiceFixtures", "Linkspan", "LinkspanLifecycle", "LinkspanMessaging",
             "LinkspanConfiguration", metrics,
-            .product(name: "MetricsTestKit", package: "swift-metrics"),
+            .product(
+                name: "MetricsTestKit", package: "swift-metrics", condition: .when(traits: ["Metrics", "Outbox"])),
         ]),
     test(
         "LinkspanTracing",
@@ -333,7 +357,8 @@ let tests: [Target] = [
             "LinkspanTracing", "ServiceFixtures", "Linkspan", "LinkspanLifecycle", "LinkspanMessaging",
             "LinkspanConfiguration",
             "LinkspanInMemory", "LinkspanTesting", tracing,
-            .product(name: "InMemoryTracing", package: "swift-distributed-tracing"),
+            .product(
+                name: "InMemoryTracing", package: "swift-distributed-tracing", condition: .when(traits: ["Tracing"])),
         ]),
     test(
         "LinkspanPresence",
@@ -355,29 +380,35 @@ let tests: [Target] = [
             "LinkspanServiceLifecycle", "Linkspan", "LinkspanLifecycle", "LinkspanMessaging", "LinkspanInMemory",
             "LinkspanRuntime", "LinkspanTesting", logging,
             serviceLifecycle,
-            .product(name: "ServiceLifecycleTestKit", package: "swift-service-lifecycle"),
+            .product(
+                name: "ServiceLifecycleTestKit", package: "swift-service-lifecycle",
+                condition: .when(traits: ["ServiceLifecycle"])),
         ]),
     test(
         "LinkspanCombine",
         [
             "LinkspanCombine", "Linkspan", "LinkspanInMemory", "LinkspanRuntime", "LinkspanTesting", "EventJournal",
             openCombine,
-            .product(name: "OpenCombineDispatch", package: "OpenCombine", condition: .when(platforms: [.linux])),
+            .product(
+                name: "OpenCombineDispatch", package: "OpenCombine",
+                condition: .when(platforms: [.linux], traits: ["OpenCombine"])),
         ]),
     test("LinkspanObservation", ["LinkspanObservation", "Linkspan", "LinkspanInMemory", "LinkspanTesting"]),
     // Where the tests of the outbox have their files.
     .target(name: "OutboxFixtures", path: "Tests/OutboxFixtures", swiftSettings: settings),
     // A file system for SQLite that tells what is written and when.
     .target(
-        name: "CRecordingDisk", dependencies: [.product(name: "GRDBSQLite", package: "GRDB.swift")],
+        name: "CRecordingDisk", dependencies: [sqlite],
         path: "Tests/CRecordingDisk"),
     test(
         "LinkspanOutbox",
         [
-            metrics, .product(name: "MetricsTestKit", package: "swift-metrics"),
+            metrics,
+            .product(
+                name: "MetricsTestKit", package: "swift-metrics", condition: .when(traits: ["Metrics", "Outbox"])),
             "LinkspanOutbox", "OutboxFixtures", "CRecordingDisk", "Linkspan", "LinkspanRuntime", "LinkspanInMemory",
             "LinkspanTesting", "LinkspanMessaging", "LinkspanConfiguration", logging, grdb,
-            .product(name: "GRDBSQLite", package: "GRDB.swift"),
+            sqlite,
         ]),
     test("LinkspanEncryption", ["LinkspanEncryption", "Linkspan", "LinkspanInMemory", "LinkspanTesting", crypto]),
     test("LinkspanOutboxCrypto", ["LinkspanOutboxCrypto", "LinkspanOutbox", "Linkspan", "LinkspanRuntime", crypto]),
@@ -430,7 +461,8 @@ let tests: [Target] = [
             "LinkspanServiceLifecycle", "LinkspanCombine", "LinkspanObservation", "LinkspanDevServer", "LinkspanOutbox",
             "LinkspanKit", "LinkspanOutboxCrypto", "LinkspanPlatform", "LinkspanEncryption", crypto, logging,
             openCombine, serviceLifecycle,
-            .product(name: "UnixSignals", package: "swift-service-lifecycle"),
+            .product(
+                name: "UnixSignals", package: "swift-service-lifecycle", condition: .when(traits: ["ServiceLifecycle"])),
         ],
         path: "Tests/DocumentationTests", swiftSettings: settings),
     .testTarget(

@@ -1,3 +1,4 @@
+#if Outbox
 import Foundation
 import Linkspan
 import LinkspanInMemory
@@ -160,3 +161,4 @@ enum OutboxWorkload {
         }
     }
 }
+#endif

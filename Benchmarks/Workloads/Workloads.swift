@@ -57,7 +57,9 @@ enum Workloads {
             try await CodableWorkload.runEcho(server: server)
             try await CodableWorkload.runFlood(server: server)
         case "stream": try await CodableWorkload.runStream(server: server)
+        #if Outbox
         case "outbox": try await OutboxWorkload.run()
+        #endif
         case "inspector": try await InspectorWorkload.run(port: server.port, server: server)
         case "fanout": try await FanoutWorkload.run(port: server.port)
         default:

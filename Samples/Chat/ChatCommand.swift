@@ -5,10 +5,19 @@ import ArgumentParser
 struct ChatCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "chat", abstract: "A chat for the terminal, on Linkspan.",
-        subcommands: [
+        subcommands: Self.subcommands)
+
+    private static var subcommands: [any ParsableCommand.Type] {
+        let always: [any ParsableCommand.Type] = [
             DemoCommand.self, JoinCommand.self, ServeCommand.self, ProbeCommand.self, ConfigCommand.self,
-            OutboxCommand.self, TopCommand.self,
-        ])
+            TopCommand.self,
+        ]
+        #if Outbox
+        return always + [OutboxCommand.self]
+        #else
+        return always
+        #endif
+    }
 }
 
 /// Runs the command; a mistake in the arguments is told on standard error with the usage behind it, and status 64.

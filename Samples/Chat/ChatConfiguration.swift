@@ -28,8 +28,10 @@ struct ChatConfiguration {
     var server: String?
     /// The chat inside this process, which is one however often the configuration is read.
     private let chat = ChatHub()
+    #if Outbox
     /// Knows the outbox that it has made, for each further reading of the configuration.
     private let outboxFactory = OutboxFactory.outbox
+    #endif
 
     init(file: String? = nil, transport: String? = nil, url: String? = nil, network: String? = nil) {
         self.file = file
@@ -92,7 +94,9 @@ struct ChatConfiguration {
         catalog.add(.inMemory(self.chat.hub))
         catalog.add(.socketIO)
         catalog.add(.webSocket)
+        #if Outbox
         catalog.add(self.outboxFactory)
+        #endif
         catalog.add(.logging(logger: logger))
         catalog.add(.inspector)
         catalog.addFeatures(for: visitor, news)

@@ -93,7 +93,7 @@ struct ChatSession: Sendable {
             LineOutput.news("\(lines.map(String.init) ?? "an unknown number of") lines were missed")
         case .rejected(_, let text, let why): LineOutput.news("not delivered: \(text) (\(why))")
         // While the connection is up, the confirmation is all that counts.
-        case .kept(_, let text) where self.visit.outbox != nil && self.visit.connection.state != .connected:
+        case .kept(_, let text) where self.visit.isKept && self.visit.connection.state != .connected:
             LineOutput.news("kept: \(text)")
         case .late(nil): LineOutput.news("a line of an earlier visit was delivered")
         case .late(let why?): LineOutput.news("a line of an earlier visit was not delivered (\(why))")

@@ -35,6 +35,11 @@ struct JoinCommand: AsyncParsableCommand {
     var drain = 10.0
 
     func validate() throws {
+        #if !Outbox
+        guard self.outbox == nil else {
+            throw ValidationError("--outbox is not built in: switch the trait Outbox of the package linkspan on")
+        }
+        #endif
         guard self.drain.isFinite, (0...86_400).contains(self.drain) else {
             throw ValidationError("--drain has to be a number of seconds from 0 to 86400")
         }

@@ -1,3 +1,4 @@
+#if Outbox
 import Linkspan
 import LinkspanOutbox
 
@@ -16,3 +17,4 @@ extension OutboxEntry {
             + "\(self.delivery.payload.byteCount)B"
     }
 }
+#endif

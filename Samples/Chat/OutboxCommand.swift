@@ -1,3 +1,4 @@
+#if Outbox
 import ArgumentParser
 import Linkspan
 import LinkspanOutbox
@@ -95,3 +96,4 @@ struct OutboxCommand: AsyncParsableCommand {
         }
     }
 }
+#endif

@@ -26,17 +26,25 @@ struct Visit: Sendable {
     /// The name of what carries the traffic.
     var transport: String { self.plan.adapter }
 
+    /// Whether lines that wait survive this process.
+    var isKept: Bool { self.plan.plan.options.store != nil }
+
+    #if Outbox
     /// Where lines wait that survive this process.
     var outbox: Outbox? { self.plan.plan.options.store as? Outbox }
+    #endif
 
     /// Waits until every line is confirmed or given up, those of earlier visits included, or the time is up.
     ///
     /// - Returns: how many are still open.
     func drain(within limit: Duration) async -> Int {
+        #if Outbox
         let end = ContinuousClock.now + limit
+        #endif
         let direct = self.messaging.services.services(of: DirectMessageService.self).first
         async let directOpen = direct?.drain(within: limit) ?? 0
         let open = await self.rooms.drain(within: limit) + directOpen
+        #if Outbox
         guard let outbox = self.outbox else { return open }
         // What an earlier visit left is nobody's line here, so the file has to be asked.
         while let figures = try? await outbox.figures(account: self.visitor.account), !figures.isEmpty {
@@ -45,10 +53,14 @@ struct Visit: Sendable {
             }
         }
         return 0
+        #else
+        return open
+        #endif
     }
 
     /// Confirms outcomes, and tells of those of earlier visits, until the task is cancelled.
     func confirmOutcomes() async {
+        #if Outbox
         guard let outbox = self.outbox else { return }
         do {
             for try await entry in outbox.outcomes(account: self.visitor.account) {
@@ -60,6 +72,7 @@ struct Visit: Sendable {
         } catch {
             LineOutput.complain("\(error)")
         }
+        #endif
     }
 
     /// Starts the plan's services and begins to connect.

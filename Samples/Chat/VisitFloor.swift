@@ -248,6 +248,7 @@ extension VisitFloor {
     }
 
     func outbox() async throws(ChatRefusal) -> String {
+        #if Outbox
         guard let outbox = self.visit.outbox else {
             throw ChatRefusal(sentence: "no outbox: start with --outbox FILE")
         }
@@ -257,6 +258,9 @@ extension VisitFloor {
         } catch {
             throw ChatRefusal(sentence: error.message)
         }
+        #else
+        throw ChatRefusal(sentence: "the outbox is not built in: switch the trait Outbox of the package linkspan on")
+        #endif
     }
 
     func drain(within limit: Duration) async -> Int { await self.visit.drain(within: limit) }

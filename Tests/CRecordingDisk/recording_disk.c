@@ -1,4 +1,5 @@
-// A file system for SQLite that passes everything on to the standard one, and tells of it.
+// A file system for SQLite that passes everything on to the standard one, and tells of it. Nothing where there is no SQLite.
+#if __has_include(<sqlite3.h>)
 
 #include "CRecordingDisk.h"
 
@@ -177,3 +178,5 @@ int recording_disk_install(recording_disk_observer newObserver) {
     recording.xDelete = disk_delete;
     return sqlite3_vfs_register(&recording, 1);
 }
+
+#endif

@@ -1,3 +1,4 @@
+#if Metrics && Tracing && ServiceLifecycle && OutboxCrypto && (canImport(Combine) || OpenCombine)
 internal import Foundation
 internal import Linkspan
 internal import LinkspanConfiguration
@@ -85,3 +86,4 @@ struct ArticleConfigurationTests {
         #expect(count >= 5)
     }
 }
+#endif

@@ -1,3 +1,4 @@
+#if Metrics && Tracing && ServiceLifecycle && OutboxCrypto && (canImport(Combine) || OpenCombine)
 #if canImport(Combine)
 internal import Combine
 #else
@@ -562,3 +563,4 @@ struct CatalogueExamples {
         await server.stop()
     }
 }
+#endif

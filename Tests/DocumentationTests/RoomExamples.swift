@@ -1,3 +1,4 @@
+#if Encryption && Tracing
 internal import Crypto
 internal import Foundation
 internal import Linkspan
@@ -83,3 +84,4 @@ private enum RoomExamples {
         lobby.end()
     }
 }
+#endif

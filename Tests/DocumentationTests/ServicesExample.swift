@@ -1,3 +1,4 @@
+#if Metrics && Tracing && ServiceLifecycle && OutboxCrypto && (canImport(Combine) || OpenCombine)
 internal import Linkspan
 internal import LinkspanInMemory
 internal import LinkspanJournal
@@ -74,3 +75,4 @@ struct ServicesExample {
         _ = await task.result
     }
 }
+#endif

@@ -1,3 +1,4 @@
+#if canImport(Combine) || OpenCombine
 internal import Linkspan
 internal import LinkspanRuntime
 
@@ -42,3 +43,4 @@ final class CountingConnection: Connection {
         }
     }
 }
+#endif

@@ -1,3 +1,4 @@
+#if canImport(Combine) || OpenCombine
 internal import Linkspan
 internal import LinkspanCombine
 internal import LinkspanRuntime
@@ -95,3 +96,4 @@ struct DemandTests {
         #expect(reader.values.map(\.number) == [4])
     }
 }
+#endif

@@ -1,3 +1,4 @@
+#if canImport(Combine) || OpenCombine
 internal import Dispatch
 internal import EventJournal
 internal import Linkspan
@@ -185,4 +186,5 @@ private actor Feature {
 private var mainQueue: DispatchQueue { .main }
 #else
 private var mainQueue: DispatchQueue.OCombine { DispatchQueue.main.ocombine }
+#endif
 #endif

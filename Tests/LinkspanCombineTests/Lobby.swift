@@ -1,3 +1,4 @@
+#if canImport(Combine) || OpenCombine
 internal import Linkspan
 internal import LinkspanInMemory
 internal import LinkspanTesting
@@ -35,3 +36,4 @@ extension Message {
     /// The first argument, when it is a number.
     var number: Int? { self.payload[0]?.int }
 }
+#endif

@@ -1,3 +1,4 @@
+#if canImport(Combine) || OpenCombine
 internal import Linkspan
 internal import LinkspanCombine
 internal import LinkspanInMemory
@@ -241,3 +242,4 @@ struct MessagePublisherTests {
         #expect(channel.listeners == 0)
     }
 }
+#endif

@@ -1,3 +1,4 @@
+#if canImport(Combine) || OpenCombine
 internal import LinkspanRuntime
 
 #if canImport(Combine)
@@ -67,3 +68,4 @@ final class Reader<Input: Sendable>: Subscriber, Sendable {
         }
     }
 }
+#endif

@@ -1,3 +1,4 @@
+#if canImport(Combine) || OpenCombine
 internal import Linkspan
 internal import LinkspanCombine
 internal import LinkspanInMemory
@@ -74,3 +75,4 @@ struct StatePublisherTests {
         #expect(reader.values == [.connected, .disconnected])
     }
 }
+#endif

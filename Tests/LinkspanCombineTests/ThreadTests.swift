@@ -1,3 +1,4 @@
+#if canImport(Combine) || OpenCombine
 internal import Linkspan
 internal import LinkspanCombine
 internal import LinkspanRuntime
@@ -116,3 +117,4 @@ struct ThreadTests {
         }
     }
 }
+#endif

@@ -1,3 +1,4 @@
+#if Encryption
 internal import Crypto
 internal import Foundation
 internal import Linkspan
@@ -126,3 +127,4 @@ struct PayloadEncryptionTests {
         await manager.shutdown()
     }
 }
+#endif

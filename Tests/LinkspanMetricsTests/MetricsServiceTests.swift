@@ -1,3 +1,4 @@
+#if Metrics
 internal import CoreMetrics
 internal import Linkspan
 internal import LinkspanConfiguration
@@ -195,3 +196,4 @@ struct MetricsServiceTests {
         }
     }
 }
+#endif

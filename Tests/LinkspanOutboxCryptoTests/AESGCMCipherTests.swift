@@ -1,3 +1,4 @@
+#if OutboxCrypto
 internal import Crypto
 internal import Foundation
 internal import Linkspan
@@ -67,3 +68,4 @@ struct AESGCMCipherTests {
         #expect(throws: OutboxError.self) { try Outbox.entries(at: path) }
     }
 }
+#endif

@@ -1,3 +1,4 @@
+#if Outbox
 internal import EventJournal
 internal import Linkspan
 internal import LinkspanInMemory
@@ -54,3 +55,4 @@ final class Effects: Sendable {
         return self.onArrival.withLock { $0 }(number) ? reply : nil
     }
 }
+#endif

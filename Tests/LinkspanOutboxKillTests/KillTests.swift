@@ -1,3 +1,4 @@
+#if Outbox
 internal import EventJournal
 internal import Foundation
 internal import GRDB
@@ -243,3 +244,4 @@ private struct Course {
         #expect(self.accepted.count > 0)
     }
 }
+#endif

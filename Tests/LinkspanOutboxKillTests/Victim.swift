@@ -1,3 +1,4 @@
+#if Outbox
 internal import EventJournal
 internal import Foundation
 internal import LinkspanRuntime
@@ -87,3 +88,4 @@ final class Victim: Sendable {
         String(decoding: (FileManager.default.contents(atPath: self.errors) ?? Data()).suffix(2_000), as: UTF8.self)
     }
 }
+#endif

@@ -1,3 +1,4 @@
+#if Outbox && Metrics
 #if os(Linux)
 internal import Foundation
 internal import Linkspan
@@ -79,4 +80,5 @@ struct DiskTests {
         #expect(try second.waiting() == ["a", "c"])
     }
 }
+#endif
 #endif

@@ -1,3 +1,4 @@
+#if Outbox && Metrics
 internal import Foundation
 internal import GRDBSQLite
 internal import Linkspan
@@ -60,3 +61,4 @@ struct FailingDiskTests {
         return hasFailed
     }
 }
+#endif

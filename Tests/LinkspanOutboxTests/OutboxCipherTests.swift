@@ -1,3 +1,4 @@
+#if Outbox && Metrics
 internal import Foundation
 internal import Linkspan
 @testable import LinkspanOutbox
@@ -87,3 +88,4 @@ struct OutboxCipherTests {
         #expect(self.driver(nil).find("a").outboxCode == .cipherFailed)
     }
 }
+#endif

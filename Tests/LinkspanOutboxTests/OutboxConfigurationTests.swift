@@ -1,3 +1,4 @@
+#if Outbox && Metrics
 internal import Linkspan
 internal import LinkspanConfiguration
 internal import LinkspanInMemory
@@ -48,3 +49,4 @@ struct OutboxConfigurationTests {
         #expect(error?.problems.map(\.path) == ["linkspan.outbox.path"])
     }
 }
+#endif

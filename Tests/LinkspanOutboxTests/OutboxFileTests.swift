@@ -1,3 +1,4 @@
+#if Outbox && Metrics
 internal import Foundation
 internal import Linkspan
 internal import LinkspanRuntime
@@ -171,3 +172,4 @@ struct OutboxFileTests {
     }
     #endif
 }
+#endif

@@ -1,3 +1,4 @@
+#if Outbox && Metrics
 internal import Linkspan
 @testable import LinkspanOutbox
 internal import MetricsTestKit
@@ -85,3 +86,4 @@ struct OutboxMetricsTests {
         #expect(try self.counter("failures_total") == 1)
     }
 }
+#endif

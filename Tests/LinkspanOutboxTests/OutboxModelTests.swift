@@ -1,3 +1,4 @@
+#if Outbox && Metrics
 internal import Foundation
 internal import Linkspan
 @testable import LinkspanOutbox
@@ -215,3 +216,4 @@ extension StoredDelivery {
         }
     }
 }
+#endif

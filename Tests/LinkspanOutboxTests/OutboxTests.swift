@@ -1,3 +1,4 @@
+#if Outbox && Metrics
 internal import Linkspan
 @testable import LinkspanOutbox
 internal import LinkspanInMemory
@@ -372,3 +373,4 @@ struct OutboxTests {
         #expect(next.keep(delivery("5")).outboxCode == .full)
     }
 }
+#endif

@@ -1,3 +1,4 @@
+#if Outbox && Metrics
 internal import Linkspan
 @testable import LinkspanOutbox
 internal import OutboxFixtures
@@ -54,3 +55,4 @@ struct OutboxTimeTests {
         #expect(try self.timeLeft(clock) { $0.maximumAge = .seconds(20) } == .zero)
     }
 }
+#endif

@@ -1,3 +1,4 @@
+#if Outbox && Metrics
 internal import Foundation
 internal import Linkspan
 @testable import LinkspanOutbox
@@ -161,3 +162,4 @@ struct PowerLossTests {
         #expect(checked > 100 && syncs > 20)
     }
 }
+#endif

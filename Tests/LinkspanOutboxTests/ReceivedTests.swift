@@ -1,3 +1,4 @@
+#if Outbox && Metrics
 internal import Foundation
 internal import Linkspan
 internal import LinkspanInMemory
@@ -229,3 +230,4 @@ private struct XORCipher: OutboxCipher {
     func seal(_ bytes: [UInt8], context: [UInt8]) throws -> [UInt8] { bytes.map { $0 ^ 0x5A } }
     func open(_ bytes: [UInt8], context: [UInt8]) throws -> [UInt8] { bytes.map { $0 ^ 0x5A } }
 }
+#endif

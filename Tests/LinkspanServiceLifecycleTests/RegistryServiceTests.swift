@@ -1,3 +1,4 @@
+#if ServiceLifecycle
 internal import Linkspan
 internal import LinkspanInMemory
 internal import LinkspanLifecycle
@@ -200,3 +201,4 @@ struct RegistryServiceTests {
         #expect(error?.code == .invalidURL)
     }
 }
+#endif

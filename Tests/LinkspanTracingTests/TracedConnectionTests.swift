@@ -1,3 +1,4 @@
+#if Tracing
 internal import InMemoryTracing
 internal import Linkspan
 internal import LinkspanInMemory
@@ -116,3 +117,4 @@ struct TracedConnectionTests {
         try await recorder.wait(for: "the end") { $0.count == 2 }
     }
 }
+#endif

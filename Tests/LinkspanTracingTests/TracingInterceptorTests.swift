@@ -1,3 +1,4 @@
+#if Tracing
 internal import InMemoryTracing
 internal import Linkspan
 internal import LinkspanInMemory
@@ -151,3 +152,4 @@ struct TracingInterceptorTests {
         func inject(_ value: String, forKey key: String, into carrier: inout [String: String]) { carrier[key] = value }
     }
 }
+#endif

@@ -1,3 +1,4 @@
+#if Tracing
 internal import InMemoryTracing
 internal import LinkspanConfiguration
 internal import LinkspanLifecycle
@@ -110,3 +111,4 @@ struct TracingServiceTests {
         }
     }
 }
+#endif

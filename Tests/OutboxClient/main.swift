@@ -1,3 +1,4 @@
+#if Outbox
 // A client that tests kill: it hands deliveries over as fast as they are committed, and says on its standard output what
 // was promised to it.
 import LinkspanRuntime
@@ -111,3 +112,4 @@ await withTaskGroup(of: Void.self) { group in
         }
     }
 }
+#endif

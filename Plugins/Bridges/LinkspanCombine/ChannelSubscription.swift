@@ -1,3 +1,4 @@
+#if canImport(Combine) || OpenCombine
 #if canImport(Combine)
 internal import Combine
 #else
@@ -144,3 +145,4 @@ extension ChannelSubscription: CombineSubscription {
 
     func cancel() { self.letGo() }
 }
+#endif

@@ -1,3 +1,4 @@
+#if canImport(Combine) || OpenCombine
 #if canImport(Combine)
 internal import Combine
 
@@ -8,4 +9,5 @@ internal import OpenCombine
 
 // Both the SDK and Combine have a `Subscription`. This one is a subscriber's end of a publisher.
 typealias CombineSubscription = OpenCombine.Subscription
+#endif
 #endif

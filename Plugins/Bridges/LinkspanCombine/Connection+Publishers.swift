@@ -1,3 +1,4 @@
+#if canImport(Combine) || OpenCombine
 #if canImport(Combine)
 public import Combine
 #else
@@ -70,3 +71,16 @@ extension Connection {
         }
     }
 }
+#else
+public import Linkspan
+
+extension Connection {
+    /// Publishes messages, which is not built in.
+    @available(*, unavailable, message: "not built in: switch the trait OpenCombine of the package linkspan on")
+    public func publisher(for event: String?) {}
+
+    /// Publishes states, which is not built in.
+    @available(*, unavailable, message: "not built in: switch the trait OpenCombine of the package linkspan on")
+    public var statePublisher: Never { fatalError("not built in") }
+}
+#endif

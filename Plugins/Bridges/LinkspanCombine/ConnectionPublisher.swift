@@ -1,3 +1,4 @@
+#if canImport(Combine) || OpenCombine
 #if canImport(Combine)
 public import Combine
 #else
@@ -46,3 +47,4 @@ public struct ConnectionPublisher<Output: Sendable>: Publisher, Sendable {
         }
     }
 }
+#endif

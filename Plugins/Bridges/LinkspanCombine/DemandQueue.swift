@@ -1,3 +1,4 @@
+#if canImport(Combine) || OpenCombine
 #if canImport(Combine)
 internal import Combine
 #else
@@ -111,3 +112,4 @@ struct DemandQueue<Element: Sendable>: Sendable {
         return true
     }
 }
+#endif

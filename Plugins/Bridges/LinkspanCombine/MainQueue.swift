@@ -1,3 +1,4 @@
+#if canImport(Combine) || OpenCombine
 private import Dispatch
 
 /// The queue of the main actor.
@@ -11,3 +12,4 @@ enum MainQueue {
     /// Whether the caller runs on the main queue, as code of the main actor does.
     static var isCurrent: Bool { DispatchQueue.getSpecific(key: self.key) == true }
 }
+#endif

@@ -1,3 +1,4 @@
+#if ServiceLifecycle
 internal import Linkspan
 internal import LinkspanLifecycle
 
@@ -12,3 +13,4 @@ extension Error {
         }
     }
 }
+#endif

@@ -1,3 +1,4 @@
+#if ServiceLifecycle
 public import Linkspan
 public import LinkspanLifecycle
 public import LinkspanMessaging
@@ -58,3 +59,8 @@ public struct MessagingService: Service {
     /// Runs the plan until the group shuts down or the task is cancelled.
     public func run() async throws { try await self.residence.run() }
 }
+#else
+/// A service of swift-service-lifecycle, which is not built in.
+@available(*, unavailable, message: "not built in: switch the trait ServiceLifecycle of the package linkspan on")
+public enum MessagingService {}
+#endif

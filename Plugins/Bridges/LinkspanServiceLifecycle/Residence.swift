@@ -1,3 +1,4 @@
+#if ServiceLifecycle
 internal import LinkspanLifecycle
 internal import ServiceLifecycle
 
@@ -32,3 +33,4 @@ struct Residence<Resident: Sendable>: Sendable {
         await self.stop(resident)
     }
 }
+#endif

@@ -1,3 +1,4 @@
+#if Encryption
 public import Crypto
 internal import Foundation
 public import Linkspan
@@ -178,3 +179,8 @@ extension PayloadEncryption {
         }
     }
 }
+#else
+/// Encryption of payloads, which is not built in.
+@available(*, unavailable, message: "not built in: switch the trait Encryption of the package linkspan on")
+public enum PayloadEncryption {}
+#endif

@@ -1,3 +1,4 @@
+#if Metrics
 internal import CoreMetrics
 
 /// The counters, timers and gauges of a backend, each made when it is first needed and then kept.
@@ -66,3 +67,4 @@ extension Instruments.Instrument {
         return isTooLong ? .max : whole.addingReportingOverflow(attoseconds / 1_000_000_000).partialValue
     }
 }
+#endif

@@ -1,3 +1,4 @@
+#if Metrics
 internal import LinkspanMessaging
 
 /// The numbers that an event has about messages, without the names of instruments.
@@ -80,3 +81,4 @@ extension [Instruments.Instrument] {
         if let time = totals.roundTrip { self[1].record(.times(time, totals.count)) }
     }
 }
+#endif

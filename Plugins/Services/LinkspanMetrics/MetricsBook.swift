@@ -1,3 +1,4 @@
+#if Metrics
 internal import LinkspanLifecycle
 internal import LinkspanMessaging
 
@@ -140,3 +141,4 @@ struct BoundedValues: Sendable {
         return value
     }
 }
+#endif

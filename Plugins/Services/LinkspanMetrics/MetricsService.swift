@@ -1,3 +1,4 @@
+#if Metrics
 public import CoreMetrics
 public import LinkspanLifecycle
 public import LinkspanMessaging
@@ -149,3 +150,4 @@ extension MetricsService: ConnectionObserving, MessageObserving, BufferObserving
         self.record(event) { $0.note(event.event) }
     }
 }
+#endif

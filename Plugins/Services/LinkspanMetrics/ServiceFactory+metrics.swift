@@ -1,3 +1,4 @@
+#if Metrics
 public import CoreMetrics
 public import Linkspan
 public import LinkspanMessaging
@@ -55,3 +56,12 @@ extension MetricsService: Reconfigurable {
         self.options = try Options(options)
     }
 }
+#else
+public import LinkspanMessaging
+
+extension ServiceFactory {
+    /// The service `metrics`, which is not built in.
+    @available(*, unavailable, message: "not built in: switch the trait Metrics of the package linkspan on")
+    public static func metrics() -> ServiceFactory { fatalError("not built in") }
+}
+#endif

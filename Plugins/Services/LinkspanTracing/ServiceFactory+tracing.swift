@@ -1,3 +1,4 @@
+#if Tracing
 public import Linkspan
 public import LinkspanMessaging
 public import Tracing
@@ -49,3 +50,12 @@ extension TracingService: Reconfigurable {
         self.options = try Options(options)
     }
 }
+#else
+public import LinkspanMessaging
+
+extension ServiceFactory {
+    /// The service `tracing`, which is not built in.
+    @available(*, unavailable, message: "not built in: switch the trait Tracing of the package linkspan on")
+    public static func tracing() -> ServiceFactory { fatalError("not built in") }
+}
+#endif

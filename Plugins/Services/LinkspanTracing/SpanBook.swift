@@ -1,3 +1,4 @@
+#if Tracing
 internal import LinkspanLifecycle
 internal import LinkspanMessaging
 internal import Tracing
@@ -102,3 +103,4 @@ extension SpanAttributes {
         return attributes
     }
 }
+#endif

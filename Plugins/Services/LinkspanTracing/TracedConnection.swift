@@ -1,3 +1,4 @@
+#if Tracing
 public import Linkspan
 public import LinkspanRuntime
 public import Tracing
@@ -129,3 +130,4 @@ extension Command.Kind {
         }
     }
 }
+#endif

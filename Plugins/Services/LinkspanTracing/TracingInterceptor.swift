@@ -1,3 +1,4 @@
+#if Tracing
 public import Linkspan
 public import Tracing
 
@@ -136,3 +137,4 @@ extension Command.Kind {
         }
     }
 }
+#endif

@@ -1,3 +1,4 @@
+#if Tracing
 public import LinkspanLifecycle
 public import LinkspanMessaging
 internal import LinkspanRuntime
@@ -116,3 +117,4 @@ extension DefaultTracerClock.Timestamp {
         return Self(nanosecondsSinceEpoch: self.nanosecondsSinceEpoch - min(back, self.nanosecondsSinceEpoch))
     }
 }
+#endif

@@ -1,3 +1,4 @@
+#if Outbox
 internal import Linkspan
 
 /// The outcome of a delivery in an outbox.
@@ -24,3 +25,4 @@ public enum DeliveryFate: Int, Sendable, Hashable, CaseIterable {
         }
     }
 }
+#endif

@@ -1,3 +1,4 @@
+#if Outbox
 public import Linkspan
 internal import LinkspanRuntime
 
@@ -178,3 +179,4 @@ extension Outbox {
         if self.engine.resume() { self.performCalls() }
     }
 }
+#endif

@@ -1,3 +1,4 @@
+#if Outbox
 public import Linkspan
 internal import LinkspanRuntime
 
@@ -110,3 +111,4 @@ extension Outbox {
         try await self.ask { try $0.confirm(received: entry.number) }
     }
 }
+#endif

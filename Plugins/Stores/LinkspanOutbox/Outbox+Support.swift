@@ -1,3 +1,4 @@
+#if Outbox
 public import Linkspan
 internal import GRDB
 internal import LinkspanRuntime
@@ -91,3 +92,4 @@ extension Outbox {
         try await self.ask { try $0.erase(key: receipt.key, account: account) }
     }
 }
+#endif

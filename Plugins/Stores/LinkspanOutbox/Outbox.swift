@@ -1,3 +1,4 @@
+#if Outbox
 internal import CoreMetrics
 public import Linkspan
 public import LinkspanRuntime
@@ -180,3 +181,8 @@ extension Outbox {
         }
     }
 }
+#else
+/// The store of deliveries on disk, which is not built in.
+@available(*, unavailable, message: "not built in: switch the trait Outbox of the package linkspan on")
+public enum Outbox {}
+#endif

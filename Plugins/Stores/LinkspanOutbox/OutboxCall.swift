@@ -1,3 +1,4 @@
+#if Outbox
 /// A call that waits for the next transaction.
 struct OutboxCall {
     enum Kind {
@@ -20,3 +21,4 @@ struct OutboxCall {
     /// Fails the call for its caller.
     let fail: (OutboxError) -> Void
 }
+#endif

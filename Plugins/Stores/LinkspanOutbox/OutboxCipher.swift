@@ -1,3 +1,4 @@
+#if Outbox
 /// A cipher for the payloads and replies of an outbox, so that the file and its log have no plaintext of them.
 ///
 /// Names of events, keys, ordering keys, accounts and the texts of errors are not sealed: rows are found by them.
@@ -24,3 +25,4 @@ public protocol OutboxCipher: Sendable {
     /// - Throws: when they were not sealed by this cipher and for this context, or were changed.
     func open(_ bytes: [UInt8], context: [UInt8]) throws -> [UInt8]
 }
+#endif

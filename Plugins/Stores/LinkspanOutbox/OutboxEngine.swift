@@ -1,3 +1,4 @@
+#if Outbox
 internal import Linkspan
 internal import Logging
 
@@ -298,3 +299,4 @@ extension OutboxEngine {
         self.endWaits { _ in true }
     }
 }
+#endif

@@ -1,3 +1,4 @@
+#if Outbox
 public import Linkspan
 
 /// A row of an outbox, as apps and support tools see it.
@@ -29,3 +30,4 @@ public struct OutboxFigures: Sendable, Hashable {
     /// Events that were received and are not confirmed.
     public var received: Int
 }
+#endif

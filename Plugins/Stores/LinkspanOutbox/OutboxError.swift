@@ -1,3 +1,4 @@
+#if Outbox
 internal import GRDB
 
 /// An error of an outbox.
@@ -81,3 +82,4 @@ extension OutboxError {
         self.init(code, "'\(path)': \(reason) (SQLite \(error.extendedResultCode.rawValue))")
     }
 }
+#endif

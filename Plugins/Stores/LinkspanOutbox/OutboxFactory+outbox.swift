@@ -1,3 +1,4 @@
+#if Outbox
 internal import Linkspan
 public import LinkspanMessaging
 internal import LinkspanRuntime
@@ -61,3 +62,12 @@ extension OutboxOptions {
         if let contention: Contention = values["whenInUse"] { self.whenInUse = contention }
     }
 }
+#else
+public import LinkspanMessaging
+
+extension OutboxFactory {
+    /// The outbox, which is not built in.
+    @available(*, unavailable, message: "not built in: switch the trait Outbox of the package linkspan on")
+    public static var outbox: OutboxFactory { fatalError("not built in") }
+}
+#endif

@@ -1,3 +1,4 @@
+#if Outbox
 internal import LinkspanRuntime
 
 /// The contents of an outbox in numbers, readable at any time on any thread.
@@ -47,3 +48,4 @@ final class OutboxGauge: Sendable {
         return "The outbox holds deliveries: \(parts.joined(separator: ", "))."
     }
 }
+#endif

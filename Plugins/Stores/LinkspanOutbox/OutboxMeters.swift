@@ -1,3 +1,4 @@
+#if Outbox
 internal import CoreMetrics
 
 /// The metrics of an outbox, all accounts together.
@@ -46,3 +47,4 @@ struct OutboxMeters {
     /// Counts a call that failed.
     func failed() { self.failures.increment() }
 }
+#endif

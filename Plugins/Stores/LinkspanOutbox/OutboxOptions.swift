@@ -1,3 +1,4 @@
+#if Outbox
 public import Logging
 
 /// Settings of an outbox: limits, ages and the rules beyond them.
@@ -55,3 +56,4 @@ public struct OutboxOptions: Sendable {
         case wait
     }
 }
+#endif

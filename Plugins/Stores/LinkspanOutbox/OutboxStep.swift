@@ -1,3 +1,4 @@
+#if Outbox
 /// The places at which a process can die that mean something different to what is kept: for tests that kill it there.
 @_spi(OutboxSteps) public enum OutboxStep: String, Sendable, CaseIterable {
     /// A delivery is about to be inserted.
@@ -17,3 +18,4 @@
     /// The disk is full, and the reserve was just deleted.
     case releasingReserve
 }
+#endif

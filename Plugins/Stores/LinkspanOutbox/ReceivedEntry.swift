@@ -1,3 +1,4 @@
+#if Outbox
 public import Linkspan
 
 /// Something that was recorded as it was received, and waits to be confirmed.
@@ -9,3 +10,4 @@ public struct ReceivedEntry: Sendable {
     /// Its place among the entries.
     var number: Int64
 }
+#endif

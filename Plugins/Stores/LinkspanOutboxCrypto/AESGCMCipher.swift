@@ -1,3 +1,4 @@
+#if OutboxCrypto
 public import Crypto
 internal import Foundation
 public import LinkspanOutbox
@@ -70,3 +71,8 @@ public struct AESGCMCipher: OutboxCipher {
         [24, 16, 8, 0].map { UInt8(truncatingIfNeeded: id >> $0) }
     }
 }
+#else
+/// Encryption of an outbox, which is not built in.
+@available(*, unavailable, message: "not built in: switch the trait OutboxCrypto of the package linkspan on")
+public enum AESGCMCipher {}
+#endif

@@ -1,3 +1,4 @@
+#if YAML
 internal import LinkspanLifecycle
 internal import Yams
 
@@ -164,3 +165,15 @@ extension YamlError {
         }
     }
 }
+#else
+/// Stands for the reader of files, which is not built in.
+struct FileLayer {
+    static func read(_ path: String, _ schema: Schema, _ content: FileLook.Content) -> Layer {
+        var layer = Layer(exposure: .file)
+        layer.isBroken = true
+        let reason = "cannot be read: not built in; switch the trait YAML of the package linkspan on"
+        layer.problems.append(ConfigurationProblem(.unreadableFile, Wording.shown(path, limit: 300), reason))
+        return layer
+    }
+}
+#endif

@@ -1,6 +1,8 @@
 internal import Foundation
 internal import Linkspan
+#if Outbox
 internal import LinkspanOutbox
+#endif
 internal import LinkspanSocketIO
 internal import OutboxFixtures
 internal import Testing
@@ -106,6 +108,7 @@ extension Interop {
             }
         }
 
+        #if Outbox
         @Test
         func `a killed process is offered what it had recorded and not handled, and then what it missed, each once`()
             async throws
@@ -149,6 +152,7 @@ extension Interop {
                 await outbox.close()
             }
         }
+        #endif
 
         @Test
         func `a deliberate disconnect starts a new session (S45)`() async throws {
@@ -166,9 +170,11 @@ extension Interop {
     }
 }
 
+#if Outbox
 extension ReceivedEntry {
     /// The first argument of the message; nil for a gap.
     fileprivate var number: Int? {
         if case .message(let message) = self.item { message.payload[0]?.int } else { nil }
     }
 }
+#endif

@@ -1,3 +1,4 @@
+#if Outbox && Metrics
 internal import GRDB
 internal import Testing
 
@@ -9,3 +10,4 @@ enum Database {
         try queue.close()
     }
 }
+#endif

@@ -1,3 +1,4 @@
+#if Outbox && Metrics
 internal import CoreMetrics
 internal import Linkspan
 @testable import LinkspanOutbox
@@ -157,3 +158,4 @@ final class TestClock: Sendable {
         }
     }
 }
+#endif

@@ -1,3 +1,4 @@
+#if Outbox && Metrics
 internal import CRecordingDisk
 internal import Foundation
 internal import LinkspanRuntime
@@ -169,3 +170,4 @@ struct DiskState {
         return contents
     }
 }
+#endif

@@ -1,3 +1,4 @@
+#if Outbox
 #if canImport(Darwin)
 private import Darwin
 #elseif canImport(Glibc)
@@ -46,3 +47,4 @@ enum SystemFailure {
         return OutboxError(code, "\(action) '\(path)': \(reason)")
     }
 }
+#endif

@@ -1,3 +1,4 @@
+#if Outbox
 #if canImport(Darwin)
 private import Darwin
 #elseif canImport(Glibc)
@@ -89,3 +90,4 @@ enum FileSystem {
         return true
     }
 }
+#endif

@@ -1,3 +1,4 @@
+#if Outbox
 private import Foundation
 
 #if canImport(Darwin)
@@ -68,3 +69,4 @@ struct OutboxClock: Sendable {
         return max(0, isSameStart ? now.sinceStart - moment.sinceStart : now.wall - moment.wall)
     }
 }
+#endif

@@ -1,3 +1,4 @@
+#if Outbox
 internal import GRDB
 internal import Linkspan
 internal import Logging
@@ -289,3 +290,4 @@ struct OutboxSession {
         self.clock = clock
     }
 }
+#endif

@@ -1,3 +1,4 @@
+#if Outbox
 /// Makes keys by which a server needs to remember one number for each ordering key: `producer.session.order.count`.
 ///
 /// Of one file and opening, whose names cannot come again: the file's is random, and so is that of each opening, so
@@ -32,3 +33,4 @@ final class KeyCounter {
         return Lane(number: self.lastLane)
     }
 }
+#endif

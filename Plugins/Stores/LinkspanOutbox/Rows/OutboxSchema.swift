@@ -1,3 +1,4 @@
+#if Outbox
 internal import GRDB
 
 /// The tables of the file, and how older files get them.
@@ -126,3 +127,4 @@ enum Token {
         return String(repeating: "0", count: 16 - digits.count) + digits
     }
 }
+#endif

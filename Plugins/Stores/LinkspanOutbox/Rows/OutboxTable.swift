@@ -1,3 +1,4 @@
+#if Outbox
 internal import Foundation
 internal import GRDB
 internal import Linkspan
@@ -368,3 +369,4 @@ extension Duration {
         return overflow ? .max : product + attoseconds / 1_000_000_000_000_000
     }
 }
+#endif

@@ -1,3 +1,4 @@
+#if Outbox
 /// Running totals of the rows in the file, updated with each change.
 struct OutboxTotals: Sendable, Hashable {
     /// The number of the latest row.
@@ -21,3 +22,4 @@ struct OutboxTotals: Sendable, Hashable {
     /// The number of the latest of them.
     var lastReceived: Int64 = 0
 }
+#endif

@@ -1,3 +1,4 @@
+#if Outbox
 internal import Foundation
 internal import GRDB
 internal import Linkspan
@@ -48,3 +49,4 @@ struct OutcomeColumns {
         return .success(reply ?? .empty)
     }
 }
+#endif

@@ -1,3 +1,4 @@
+#if Outbox
 internal import Foundation
 internal import Linkspan
 
@@ -59,3 +60,4 @@ enum PayloadCoding {
         return bytes.prefix(size)
     }
 }
+#endif

@@ -1,3 +1,4 @@
+#if Outbox
 internal import Foundation
 internal import GRDB
 internal import Linkspan
@@ -117,3 +118,4 @@ extension OutboxTable {
         return rows.last?["number"]
     }
 }
+#endif

@@ -1,3 +1,4 @@
+#if Outbox
 internal import Foundation
 internal import Linkspan
 
@@ -54,3 +55,4 @@ struct SealedPayload {
         Array("\(role.rawValue)\0\(account)\0\(key)".utf8)
     }
 }
+#endif
