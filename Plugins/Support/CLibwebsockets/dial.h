@@ -49,6 +49,24 @@ static inline int clws_dial(const char *address, int port) {
   return problem ? -problem : descriptor;
 }
 
+// The same for the path of a Unix-domain socket.
+static inline int clws_dial_path(const char *path) {
+  struct sockaddr_un place;
+  socklen_t size = clws_path_address(&place, path);
+  int descriptor = size > 0 ? socket(AF_UNIX, SOCK_STREAM, 0) : -1;
+  if (descriptor < 0) return -errno;
+#if defined(SO_NOSIGPIPE)
+  int on = 1;
+  setsockopt(descriptor, SOL_SOCKET, SO_NOSIGPIPE, &on, sizeof on);
+#endif
+  if (clws_make_unblocking(descriptor) &&
+      (connect(descriptor, (struct sockaddr *)&place, size) == 0 || errno == EINPROGRESS))
+    return descriptor;
+  int problem = errno;
+  close(descriptor);
+  return -problem;
+}
+
 // Why a socket that was being connected is not: 0 when it is.
 static inline int clws_dial_problem(int descriptor) {
   int problem = 0;

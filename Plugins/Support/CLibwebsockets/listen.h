@@ -10,6 +10,7 @@
 #include <stdbool.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 // C, because an address is one of two structures behind a third.
@@ -56,11 +57,42 @@ static inline int clws_listen(const char *address, int port, int backlog) {
   return -1;
 }
 
-// The port that a socket is bound to, or -1.
+// The address of a Unix-domain socket; 0 for a path that is too long. C, because the path is an array in a structure.
+static inline socklen_t clws_path_address(struct sockaddr_un *place, const char *path) {
+  memset(place, 0, sizeof *place);
+  if (strlen(path) >= sizeof place->sun_path) {
+    errno = ENAMETOOLONG;
+    return 0;
+  }
+  place->sun_family = AF_UNIX;
+  strcpy(place->sun_path, path);
+  return sizeof *place;
+}
+
+// A Unix-domain socket that listens at a path, or -1 and `errno`.
+static inline int clws_listen_path(const char *path, int backlog) {
+  struct sockaddr_un place;
+  socklen_t size = clws_path_address(&place, path);
+  if (size == 0) return -1;
+  int descriptor = socket(AF_UNIX, SOCK_STREAM, 0);
+  if (descriptor < 0) return -1;
+  if (clws_make_unblocking(descriptor) && bind(descriptor, (struct sockaddr *)&place, size) == 0 &&
+      listen(descriptor, backlog) == 0)
+    return descriptor;
+  int problem = errno;
+  close(descriptor);
+  errno = problem;
+  return -1;
+}
+
+static inline void clws_remove_path(const char *path) { unlink(path); }
+
+// The port that a socket is bound to, 0 for one without ports, or -1.
 static inline int clws_bound_port(int descriptor) {
   struct sockaddr_storage storage;
   socklen_t size = sizeof storage;
   if (getsockname(descriptor, (struct sockaddr *)&storage, &size) != 0) return -1;
+  if (storage.ss_family == AF_UNIX) return 0;
   if (storage.ss_family == AF_INET6) return ntohs(((struct sockaddr_in6 *)&storage)->sin6_port);
   return ntohs(((struct sockaddr_in *)&storage)->sin_port);
 }
@@ -72,6 +104,7 @@ static inline bool clws_peer_address(int descriptor, char text[CLWS_ADDRESS_SIZE
   struct sockaddr_storage storage;
   socklen_t size = sizeof storage;
   if (getpeername(descriptor, (struct sockaddr *)&storage, &size) != 0) return false;
+  if (storage.ss_family == AF_UNIX) return false;
   const void *address = storage.ss_family == AF_INET6 ? (const void *)&((struct sockaddr_in6 *)&storage)->sin6_addr
                                                       : (const void *)&((struct sockaddr_in *)&storage)->sin_addr;
   return inet_ntop(storage.ss_family, address, text, CLWS_ADDRESS_SIZE) != NULL;

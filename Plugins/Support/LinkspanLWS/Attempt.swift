@@ -6,6 +6,14 @@ internal import LinkspanNetwork
 ///
 /// Several of a stream race; see ``StreamStateMachine``. The library gets the socket of the one that wins.
 final class Attempt: Watched {
+    /// The peer.
+    enum Place {
+        /// A numeric address.
+        case address(String, port: Int)
+        /// A Unix-domain socket.
+        case path(String)
+    }
+
     private enum Stage {
         case connecting
         case proxy(ProxyHandshake)
@@ -29,9 +37,13 @@ final class Attempt: Watched {
     /// Whether TCP is there.
     var isConnected: Bool { if case .connecting = self.stage { false } else { true } }
 
-    /// Begins to connect to a numeric address.
-    func begin(_ address: String, port: Int) {
-        let descriptor = clws_dial(address, CInt(port))
+    /// Begins to connect.
+    func begin(_ place: Place) {
+        let descriptor =
+            switch place {
+            case .address(let address, let port): clws_dial(address, CInt(port))
+            case .path(let path): clws_dial_path(path)
+            }
         guard descriptor >= 0 else { return self.fail(.connect(Self.text(-descriptor))) }
         self.descriptor = descriptor
         self.watch(for: CInt(clws_ready_to_write))

@@ -15,6 +15,7 @@ final class ListeningSocket: Watched, ByteListener {
     private static let exhaustionPause = Duration.milliseconds(100)
 
     private let core: LoopCore
+    private let path: String?
     private let lowWaterMark: Int
     private let accept: (any ByteStream) -> (any ByteStreamHandler)?
     /// The socket, nil once it is closed.
@@ -23,10 +24,11 @@ final class ListeningSocket: Watched, ByteListener {
     private var watched = CInt(clws_unwatched)
 
     private init(
-        core: LoopCore, descriptor: CInt, lowWaterMark: Int,
+        core: LoopCore, descriptor: CInt, path: String?, lowWaterMark: Int,
         accept: @escaping (any ByteStream) -> (any ByteStreamHandler)?
     ) {
         self.core = core
+        self.path = path
         self.descriptor = descriptor
         self.port = Int(clws_bound_port(descriptor))
         self.lowWaterMark = lowWaterMark
@@ -40,14 +42,17 @@ final class ListeningSocket: Watched, ByteListener {
         guard (0...65_535).contains(request.port) else {
             throw ByteStreamError(.unlistenable, "\(request.port) is not a port")
         }
-        let descriptor = clws_listen(request.address, CInt(request.port), CInt(clamping: request.backlog))
+        let backlog = CInt(clamping: request.backlog)
+        let descriptor =
+            if let path = request.path { clws_listen_path(path, backlog) } else {
+                clws_listen(request.address, CInt(request.port), backlog)
+            }
         guard descriptor >= 0 else {
             let problem = String(cString: clws_problem())
-            throw ByteStreamError(
-                .unlistenable, "port \(request.port) of \(request.address) is not available: \(problem)")
+            throw ByteStreamError(.unlistenable, "\(request.place) is not available: \(problem)")
         }
         let socket = ListeningSocket(
-            core: core, descriptor: descriptor, lowWaterMark: request.lowWaterMark, accept: accept)
+            core: core, descriptor: descriptor, path: request.path, lowWaterMark: request.lowWaterMark, accept: accept)
         guard socket.watch(true) else {
             socket.close()
             throw ByteStreamError(.unavailable, "the system cannot watch another socket")
@@ -66,6 +71,7 @@ final class ListeningSocket: Watched, ByteListener {
         guard let descriptor = self.descriptor.take() else { return }
         self.core.poller.unwatch(descriptor, former: self.watched)
         clws_discard(descriptor)
+        if let path = self.path { clws_remove_path(path) }
         self.core.remove(self)
     }
 

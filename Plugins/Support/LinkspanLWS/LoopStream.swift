@@ -106,6 +106,7 @@ final class LoopStream: Watched, ByteStream {
         }
         let longest = self.isExchange ? Self.longestExchange : Self.longestDeadline
         self.setDeadline(min(self.request.deadline, longest))
+        if let path = self.request.socketPath { return self.resolved(.success([path])) }
         let host = self.request.proxy?.host ?? self.request.bareHost
         if NumericAddress.isIPv4(host) || NumericAddress.isIPv6(host) { return self.resolved(.success([host])) }
         let loop = self.core.loop
@@ -302,7 +303,8 @@ extension LoopStream {
         }
         let attempt = Attempt(self)
         self.attempts.append(attempt)
-        attempt.begin(address, port: self.request.proxy?.port ?? self.request.port)
+        let port = self.request.proxy?.port ?? self.request.port
+        attempt.begin(self.request.socketPath == nil ? .address(address, port: port) : .path(address))
     }
 
     /// An address took the connection: the other attempts are given up.

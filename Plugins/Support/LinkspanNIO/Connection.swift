@@ -67,8 +67,9 @@ final class Connection: ChannelInboundHandler {
     /// Dials.
     func connect(to address: SocketAddress, on core: NIOLoopCore) {
         let this = Confined(self, to: core.loop)
-        ClientBootstrap(group: core.eventLoop)
-            .channelOption(.tcpOption(.tcp_nodelay), value: 1)
+        var bootstrap = ClientBootstrap(group: core.eventLoop)
+        if address.protocol != .unix { bootstrap = bootstrap.channelOption(.tcpOption(.tcp_nodelay), value: 1) }
+        bootstrap
             .channelOption(.maxMessagesPerRead, value: Self.readsInARow)
             .channelOption(.recvAllocator, value: Self.readAllocator)
             .connectTimeout(Self.connectTimeout)

@@ -17,14 +17,16 @@ final class ListeningChannel: ByteListener {
     let port: Int
 
     private let core: NIOLoopCore
+    private let path: String?
     /// Nil until SwiftNIO has taken the socket, and after the end.
     private var channel: (any Channel)?
     /// Nil while the port is not to be given up.
     private var onClosed: [() -> Void]?
     private var isOver = false
 
-    private init(port: Int, core: NIOLoopCore) {
+    private init(port: Int, path: String?, core: NIOLoopCore) {
         self.port = port
+        self.path = path
         self.core = core
     }
 
@@ -37,20 +39,24 @@ final class ListeningChannel: ByteListener {
         guard (0...65_535).contains(request.port) else {
             throw ByteStreamError(.unlistenable, "\(request.port) is not a port")
         }
-        guard let address = try? SocketAddress(ipAddress: request.address, port: request.port),
+        let address =
+            if let path = request.path { try? SocketAddress(unixDomainSocketPath: path) } else {
+                try? SocketAddress(ipAddress: request.address, port: request.port)
+            }
+        guard let address,
             let (descriptor, port) = ListeningSocket.open(address, backlog: CInt(clamping: request.backlog))
         else {
             let problem = String(cString: strerror(errno))
-            throw ByteStreamError(
-                .unlistenable, "port \(request.port) of \(request.address) is not to be had: \(problem)")
+            throw ByteStreamError(.unlistenable, "\(request.place) is not available: \(problem)")
         }
-        let listener = ListeningChannel(port: port, core: core)
+        let listener = ListeningChannel(port: port, path: request.path, core: core)
         core.add(listener)
         let acceptance = Confined((core: core, accept: accept), to: core.loop)
         let lowWaterMark = request.lowWaterMark
-        ServerBootstrap(group: core.eventLoop)
+        var bootstrap = ServerBootstrap(group: core.eventLoop)
+        if request.path == nil { bootstrap = bootstrap.childChannelOption(.tcpOption(.tcp_nodelay), value: 1) }
+        bootstrap
             .serverChannelOption(.backlog, value: Int32(clamping: request.backlog))
-            .childChannelOption(.tcpOption(.tcp_nodelay), value: 1)
             .childChannelOption(.maxMessagesPerRead, value: Connection.readsInARow)
             .childChannelOption(.recvAllocator, value: Connection.readAllocator)
             .childChannelInitializer { channel in
@@ -84,6 +90,7 @@ final class ListeningChannel: ByteListener {
     private func destroyed() {
         self.channel = nil
         self.isOver = true
+        if let path = self.path { unlink(path) }
         self.core.remove(self)
         let waiting = self.onClosed ?? []
         self.onClosed = nil
@@ -118,6 +125,7 @@ private enum ListeningSocket {
             errno = problem
             return nil
         }
+        guard address.protocol != .unix else { return (descriptor, 0) }
         // The port is at the same place in both kinds of address.
         let port = withUnsafeBytes(of: &place) { $0.load(fromByteOffset: 2, as: UInt16.self) }
         return (descriptor, Int(UInt16(bigEndian: port)))

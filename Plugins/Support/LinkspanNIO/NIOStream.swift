@@ -89,6 +89,7 @@ final class NIOStream: ByteStream {
         }
         let longest = self.request.isExchange ? Self.longestExchange : Self.longestDeadline
         self.setDeadline(min(self.request.deadline, longest))
+        if let path = self.request.socketPath { return self.resolved(.success([path])) }
         let host = self.request.proxy?.host ?? self.request.bareHost
         if NumericAddress.isIPv4(host) || NumericAddress.isIPv6(host) { return self.resolved(.success([host])) }
         let loop = self.core.loop
@@ -270,9 +271,11 @@ extension NIOStream {
         let connection = Connection(self)
         self.attempts.append(connection)
         let port = self.request.proxy?.port ?? self.request.port
-        guard let place = try? SocketAddress.makeAddressResolvingHost(address, port: port) else {
-            return self.failed(connection, .connect("\(address) is not an address"))
-        }
+        let place =
+            self.request.socketPath == nil
+            ? try? SocketAddress.makeAddressResolvingHost(address, port: port)
+            : try? SocketAddress(unixDomainSocketPath: address)
+        guard let place else { return self.failed(connection, .connect("\(address) is not an address")) }
         connection.connect(to: place, on: self.core)
     }
 

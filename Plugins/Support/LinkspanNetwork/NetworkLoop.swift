@@ -45,6 +45,10 @@ public struct ListenRequest: Sendable, Hashable {
     public var address: String
     /// The port; 0 for any that is free.
     public var port: Int
+    /// The path of a Unix-domain socket, in place of address and port; nil for none.
+    ///
+    /// Nothing may exist there. The file is removed when the listener is closed.
+    public var path: String?
     /// The number of connections that may wait to be accepted.
     public var backlog: Int
     /// The number of bytes waiting to be sent at which ``ByteStreamHandler/drained()`` is called.
@@ -52,18 +56,25 @@ public struct ListenRequest: Sendable, Hashable {
 
     /// Makes a request.
     public init(
-        address: String = "127.0.0.1", port: Int = 0, backlog: Int = 128, lowWaterMark: Int = 64 * 1024
+        address: String = "127.0.0.1", port: Int = 0, path: String? = nil, backlog: Int = 128,
+        lowWaterMark: Int = 64 * 1024
     ) {
         self.address = address
         self.port = port
+        self.path = path
         self.backlog = backlog
         self.lowWaterMark = lowWaterMark
     }
 }
 
+extension ListenRequest {
+    /// The place as text, for errors.
+    package var place: String { self.path ?? "port \(self.port) of \(self.address)" }
+}
+
 /// A port at which a loop accepts streams of bytes.
 public protocol ByteListener: AnyObject {
-    /// The port.
+    /// The port; 0 at a path.
     var port: Int { get }
 
     /// Gives the port up, and calls `onClosed` when it is free. Accepted streams go on. May be called again.

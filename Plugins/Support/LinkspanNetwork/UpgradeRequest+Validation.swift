@@ -18,6 +18,7 @@ extension UpgradeRequest {
         try self.checkHost()
         try self.checkTarget()
         try self.proxy?.validated()
+        try self.checkSocketPath()
         try self.checkHeaders()
         if let origin = self.origin {
             try Self.check(origin, "origin", allowsSpace: false)
@@ -35,6 +36,17 @@ extension UpgradeRequest {
         try Self.check(self.hostHeader.utf8.count, "host", limit: Limit.host)
         let isPlain = NumericAddress.isIPv6(self.bareHost) || self.bareHost.utf8.allSatisfy(Self.isHostByte)
         guard isPlain else { throw ByteStreamError(.invalidRequest, "the host has an invalid character") }
+    }
+
+    /// The system's limit is 104 bytes, the NUL at the end included.
+    private func checkSocketPath() throws(ByteStreamError) {
+        guard let path = self.socketPath else { return }
+        guard (1..<104).contains(path.utf8.count), !path.utf8.contains(0) else {
+            throw ByteStreamError(.invalidRequest, "the path of the socket is empty or longer than 103 bytes")
+        }
+        guard self.proxy == nil else {
+            throw ByteStreamError(.invalidRequest, "a Unix-domain socket is not reached through a proxy")
+        }
     }
 
     private func checkTarget() throws(ByteStreamError) {

@@ -7,6 +7,10 @@ public struct UpgradeRequest: Sendable {
     public var host: String
     /// The TCP port.
     public var port: Int
+    /// The path of a Unix-domain socket to connect to in place of host and port; nil for none.
+    ///
+    /// Host and port are still those of the `Host` field, and the host that of the certificate. Not with a proxy.
+    public var socketPath: String?
     /// Whether the stream runs over TLS.
     public var isSecure: Bool
     /// The path and query, from `/` on, already percent-encoded.

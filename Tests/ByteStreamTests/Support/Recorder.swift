@@ -133,12 +133,12 @@ extension NetworkLoop {
 
     /// Listens; the listener is for tests as well.
     func listen(
-        address: String = "127.0.0.1", port: Int = 0,
+        address: String = "127.0.0.1", port: Int = 0, path: String? = nil,
         accept: @escaping @Sendable (any ByteStream) -> (any ByteStreamHandler)?
     ) async throws(ByteStreamError) -> TestListener {
         let result = await self.perform { () -> Result<TestListener, ByteStreamError> in
             Result { () throws(ByteStreamError) in
-                let request = ListenRequest(address: address, port: port)
+                let request = ListenRequest(address: address, port: port, path: path)
                 return TestListener(try self.listen(request, accept: accept), on: self)
             }
         }
