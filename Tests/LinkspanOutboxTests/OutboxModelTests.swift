@@ -9,14 +9,12 @@ internal import Testing
 
 /// Compares an outbox with an array, under random calls, reopenings and crashes.
 ///
-/// 30 histories, or as many as the environment variable `TEST_HISTORIES` says, which is a number, or a seed after `=`.
+/// 30 histories, or those that the environment variable `TEST_HISTORIES` names: so many, a range of seeds such as
+/// `1001-2000`, or one seed after `=`.
 @Suite("Outbox against a model")
 struct OutboxModelTests {
-    private static var seeds: ClosedRange<UInt64> {
-        let text = ProcessInfo.processInfo.environment["TEST_HISTORIES"] ?? ""
-        if text.hasPrefix("="), let seed = UInt64(text.dropFirst()) { return seed...seed }
-        return 1...(UInt64(text) ?? 30)
-    }
+    private static let seeds = SeededGenerator.seeds(
+        ProcessInfo.processInfo.environment["TEST_HISTORIES"], or: 1...30)
 
     @Test
     func `every history leaves the rows and outcomes that an array would have`() throws {
@@ -27,6 +25,7 @@ struct OutboxModelTests {
                 return
             }
         }
+        print("histories of an outbox: seeds \(Self.seeds.lowerBound) to \(Self.seeds.upperBound)")
     }
 }
 

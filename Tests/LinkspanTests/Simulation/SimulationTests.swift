@@ -1,4 +1,5 @@
 internal import Linkspan
+internal import LinkspanTesting
 internal import Testing
 
 #if canImport(Darwin)
@@ -11,13 +12,7 @@ internal import Musl
 
 /// How many worlds are run: 500, or as many as the environment variable `TEST_SEEDS` says, which is a number, or a
 /// range such as `1000-2000`, or one seed as `=1234`.
-private let seeds: ClosedRange<UInt64> = {
-    guard let text = getenv("TEST_SEEDS").map({ String(cString: $0) }) else { return 0...499 }
-    if text.hasPrefix("="), let seed = UInt64(text.dropFirst()) { return seed...seed }
-    let parts = text.split(separator: "-").compactMap { UInt64($0) }
-    if parts.count == 2, parts[0] <= parts[1] { return parts[0]...parts[1] }
-    return 0...(parts.first ?? 500) - 1
-}()
+private let seeds = SeededGenerator.seeds(getenv("TEST_SEEDS").map { String(cString: $0) }, or: 0...499)
 
 @Suite("Simulation")
 struct SimulationTests {
