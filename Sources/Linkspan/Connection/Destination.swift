@@ -19,13 +19,6 @@ final class Destination: Sendable {
         self.identity = configuration.identity
     }
 
-    /// The endpoints to choose from; nil for the URL alone.
-    func rotation(_ random: () -> Double) -> EndpointRotation? {
-        // They were checked when the options were.
-        let urls = (try? self.options.endpoints.list(after: self.url)) ?? [self.url]
-        return EndpointRotation(urls, self.options.endpoints, random: random)
-    }
-
     /// The same place by other rules.
     init(_ former: Destination, options: ConnectionOptions) {
         self.url = former.url
@@ -34,6 +27,13 @@ final class Destination: Sendable {
         self.source = former.source
         self.resumption = former.resumption
         self.identity = former.identity
+    }
+
+    /// The endpoints to choose from; nil for the URL alone.
+    func rotation(_ random: () -> Double) -> EndpointRotation? {
+        // They were checked when the options were.
+        let urls = (try? self.options.endpoints.list(after: self.url)) ?? [self.url]
+        return EndpointRotation(urls, self.options.endpoints, random: random)
     }
 }
 
