@@ -1,7 +1,7 @@
 import Foundation
 
 /// The echo server: a child process, which ends with this one because its standard input does, or one that runs already.
-final class EchoServer {
+final class EchoServer: Sendable {
     let port: Int
     /// The port for TLS; 0 when the server runs elsewhere.
     let securePort: Int

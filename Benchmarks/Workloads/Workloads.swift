@@ -30,14 +30,14 @@ enum Workloads {
         let wanted =
             arguments.isEmpty
             ? ["W1", "W2", "W3", "W4", "W7", "W8", "W11", "W12", "W13", "codable", "stream"] : arguments
-        let server = try EchoServer(path: serverPath)
+        try await Network.$current.withValue(network) { try await Self.run(wanted, path: serverPath) }
+    }
+
+    private static func run(_ names: [String], path: String) async throws {
+        let server = try EchoServer(path: path)
         defer { server.stop() }
         print(Measurement.heading)
-        for name in wanted {
-            try await Network.$current.withValue(network) {
-                try await Self.run(name, server: server, path: serverPath)
-            }
-        }
+        for name in names { try await Self.run(name, server: server, path: path) }
     }
 
     private static func run(_ name: String, server: EchoServer, path: String) async throws {

@@ -16,13 +16,6 @@ private struct Keychain: Sendable {
     func messageKey(_ id: String?) throws -> (id: String, data: Data) { (id ?? "k1", Data(count: 32)) }
 }
 
-private struct Line: Decodable, Sendable {
-    var seq: Int
-}
-
-private func show(_ line: Line) {}
-private func showGap(_ lost: Int?) {}
-
 final class TenantStamp: Interceptor {
     let name = "tenant"
 
@@ -33,6 +26,13 @@ final class TenantStamp: Interceptor {
 }
 
 private enum RoomExamples {
+    struct Line: Decodable, Sendable {
+        var seq: Int
+    }
+
+    static func show(_ line: Line) {}
+    static func showGap(_ lost: Int?) {}
+
     static func endpoints() throws {
         let connection = try ConnectionBuilder("https://eu.chat.example")
             .transport(.socketIO)
