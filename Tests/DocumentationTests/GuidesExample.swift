@@ -142,8 +142,10 @@ struct GuidesExample {
             contentsOf: Self.sources.appending(path: "Linkspan/Documentation.docc/ProductionChecklist.md"),
             encoding: .utf8)
         let plugins = Self.sources.deletingLastPathComponent().appending(path: "Plugins")
-        let reporters = try ["Services/LinkspanMetrics/MetricsBook.swift", "Stores/LinkspanOutbox/OutboxMeters.swift"]
-            .map { try String(contentsOf: plugins.appending(path: $0), encoding: .utf8) }.joined()
+        let reporters = try [
+            "Services/LinkspanMetrics/MetricsBook.swift", "Services/LinkspanMetrics/MessageTotals.swift",
+            "Stores/LinkspanOutbox/OutboxMeters.swift",
+        ].map { try String(contentsOf: plugins.appending(path: $0), encoding: .utf8) }.joined()
         let names = page.matches(of: /`linkspan_(\w+)`/).map { String($0.output.1) }
         #expect(names.count > 6)
         for name in names {

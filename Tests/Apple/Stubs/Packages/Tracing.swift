@@ -3,6 +3,7 @@
 public struct ServiceContext: Sendable {
     public static var topLevel: ServiceContext { fatalError() }
     public static var current: ServiceContext? { nil }
+    public static func withValue<T>(_ value: ServiceContext?, operation: () throws -> T) rethrows -> T { try operation() }
 }
 public enum SpanKind: Sendable { case server, client, producer, consumer, `internal` }
 public struct SpanStatus: Sendable {
@@ -32,6 +33,7 @@ public struct DefaultTracerClock {
     public init() {}
 }
 public protocol Span: AnyObject, Sendable {
+    var context: ServiceContext { get }
     var attributes: SpanAttributes { get set }
     func setStatus(_ status: SpanStatus)
     func end<Instant: TracerInstant>(at instant: @autoclosure () -> Instant)
@@ -40,7 +42,23 @@ extension Span {
     public func updateAttributes(_ update: (inout SpanAttributes) -> Void) {}
     public func end() {}
 }
-public protocol LegacyTracer: Sendable {}
+public protocol Extractor: Sendable {
+    associatedtype Carrier
+    func extract(key: String, from carrier: Carrier) -> String?
+}
+public protocol Injector: Sendable {
+    associatedtype Carrier
+    func inject(_ value: String, forKey key: String, into carrier: inout Carrier)
+}
+public protocol Instrument: Sendable {
+    func extract<Carrier, Extract: Extractor>(
+        _ carrier: Carrier, into context: inout ServiceContext, using extractor: Extract
+    ) where Extract.Carrier == Carrier
+    func inject<Carrier, Inject: Injector>(
+        _ context: ServiceContext, into carrier: inout Carrier, using injector: Inject
+    ) where Inject.Carrier == Carrier
+}
+public protocol LegacyTracer: Instrument {}
 public protocol Tracer: LegacyTracer {}
 extension LegacyTracer {
     public func startSpan(

@@ -239,3 +239,5 @@ open class FileHandle: NSObject, @unchecked Sendable {
 }
 public protocol DataProtocol: RandomAccessCollection where Element == UInt8 {}
 extension Data: DataProtocol {}
+extension Array: DataProtocol where Element == UInt8 {}
+extension ArraySlice: DataProtocol where Element == UInt8 {}
