@@ -1,3 +1,4 @@
+#if Outbox
 import Foundation
 import GRDBSQLite
 
@@ -73,3 +74,4 @@ final class GroupedCommits: @unchecked Sendable {
         self.condition.unlock()
     }
 }
+#endif

@@ -94,7 +94,7 @@ struct JournalServiceTests {
         await registry.stop()
         #expect(journal.summary.sent == 1_000)
         // Events of other families may well be lost in so small a mailbox.
-        #expect(journal.entries.allSatisfy { !$0.text.hasPrefix("message") || $0.missed == 0 })
+        #expect(journal.entries.allSatisfy { !$0.text.hasPrefix("message") || $0.gap == 0 })
         #expect(journal.entries.contains { $0.text.hasSuffix("count=100") })
     }
 

@@ -10,6 +10,7 @@ struct NetworkFlag: ParsableArguments {
     var backEnd: NetworkBackEnd { self.network.map { NetworkBackEnd(rawValue: $0) } ?? .standard }
 
     func validate() throws {
-        if let absence = self.backEnd.absence { throw ValidationError(absence) }
+        // Without one of a name, what needs a library says which are missing.
+        if self.network != nil, let absence = self.backEnd.absence { throw ValidationError(absence) }
     }
 }
