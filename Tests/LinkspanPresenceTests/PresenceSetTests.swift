@@ -139,7 +139,7 @@ struct PresenceSetTests {
         people?.end()
         try scripted.emit("joined", "bob")
         #expect(people?.members == ["ann"])
-        weak var gone = people
+        weak let gone = people
         people = nil
         scripted.clock.settle()
         #expect(gone == nil)
