@@ -106,7 +106,8 @@ extension ConnectionCore {
         case .changed(let info): if let measured = self.inbox.note(info) { self.probe?.measured(roundTrip: measured) }
         case .writable: self.commands.linkIsWritable(effects: &self.effects)
         case .closed(let error):
-            let (now, random, cause) = (self.now, self.environment.random(), self.causeOfEnd(error))
+            let cause = self.causeOfEnd(self.credentials.concealed(in: error))
+            let (now, random) = (self.now, self.environment.random())
             let hasSpoken = self.hasServerSpoken
             self.run { $0.linkClosed(epoch: epoch, cause, hasSpoken: hasSpoken, now: now, random: random) }
         }

@@ -32,6 +32,18 @@ final class ConnectionCredentials {
     /// Whether the server knows the credentials of this generation.
     func isShown(generation: UInt64) -> Bool { self.shown >= generation }
 
+    /// An error without the credentials that the server may have repeated in it.
+    func concealed(in error: LinkspanError) -> LinkspanError {
+        let credentials: Credentials? =
+            switch self.source.kind {
+            case .fixed(let credentials): credentials
+            case .provider: self.newest?.credentials
+            }
+        var error = error
+        error.message = (credentials ?? Credentials()).concealed(in: error.message, query: self.url.query)
+        return error
+    }
+
     private func checked(_ issued: IssuedCredentials) -> Result<IssuedCredentials, LinkspanError> {
         do throws(LinkspanError) {
             _ = try issued.credentials.endpoint(insteadOf: self.url, over: self.transport)
