@@ -4,7 +4,7 @@ internal import Testing
 
 extension Interop {
     /// Servers that do not read for a while.
-    @Suite struct BackPressureTests {
+    @Suite(.overBackEnds) struct BackPressureTests {
         @Test(arguments: [ServerKind.aiohttp, .uvicorn, .webSocket])
         func `messages wait while the server hangs, and arrive in order later`(_ kind: ServerKind) async throws {
             let (count, pad) = (200, String(repeating: "x", count: 100_000))

@@ -7,7 +7,7 @@ internal import Testing
 
 extension Interop {
     /// Clients that are not ours, at the server that is: it speaks the protocols, and not what we take for them.
-    @Suite(.timeLimit(.minutes(2))) struct DevServerTests {
+    @Suite(.overBackEnds, .timeLimit(.minutes(2))) struct DevServerTests {
         @Test(arguments: Self.ways)
         func `python-socketio's client and websockets' find what they expect`(_ way: String, _ results: Int)
             async throws
@@ -15,6 +15,7 @@ extension Interop {
             let configuration = DevServer.Configuration {
                 $0.pingInterval = .seconds(1)
                 $0.pingTimeout = .seconds(1)
+                $0.network = Wire.current.network
             }
             let hub = Self.hub()
             let server = DevServer(hub: hub, namespaces: ["/second": hub], configuration: configuration)

@@ -7,7 +7,7 @@ internal import Testing
 
 extension Interop {
     /// Many connections at a time.
-    @Suite struct ManyConnectionsTests {
+    @Suite(.overBackEnds) struct ManyConnectionsTests {
         private static var openFiles: Int {
             #if os(Linux)
             let folder = "/proc/self/fd"

@@ -8,7 +8,7 @@ internal import Testing
 
 extension Interop {
     /// Links that end before they begin, as happens when the app disconnects at the same moment.
-    @Suite struct UnbegunLinkTests {
+    @Suite(.overBackEnds) struct UnbegunLinkTests {
         private final class Receiver: LinkReceiver {
             let events = Journal<LinkEvent>("link events")
 

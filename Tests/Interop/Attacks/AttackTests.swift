@@ -9,7 +9,7 @@ internal import Testing
 extension Interop {
     /// Servers that mean harm: memory stays, the link ends with a reason and in time, and other connections notice
     /// nothing.
-    @Suite struct AttackTests {
+    @Suite(.overBackEnds) struct AttackTests {
         private static let environment = ProcessInfo.processInfo.environment
         /// How long each attack goes on, over as many links as the client makes meanwhile, if that is wanted.
         ///

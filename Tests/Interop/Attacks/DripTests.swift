@@ -7,7 +7,7 @@ internal import Testing
 
 extension Interop {
     /// Messages that come drop by drop.
-    @Suite struct DripTests {
+    @Suite(.overBackEnds) struct DripTests {
         private final class Recorder: WebSocketChannelHandler, Sendable {
             let ends = Journal<WebSocketEnd>("the end of the channel")
             let openings = Journal<Void>("the opening of the channel")

@@ -8,7 +8,7 @@ internal import Testing
 
 extension Interop {
     /// Attachments over raw WebSocket that are announced and do not come.
-    @Suite struct LateAttachmentTests {
+    @Suite(.overBackEnds) struct LateAttachmentTests {
         private final class Receiver: LinkReceiver {
             let events = Journal<LinkEvent>("link events")
 

@@ -11,7 +11,7 @@ internal import Testing
 
 extension Interop {
     /// No secret turns up in a log line, an error, a description, a report or on standard error, whatever goes wrong.
-    @Suite struct CanaryTests {
+    @Suite(.overBackEnds) struct CanaryTests {
         /// What happens to a connection that knows all the secrets.
         enum Scenario: String, CaseIterable, Sendable {
             case socketIO, webSocket, refusedNamespace, unknownPath, unreachable, unknownHost, plainForTLS

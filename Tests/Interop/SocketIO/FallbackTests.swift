@@ -5,7 +5,7 @@ internal import Testing
 
 extension Interop {
     /// Networks and servers that do not let every carrier through.
-    @Suite struct FallbackTests {
+    @Suite(.overBackEnds) struct FallbackTests {
         private static func use(
             _ carriers: SocketIOTransport.Carriers, _ arguments: [String] = ["--polling-only"],
             _ body: @Sendable (Client, Bench, PythonServer) async throws -> Void

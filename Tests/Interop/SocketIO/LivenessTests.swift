@@ -4,7 +4,7 @@ internal import Testing
 
 extension Interop {
     /// When silence is the end.
-    @Suite struct LivenessTests {
+    @Suite(.overBackEnds) struct LivenessTests {
         @Test
         func `whatever comes proves that the server lives, a part of a message included, and silence is the end`()
             async throws

@@ -138,4 +138,7 @@ extension Trait where Self == WireTrait {
 
     /// Over a WebSocket, in the clear and through TLS: for servers of raw WebSockets.
     static var overWebSockets: Self { Self([.webSocket], securities: [false, true]) }
+
+    /// Over the back ends of byte streams by turns, for tests that see to carriers and TLS themselves.
+    static var overBackEnds: Self { Self([.webSocket], securities: [false]) }
 }

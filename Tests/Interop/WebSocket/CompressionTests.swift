@@ -8,7 +8,7 @@ internal import Testing
 
 extension Interop {
     /// permessage-deflate with a server by other authors.
-    @Suite struct CompressionTests {
+    @Suite(.overBackEnds) struct CompressionTests {
         /// What the server says was agreed on.
         struct Agreement: Codable, Hashable, Sendable {
             var clientForgets = false

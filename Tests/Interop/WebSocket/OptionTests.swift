@@ -5,7 +5,7 @@ internal import Testing
 
 extension Interop {
     /// What an app can have otherwise about a raw WebSocket.
-    @Suite struct OptionTests {
+    @Suite(.overBackEnds) struct OptionTests {
         @Test
         func `texts without an envelope come back as they were`() async throws {
             let server = try await SharedServers.server(.webSocket)
