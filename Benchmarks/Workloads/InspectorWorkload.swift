@@ -80,12 +80,17 @@ enum InspectorWorkload {
 
     /// Reads the feed of an inspector until the process is ended; returns false unless the argument asks for that.
     static func runPage(_ argument: String) async throws -> Bool {
-        guard argument.hasPrefix("page=http://") else { return false }
-        let rest = argument.dropFirst("page=http://".count).replacing("/?", with: "/feed?", maxReplacements: 1)
-        let feed = "ws://\(rest)"
-        let transport = WebSocketTransport(.init { $0.codec = TextEnvelopeCodec() })
-        let connection = try ConnectionBuilder(feed).transport(transport).connect()
-        for await batch in try connection.events("text") { precondition(batch.message.payload[0] != nil, "no batch") }
+        guard argument.hasPrefix("page=") else { return false }
+        let feed = try Self.openFeed(String(argument.dropFirst("page=".count)))
+        for await batch in try feed.events("text") { precondition(batch.message.payload[0] != nil, "no batch") }
         return true
+    }
+
+    /// Opens the feed of an inspector, whose batches are the messages `text`.
+    static func openFeed(_ url: String) throws -> ConnectionHandler {
+        let feed = url.replacing("http://", with: "ws://", maxReplacements: 1)
+            .replacing("/?", with: "/feed?", maxReplacements: 1)
+        let transport = WebSocketTransport(.init { $0.codec = TextEnvelopeCodec() })
+        return try ConnectionBuilder(feed).transport(transport).connect()
     }
 }

@@ -8,7 +8,7 @@ import LinkspanWebSocket
 ///
 /// `workloads [--server PATH] [--network NAME] [NAME …]`: starts the echo server beside this program unless told where it is. The names are W1
 /// to W4, W6 to W8 and W10 to W13, `codable`, `stream`, `fanout`, `inspector`, `outbox`, and with a number `idle=`, `idle-raw=`, `idle-tls=`,
-/// `idle-raw-tls=`, `backlog=`, `queue=`, `keys=` and `payload=`; see `Benchmarks/run`. The
+/// `idle-raw-tls=`, `backlog=`, `queue=`, `keys=`, `payload=` and `inspector-load=`; see `Benchmarks/run`. The
 /// server's own CPU is printed too: where it nears the client's, the messages per second are the server's, not ours.
 @main
 enum Workloads {
@@ -20,7 +20,10 @@ enum Workloads {
             serverPath = arguments[flag + 1]
             arguments.removeSubrange(flag...flag + 1)
         }
-        if let first = arguments.first, try await InspectorWorkload.runPage(first) { return }
+        if let first = arguments.first {
+            if try await InspectorWorkload.runPage(first) { return }
+            if try await InspectorLoadWorkload.runPage(first) { return }
+        }
         var network = NetworkBackEnd.standard
         if let flag = arguments.firstIndex(of: "--network"), flag + 1 < arguments.count {
             network = NetworkBackEnd(rawValue: arguments[flag + 1])
@@ -77,6 +80,8 @@ enum Workloads {
         case "queue": try await BacklogWorkload.run(queue: size, keys: 0, server: server)
         case "keys": try await BacklogWorkload.run(queue: max(size, 100_000), keys: size, server: server)
         case "payload": try await BinaryWorkload.run(payload: size, server: server)
+        case "inspector-load": try await InspectorLoadWorkload.run(size, server: server)
+        case "inspector-none": try await InspectorLoadWorkload.runBare(size, server: server)
         default: print("there is no workload \(name)")
         }
     }

@@ -168,33 +168,61 @@ struct RecorderTests {
         #expect(row.faults == 2)
     }
 
-    @Test func `1,000 connections and 100 services are answered within 100 ms a batch, in at most 16 MiB`() throws {
-        var recorder = try self.recorder(connections: 1...1_000)
+    @Test func `a connection of the app's own factory has its changes in the time line`() throws {
+        var recorder = InspectorRecorder(now: self.start)
+        let states: [ConnectionState] = [.connected, .connected, .reconnecting]
+        for state in states {
+            recorder.note(1, try self.status(state), explanation: "", holders: 1, isOwn: false, now: self.start)
+        }
+        #expect(recorder.everything(now: self.start).events.map(\.kind) == ["connected", "reconnecting"])
+        #expect(recorder.connectionRows.map(\.transport) == ["the app's own"])
+        recorder.note(2, try self.status(), explanation: "", holders: 1, now: self.start)
+        #expect(recorder.everything(now: self.start).events.count == 2)
+    }
+
+    @Test func `the chart of the outbox has the fullest one, and none without an outbox`() throws {
+        var recorder = try self.recorder(connections: 1...1)
+        recorder.closePoint(memory: 0, mark: .mark, now: self.start)
+        for (id, count) in [(UInt64(1), 3), (2, 5)] {
+            var status = try self.status()
+            status.storedDeliveries = count
+            recorder.note(id, status, explanation: "", holders: 1, now: self.start)
+        }
+        recorder.closePoint(memory: 0, mark: .mark, now: self.start + .seconds(1))
+        #expect(recorder.everything(now: self.start).points.map(\.outbox) == [nil, 5])
+    }
+
+    @Test func `an hour of 1,000 connections and 100 services fits into 16 MiB, and each batch into 256 KiB`() throws {
+        let limits = InspectorRecorder.Limits()
         let before = ProcessMemory.resident
+        var recorder = try self.recorder(connections: 1...1_000)
         var cursor = PageCursor()
-        for second in 0..<30 {
+        for second in 0..<limits.points + 10 {
             let now = self.start + .seconds(second)
-            for id in UInt64(1)...1_000 {
+            let first = UInt64(second * 10 % 1_000) + 1
+            for id in first..<first + 10 {
                 recorder.note(id, try self.status(), explanation: "The connection is up.", holders: second, now: now)
                 recorder.note(id, self.reading(), nil, [self.frame("message")], now: now)
-                recorder.note(
-                    "connection \(id) connected attempt=\(second)", kind: "connected", connection: id, at: now)
             }
+            recorder.note("connection \(first) connected", kind: "connected", connection: first, at: now)
+            recorder.closePoint(memory: 1, mark: .mark, now: now)
+            guard second % 100 == 0 else { continue }
             recorder.note(
                 (0..<100).map { number in
                     InspectedService(
                         path: "services.s\(number)", phase: 0, priority: 0, state: .ready, origin: "code",
                         mailbox: InspectedMailbox(waiting: second))
                 }, now: now)
-            recorder.closePoint(memory: 1, mark: .mark, now: now)
-            let began = ContinuousClock.now
             var json = JSONText()
             let batch = recorder.batch(for: &cursor, now: now)
             json.object { batch.write(to: &$0, excerpts: false) }
-            let time = began.duration(to: .now)
-            #expect(time < .milliseconds(100), "\(time) for a batch of \(json.bytes.count) bytes")
+            #expect(batch.connections.count <= limits.batch)
+            #expect(batch.services.count <= 100)
             #expect(json.bytes.count < 256 * 1024)
         }
+        #expect(Array(recorder.events).count == limits.events)
+        #expect(Array(recorder.frames).count == limits.frames)
+        #expect(Array(recorder.points).count == limits.points)
         #expect(ProcessMemory.resident - before < 16 << 20)
     }
 }

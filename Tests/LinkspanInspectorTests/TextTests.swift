@@ -31,6 +31,9 @@ struct TextTests {
         (#"{"api_key":123,"b":[true]}"#, #"{"api_key":"…","b":[true]}"#),
         (#"{"\u0074oken":"canary"}"#, #"{"\u0074oken":"…"}"#),
         (#""say","token""#, #""say","token""#),
+        (#"["Bearer canary","basic Y2FuYXJ5","eyJhbGciOiJub25lIn0.canary"]"#, #"["…","…","…"]"#),
+        (#"{"note":"eyJhbGciOiJub25lIn0.cana"#, #"{"note":"…""#),
+        (#""Bearer","basics of it""#, #""Bearer","basics of it""#),
     ])
     func `values whose names sound like credentials are left out of excerpts`(excerpt: String, shown: String) {
         #expect(Redaction.excerpt(Array(excerpt.utf8), of: excerpt.utf8.count) == shown)

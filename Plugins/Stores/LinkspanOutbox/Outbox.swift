@@ -33,6 +33,8 @@ public final class Outbox: DeliveryStore {
 
     /// The counts of deliveries in the file, as one sentence; nil before the file was first opened.
     public var summary: String? { self.gauge.summary }
+    /// The number of deliveries in the file that wait; nil before it was first opened.
+    public var waitingCount: Int? { self.gauge.waitingCount }
 
     /// Makes an outbox; its file is opened, or made, when it is first used.
     ///

@@ -38,6 +38,9 @@ final class OutboxGauge: Sendable {
     /// The present age of the oldest waiting delivery; nil when none waits.
     var oldest: Duration? { self.reading.withLock { $0?.oldest }.map { $0.age + ($0.at.duration(to: .now)) } }
 
+    /// The number of deliveries that wait; nil before the file was first opened.
+    var waitingCount: Int? { self.reading.withLock { $0?.totals.waiting } }
+
     /// The counts of deliveries in the file, as one sentence; nil before the file was first opened.
     var summary: String? {
         guard let totals = self.reading.withLock({ $0?.totals }) else { return nil }

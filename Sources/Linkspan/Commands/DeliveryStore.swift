@@ -77,6 +77,10 @@ public protocol DeliveryStore: AnyObject, Sendable {
 
     /// A one-sentence summary of the contents for ``Connection/explain()``; read from any thread.
     var summary: String? { get }
+
+    /// The number of deliveries without an outcome, of all accounts; nil when the store does not count them. Read from
+    /// any thread.
+    var waitingCount: Int? { get }
 }
 
 // A store of deliveries alone.
@@ -94,6 +98,9 @@ extension DeliveryStore {
 
     /// Nothing to say.
     public var summary: String? { nil }
+
+    /// Not counted.
+    public var waitingCount: Int? { nil }
 }
 
 /// The stored state of an account's last session, from which the next process resumes.

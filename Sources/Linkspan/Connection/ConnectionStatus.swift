@@ -17,6 +17,8 @@ public struct ConnectionStatus: Sendable {
     public var lastHeard: ContinuousClock.Instant?
     /// The summary that the ``DeliveryStore`` gives of its contents.
     public var store: String?
+    /// The number of deliveries that the ``DeliveryStore`` keeps, if it counts them.
+    package var storedDeliveries: Int?
     /// The token with which a later process resumes this session through
     /// ``ConnectionBuilder/WithTransport/resuming(_:)``; nil when there is no session that its server can resume.
     public var resumption: Secret?

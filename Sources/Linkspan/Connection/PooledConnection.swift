@@ -54,6 +54,7 @@ final class PooledConnection: ManagedConnection {
         var (status, store) = self.inbox.withState { ($0.status, $0.destination.options.store) }
         status.time = self.scheduler.now
         status.store = store?.summary
+        status.storedDeliveries = store?.waitingCount
         return status
     }
 

@@ -1,18 +1,27 @@
 internal import LinkspanRuntime
 
 /// A connection in the pool, as a service that shows it to developers sees it.
+///
+/// Of a connection that the app's own ``ConnectionFactory`` made there is the snapshot, and nothing of its inside.
 package struct InspectedConnection: Sendable {
     /// Identifies the connection in its process; the same number as in the events about it.
+    ///
+    /// A connection of an app's own factory has no events; its number is its place among the connections of the manager.
     package let id: UInt64
     /// The number of its holders.
     package let holders: Int
-    private let connection: PooledConnection
+    /// Whether the SDK made the connection, and not a factory of the app's own.
+    package var isOwn: Bool { self.own != nil }
 
-    fileprivate init(_ connection: PooledConnection, holders: Int) {
-        self.id = connection.id
-        self.holders = holders
-        self.connection = connection
+    private let connection: any ManagedConnection
+
+    fileprivate init(_ entry: ConnectionPool.Entry) {
+        self.id = (entry.connection as? PooledConnection)?.id ?? entry.number
+        self.holders = entry.holders
+        self.connection = entry.connection
     }
+
+    private var own: PooledConnection? { self.connection as? PooledConnection }
 
     /// A snapshot; see ``Connection/status``.
     package var status: ConnectionStatus { self.connection.status }
@@ -21,26 +30,28 @@ package struct InspectedConnection: Sendable {
     ///
     /// - Parameter answer: gets the facts and the probe of the connection's observer, on the connection's executor; not
     ///   called for a connection that does not exist any more.
-    package func read(_ answer: @escaping @Sendable (ConnectionReading, (any ConnectionProbe)?) -> Void) {
-        let asked = self.connection.scheduler.now
-        self.connection.inbox.post({ answer($0.reading(asked: asked), $0.probe) }, to: self.connection.core)
+    /// - Returns: false for a connection that the SDK did not make, which cannot be read.
+    package func read(_ answer: @escaping @Sendable (ConnectionReading, (any ConnectionProbe)?) -> Void) -> Bool {
+        guard let own = self.own else { return false }
+        let asked = own.scheduler.now
+        own.inbox.post({ answer($0.reading(asked: asked), $0.probe) }, to: own.core)
+        return true
     }
 
     /// Provokes a fault.
-    package func provoke(_ fault: ConnectionFault) {
-        self.connection.inbox.post({ $0.provoke(fault) }, to: self.connection.core)
+    ///
+    /// - Returns: false for a connection that the SDK did not make, which has no faults to provoke.
+    package func provoke(_ fault: ConnectionFault) -> Bool {
+        guard let own = self.own else { return false }
+        own.inbox.post({ $0.provoke(fault) }, to: own.core)
+        return true
     }
 }
 
 extension ConnectionManager {
-    /// The connections in the pool that the SDK made, by their numbers; those of a factory of the app's own are not
-    /// among them.
+    /// The connections in the pool, by their numbers.
     package var inspected: [InspectedConnection] {
-        self.pool.withLock { $0.all }
-            .compactMap { entry in
-                (entry.connection as? PooledConnection).map { InspectedConnection($0, holders: entry.holders) }
-            }
-            .sorted { $0.id < $1.id }
+        self.pool.withLock { $0.all }.map { InspectedConnection($0) }.sorted { $0.id < $1.id }
     }
 }
 

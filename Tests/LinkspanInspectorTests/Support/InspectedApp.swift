@@ -32,7 +32,8 @@ final class InspectedApp: Sendable {
     static func run(
         _ options: InspectorService.Options = .init(), credentials: CredentialSource = .none, path: String = "",
         alternatives: [TransportAlternative] = [], settings: [InspectedSetting] = [],
-        services: [any LifecycleService] = [], _ body: (InspectedApp) async throws -> Void
+        services: [any LifecycleService] = [], connections: ConnectionManager.Options = .init(),
+        _ body: (InspectedApp) async throws -> Void
     ) async throws {
         let hub = InMemoryHub()
         hub.onConnect { peer in
@@ -53,7 +54,7 @@ final class InspectedApp: Sendable {
         plan.options.retry = .backoff(
             firstSpread: .milliseconds(20), initial: .milliseconds(50), earlyCap: .milliseconds(100),
             cap: .milliseconds(100))
-        let messaging = try await Messaging.start(plan)
+        let messaging = try await Messaging.start(plan, connections: connections)
         let connection = try messaging.connect()
         let url = try #require(try await urls.entries { !$0.isEmpty }.first)
         let port = try #require(Int(url.split(separator: ":")[2].prefix { $0 != "/" }))
@@ -105,7 +106,8 @@ final class InspectedApp: Sendable {
 /// The live feed, as a page gets it.
 final class Feed {
     private let socket: RawWebSocket
-    private(set) var bytes = 0
+    /// All that has come so far, as it came.
+    private(set) var transcript = ""
 
     init(_ socket: RawWebSocket) { self.socket = socket }
 
@@ -116,7 +118,7 @@ final class Feed {
     func next(where isWanted: (PayloadValue) -> Bool) throws -> PayloadValue {
         for _ in 0..<600 {
             let text = try self.socket.text()
-            self.bytes += text.utf8.count
+            self.transcript += text
             let object = try #require(try Payload(checking: Array(text.utf8)[...])[0])
             if isWanted(object) { return object }
         }

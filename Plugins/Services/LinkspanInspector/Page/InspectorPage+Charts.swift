@@ -21,6 +21,7 @@ extension InspectorPage {
           { id: 'throughput', name: 'Messages a second: received, sent (dashed)', of: (p) => p.received,
             two: (p) => p.sent, show: count },
           { id: 'queue', name: 'Waiting, in flight (dashed)', of: (p) => p.waiting, two: (p) => p.inFlight, show: count },
+          { id: 'outbox', name: 'Outbox: deliveries without an outcome', of: (p) => p.outbox, show: count, ifAny: true },
           { id: 'oldest', name: 'Oldest without an outcome', of: (p) => p.oldest, show: ms },
           { id: 'turn', name: "Turn of the connections' loops", of: (p) => p.turn, show: ms },
           { id: 'memory', name: 'Memory of the process', of: (p) => p.memory, show: size, all: true },
@@ -31,6 +32,8 @@ extension InspectorPage {
           caption.append(make('span', chart.name), chart.value = make('b', '–'));
           chart.svg = draw('svg', { class: 'chart', viewBox: '0 0 300 76', preserveAspectRatio: 'none', role: 'img' });
           figure.append(caption, chart.svg);
+          chart.figure = figure;
+          figure.hidden = !!chart.ifAny;
           $('charts').append(figure);
         }
 
@@ -70,6 +73,8 @@ extension InspectorPage {
             const points = all.filter((point) => point.t >= start);
             const values = points.flatMap((p) => [chart.of(p), chart.two ? chart.two(p) : null])
               .filter((value) => value !== null && value !== undefined);
+            // Few apps have an outbox.
+            if (chart.ifAny) chart.figure.hidden = values.length === 0;
             const top = Math.max(1e-9, ...values) * 1.1;
             const x = (t) => (t - start) / (state.span * 1000) * 300;
             const y = (value) => 74 - value / top * 70;

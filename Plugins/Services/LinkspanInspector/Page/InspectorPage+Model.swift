@@ -127,7 +127,7 @@ extension InspectorPage {
             connected: row.state === 'connected' ? 1 : 0,
             sent: last ? row.sent - last.sentTotal : 0, received: last ? row.received - last.receivedTotal : 0,
             sentTotal: row.sent, receivedTotal: row.received, waiting: row.waiting, inFlight: row.inFlight,
-            oldest: row.oldest || 0, turn: row.turn });
+            outbox: row.outboxCount ?? null, oldest: row.oldest || 0, turn: row.turn });
           if (own.length > KEPT.points) own.shift();
         }
 

@@ -18,6 +18,8 @@ struct ConnectionRow: Sendable, Equatable {
     }
 
     let id: UInt64
+    /// Whether the SDK made the connection; of one that a factory of the app's own made only the snapshot is known.
+    var isOwn = true
     var endpoint = ""
     var transport = ""
     var carrier: String?
@@ -35,6 +37,8 @@ struct ConnectionRow: Sendable, Equatable {
     var oldest: ContinuousClock.Instant?
     /// The store's summary of its contents.
     var outbox: String?
+    /// The number of deliveries in the store that have no outcome.
+    var outboxCount: Int?
     var roundTrip: Duration?
     var counts = ConnectionMeter.Counts()
     var credentials = CredentialFacts()
@@ -54,7 +58,9 @@ struct ConnectionRow: Sendable, Equatable {
     }
 
     /// Takes over what a snapshot says.
-    mutating func note(_ status: ConnectionStatus, explanation: String, holders: Int) {
+    mutating func note(_ status: ConnectionStatus, explanation: String, holders: Int, isOwn: Bool) {
+        self.isOwn = isOwn
+        if !isOwn { self.transport = "the app's own" }
         self.endpoint = status.url.description
         self.state = "\(status.state)"
         self.holders = holders
@@ -62,6 +68,7 @@ struct ConnectionRow: Sendable, Equatable {
         self.roundTrip = status.link?.roundTrip
         self.waiting = status.waitingCommands
         self.outbox = status.store.map { ForeignText.line($0, limit: 500) }
+        self.outboxCount = status.storedDeliveries
         self.lastError = status.lastError.map { ForeignText.line($0.code.rawValue, limit: 64) }
         self.explanation = ForeignText.line(explanation, limit: 1_000)
         (self.attempt, self.nextAttempt) = (nil, nil)

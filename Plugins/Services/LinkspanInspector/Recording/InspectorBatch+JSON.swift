@@ -50,6 +50,7 @@ extension InspectorBatch {
 
     private func write(_ row: ConnectionRow, to json: inout JSONText) {
         json.number("id", row.id)
+        if !row.isOwn { json.flag("own", false) }
         json.text("endpoint", row.endpoint)
         json.text("transport", row.transport)
         json.text("carrier", row.carrier)
@@ -65,6 +66,7 @@ extension InspectorBatch {
         json.number("inFlight", row.inFlight)
         json.number("oldest", self.age(row.oldest))
         json.text("outbox", row.outbox)
+        json.number("outboxCount", row.outboxCount)
         json.decimal("roundTrip", row.roundTrip.map { $0 / .milliseconds(1) })
         json.decimal("turn", row.turn / .milliseconds(1))
         row.counts.write(to: &json)
@@ -108,6 +110,7 @@ extension InspectorBatch {
         json.number("bytes", point.bytes)
         json.number("waiting", point.waiting)
         json.number("inFlight", point.inFlight)
+        json.number("outbox", point.outbox)
         json.decimal("oldest", point.oldest / .milliseconds(1))
         json.decimal("turn", point.turn / .milliseconds(1))
         json.number("memory", point.memory)

@@ -54,6 +54,8 @@ struct InspectorRecorder: Sendable {
         var bytes: UInt64 = 0
         var waiting = 0
         var inFlight = 0
+        /// The deliveries of the fullest store; nil when no connection has one that counts them.
+        var outbox: Int?
         var oldest: Duration = .zero
         var turn: Duration = .zero
         var memory = 0
@@ -132,9 +134,14 @@ extension InspectorRecorder {
 
     /// Takes a look at a connection.
     mutating func note(
-        _ id: UInt64, _ status: ConnectionStatus, explanation: String, holders: Int, now: ContinuousClock.Instant
+        _ id: UInt64, _ status: ConnectionStatus, explanation: String, holders: Int, isOwn: Bool = true,
+        now: ContinuousClock.Instant
     ) {
-        self.change(id, now: now) { $0.note(status, explanation: explanation, holders: holders) }
+        let former = self.connections[id]?.row.state
+        self.change(id, now: now) { $0.note(status, explanation: explanation, holders: holders, isOwn: isOwn) }
+        // No event tells of the changes of a connection that the SDK did not make.
+        guard !isOwn, let row = self.connections[id]?.row, row.state != former else { return }
+        self.note("connection \(id) \(row.state) endpoint=\(row.endpoint)", kind: row.state, connection: id, at: now)
     }
 
     /// Takes what the connection's executor said.
@@ -259,6 +266,8 @@ extension InspectorRecorder {
             }
             point.waiting += row.waiting
             point.inFlight += row.inFlight
+            // Several connections may have one store.
+            if let outbox = row.outboxCount { point.outbox = max(point.outbox ?? 0, outbox) }
             if let oldest = row.oldest { point.oldest = max(point.oldest, oldest.duration(to: now)) }
         }
         self.totalsAtPoint = totals

@@ -37,6 +37,10 @@ enum PrometheusText {
         Self.connections("linkspan_connection_in_flight", "Commands whose replies are awaited.", rows, to: &text) {
             Double($0.inFlight)
         }
+        Self.connections("linkspan_connection_outbox", "Deliveries in the outbox without an outcome.", rows, to: &text)
+        {
+            $0.outboxCount.map { Double($0) }
+        }
         Self.connections(
             "linkspan_connection_oldest_seconds", "The age of the oldest command without an outcome.", rows, to: &text
         ) { row in row.oldest.map { $0.duration(to: batch.now) / .seconds(1) } ?? 0 }

@@ -1,7 +1,7 @@
 /// Leaves secrets out of the excerpts of payloads that a developer has asked to see.
 ///
-/// A member whose name sounds like a credential loses its value. It is a help and no guarantee, which is why payloads
-/// are off unless configuration asks for them.
+/// A member whose name sounds like a credential loses its value, and so does a string that looks like a token, whatever
+/// its name. It is a help and no guarantee, which is why payloads are off unless configuration asks for them.
 enum Redaction {
     /// Parts of names in lower case that tell of a credential.
     private static let words = [
@@ -20,7 +20,7 @@ enum Redaction {
                 continue
             }
             let string = Self.string(&rest)
-            output += string
+            output += Self.isToken(string) ? Array(#""…""#.utf8) : string
             let space = rest.prefix { $0 == 32 || $0 == 9 || $0 == 10 || $0 == 13 }
             guard rest.dropFirst(space.count).first == UInt8(ascii: ":"), Self.isSecret(string) else { continue }
             output += space + [UInt8(ascii: ":")] + Array(#""…""#.utf8)
@@ -64,6 +64,14 @@ enum Redaction {
             }
             rest = rest.dropFirst()
         }
+    }
+
+    /// Whether a string with its quotes is what a field `Authorization` has, or a JSON Web Token.
+    private static func isToken(_ string: [UInt8]) -> Bool {
+        let text = String(decoding: string.dropFirst(), as: UTF8.self)
+        if text.hasPrefix("eyJ") { return true }
+        let scheme = text.prefix { $0 != " " }
+        return scheme.utf8.count < text.utf8.count && ["basic", "bearer"].contains(scheme.lowercased())
     }
 
     private static func isSecret(_ name: [UInt8]) -> Bool {
