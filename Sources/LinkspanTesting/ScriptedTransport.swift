@@ -39,6 +39,7 @@ public final class ScriptedTransport: Transport {
         var peers: [ScriptedPeer] = []
         var sent: [Record] = []
         var received: [Record] = []
+        var unexpected: [String] = []
     }
 
     /// `scripted`.
@@ -90,6 +91,11 @@ public final class ScriptedTransport: Transport {
 
     /// The messages that have arrived at the server, in order.
     public var received: [Record] { self.withState { $0.received } }
+
+    /// The events of messages for which a recorded conversation has no answer; see ``play(_:isPaced:)``.
+    public var unexpected: [String] { self.withState { $0.unexpected } }
+
+    func noteUnexpected(_ event: String) { self.withState { $0.unexpected.append(event) } }
 
     /// Makes a link to the scripted server.
     public func makeLink(_ request: LinkRequest, receiver: any LinkReceiver) -> any Link {

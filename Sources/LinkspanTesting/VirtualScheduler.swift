@@ -90,8 +90,40 @@ public final class VirtualScheduler: Scheduler {
 
     /// Runs what is due, and what other threads make due, until a condition holds; the clock stands still.
     ///
+    /// For tests in which tasks or a real network take part: it waits for them without asking again and again. It returns too when
+    /// the task is cancelled, as by the test's time limit.
+    ///
+    /// ```swift
+    /// async let reply = connection.request("slow", timeout: .seconds(5))
+    /// await clock.run { !transport.received.isEmpty }
+    /// clock.advance(by: .seconds(5))
+    /// ```
+    ///
     /// - Parameter condition: is asked after each job of the ``executor``, and after each piece of work that was
     ///   scheduled.
+    public func run(until condition: () -> Bool) async { await self.settle(until: condition) }
+
+    /// Advances the clock to one piece of work after the other until a condition holds.
+    ///
+    /// Between two, what other threads have begun meanwhile is run.
+    ///
+    /// - Parameters:
+    ///   - limit: how far the clock may move.
+    ///   - condition: is asked before each step.
+    /// - Returns: whether the condition holds.
+    @discardableResult
+    public func run(within limit: Duration, until condition: () -> Bool) async -> Bool {
+        let end = self.now + limit
+        self.settle()
+        while !condition() {
+            await Task.yield()
+            guard !Task.isCancelled, self.runNext(until: end) else { break }
+            self.settle()
+        }
+        return condition()
+    }
+
+    /// The package's own name of ``run(until:)``.
     package func settle(until condition: () -> Bool) async {
         await self.watch {
             self.settle()

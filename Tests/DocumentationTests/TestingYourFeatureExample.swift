@@ -78,4 +78,84 @@ struct TestingYourFeatureExample {
         #expect(transport.received.map(\.event) == ["say"])
         connection.release()
     }
+
+    func connect(
+        over transport: ScriptedTransport, _ clock: VirtualScheduler
+    ) throws -> ConnectionHandler {
+        let manager = ConnectionManager(options: .init { $0.scheduler = clock })
+        return try ConnectionBuilder("scripted://server")
+            .transport(transport).connect(by: manager)
+    }
+
+    @Test
+    func `a refusal for good is told with its reason`() throws {
+        let clock = VirtualScheduler()
+        let transport = ScriptedTransport(scheduler: clock) { _ in
+            .refusing(LinkspanError(.credentialsRefused, "unknown token"))
+        }
+        let connection = try connect(over: transport, clock)
+        clock.advance(by: .seconds(60))
+        #expect(connection.state == .disconnected)
+        #expect(connection.status.lastError?.code == .credentialsRefused)
+    }
+
+    @Test
+    func `a slow answer comes, unless its limit is over`() async throws {
+        let clock = VirtualScheduler()
+        let transport = ScriptedTransport(scheduler: clock)
+        transport.onMessage { message in
+            clock.schedule(after: .seconds(8)) { message.reply() }
+        }
+        let connection = try connect(over: transport, clock)
+        let hasty = Task { try await connection.request("ask", timeout: .seconds(5)) }
+        let patient = Task { try await connection.request("ask", timeout: .seconds(10)) }
+        await clock.run { transport.received.count == 2 }
+        clock.advance(by: .seconds(8))
+        await #expect(throws: LinkspanError.self) { try await hasty.value }
+        _ = try await patient.value
+        connection.release()
+    }
+
+    @Test
+    func `what was missed during an outage is a gap in the sequence`() async throws {
+        let clock = VirtualScheduler()
+        let transport = ScriptedTransport(scheduler: clock)
+        let connection = try connect(over: transport, clock)
+        var items = try connection.events("line").items.makeAsyncIterator()
+        clock.settle()
+        transport.openPeers.first?.emit("line", try Payload("before"))
+        clock.settle()
+        transport.openPeers.first?.drop()
+        clock.advance(by: .seconds(10))
+        transport.openPeers.first?.emit("line", try Payload("after"))
+        clock.settle()
+        var told: [String] = []
+        while told.count < 3, let item = await items.next() {
+            switch item {
+            case .message(let line): told.append(try line.decode())
+            case .continuity(.gap): told.append("gap")
+            case .continuity: told.append("no gap")
+            }
+        }
+        #expect(told == ["before", "gap", "after"])
+        connection.release()
+    }
+
+    @Test
+    func `a recorded conversation is a fake server`() async throws {
+        let clock = VirtualScheduler()
+        let transport = ScriptedTransport(scheduler: clock)
+        transport.play(
+            try Conversation(
+                text: """
+                    {"at":0,"from":"client","event":"join","arguments":["lobby"]}
+                    {"at":0.1,"from":"server","event":"join","reply":true,"arguments":[2]}
+                    """))
+        let connection = try connect(over: transport, clock)
+        async let members = connection.request("join", "lobby")
+        await clock.run { !transport.received.isEmpty }
+        clock.settle()
+        #expect(try await members.decode(Int.self) == 2)
+        connection.release()
+    }
 }

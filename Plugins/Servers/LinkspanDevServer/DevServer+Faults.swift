@@ -58,7 +58,16 @@ extension DevServer {
     ///   short.
     public func restart(after pause: Duration = .zero) async throws(LinkspanError) {
         await self.stop(gracefully: false)
-        try? await Task.sleep(for: pause)
+        if pause > .zero {
+            let isOver = Promise<Void>()
+            let timer = self.scheduler.schedule(at: self.scheduler.now + pause) { isOver.fulfill() }
+            await withTaskCancellationHandler {
+                await isOver.value
+            } onCancel: {
+                isOver.fulfill()
+            }
+            timer.cancel()
+        }
         try await self.start()
     }
 }

@@ -2,6 +2,7 @@ internal import Dispatch
 public import Linkspan
 public import LinkspanInMemory
 internal import LinkspanNetwork
+public import LinkspanRuntime
 
 /// A server inside the process that speaks the real protocols: for tests of apps, for samples, for work without a
 /// backend.
@@ -37,6 +38,7 @@ public final class DevServer: Sendable {
     /// The settings: address, heartbeat and limits.
     public let configuration: Configuration
     private let hubs: [String: InMemoryHub]
+    let scheduler: any Scheduler
     let condition: ServerCondition
 
     /// Makes a server that has not started.
@@ -45,9 +47,13 @@ public final class DevServer: Sendable {
     ///   - hub: the hub for raw WebSockets and for the namespace `/` of Socket.IO.
     ///   - namespaces: the hubs of further namespaces of Socket.IO, by their names, such as `/admin`.
     ///   - configuration: where it listens, how it beats, and how much it takes.
+    ///   - scheduler: the clock of its faults: delays and pauses. A test that gives server and client the same virtual clock sees a
+    ///     slow answer and its timeout without waiting; heartbeats stay on the clock of the network.
     public init(
-        hub: InMemoryHub, namespaces: [String: InMemoryHub] = [:], configuration: Configuration = .init()
+        hub: InMemoryHub, namespaces: [String: InMemoryHub] = [:], configuration: Configuration = .init(),
+        scheduler: any Scheduler = SystemScheduler.shared
     ) {
+        self.scheduler = scheduler
         self.configuration = configuration
         self.hubs = namespaces.merging(["/": hub]) { _, main in main }
         self.condition = ServerCondition(port: configuration.port)
@@ -73,7 +79,8 @@ public final class DevServer: Sendable {
         guard let port = self.condition.beginStart() else {
             throw LinkspanError(.wrongState, "the server is not stopped")
         }
-        let run = ServerRun(self.configuration, rules: rules, hubs: self.hubs, condition: self.condition)
+        let run = ServerRun(
+            self.configuration, rules: rules, hubs: self.hubs, condition: self.condition, scheduler: self.scheduler)
         do {
             let port = try await run.start(port: port)
             self.condition.started(run, port: port)

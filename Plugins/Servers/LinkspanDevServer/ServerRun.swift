@@ -15,7 +15,7 @@ final class ServerRun: Sendable {
         var held: [() -> Void] = []
         /// The work for bytes that arrived and are looked at later, and the time of the last of it.
         var delayed: [() -> Void] = []
-        var delayedUntil = ContinuousClock.now
+        var delayedUntil: ContinuousClock.Instant?
         var isStopping = false
         var onEmpty: CheckedContinuation<Void, Never>?
 
@@ -36,12 +36,16 @@ final class ServerRun: Sendable {
     let hubs: [String: InMemoryHub]
     let condition: ServerCondition
     let rules: AccessRules
+    /// The clock of delays.
+    private let scheduler: any Scheduler
     private let state: Confined<State>
 
     init(
         _ configuration: DevServer.Configuration, rules: AccessRules, hubs: [String: InMemoryHub],
-        condition: ServerCondition, loop: (any NetworkLoop)? = nil
+        condition: ServerCondition, scheduler: any Scheduler = SystemScheduler.shared,
+        loop: (any NetworkLoop)? = nil
     ) {
+        self.scheduler = scheduler
         self.loop = loop ?? configuration.network.makeLoop(name: "linkspan-dev-server")
         self.configuration = configuration
         self.hubs = hubs
@@ -121,15 +125,17 @@ final class ServerRun: Sendable {
     /// Looks at bytes that have arrived: now, or when the delay is over.
     func arrive(_ job: @escaping () -> Void) {
         let delay = self.condition.delay
-        let wait = self.withState { state -> Duration? in
+        let now = self.scheduler.now
+        let due = self.withState { state -> ContinuousClock.Instant? in
             guard delay > .zero || !state.delayed.isEmpty else { return nil }
             state.delayed.append(job)
             // Never before what arrived earlier.
-            state.delayedUntil = max(state.delayedUntil, ContinuousClock.now + delay)
-            return ContinuousClock.now.duration(to: state.delayedUntil)
+            let due = max(state.delayedUntil ?? now, now + delay)
+            state.delayedUntil = due
+            return due
         }
-        guard let wait else { return self.performNow(job) }
-        self.loop.scheduleLocally(after: max(wait, .zero)) {
+        guard let due else { return self.performNow(job) }
+        _ = self.scheduler.schedule(at: due, on: self.loop) {
             // One job for each timer, the oldest first: timers that are due together come in any order.
             guard let job = self.withState({ $0.takeDelayed() }) else { return }
             self.performNow(job)
