@@ -124,6 +124,7 @@ let products: [Product] = [
     .library(name: "LinkspanLifecycle", targets: ["LinkspanLifecycle"]),
     .library(name: "LinkspanMessaging", targets: ["LinkspanMessaging"]),
     .library(name: "LinkspanConfiguration", targets: ["LinkspanConfiguration"]),
+    .library(name: "LinkspanConfigurationCommand", targets: ["LinkspanConfigurationCommand"]),
     .library(name: "LinkspanTesting", targets: ["LinkspanTesting"]),
     .library(name: "LinkspanInMemory", targets: ["LinkspanInMemory"]),
     .library(name: "LinkspanWebSocket", targets: ["LinkspanWebSocket"]),
@@ -176,6 +177,9 @@ let plugins: [Target] = [
             "Linkspan", "LinkspanLifecycle", "LinkspanMessaging", "LinkspanConfiguration", "LinkspanInMemory",
             "LinkspanSocketIO", "LinkspanWebSocket",
         ]),
+    plugin(
+        "CommandLine", "LinkspanConfigurationCommand",
+        ["Linkspan", "LinkspanLifecycle", "LinkspanMessaging", "LinkspanConfiguration", argumentParser]),
     plugin(
         "Servers", "LinkspanDevServer",
         [
@@ -259,7 +263,7 @@ let samples: [Target] = [
             "Linkspan", "LinkspanLifecycle", "LinkspanMessaging", "LinkspanConfiguration", "LinkspanInMemory",
             "LinkspanWebSocket",
             "LinkspanSocketIO", "LinkspanDevServer", "LinkspanNetwork", "LinkspanLogging", "LinkspanOutbox",
-            "LinkspanInspector", logging, argumentParser,
+            "LinkspanInspector", "LinkspanConfigurationCommand", "LinkspanPresence", logging, argumentParser,
         ],
         path: "Samples/Chat",
         exclude: [
@@ -387,7 +391,8 @@ let tests: [Target] = [
     test(
         "LinkspanCombine",
         [
-            "LinkspanCombine", "Linkspan", "LinkspanInMemory", "LinkspanRuntime", "LinkspanTesting", "EventJournal",
+            "LinkspanCombine", "LinkspanObservation", "Linkspan", "LinkspanInMemory", "LinkspanRuntime",
+            "LinkspanDevServer", "LinkspanSocketIO", "LinkspanTesting", "EventJournal",
             openCombine,
             .product(
                 name: "OpenCombineDispatch", package: "OpenCombine",
@@ -435,7 +440,8 @@ let tests: [Target] = [
     test(
         "LinkspanDevServer",
         [
-            "LinkspanDevServer", "Linkspan", "LinkspanMessaging", "LinkspanInMemory", "LinkspanSocketIO",
+            "LinkspanDevServer", "Linkspan", "LinkspanMessaging", "LinkspanConfiguration", "LinkspanInMemory",
+            "LinkspanSocketIO",
             "LinkspanWebSocket", "LinkspanRuntime", "LinkspanBackEnds", "LinkspanTesting", "LinkspanWebSocketProtocol",
             "LinkspanNetwork", "EventJournal", "TestedBackEnds", "RawSockets",
         ]),
@@ -459,8 +465,8 @@ let tests: [Target] = [
             "LinkspanWebSocket", "LinkspanTesting", "LinkspanRuntime", "LinkspanLogging", "LinkspanMetrics",
             "LinkspanTracing", "LinkspanJournal", "LinkspanPresence", "LinkspanTokenRefresh", "LinkspanInspector",
             "LinkspanServiceLifecycle", "LinkspanCombine", "LinkspanObservation", "LinkspanDevServer", "LinkspanOutbox",
-            "LinkspanKit", "LinkspanOutboxCrypto", "LinkspanPlatform", "LinkspanEncryption", crypto, logging,
-            openCombine, serviceLifecycle,
+            "LinkspanKit", "LinkspanOutboxCrypto", "LinkspanPlatform", "LinkspanEncryption",
+            "LinkspanConfigurationCommand", argumentParser, crypto, logging, openCombine, serviceLifecycle,
             .product(
                 name: "UnixSignals", package: "swift-service-lifecycle", condition: .when(traits: ["ServiceLifecycle"])),
         ],

@@ -23,7 +23,7 @@ struct JoinCommand: AsyncParsableCommand {
     @Option(help: "The room to join.")
     var room = "lobby"
 
-    @OptionGroup var flags: ConfigurationFlags
+    @OptionGroup var flags: ChatConfigurationFlags
 
     @Option(help: "A file that keeps lines until they are delivered, even if the chat is killed.")
     var outbox: String?

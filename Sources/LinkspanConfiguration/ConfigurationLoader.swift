@@ -71,6 +71,7 @@ public struct ConfigurationLoader: Sendable {
         layers.append(text.arguments(sources.arguments))
         layers.append(text.environment(sources.environment ?? ProcessInfo.processInfo.environment))
         if let file { layers.append(file) }
+        if let reader = sources.reader { layers.append(text.reader(reader)) }
         layers += text.overrides(sources.defaults)
         var resolver = Resolver(self.catalog, self.schema, layers)
         let plan = resolver.plan()

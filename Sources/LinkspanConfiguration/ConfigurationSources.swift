@@ -1,6 +1,6 @@
 /// The sources of a configuration; for each key the strongest one wins: overrides, arguments, environment, file,
 /// defaults.
-public struct ConfigurationSources: Sendable, Hashable {
+public struct ConfigurationSources: Sendable {
     /// The path of a `.yaml`, `.yml` or `.json` file with a section `linkspan`; nil for none.
     public var file: String?
     /// Variables such as `LINKSPAN_TRANSPORT_ADAPTER`; nil for those of the process.
@@ -9,14 +9,17 @@ public struct ConfigurationSources: Sendable, Hashable {
     public var arguments: [String]
     /// Values from flags of the app; of two for one key, the last one wins.
     public var overrides: [Override]
-    /// Defaults of the app; weaker than the file.
+    /// The reader that the app has for its own configuration; weaker than the file.
+    public var reader: (any ConfigurationReading)?
+    /// Defaults of the app; the weakest.
     public var defaults: [Override]
 
     /// Makes sources; every part may be left out.
     public init(
         file: String? = nil, environment: [String: String]? = nil, arguments: [String] = [],
-        overrides: [Override] = [], defaults: [Override] = []
+        overrides: [Override] = [], reader: (any ConfigurationReading)? = nil, defaults: [Override] = []
     ) {
+        self.reader = reader
         self.file = file
         self.environment = environment
         self.arguments = arguments

@@ -56,7 +56,7 @@ extension Resolver {
         self.layers.compactMap { layer in
             guard let entry = layer.entries[path] else { return nil }
             // An empty variable is how people take one back.
-            return option.kind != .list && entry.value == .text("") ? nil : entry
+            return option.kind != .list && option.kind != .map && entry.value == .text("") ? nil : entry
         }
     }
 

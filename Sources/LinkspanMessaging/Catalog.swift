@@ -55,6 +55,45 @@ public struct ServiceFactory: Sendable {
         self.options = options
         self.make = make
     }
+
+    /// Makes a factory whose options are a type: declared, checked and read by its properties, with the defaults that an
+    /// instance has.
+    ///
+    /// ```swift
+    /// struct LimiterOptions: Decodable, Sendable {
+    ///     var rate = 2.5
+    ///     var rooms = ["lobby"]
+    ///     var weights: [String: Double] = [:]
+    /// }
+    /// ```
+    ///
+    /// ```swift
+    /// catalog.add(ServiceFactory("limiter", defaults: LimiterOptions()) { Limiter($0) })
+    /// ```
+    ///
+    /// Whole numbers, decimals, flags, texts, `Duration` in seconds, enumerations of texts, arrays, and dictionaries by text are
+    /// understood; other types are read from a text, if they decode themselves from one. The coding keys have to be the names of the
+    /// properties.
+    ///
+    /// - Parameters:
+    ///   - name: the name in configuration, lower case letters and digits.
+    ///   - defaults: an instance with the defaults.
+    ///   - summaries: one sentence for a person about each option.
+    ///   - secrets: the options that must be kept out of files and logs.
+    ///   - hot: the options whose change a running service takes over, which is ``Reconfigurable`` then and reads them by
+    ///     ``/Linkspan/OptionValues/decode(over:)``.
+    ///   - make: makes the service; throws code `invalidConfiguration` with a sentence.
+    public init<Options: Decodable & Sendable>(
+        _ name: String, defaults: Options, summaries: [String: String] = [:], secrets: Set<String> = [],
+        hot: Set<String> = [],
+        make: @escaping @Sendable (Options) throws(LinkspanError) -> any LifecycleService
+    ) {
+        self.init(
+            name, options: PluginOption.options(of: defaults, summaries: summaries, secrets: secrets, hot: hot)
+        ) { values throws(LinkspanError) in
+            try make(try values.decode(over: defaults))
+        }
+    }
 }
 
 /// Makes a durable store of deliveries from options.

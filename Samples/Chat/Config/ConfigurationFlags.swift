@@ -1,10 +1,11 @@
 import ArgumentParser
 import Foundation
 import LinkspanConfiguration
+import LinkspanConfigurationCommand
 
 /// The flags that say where the configuration comes from.
 @available(macOS 15, *)
-struct ConfigurationFlags: ParsableArguments {
+struct ChatConfigurationFlags: ConfigurationFlags {
     @Option(help: "The transport: memory, socketio or websocket. Overrides the configuration.")
     var transport: String?
 
@@ -32,14 +33,6 @@ struct ConfigurationFlags: ParsableArguments {
         self.configuration.loader(for: Visitor(name: "nobody", room: "lobby"), ChatNews())
     }
 
-    /// Reads the configuration, starting nothing.
-    ///
-    /// - Throws: the exit with status 64, after everything that is wrong was printed.
-    func load() throws -> LoadedPlan {
-        do {
-            return try self.loader.load(self.configuration.sources)
-        } catch {
-            throw ChatConfiguration.complain(error)
-        }
-    }
+    /// The sources of that configuration.
+    var sources: ConfigurationSources { self.configuration.sources }
 }

@@ -55,8 +55,12 @@ public struct PluginOption: Sendable, Hashable {
         case flag
         /// A time in seconds, fractions allowed, in a range.
         case seconds(ClosedRange<Double>)
+        /// A number in a range, fractions allowed.
+        case decimal(ClosedRange<Double>)
         /// A list of texts.
         case list
+        /// Texts by text.
+        case map
     }
 }
 
@@ -69,13 +73,13 @@ public struct OptionValues: Sendable, Hashable {
 
     package init(checked values: [String: OptionValue]) { self.values = values }
 
-    /// Wraps values: texts, whole numbers, flags, durations and lists of texts; empty by default.
+    /// Wraps values: texts, whole numbers, decimals, flags, durations, lists of texts and texts by text; empty by default.
     public init(_ values: [String: any Sendable] = [:]) {
         self.init(checked: values.mapValues { OptionValue($0) })
     }
 
     /// The value of an option, when one was given: a `String` for a text or a choice, an `Int` for a number, a `Bool`
-    /// for a flag, a `Duration` for a time, `[String]` for a list.
+    /// for a flag, a `Duration` for a time, a `Double` for a decimal, `[String]` for a list, `[String: String]` for a map.
     public subscript<Value>(_ name: String) -> Value? { self.values[name]?.plain as? Value }
 
     /// The value of an option that is a choice, when one was given.
@@ -90,7 +94,9 @@ package enum OptionValue: Sendable, Hashable {
     case number(Int)
     case flag(Bool)
     case duration(Duration)
+    case decimal(Double)
     case list([String])
+    case map([String: String])
 
     fileprivate init(_ value: any Sendable) {
         switch value {
@@ -98,7 +104,9 @@ package enum OptionValue: Sendable, Hashable {
         case let number as Int: self = .number(number)
         case let flag as Bool: self = .flag(flag)
         case let duration as Duration: self = .duration(duration)
+        case let number as Double: self = .decimal(number)
         case let list as [String]: self = .list(list)
+        case let map as [String: String]: self = .map(map)
         default: preconditionFailure("no option has values of type \(type(of: value))")
         }
     }
@@ -109,7 +117,9 @@ package enum OptionValue: Sendable, Hashable {
         case .number(let number): number
         case .flag(let flag): flag
         case .duration(let duration): duration
+        case .decimal(let number): number
         case .list(let list): list
+        case .map(let map): map
         }
     }
 }

@@ -1,4 +1,5 @@
 #if YAML
+internal import Linkspan
 internal import LinkspanLifecycle
 internal import Yams
 
@@ -94,6 +95,8 @@ extension FileLayer {
             return self.report(.unknownName, wrong.path, wrong.message, line: member.line)
         }
         switch value {
+        case .mapping(let section) where self.schema.keys[path]?.kind == .map:
+            self.takeMap(section, at: path, line: member.line)
         case .mapping(let section):
             for inner in self.members(of: section) { self.take(inner, at: ConfigurationPath.join(path, inner.name)) }
         case .sequence(let items):
@@ -113,6 +116,20 @@ extension FileLayer {
         }
         self.layer.entries[path] = Layer.Entry(
             value: .list(items.compactMap { $0.scalar?.string }), origin: "\(self.name):\(line)")
+    }
+
+    private mutating func takeMap(_ section: Node.Mapping, at path: String, line: Int) {
+        var entries: [String: String] = [:]
+        for member in self.members(of: section) {
+            guard let scalar = member.value.scalar else {
+                let found = member.value.mapping == nil ? "a list" : "a section"
+                return self.report(
+                    .wrongValue, "\(path).\(Wording.shown(member.name))", "expected a value, found \(found)",
+                    line: member.line)
+            }
+            entries[member.name] = scalar.string
+        }
+        self.layer.entries[path] = Layer.Entry(value: .map(entries), origin: "\(self.name):\(line)")
     }
 
     /// The keys of a section, with those that YAML's merge key brings in and the section does not have itself.

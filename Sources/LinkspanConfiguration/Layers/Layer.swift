@@ -4,12 +4,16 @@ enum RawValue: Sendable, Hashable {
     case text(String)
     /// A list.
     case list([String])
+    /// Keys and values.
+    case map([String: String])
 
     /// The value for a person.
     var text: String {
         switch self {
         case .text(let text): text
         case .list(let items): "[\(items.joined(separator: ", "))]"
+        case .map(let entries):
+            "{\(entries.sorted { $0.key < $1.key }.map { "\($0): \($1)" }.joined(separator: ", "))}"
         }
     }
 }
@@ -42,6 +46,17 @@ struct Layer: Sendable {
     /// Text sources give lists with commas.
     static func split(_ text: String) -> RawValue {
         .list(text.split(separator: ",").map { Self.trim($0) }.filter { !$0.isEmpty })
+    }
+
+    /// Text sources give maps as `key=value` with commas; nil when it is something else.
+    static func splitMap(_ text: String) -> RawValue? {
+        var entries: [String: String] = [:]
+        for part in text.split(separator: ",") {
+            let sides = part.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+            guard sides.count == 2 else { return nil }
+            entries[Self.trim(sides[0])] = Self.trim(sides[1])
+        }
+        return .map(entries)
     }
 
     private static func trim(_ text: Substring) -> String {

@@ -70,9 +70,28 @@ struct TextLayers: Sendable {
         }
     }
 
+    /// The values of the app's own reader, for each key that there may be.
+    func reader(_ reader: any ConfigurationReading) -> Layer {
+        var layer = Layer()
+        for (path, option) in self.schema.keys {
+            let key = ConfigurationPath.full(path)
+            if option.kind == .list, let list = reader.list(key) {
+                layer.entries[path] = Layer.Entry(value: .list(list), origin: Wording.shown(reader.name))
+            } else if let text = reader.text(key) {
+                layer.entries[path] = self.entry(path, text, origin: Wording.shown(reader.name))
+            }
+        }
+        return layer
+    }
+
     private func entry(_ path: String, _ value: String, origin: String) -> Layer.Entry {
-        let isList = self.schema.keys[path]?.kind == .list
-        return Layer.Entry(value: isList ? Layer.split(value) : .text(value), origin: origin)
+        let given: RawValue =
+            switch self.schema.keys[path]?.kind {
+            case .list: Layer.split(value)
+            case .map: Layer.splitMap(value) ?? .text(value)
+            default: .text(value)
+            }
+        return Layer.Entry(value: given, origin: origin)
     }
 
     private func unknown(_ noun: String, _ name: String, among known: [String: String]) -> ConfigurationProblem {

@@ -6,12 +6,14 @@ extension PluginOption {
     func parse(_ value: RawValue) -> OptionValue? {
         switch (self.kind, value) {
         case (.list, .list(let items)): .list(items)
-        case (.list, .text), (_, .list): nil
+        case (.map, .map(let entries)): .map(entries)
+        case (.list, .text), (_, .list), (.map, .text), (_, .map): nil
         case (.text, .text(let text)): .text(text)
         case (.choice(let choices), .text(let text)): choices.contains(text) ? .text(text) : nil
         case (.number(let range), .text(let text)): Self.number(text, in: range)
         case (.flag, .text(let text)): Self.flag(text)
         case (.seconds(let range), .text(let text)): Self.duration(text, in: range)
+        case (.decimal(let range), .text(let text)): Double(text).flatMap { range.contains($0) ? .decimal($0) : nil }
         }
     }
 
@@ -20,12 +22,17 @@ extension PluginOption {
         switch self.kind {
         case .text: "text"
         case .choice(let choices): "one of \(choices.joined(separator: ", "))"
+        case .number(let range) where range == .min ... .max: "a whole number"
         case .number(let range) where range.upperBound == .max: "a whole number of at least \(range.lowerBound)"
         case .number(let range): "a whole number from \(range.lowerBound) to \(range.upperBound)"
         case .flag: "true or false"
         case .seconds(let range):
             "seconds (a number from \(Self.plain(range.lowerBound)) to \(Self.plain(range.upperBound)))"
+        case .decimal(let range) where range.upperBound == .greatestFiniteMagnitude: "a number"
+        case .decimal(let range):
+            "a number from \(Self.plain(range.lowerBound)) to \(Self.plain(range.upperBound))"
         case .list: "a list"
+        case .map: "a map of keys and values"
         }
     }
 
@@ -34,6 +41,7 @@ extension PluginOption {
         let found =
             switch value {
             case .list: "a list"
+            case .map: "a map"
             case .text where self.isSecret: "something else"
             case .text(let text): "\"\(Wording.shown(text))\""
             }

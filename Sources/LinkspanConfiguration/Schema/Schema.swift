@@ -58,7 +58,7 @@ struct Schema: Sendable {
             prefix = own
         }
         if let option = self.keys[prefix] {
-            guard isSection else { return nil }
+            guard isSection, option.kind != .map else { return nil }
             return Diagnosis(path: prefix, message: "expected \(option.expectation), found a section")
         }
         guard !isSection else { return nil }

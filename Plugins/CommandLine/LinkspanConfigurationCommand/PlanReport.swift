@@ -1,10 +1,9 @@
-import Linkspan
-import LinkspanConfiguration
-import LinkspanLifecycle
-import LinkspanMessaging
+internal import Linkspan
+internal import LinkspanConfiguration
+internal import LinkspanLifecycle
+internal import LinkspanMessaging
 
-/// What would run, for a person or a program.
-@available(macOS 15, *)
+/// The plan that would run, for a person or a program.
 struct PlanReport: Encodable {
     /// A value and who says so.
     struct Item: Encodable {
@@ -29,7 +28,7 @@ struct PlanReport: Encodable {
 
     var transport: Item
     var endpoint: Item
-    /// What differs from the defaults, of the transport and the connection.
+    /// The options of the transport and the connection that differ from the defaults.
     var options: [Item]
     /// The services; those of one group start together.
     var waves: [[Service]]
@@ -53,7 +52,6 @@ struct PlanReport: Encodable {
     }
 }
 
-@available(macOS 15, *)
 extension PlanReport.Item {
     /// Nil for what is as it would be if nobody had said anything.
     fileprivate init?(changed setting: Setting) {
@@ -63,7 +61,6 @@ extension PlanReport.Item {
     }
 }
 
-@available(macOS 15, *)
 extension PlanReport.Service {
     fileprivate init(_ step: StartOrder.Step, in plan: LoadedPlan) {
         self.name = step.name
@@ -85,12 +82,10 @@ extension PlanReport.Service {
     }
 }
 
-@available(macOS 15, *)
 extension PlanReport.Item {
     fileprivate var line: String { "\(self.key) = \(self.value), from \(self.origin)" }
 }
 
-@available(macOS 15, *)
 extension PlanReport {
     /// The plan in one line.
     var summary: String {
@@ -110,7 +105,6 @@ extension PlanReport {
     }
 }
 
-@available(macOS 15, *)
 extension LoadedPlan {
     /// The settings of a section; the root `linkspan.` may be left out.
     func settings(in section: String) -> [Setting] {

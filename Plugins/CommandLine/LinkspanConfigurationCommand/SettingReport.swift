@@ -1,9 +1,6 @@
-import Foundation
-import Linkspan
-import LinkspanConfiguration
+internal import LinkspanConfiguration
 
 /// Everything about one key, for a person or a program.
-@available(macOS 15, *)
 struct SettingReport: Encodable {
     /// A value that lost to another.
     struct Hidden: Encodable {
@@ -45,7 +42,6 @@ struct SettingReport: Encodable {
 }
 
 /// All that is wrong, for a program.
-@available(macOS 15, *)
 struct ProblemReport: Encodable {
     struct Problem: Encodable {
         var code: String
@@ -65,19 +61,5 @@ struct ProblemReport: Encodable {
                 code: problem.code.rawValue, path: problem.path, message: problem.message, origin: problem.origin,
                 hides: problem.hides)
         }
-    }
-}
-
-/// A report as JSON.
-@available(macOS 15, *)
-struct JSONReport<Content: Encodable> {
-    private let content: Content
-
-    init(_ content: Content) { self.content = content }
-
-    func show() throws {
-        let encoder = JSONEncoder()
-        encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
-        LineOutput.show(String(decoding: try encoder.encode(self.content), as: UTF8.self))
     }
 }
