@@ -31,7 +31,7 @@ public protocol LifecycleService: Sendable {
     /// Takes no new work and flushes or persists the rest; all services that it needs are still running.
     func quiesce(_ scope: ServiceScope) async throws
 
-    /// Releases the resources of the service; called once, also after a start that threw.
+    /// Releases the resources of the service; called once for each start, also for one that threw.
     func stop(_ scope: ServiceScope) async throws
 
     /// Reports the service's health.

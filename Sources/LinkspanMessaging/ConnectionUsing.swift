@@ -19,7 +19,38 @@ public protocol ConnectionUsing: LifecycleService {
     /// missed; for a service that is added to a connected plan, before the service starts. The connection stays open
     /// while the service stops.
     ///
-    /// - Parameter connection: the handler; it ends with the connection, or when the service releases it.
+    /// - Parameter connection: the handler, which need not be kept; it ends with the connection, when the service is
+    ///   removed, or when the service releases it.
     /// - Throws: ``/Linkspan/LinkspanError``, which fails the connect.
     func use(_ connection: any Connection) throws(LinkspanError)
+}
+
+/// A service that takes the plan's connection asynchronously, such as an actor.
+///
+/// ```swift
+/// actor Scores: AsyncConnectionUsing {
+///     let name: ServiceName = "scores"
+///     private var latest: [String: Int] = [:]
+///     private var reading: Task<Void, Never>?
+///
+///     func use(_ connection: any Connection) throws {
+///         let scores = try connection.values("score", as: Score.self)
+///         self.reading = Task {
+///             for await score in scores {
+///                 guard let score = try? score.get() else { continue }
+///                 self.latest[score.player] = score.points
+///             }
+///         }
+///     }
+/// }
+/// ```
+public protocol AsyncConnectionUsing: LifecycleService {
+    /// Hands over the service's own handler of the connection; see ``ConnectionUsing/use(_:)``.
+    ///
+    /// The connection is opened when all such services have returned, or after the ``/LinkspanLifecycle/Budgets/start`` of one that
+    /// does not. One that throws is told as a fault of the service, and the others go on.
+    ///
+    /// - Parameter connection: the handler, which need not be kept.
+    /// - Throws: an error for the fault.
+    func use(_ connection: any Connection) async throws
 }

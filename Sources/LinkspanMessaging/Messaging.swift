@@ -16,6 +16,12 @@ public final class Messaging: Sendable {
         var configuration: ConnectionConfiguration
         /// The services without their connection yet; nil before the first call of `connect()`.
         var waiting: [any ConnectionUsing]?
+        /// Those among them that take it asynchronously.
+        var waitingTasks: [any AsyncConnectionUsing] = []
+        /// Whether such services are taking it, behind which the connection is opened.
+        var isIntroducing = false
+        /// The handlers of services, which need not keep them.
+        var handlers: [ServiceName: [ConnectionHandler]] = [:]
         /// The services of the plan; nil while they are being changed.
         var running: RunningServices?
     }
@@ -24,13 +30,16 @@ public final class Messaging: Sendable {
     public let services: ServiceRegistry
     /// The connections.
     public let manager: ConnectionManager
+    /// The clock of the connections.
+    private let scheduler: any Scheduler
     // Guards configuration and running services: callers of `connect` contend with changes of the plan.
     private let state: Lock<State>
 
     private init(
-        services: ServiceRegistry, manager: ConnectionManager, configuration: ConnectionConfiguration,
-        running: RunningServices
+        services: ServiceRegistry, manager: ConnectionManager, scheduler: any Scheduler,
+        configuration: ConnectionConfiguration, running: RunningServices
     ) {
+        self.scheduler = scheduler
         self.services = services
         self.manager = manager
         self.state = Lock(State(configuration: configuration, running: running))
@@ -62,7 +71,9 @@ public final class Messaging: Sendable {
                 registration.keep()
                 running.members[planned.name] = RunningServices.Member(planned: planned, registration: registration)
             }
-            messaging = Messaging(services: services, manager: manager, configuration: configuration, running: running)
+            messaging = Messaging(
+                services: services, manager: manager, scheduler: connections.scheduler, configuration: configuration,
+                running: running)
             // Before the start, so that a service sees the others start.
             messaging.show(plan)
             try await services.start()
@@ -74,7 +85,7 @@ public final class Messaging: Sendable {
 
     /// The plan's connection: made and connected by the first call, shared by the others.
     ///
-    /// Services that adopt ``ConnectionUsing`` get a handler of their own first.
+    /// Services that adopt ``ConnectionUsing`` or ``AsyncConnectionUsing`` get a handler of their own first.
     ///
     /// - Returns: a handler; the connection is kept while one is held.
     /// - Throws: ``/Linkspan/LinkspanError``; see ``/Linkspan/ConnectionManager/connect(_:)`` and
@@ -82,7 +93,8 @@ public final class Messaging: Sendable {
     public func connect() throws(LinkspanError) -> ConnectionHandler {
         let (handler, mustConnect) = try self.manager.hold(self.configuration)
         let isFirst = try self.introduceServices()
-        if mustConnect || isFirst { try self.manager.open(handler) }
+        let isOpenedLater = self.introduceAsynchronously(handler)
+        if mustConnect || isFirst, !isOpenedLater { try self.manager.open(handler) }
         return handler
     }
 
@@ -134,6 +146,7 @@ extension Messaging {
         let isFirst = self.state.withLock { state in
             guard state.waiting == nil else { return false }
             state.waiting = known
+            state.waitingTasks = self.services.services(of: (any AsyncConnectionUsing).self)
             return true
         }
         // One that throws is not asked again by the next call, but those behind it are.
@@ -144,11 +157,79 @@ extension Messaging {
     }
 
     private func introduce(_ service: any ConnectionUsing) throws(LinkspanError) {
-        try service.use(try self.manager.hold(self.configuration).handler)
+        let handler = try self.manager.hold(self.configuration).handler
+        try service.use(handler)
+        self.keep(handler, for: service)
+    }
+
+    private func introduce(_ service: any AsyncConnectionUsing) async throws {
+        let handler = try self.manager.hold(self.configuration).handler
+        try await service.use(handler)
+        self.keep(handler, for: service)
+    }
+
+    private func keep(_ handler: ConnectionHandler, for service: any LifecycleService) {
+        self.state.withLock { $0.handlers[service.name, default: []].append(handler) }
+    }
+
+    /// Drops the handlers of a service that has gone.
+    func dismiss(_ service: any LifecycleService) {
+        // They end outside the lock.
+        _ = self.state.withLock { $0.handlers.removeValue(forKey: service.name) }
+    }
+
+    /// Gives each service that takes it asynchronously its connection, and opens it behind them.
+    ///
+    /// - Returns: whether the connection is opened later, then.
+    private func introduceAsynchronously(_ handler: ConnectionHandler) -> Bool {
+        let (known, isIntroducing) = self.state.withLock { state in
+            defer {
+                if !state.waitingTasks.isEmpty { state.isIntroducing = true }
+                state.waitingTasks = []
+            }
+            return (state.waitingTasks, state.isIntroducing)
+        }
+        guard !known.isEmpty else { return isIntroducing }
+        // No parent can own it: the caller of `connect()` gets its handler at once.
+        Task {
+            for service in known { await self.introduceInTime(service) }
+            self.state.withLock { $0.isIntroducing = false }
+            // Refused only when the app has connected or released it meanwhile.
+            try? self.manager.open(handler)
+        }
+        return true
+    }
+
+    private func introduceInTime(_ service: any AsyncConnectionUsing) async {
+        let (outcome, isOver) = (Promise<String?>(), Promise<Void>())
+        // No parent can own it: it may outlive its limit.
+        let task = Task {
+            do {
+                try await self.introduce(service)
+                outcome.fulfill(nil)
+            } catch {
+                outcome.fulfill("use threw: \(error)")
+            }
+            isOver.fulfill()
+        }
+        await isOver.wait(until: self.scheduler.now + service.budgets.start, by: self.scheduler)
+        guard let failure = outcome.fulfilled ?? "use did not return within \(service.budgets.start)" else { return }
+        task.cancel()
+        self.services.emit(
+            FaultEvent(
+                path: "\(self.services.name).\(service.name)", code: .startFailed, message: failure, severity: .error))
     }
 
     /// Gives a service that is about to be added its connection, unless ``connect()`` will.
-    func introduce(added service: any LifecycleService) throws(LinkspanError) {
+    func introduce(added service: any LifecycleService) async throws(LinkspanError) {
+        if let service = service as? any AsyncConnectionUsing, self.state.withLock({ $0.waiting != nil }) {
+            do {
+                try await self.introduce(service)
+            } catch {
+                throw error as? LinkspanError
+                    ?? LinkspanError(.invalidConfiguration, "the service '\(service.name)' failed", cause: error)
+            }
+        }
         guard let service = service as? any ConnectionUsing, self.state.withLock({ $0.waiting != nil }) else { return }
         try self.introduce(service)
     }

@@ -26,7 +26,7 @@ extension RegistryCore {
         self.beginLate(late)
     }
 
-    private func addMailbox(_ entry: Entry) {
+    func addMailbox(_ entry: Entry) {
         let mailbox = Mailbox(
             id: entry.id, path: entry.name.rawValue, interest: .service(entry.service),
             capacity: entry.budgets.mailbox, limit: entry.budgets.handle, urgency: entry.urgency,

@@ -68,13 +68,15 @@ extension RegistryCore {
     }
 
     /// Starts one service that was claimed, and settles it.
-    func startOne(_ member: Member, until deadline: ContinuousClock.Instant) async {
+    func startOne(
+        _ member: Member, from former: ServiceState = .registered, until deadline: ContinuousClock.Instant
+    ) async {
         let id = member.entry.id
         let service = member.entry.service
         let call = ServiceCall()
         let limit = min(deadline, self.later(member.entry.budgets.start))
         let grace = self.options.grace
-        self.emit(RegistryEvent.serviceChanged(path: member.path, from: .registered, to: .starting))
+        self.emit(RegistryEvent.serviceChanged(path: member.path, from: former, to: .starting))
         let scope = self.scope(id, member.path, call, deadline: limit)
         let outcome = await self.run(
             member.entry.urgency, call, until: limit, grace: grace,
@@ -91,7 +93,7 @@ extension RegistryCore {
         _ = self.threads(for: member.entry.urgency).begin { try? await service.stop(scope) }
     }
 
-    private func settle(_ member: Member, _ outcome: CallOutcome<Void>) {
+    func settle(_ member: Member, _ outcome: CallOutcome<Void>) {
         let state: ServiceState =
             switch outcome {
             case .returned: .ready
@@ -115,7 +117,11 @@ extension RegistryCore {
         for waiter in result.waiters {
             waiter()
         }
+        for member in result.late.begin + result.late.skipped where result.revived.contains(member.entry.id) {
+            self.renewMailbox(member)
+        }
         self.beginLate(result.late)
+        if case .failed = state { self.retryLater(member.entry.id) }
     }
 
     private func tell(_ member: Member, _ state: ServiceState) {

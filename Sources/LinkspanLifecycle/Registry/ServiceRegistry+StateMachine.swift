@@ -10,6 +10,8 @@ extension ServiceRegistry {
             var state: ServiceState = .registered
             /// Removed while it was being started; it is stopped once that is over.
             var isRemoved = false
+            /// The starts in a row that threw.
+            var failedStarts = 0
         }
 
         struct Waiters: Sendable {
@@ -263,6 +265,8 @@ extension ServiceRegistry.StateMachine {
         /// Removed meanwhile: it must be stopped now.
         var mustTearDown = false
         var late = OnClaim()
+        /// The services that had been skipped for want of this one, and are started now.
+        var revived: Set<ServiceID> = []
         var waiters: [@Sendable () -> Void] = []
     }
 
@@ -270,13 +274,54 @@ extension ServiceRegistry.StateMachine {
     mutating func settle(_ id: ServiceID, _ state: ServiceState) -> OnSettle? {
         guard var member = self.members[id], member.state == .starting else { return nil }
         member.state = state
+        if case .failed = state { member.failedStarts += 1 } else { member.failedStarts = 0 }
         self.members[id] = member
+        let revived = state == .ready ? self.revive() : []
         if state != .ready, !member.isRemoved, self.isRequired(id) { self.abortStart(.startFailed) }
         var result = OnSettle(
             isReady: state == .ready && !member.isRemoved, mustTearDown: member.isRemoved, late: self.claimLate())
+        result.revived = revived
         // One that is being removed settles when it is gone.
         if !member.isRemoved { result.waiters = self.settleWaiters.removeValue(forKey: id) ?? [] }
         return result
+    }
+
+    /// Revives services that were skipped for want of one that is ready now.
+    private mutating func revive() -> Set<ServiceID> {
+        guard case .running = self.state else { return [] }
+        let revived = self.members.filter { id, member in
+            guard case .skipped = member.state, !member.isRemoved else { return false }
+            return self.failedNeed(of: id) == nil
+        }
+        for id in revived.keys { self.members[id]?.state = .registered }
+        return Set(revived.keys)
+    }
+
+    /// The starts in a row that threw, of a service that may be started again.
+    func failuresToRetry(_ id: ServiceID) -> Int? {
+        guard let member = self.members[id], member.failedStarts > 0, !member.isRemoved, !self.isRequired(id),
+            self.abort == nil
+        else { return nil }
+        switch self.state {
+        case .starting, .running: return member.failedStarts
+        case .idle, .stopping, .stopped: return nil
+        }
+    }
+
+    enum OnRetry: Sendable {
+        case begin(Member)
+        case later
+        case never
+    }
+
+    /// Takes a service that failed to start, to start it again; as it was before.
+    mutating func claimRetry(_ id: ServiceID) -> OnRetry {
+        guard let member = self.members[id], case .failed = member.state, self.failuresToRetry(id) != nil else {
+            return .never
+        }
+        guard case .running = self.state else { return .later }
+        self.members[id]?.state = .starting
+        return .begin(member)
     }
 
     struct OnStarted: Sendable {

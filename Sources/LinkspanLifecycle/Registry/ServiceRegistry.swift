@@ -53,6 +53,13 @@ extension ServiceRegistry {
         public var shutdownBudget: Duration = .seconds(8)
         /// The time a cancelled start may take to return before it is abandoned.
         public var grace: Duration = .seconds(1)
+        /// The time after which an optional service that failed to start is started again, doubled with each failure; nil
+        /// for no retry.
+        ///
+        /// ``LifecycleService/stop(_:)`` is called before. Services that need it start when it is ready.
+        public var retryDelay: Duration? = .seconds(1)
+        /// The longest time between two such starts.
+        public var retryCap: Duration = .seconds(60)
         /// The time events of families with ``EventFamily/batches(_:deliver:)`` are collected before services get them;
         /// zero delivers each at once, on the emitter's thread.
         public var batchDelay: Duration = .milliseconds(5)

@@ -38,7 +38,7 @@ struct PlanTransaction {
     mutating func stop(_ name: ServiceName) async {
         let wasReady = self.isReady(name)
         guard let member = self.running.members.removeValue(forKey: name) else { return }
-        await member.registration.cancelAndDrain()
+        await self.end(member)
         self.done.append(.stopped(member.planned, wasReady: wasReady))
     }
 
@@ -68,7 +68,7 @@ struct PlanTransaction {
                 case .stopped(let planned, let wasReady):
                     try await self.register(try planned.renewed(), mustBeReady: wasReady)
                 case .started(let name):
-                    await self.running.members.removeValue(forKey: name)?.registration.cancelAndDrain()
+                    if let member = self.running.members.removeValue(forKey: name) { await self.end(member) }
                 case .reconfigured(let former):
                     try await self.hand(former)
                     self.running.members[former.name]?.planned = former
@@ -86,15 +86,21 @@ struct PlanTransaction {
         return services.state(of: "\(services.name).\(name)") == .ready
     }
 
+    private func end(_ member: RunningServices.Member) async {
+        await member.registration.cancelAndDrain()
+        self.messaging.dismiss(member.planned.service)
+    }
+
     private mutating func register(
         _ planned: PlannedService, mustBeReady: Bool
     ) async throws(LinkspanError) {
-        try self.messaging.introduce(added: planned.service)
+        try await self.messaging.introduce(added: planned.service)
         self.messaging.show(to: planned.service, self.plan)
         let registration: Registration
         do {
             registration = try self.messaging.services.register(planned.service, settings: planned.settings)
         } catch {
+            self.messaging.dismiss(planned.service)
             throw LinkspanError(
                 .invalidConfiguration, "service '\(planned.name)' cannot be registered: \(error.message)",
                 cause: error)
@@ -103,7 +109,7 @@ struct PlanTransaction {
         let state = await registration.settled()
         // A registry inside the registry has no state of its own, and an empty one none at all.
         guard state == .ready || !mustBeReady || planned.service is ServiceRegistry else {
-            await registration.cancelAndDrain()
+            await self.end(RunningServices.Member(planned: planned, registration: registration))
             throw LinkspanError(
                 .invalidConfiguration, "service '\(planned.name)' did not start: \(Self.words(state))")
         }

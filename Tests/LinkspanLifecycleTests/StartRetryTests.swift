@@ -1,0 +1,142 @@
+internal import LinkspanLifecycle
+internal import LinkspanRuntime
+internal import LinkspanTesting
+internal import Testing
+
+@Suite("Starting again", .timeLimit(.minutes(1)))
+struct StartRetryTests {
+    private let recorder = EventRecorder()
+
+    /// A service that fails to start so often.
+    private func flaky(_ name: ServiceName, failures: Int) -> Probe {
+        let (left, recorder) = (Lock(failures), self.recorder)
+        return Probe(name) {
+            $0.onStart = { _ in
+                recorder.note("start \(name)")
+                let fails = left.withLock { left in
+                    left -= 1
+                    return left >= 0
+                }
+                if fails { throw Trouble() }
+            }
+            $0.onStop = { _ in recorder.note("stop \(name)") }
+        }
+    }
+
+    private func registry(_ configure: (inout ServiceRegistry.Options) -> Void = { _ in }) -> ServiceRegistry {
+        ServiceRegistry(
+            options: .init {
+                $0.retryDelay = .milliseconds(10)
+                $0.retryCap = .milliseconds(20)
+                configure(&$0)
+            })
+    }
+
+    @Test
+    func `an optional service that fails to start is started again, and what needs it follows`() async throws {
+        let registry = self.registry()
+        let recorder = self.recorder
+        try registry.register(self.flaky("a", failures: 3)).keep()
+        try registry.register(
+            Probe("b") {
+                $0.placement.needs = [.hard("a")]
+                $0.onStart = { _ in recorder.note("start b") }
+            }
+        ).keep()
+        try registry.register(
+            Probe("c") {
+                $0.placement.needs = [.hard("b")]
+                $0.onStart = { _ in recorder.note("start c") }
+            }
+        ).keep()
+        let report = try await registry.start()
+        #expect(report.degraded.keys.sorted() == ["services.a", "services.b", "services.c"])
+        try await recorder.wait(for: "all to start") { $0.count == 9 }
+        #expect(
+            recorder.notes == [
+                "start a", "stop a", "start a", "stop a", "start a", "stop a", "start a", "start b", "start c",
+            ])
+        let shutdown = await registry.stop()
+        #expect(shutdown.isClean)
+        #expect(recorder.notes.last == "stop a")
+        #expect(recorder.notes.count == 10)
+    }
+
+    @Test
+    func `each wait is twice the one before, up to the cap`() async throws {
+        let times = Lock([ContinuousClock.Instant]())
+        let recorder = self.recorder
+        let registry = self.registry {
+            $0.retryDelay = .milliseconds(20)
+            $0.retryCap = .milliseconds(60)
+        }
+        try registry.register(
+            Probe("a") {
+                $0.onStart = { _ in
+                    times.withLock { $0.append(.now) }
+                    recorder.note("start")
+                    throw Trouble()
+                }
+            }
+        ).keep()
+        try await registry.start()
+        try await recorder.wait(for: "five starts") { $0.count >= 5 }
+        let all = times.withLock { $0 }
+        let waits = zip(all, all.dropFirst()).map { $0.duration(to: $1) }
+        for (wait, least) in zip(waits, [20, 40, 60, 60]) { #expect(wait >= .milliseconds(least)) }
+        await registry.stop()
+    }
+
+    @Test
+    func `a service that gets its events again after it has started`() async throws {
+        let registry = self.registry()
+        let listener = Listening(self.recorder)
+        try registry.register(listener).keep()
+        try await registry.start()
+        try await self.recorder.wait(for: "the second start") { $0.count == 2 }
+        // Ready when the start has been settled.
+        while registry.state(of: "services.listening") != .ready, !Task.isCancelled { await Task.yield() }
+        registry.emit(AppEvent.didBecomeActive)
+        try await self.recorder.wait(for: "the event") { $0.count == 3 }
+        #expect(self.recorder.notes.last == "event")
+        await registry.stop()
+    }
+
+    @Test
+    func `a registry that stops starts nothing again`() async throws {
+        let registry = self.registry { $0.retryDelay = .seconds(3_600) }
+        try registry.register(self.flaky("a", failures: 1)).keep()
+        try await registry.start()
+        await registry.stop()
+        #expect(self.recorder.notes == ["start a", "stop a"])
+    }
+
+    @Test
+    func `a required service is not started again`() async throws {
+        let registry = self.registry()
+        var service = self.flaky("a", failures: 1)
+        service.importance = .required
+        try registry.register(service).keep()
+        await #expect(throws: RegistryError.self) { try await registry.start() }
+        #expect(self.recorder.notes == ["start a", "stop a"])
+    }
+}
+
+private final class Listening: AppObserving {
+    let name: ServiceName = "listening"
+    private let recorder: EventRecorder
+    private let starts = Lock(0)
+
+    init(_ recorder: EventRecorder) { self.recorder = recorder }
+
+    func start(_ scope: ServiceScope) async throws {
+        self.recorder.note("start")
+        let isFirst = self.starts.withLock { starts in
+            starts += 1
+            return starts == 1
+        }
+        if isFirst { throw Trouble() }
+    }
+
+    func on(_ event: Stamped<AppEvent>, _ scope: ServiceScope) async throws { self.recorder.note("event") }
+}

@@ -1,0 +1,162 @@
+internal import Linkspan
+internal import LinkspanLifecycle
+internal import LinkspanMessaging
+internal import LinkspanRuntime
+internal import LinkspanTesting
+internal import Testing
+
+@Suite("Asynchronous use of the connection", .timeLimit(.minutes(1)))
+struct AsyncUseTests {
+    private let clock = VirtualScheduler()
+
+    private func start(
+        _ transport: ScriptedTransport, _ services: any LifecycleService...
+    ) async throws -> Messaging {
+        let clock = self.clock
+        return try await Messaging.start(
+            MessagingPlan(url: "scripted://server", transport: transport, services: services),
+            connections: .init { $0.scheduler = clock })
+    }
+
+    private func wait(for scores: Scores) async {
+        while await scores.sum < 3, !Task.isCancelled { await Task.yield() }
+    }
+
+    @Test
+    func `an actor is a service without a lock, and misses no message`() async throws {
+        let transport = ScriptedTransport(scheduler: self.clock)
+        transport.onConnect { $0.emit("score", .json("1")) }
+        let scores = Scores()
+        let messaging = try await self.start(transport, scores)
+        let connection = try messaging.connect()
+        await self.clock.run { connection.state == .connected }
+        transport.openPeers.first?.emit("score", .json("2"))
+        self.clock.settle()
+        await self.wait(for: scores)
+        #expect(await scores.sum == 3)
+        #expect(try messaging.services.service(of: Scores.self) === scores)
+        await messaging.stop()
+    }
+
+    @Test
+    func `the connection is opened when every service has taken it`() async throws {
+        let transport = ScriptedTransport(scheduler: self.clock)
+        let gate = Promise<Void>()
+        let slow = Slow(gate)
+        let messaging = try await self.start(transport, slow)
+        let connection = try messaging.connect()
+        let second = try messaging.connect()
+        await self.clock.run { slow.isCalled.fulfilled != nil }
+        self.clock.settle()
+        #expect(transport.peers.isEmpty)
+        gate.fulfill()
+        await self.clock.run { connection.state == .connected }
+        #expect(transport.peers.count == 1)
+        second.release()
+        await messaging.stop()
+    }
+
+    @Test
+    func `a service that only listens need not keep its connection, and is heard of no more when it is removed`()
+        async throws
+    {
+        let transport = ScriptedTransport(scheduler: self.clock)
+        let listener = Listener()
+        let messaging = try await self.start(transport, listener)
+        let connection = try messaging.connect()
+        await self.clock.run { connection.state == .connected }
+        transport.openPeers.first?.emit("score", .json("1"))
+        self.clock.settle()
+        #expect(listener.recorder.notes == ["1"])
+        try await messaging.apply(
+            PlanDifference(
+                to: MessagingPlan(url: "scripted://server", transport: transport),
+                [PlanChange(.service("listener"), "listener", .stop)]))
+        transport.openPeers.first?.emit("score", .json("2"))
+        self.clock.settle()
+        #expect(listener.recorder.notes == ["1"])
+        await messaging.stop()
+    }
+
+    @Test
+    func `a connect that failed with one service still gives the others their connection`() async throws {
+        let transport = ScriptedTransport(scheduler: self.clock)
+        let scores = Scores()
+        let messaging = try await self.start(transport, Refusing(), scores)
+        #expect(throws: LinkspanError.self) { try messaging.connect() }
+        let connection = try messaging.connect()
+        await self.clock.run { connection.state == .connected }
+        transport.openPeers.first?.emit("score", .json("3"))
+        self.clock.settle()
+        await self.wait(for: scores)
+        await messaging.stop()
+    }
+
+    @Test
+    func `a service that throws is a fault, and the connection is opened without it`() async throws {
+        let transport = ScriptedTransport(scheduler: self.clock)
+        let faults = Faults()
+        let messaging = try await self.start(transport, Broken(), faults)
+        let connection = try messaging.connect()
+        await self.clock.run { connection.state == .connected }
+        try await faults.recorder.wait(for: "the fault") { !$0.isEmpty }
+        #expect(faults.recorder.notes.first?.contains("services.broken use threw") == true)
+        await messaging.stop()
+    }
+}
+
+private actor Scores: AsyncConnectionUsing {
+    let name: ServiceName = "scores"
+    private(set) var sum = 0
+    private var reading: Task<Void, Never>?
+
+    func use(_ connection: any Connection) throws {
+        let scores = try connection.values("score", as: Int.self)
+        self.reading = Task {
+            for await score in scores { self.sum += (try? score.get()) ?? 0 }
+        }
+    }
+}
+
+private final class Listener: ConnectionUsing {
+    let name: ServiceName = "listener"
+    let recorder = EventRecorder()
+
+    func use(_ connection: any Connection) throws(LinkspanError) {
+        try connection.on("score", as: Int.self) { [recorder] in recorder.note("\((try? $0.get()) ?? 0)") }
+    }
+}
+
+private struct Refusing: ConnectionUsing {
+    let name: ServiceName = "refusing"
+
+    func use(_ connection: any Connection) throws(LinkspanError) { throw LinkspanError(.wrongState, "not now") }
+}
+
+private final class Slow: AsyncConnectionUsing {
+    let name: ServiceName = "slow"
+    let isCalled = Promise<Void>()
+    private let gate: Promise<Void>
+
+    init(_ gate: Promise<Void>) { self.gate = gate }
+
+    func use(_ connection: any Connection) async {
+        self.isCalled.fulfill()
+        await self.gate.value
+    }
+}
+
+private struct Broken: AsyncConnectionUsing {
+    let name: ServiceName = "broken"
+
+    func use(_ connection: any Connection) async throws { throw CancellationError() }
+}
+
+private final class Faults: FaultObserving {
+    let name: ServiceName = "faults"
+    let recorder = EventRecorder()
+
+    func on(_ event: Stamped<FaultEvent>, _ scope: ServiceScope) async throws {
+        self.recorder.note("\(event.event.path) \(event.event.message)")
+    }
+}
