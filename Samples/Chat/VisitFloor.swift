@@ -34,18 +34,11 @@ actor VisitFloor: ChatFloor {
     /// Carries what happens to the session, until the task is cancelled.
     func run() async {
         let (news, source) = (self.visit.news.events, self.source)
-        let (entries, entry) = AsyncStream<String>.makeStream()
         let roundTrips = self.visit.messaging.services.observe(weak: self, MessageEvent.self) { _, event in
             if case .acknowledged(let time) = event.event.kind { source.yield(.roundTrip(time)) }
         }
         await withDiscardingTaskGroup { group in
-            group.addTask {
-                for await event in news {
-                    if case .entered(let room) = event { entry.yield(room) }
-                    await self.take(event)
-                }
-            }
-            group.addTask { for await room in entries { await self.greet(room) } }
+            group.addTask { for await event in news { await self.take(event) } }
             group.addTask { await self.visit.confirmOutcomes() }
         }
         roundTrips.cancel()
@@ -83,6 +76,7 @@ extension VisitFloor {
                     ChatFloorLine(
                         id: "\(line.from)/\(line.id)", room: line.room, from: line.from, text: line.text, isOwn: false,
                         state: .confirmed)))
+        case .members(let room, let names): self.source.yield(.members(names, room: room))
         case .joined(let room, let name): self.source.yield(.joined(name, room: room))
         case .left(let room, let name): self.source.yield(.left(name, room: room))
         case .typing(let room, let name): self.source.yield(.typing(name, room: room))
@@ -99,12 +93,6 @@ extension VisitFloor {
         self.open[id] = state == .pending ? line : nil
         self.source.yield(.line(line))
         self.source.yield(.waiting(self.open.count))
-    }
-
-    /// Looks who is in a room that we have entered, for the first time or again.
-    private func greet(_ room: String) async {
-        guard let names = try? await self.presence?.who(in: room) else { return }
-        self.source.yield(.members(names, room: room))
     }
 
     private nonisolated func tell(_ change: StatusChange) {
@@ -153,6 +141,7 @@ extension VisitFloor {
 
     func leave(_ room: String) async throws(ChatRefusal) -> String? {
         try await Self.refusing { () async throws(LinkspanError) in try self.visit.rooms.leave(room) }
+        self.presence?.leave(room)
         return self.visit.visitor.room
     }
 

@@ -63,6 +63,7 @@ struct PresenceSetTests {
         self.answer(scripted, with: "bob", "cid")
         try scripted.reconnect {
             #expect(people.members == ["ann", "bob"])
+            #expect(!people.isComplete)
         }
         #expect(people.members == ["bob", "cid"])
         #expect(self.recorder.notes == ["first +ann +bob", "+cid -ann"])

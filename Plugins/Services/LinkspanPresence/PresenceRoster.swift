@@ -6,6 +6,8 @@ struct PresenceRoster<Member: Hashable & Sendable>: Sendable {
     /// Whether nothing may be missing.
     private(set) var isComplete = false
     private var wasComplete = false
+    /// Whether nothing was missing when the connection was lost.
+    private var isPaused = false
     private var lastQuestion: UInt64 = 0
     /// The question that is under way, and what was heard of each member since it was asked.
     private var question: (number: UInt64, heard: [Member: Bool])?
@@ -19,9 +21,25 @@ struct PresenceRoster<Member: Hashable & Sendable>: Sendable {
         return self.lastQuestion
     }
 
+    /// The connection is down.
+    mutating func pause() {
+        if self.isComplete { self.isPaused = true }
+        self.isComplete = false
+    }
+
+    /// The same session goes on.
+    ///
+    /// - Returns: whether nothing is missing.
+    mutating func resume() -> Bool {
+        if self.isPaused { self.isComplete = true }
+        self.isPaused = false
+        return self.isComplete
+    }
+
     /// Messages may be missing.
     mutating func interrupt() {
         self.isComplete = false
+        self.isPaused = false
         self.question = nil
     }
 

@@ -171,9 +171,13 @@ extension PresenceSet {
     }
 
     private func follow(_ change: StateChange) {
-        guard change.to == .connected, change.continuity != .continuous || !self.isComplete else { return }
-        self.state.withLock { $0.roster.interrupt() }
-        self.enter()
+        guard change.to == .connected else { return self.state.withLock { $0.roster.pause() } }
+        let isResumed = self.state.withLock { state in
+            if change.continuity == .continuous, state.roster.resume() { return true }
+            state.roster.interrupt()
+            return false
+        }
+        if !isResumed { self.enter() }
     }
 
     private func enter() {

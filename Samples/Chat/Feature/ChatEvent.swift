@@ -26,6 +26,8 @@ enum ChatEvent: Sendable {
     case entered(room: String)
     /// We may not enter a room, or left it.
     case out(room: String, why: String?)
+    /// The people who are in a room, first of all and whenever one is among them by another name.
+    case members(room: String, names: [String])
     case joined(room: String, name: String)
     case left(room: String, name: String)
     case typing(room: String, name: String)

@@ -1,16 +1,23 @@
 import Linkspan
 import LinkspanLifecycle
 import LinkspanMessaging
+import LinkspanPresence
 import Synchronization
 
 /// The feature `presence`: who is in the rooms.
 @available(macOS 15, *)
 final class PresenceService: ConnectionUsing {
+    private struct State: Sendable {
+        var channel: (any Connection)?
+        /// The people in each room of the visitor.
+        var rooms: [String: PresenceSet<String>] = [:]
+    }
+
     let name: ServiceName = "presence"
 
     private let visitor: Visitor
     private let news: ChatNews
-    private let channel = Mutex<(any Connection)?>(nil)
+    private let state = Mutex(State())
 
     init(_ visitor: Visitor, _ news: ChatNews) {
         self.visitor = visitor
@@ -18,27 +25,68 @@ final class PresenceService: ConnectionUsing {
     }
 
     func use(_ channel: any Connection) throws(LinkspanError) {
-        self.channel.withLock { $0 = channel }
-        try self.listen(to: "joined", on: channel) { .joined(room: $0.room, name: $0.name) }
-        try self.listen(to: "left", on: channel) { .left(room: $0.room, name: $0.name) }
-    }
-
-    private func listen(
-        to event: String, on channel: any Connection,
-        _ news: @escaping @Sendable (ChatVocabulary.Presence) -> ChatEvent
-    ) throws(LinkspanError) {
-        try channel.on(event, as: ChatVocabulary.Presence.self) { who in
-            guard case .success(let who) = who, self.visitor.isIn(who.room) else { return }
-            self.news.post(news(who))
+        self.state.withLock { $0.channel = channel }
+        for room in self.visitor.rooms { try self.follow(room, over: channel) }
+        // The server says so when one is in a further room.
+        try channel.on("room", as: ChatVocabulary.Position.self) { [weak self] position in
+            guard let self, case .success(let position) = position, self.visitor.isIn(position.room) else { return }
+            try? self.follow(position.room, over: channel)
         }
     }
 
-    /// Asks who is in a room.
+    func stop(_ scope: ServiceScope) async throws {
+        let rooms = self.state.withLock { state in
+            defer { state = State() }
+            return state.rooms.values
+        }
+        for people in rooms { people.end() }
+    }
+
+    /// Tells who is in a room: without asking where that is known.
     func who(in room: String) async throws(LinkspanError) -> [String] {
-        guard let channel = self.channel.withLock({ $0 }) else {
-            throw LinkspanError(.wrongState, "the chat is not connected yet")
-        }
+        let (channel, people) = self.state.withLock { ($0.channel, $0.rooms[room]) }
+        if let people, people.isComplete { return people.members.sorted() }
+        guard let channel else { throw LinkspanError(.wrongState, "the chat is not connected yet") }
         let answer = try await channel.request("who", ChatVocabulary.Place(room: room), timeout: .seconds(10))
         return try answer.decode(ChatVocabulary.Answer.self).members ?? []
+    }
+
+    /// Follows a room no longer.
+    func leave(_ room: String) { self.state.withLock { $0.rooms.removeValue(forKey: room) }?.end() }
+
+    /// Follows who is in a room; what has changed during an outage is told like what changes later.
+    private func follow(_ room: String, over channel: any Connection) throws(LinkspanError) {
+        guard self.state.withLock({ $0.rooms[room] == nil }) else { return }
+        let people = try PresenceSet<String>(
+            over: channel,
+            .init(
+                joined: "joined", left: "left",
+                entry: { ("who", try Payload(ChatVocabulary.Place(room: room))) },
+                member: { message in
+                    let who = try message.decode(ChatVocabulary.Presence.self)
+                    return who.room == room ? who.name : nil
+                },
+                members: { try $0.decode(ChatVocabulary.Answer.self).members })
+        ) { [weak self] in
+            self?.tell($0, in: room)
+        }
+        self.state.withLock { $0.rooms[room] = people }
+    }
+
+    private func tell(_ difference: PresenceSet<String>.Difference, in room: String) {
+        let visitor = self.visitor
+        guard visitor.isIn(room) else { return }
+        // Who was there before has not joined, and oneself does so by another name.
+        if !difference.isFirst {
+            for name in difference.joined.sorted() where !visitor.isOwn(name) {
+                self.news.post(.joined(room: room, name: name))
+            }
+            for name in difference.left.sorted() where !visitor.isOwn(name) {
+                self.news.post(.left(room: room, name: name))
+            }
+        }
+        if difference.isFirst || (difference.joined + difference.left).contains(where: visitor.isOwn) {
+            self.news.post(.members(room: room, names: difference.members.sorted()))
+        }
     }
 }

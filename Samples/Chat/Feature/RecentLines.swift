@@ -1,4 +1,4 @@
-/// The lines that were received last, to recognise repeated ones.
+/// The messages that were received last, to recognise repeated ones.
 struct RecentLines: Sendable {
     private struct Key: Hashable, Sendable {
         var from: String

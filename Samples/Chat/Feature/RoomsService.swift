@@ -1,6 +1,7 @@
 import Linkspan
 import LinkspanLifecycle
 import LinkspanMessaging
+import LinkspanPresence
 import Synchronization
 
 /// The feature `rooms`: says lines and hears what is said, in as many rooms as one likes.
@@ -17,7 +18,8 @@ final class RoomsService: ConnectionUsing {
     private let visitor: Visitor
     private let news: ChatNews
     private let tally = LineTally()
-    private let recent = Mutex(RecentLines())
+    /// The conversation of each room of the visitor.
+    private let histories = Mutex<[String: MessageHistory<ChatVocabulary.Line>]>([:])
     private let channel = Mutex<(any Connection)?>(nil)
 
     init(_ visitor: Visitor, _ news: ChatNews) {
@@ -28,11 +30,10 @@ final class RoomsService: ConnectionUsing {
     func use(_ channel: any Connection) throws(LinkspanError) {
         self.channel.withLock { $0 = channel }
         let (visitor, news) = (self.visitor, self.news)
-        try channel.on("message", as: ChatVocabulary.Line.self) { line in
-            if case .success(let line) = line { self.hear(line) }
-        }
-        try channel.on("room", as: ChatVocabulary.Position.self) { position in
-            guard case .success(let position) = position, visitor.isIn(position.room) else { return }
+        for room in visitor.rooms { try self.follow(room, over: channel) }
+        try channel.on("room", as: ChatVocabulary.Position.self) { [weak self] position in
+            guard let self, case .success(let position) = position, visitor.isIn(position.room) else { return }
+            self.histories.withLock { $0[position.room] }?.reset(to: position.seq)
             visitor.move(to: position.seq, in: position.room)
             news.post(.entered(room: position.room))
         }
@@ -46,6 +47,14 @@ final class RoomsService: ConnectionUsing {
     func quiesce(_ scope: ServiceScope) async throws {
         guard let deadline = scope.deadline else { return }
         await self.tally.drain(within: ContinuousClock.now.duration(to: deadline) - .milliseconds(200))
+    }
+
+    func stop(_ scope: ServiceScope) async throws {
+        let histories = self.histories.withLock { histories in
+            defer { histories = [:] }
+            return histories.values
+        }
+        for history in histories { history.end() }
     }
 
     /// Waits until every line is confirmed or given up, or the time is up.
@@ -96,12 +105,31 @@ extension RoomsService {
         self.tally.end()
     }
 
+    /// Follows the conversation of a room: in order, and no line twice.
+    ///
+    /// Each entry says which lines were seen, and the server repeats by itself what was missed. One's own lines have numbers, too,
+    /// and come only with what was missed, so a number that is left out says nothing.
+    private func follow(_ room: String, over channel: any Connection) throws(LinkspanError) {
+        guard self.histories.withLock({ $0[room] == nil }) else { return }
+        let history = try MessageHistory<ChatVocabulary.Line>(
+            over: channel, after: self.visitor.seen(in: room),
+            .init(
+                event: "message", isDense: false,
+                item: { message in
+                    let line = try message.decode(ChatVocabulary.Line.self)
+                    return line.room == room ? line : nil
+                },
+                offset: { $0.seq }, identity: { "\($0.from) \($0.id)" }, page: { _ in .init(items: []) })
+        ) { [weak self] news in
+            if case .item(let line) = news { self?.hear(line) }
+        }
+        self.histories.withLock { $0[room] = history }
+    }
+
     private func hear(_ line: ChatVocabulary.Line) {
         guard self.visitor.isIn(line.room) else { return }
         self.visitor.move(to: line.seq, in: line.room)
-        // The server repeats what we may have missed: our own lines, and lines that we have seen after all.
-        let isOwn = line.id.hasPrefix("\(self.visitor.session)-")
-        if !isOwn, self.recent.withLock({ $0.isNew(line.id, from: line.from) }) { self.news.post(.line(line)) }
+        if !line.id.hasPrefix("\(self.visitor.session)-") { self.news.post(.line(line)) }
     }
 
     private func live() throws(LinkspanError) -> any Connection {
@@ -119,11 +147,12 @@ extension RoomsService {
     /// Goes to a room; while the connection is down, as soon as it is back.
     func join(_ room: String) throws(LinkspanError) {
         self.visitor.enter(room)
+        if let channel = self.channel.withLock({ $0 }) { try self.follow(room, over: channel) }
         let ask = ChatVocabulary.Place(room: room, seen: self.visitor.seen(in: room))
         try self.ask("join", ask) { why in
             // The server says itself when one is in.
             guard let why else { return }
-            self.visitor.leave(room)
+            self.forget(room)
             self.news.post(.out(room: room, why: why))
         }
     }
@@ -131,10 +160,15 @@ extension RoomsService {
     /// Leaves a room.
     func leave(_ room: String) throws(LinkspanError) {
         guard self.visitor.isIn(room) else { throw LinkspanError(.wrongState, "you are not in \(room)") }
-        self.visitor.leave(room)
+        self.forget(room)
         try self.ask("leave", ChatVocabulary.Place(room: room)) { _ in
             self.news.post(.out(room: room, why: nil))
         }
+    }
+
+    private func forget(_ room: String) {
+        self.visitor.leave(room)
+        self.histories.withLock { $0.removeValue(forKey: room) }?.end()
     }
 
     private func ask(

@@ -6,6 +6,8 @@ import Synchronization
 final class Visitor: Sendable {
     private struct State: Sendable {
         var name: String
+        /// The names that the visitor has or had.
+        var names: Set<String>
         /// In the order of entering; the last one is where lines are said.
         var rooms: [String]
         /// The number of the last line that was seen, by room.
@@ -30,7 +32,7 @@ final class Visitor: Sendable {
     private let state: Keeper
 
     init(name: String, room: String) {
-        let state = Keeper(State(name: name, rooms: [room]))
+        let state = Keeper(State(name: name, names: [name], rooms: [room]))
         self.state = state
         self.account = name
         self.credentials = .provider(account: name) { _ in
@@ -50,7 +52,15 @@ final class Visitor: Sendable {
     func isIn(_ room: String) -> Bool { self.state.withLock { $0.rooms.contains(room) } }
     func seen(in room: String) -> Int? { self.state.withLock { $0.seen[room] } }
 
-    func rename(to name: String) { self.state.withLock { $0.name = name } }
+    /// Whether the visitor has or had a name.
+    func isOwn(_ name: String) -> Bool { self.state.withLock { $0.names.contains(name) } }
+
+    func rename(to name: String) {
+        self.state.withLock { state in
+            state.name = name
+            state.names.insert(name)
+        }
+    }
 
     /// Enters a room, or comes back to it.
     func enter(_ room: String) {
