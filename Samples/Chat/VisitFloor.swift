@@ -28,7 +28,7 @@ actor VisitFloor: ChatFloor {
         self.transport = Mutex(visit.transport)
         self.server = Self.server(of: visit.plan)
         (self.events, self.source) = AsyncStream.makeStream()
-        _ = visit.connection.onStatusChange { [weak self] change in self?.tell(change) }
+        visit.connection.onStatusChange { [weak self] change in self?.tell(change) }
     }
 
     /// Carries what happens to the session, until the task is cancelled.

@@ -126,7 +126,7 @@ private final class Herd: Sendable {
     func watch() {
         for (number, client) in self.state.withLock({ $0.clients }).enumerated() {
             let known = client.handler.status.history.last?.sequence
-            _ = client.handler.onStatusChange { [weak self] change in
+            client.handler.onStatusChange { [weak self] change in
                 switch change {
                 case .progress(.opening): self?.tries(number)
                 case .state(let change) where change.to == .connected && change.sequence != known: self?.isBack()

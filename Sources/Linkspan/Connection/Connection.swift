@@ -53,6 +53,9 @@ public protocol Connection: AnyObject, Sendable {
     ///
     /// The handler runs on the connection's executor and must return quickly. Each attempt to connect is a change of
     /// progress. The last change is the one to `released`.
+    ///
+    /// - Returns: the registration; it lasts until it is cancelled, whether or not it is kept.
+    @discardableResult
     func onStatusChange(_ handler: @escaping @Sendable (StatusChange) -> Void) -> Subscription
 
     /// Begins to connect, or to reconnect after ``disconnect()`` or a permanent failure.

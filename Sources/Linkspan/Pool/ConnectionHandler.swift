@@ -157,6 +157,7 @@ public final class ConnectionHandler: Connection {
     }
 
     /// Calls a closure with each change of the status, until the subscription or the handler ends.
+    @discardableResult
     public func onStatusChange(_ handler: @escaping @Sendable (StatusChange) -> Void) -> Subscription {
         guard self.isHeld else {
             let ended = Subscription {}

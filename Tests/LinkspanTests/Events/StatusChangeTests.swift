@@ -11,7 +11,7 @@ struct StatusChangeTests {
         let handler = try harness.connect()
         let told = Lock<[String]>([])
         let attempts = Lock<[Int]>([])
-        _ = handler.onStatusChange { change in
+        handler.onStatusChange { change in
             let text: String =
                 switch change {
                 case .state(let change): "\(change.to)"
