@@ -24,7 +24,7 @@ enum ObserverWorkload {
         for await change in connection.stateChanges where change.to == .connected { break }
         let text = String(repeating: "x", count: 64)
         let count = 100_000
-        let window = Window { if pace == nil { try? connection.send("echo", text) } }
+        let window = Window { try? connection.send("echo", text) }
         try connection.on("echo") { message in
             precondition(message.payload[0]?.text.count == 66, "the echo is not what was sent")
             window.cameBack()
@@ -38,7 +38,9 @@ enum ObserverWorkload {
         let expected = count + count / 20
         for counter in counters {
             let (sent, received, events) = counter.total.withLock { $0 }
-            precondition(sent == expected && received == expected, "\(sent) and \(received) of \(expected)")
+            guard sent == expected, received == expected else {
+                fatalError("\(counter.name): \(sent) sent and \(received) received of \(expected)")
+            }
             if counter === counters.last, events < 2 * expected {
                 print("W12 \(observers): \(2 * expected) messages in \(events) events, the totals exact")
             }
@@ -49,7 +51,7 @@ enum ObserverWorkload {
         _ window: Window, _ connection: ConnectionHandler, _ text: String, _ count: Int, _ pace: Int?
     ) async {
         guard let pace else { return await window.run(count, width: 64) }
-        async let back: Void = window.run(count, width: 1)
+        window.expect(count, underWay: count)
         // Batches of a millisecond.
         var (sent, start) = (0, ContinuousClock.now)
         while sent < count {
@@ -58,7 +60,7 @@ enum ObserverWorkload {
             start += .milliseconds(1)
             try? await Task.sleep(until: start)
         }
-        await back
+        await window.all()
     }
 }
 

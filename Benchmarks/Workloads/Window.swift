@@ -7,19 +7,34 @@ final class Window: Sendable {
     private let sent = Atomic(0)
     private let received = Atomic(0)
     private let limit = Atomic(0)
-    private let done = Mutex<CheckedContinuation<Void, Never>?>(nil)
+    private let end = Mutex((isReached: true, waiter: CheckedContinuation<Void, Never>?.none))
     private let send: @Sendable () -> Void
 
     init(send: @escaping @Sendable () -> Void) { self.send = send }
 
     /// Sends `count` messages, `width` at a time, and returns when all have come back.
     func run(_ count: Int, width: Int) async {
+        self.expect(count, underWay: width)
+        for _ in 0..<width { self.send() }
+        await self.all()
+    }
+
+    /// Begins to count `count` messages, of which `underWay` are sent by the caller.
+    func expect(_ count: Int, underWay: Int) {
+        self.end.withLock { $0.isReached = false }
+        self.limit.store(count, ordering: .relaxed)
+        self.received.store(0, ordering: .relaxed)
+        self.sent.store(underWay, ordering: .releasing)
+    }
+
+    /// Waits until all of them have come back.
+    func all() async {
         await withCheckedContinuation { continuation in
-            self.done.withLock { $0 = continuation }
-            self.limit.store(count, ordering: .relaxed)
-            self.received.store(0, ordering: .relaxed)
-            self.sent.store(width, ordering: .releasing)
-            for _ in 0..<width { self.send() }
+            let isReached = self.end.withLock { end in
+                if !end.isReached { end.waiter = continuation }
+                return end.isReached
+            }
+            if isReached { continuation.resume() }
         }
     }
 
@@ -27,10 +42,10 @@ final class Window: Sendable {
         let limit = self.limit.load(ordering: .relaxed)
         if self.sent.add(1, ordering: .relaxed).newValue <= limit { self.send() }
         guard self.received.add(1, ordering: .relaxed).newValue == limit else { return }
-        let done = self.done.withLock { done in
-            defer { done = nil }
-            return done
+        let waiter = self.end.withLock { end in
+            defer { end = (true, nil) }
+            return end.waiter
         }
-        done?.resume()
+        waiter?.resume()
     }
 }

@@ -40,7 +40,7 @@ struct MemoryPressureTests {
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
         defer { try? FileManager.default.removeItem(at: folder) }
         let (pressure, memory) = (folder.appendingPathComponent("pressure"), folder.appendingPathComponent("meminfo"))
-        try Data(self.stalls(some: 50, full: 0).utf8).write(to: pressure)
+        try Data(self.stalls(some: 50, full: 0).utf8).write(to: pressure, options: .atomic)
         try Data("MemTotal: 8 kB\nMemAvailable: 4 kB\n".utf8).write(to: memory)
         let source = MemoryPressureSource(
             files: [folder.path + "/none", pressure.path], available: memory.path, period: .milliseconds(10))
@@ -48,9 +48,9 @@ struct MemoryPressureTests {
         let running = Task { try await source.run { heard.yield($0) } }
         var iterator = events.makeAsyncIterator()
         #expect(await iterator.next() == .memory(.warning, available: 4_096))
-        try Data(self.stalls(some: 50, full: 50).utf8).write(to: pressure)
+        try Data(self.stalls(some: 50, full: 50).utf8).write(to: pressure, options: .atomic)
         #expect(await iterator.next() == .memory(.critical, available: 4_096))
-        try Data(self.stalls(some: 0, full: 0).utf8).write(to: pressure)
+        try Data(self.stalls(some: 0, full: 0).utf8).write(to: pressure, options: .atomic)
         #expect(await iterator.next() == .memory(.normal, available: 4_096))
         running.cancel()
         await #expect(throws: CancellationError.self) { try await running.value }
