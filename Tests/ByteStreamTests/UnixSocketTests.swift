@@ -55,7 +55,7 @@ struct UnixSocketTests {
     }
 
     @Test
-    func `is not listened at where a file is`() async throws {
+    func `is not listened at where a file is, and the error says what to do`() async throws {
         try await self.withPath { path in
             #expect(FileManager.default.createFile(atPath: path, contents: nil))
             try await withLoop { loop in
@@ -63,8 +63,21 @@ struct UnixSocketTests {
                     _ = try await loop.listen(path: path) { _ in nil }
                 }
                 #expect(error?.code == .unlistenable)
+                let advice = "Address already in use; remove the file if no server uses it"
+                #expect(error?.message == "\(path) is not available: \(advice)")
                 #expect(FileManager.default.fileExists(atPath: path))
             }
+        }
+    }
+
+    @Test(arguments: ["", String(repeating: "p", count: 104)])
+    func `is not listened at with a path that no socket can have`(_ path: String) async throws {
+        try await withLoop { loop in
+            let error = await #expect(throws: ByteStreamError.self) {
+                _ = try await loop.listen(path: path) { _ in nil }
+            }
+            #expect(error?.code == .unlistenable)
+            #expect(error?.message == "the path of the socket is empty or longer than 103 bytes")
         }
     }
 

@@ -9,6 +9,7 @@ struct IdentitySettingsTests {
         var network = NetworkBackEnd.standard
         var tls = TLSPolicy.system
         var proxy: NetworkProxy?
+        var socketPath: String?
         var compression: WebSocketCompression?
         var renewalEvent: String?
         var maximumMessageBytes = 1

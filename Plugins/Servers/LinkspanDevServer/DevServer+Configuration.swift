@@ -9,6 +9,11 @@ extension DevServer {
         public var address = "127.0.0.1"
         /// The port; 0, the default, for any that is free.
         public var port = 0
+        /// The path of a Unix-domain socket to listen at in place of address and port.
+        ///
+        /// Default nil: none. Nothing may exist there; the file is removed when the server stops. Clients name it by
+        /// `socketPath` of their transport, and count as one address.
+        public var socketPath: String?
         /// The library that carries bytes.
         ///
         /// Default ``/LinkspanNetwork/NetworkBackEnd/standard``.
@@ -121,5 +126,13 @@ extension DevServer {
 
         /// A client without credentials in this time is closed with code 1008.
         public static func required(within limit: Duration) -> Self { Self(isRequired: true, limit: limit) }
+    }
+}
+
+extension DevServer.Configuration {
+    /// Host and port as clients name them, which at a Unix-domain socket nobody looks up.
+    func authority(port: Int) -> String {
+        guard self.socketPath == nil else { return "localhost" }
+        return self.address.contains(":") ? "[\(self.address)]:\(port)" : "\(self.address):\(port)"
     }
 }

@@ -104,6 +104,8 @@ public final class DevServer: Sendable {
     }
 
     /// The port, while the server runs and after; the configured one before its first start.
+    ///
+    /// It has no meaning at a Unix-domain socket.
     public var port: Int { self.condition.port }
 
     /// The URL for Socket.IO clients, in the namespace `/`.
@@ -112,10 +114,7 @@ public final class DevServer: Sendable {
     /// The URL for raw WebSockets.
     public var webSocketURL: String { "ws://\(self.authority)/" }
 
-    private var authority: String {
-        let address = self.configuration.address
-        return address.contains(":") ? "[\(address)]:\(self.port)" : "\(address):\(self.port)"
-    }
+    private var authority: String { self.configuration.authority(port: self.port) }
 
     var run: ServerRun? { self.condition.run }
 }

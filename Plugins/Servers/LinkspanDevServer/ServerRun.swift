@@ -66,7 +66,8 @@ final class ServerRun: Sendable {
 
     private func listen(port: Int) -> Result<Int, ByteStreamError> {
         Result { () throws(ByteStreamError) in
-            let request = ListenRequest(address: self.configuration.address, port: port)
+            let request = ListenRequest(
+                address: self.configuration.address, port: port, path: self.configuration.socketPath)
             let listener = try self.loop.listen(request) { [weak self] stream in self?.accept(stream) }
             self.withState { $0.listener = listener }
             return listener.port
@@ -106,10 +107,9 @@ final class ServerRun: Sendable {
 
     /// The URL that clients connect to, for the hub.
     func url(path: String) -> ConnectionURL? {
-        let host =
-            self.configuration.address.contains(":") ? "[\(self.configuration.address)]" : self.configuration.address
         let port = self.withState { $0.listener?.port } ?? self.configuration.port
-        return (try? ConnectionURL("http://\(host):\(port)\(path)")) ?? (try? ConnectionURL("http://\(host):\(port)/"))
+        let authority = self.configuration.authority(port: port)
+        return (try? ConnectionURL("http://\(authority)\(path)")) ?? (try? ConnectionURL("http://\(authority)/"))
     }
 
     // MARK: Jobs

@@ -75,7 +75,6 @@ static inline int clws_dial_problem(int descriptor) {
 }
 
 // C, because the text is the C library's, and `strerror` may return nothing.
-static inline const char *clws_problem_text(int problem) { return strerror(problem); }
 
 // Where the library connects: a listening socket of ours that takes no connection, so that the library waits for its own.
 // In place of that it is given the one that is wanted, and finds it connected in its next turn. Not within the call that

@@ -111,7 +111,9 @@ static inline bool clws_peer_address(int descriptor, char text[CLWS_ADDRESS_SIZE
 }
 
 // What the system says about the last failure. C, because `errno` is a macro.
-static inline const char *clws_problem(void) { return strerror(errno); }
+static inline int clws_problem(void) { return errno; }
+static inline bool clws_is_taken(int problem) { return problem == EADDRINUSE; }
+static inline const char *clws_problem_text(int problem) { return strerror(problem); }
 
 // The next connection; -1 when nobody waits, -2 when the process has no descriptor left for it.
 static inline int clws_accept(int listener) {

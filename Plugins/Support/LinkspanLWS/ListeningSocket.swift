@@ -39,17 +39,15 @@ final class ListeningSocket: Watched, ByteListener {
     static func open(
         _ request: ListenRequest, on core: LoopCore, accept: @escaping (any ByteStream) -> (any ByteStreamHandler)?
     ) throws(ByteStreamError) -> ListeningSocket {
-        guard (0...65_535).contains(request.port) else {
-            throw ByteStreamError(.unlistenable, "\(request.port) is not a port")
-        }
+        try request.validated()
         let backlog = CInt(clamping: request.backlog)
         let descriptor =
             if let path = request.path { clws_listen_path(path, backlog) } else {
                 clws_listen(request.address, CInt(request.port), backlog)
             }
         guard descriptor >= 0 else {
-            let problem = String(cString: clws_problem())
-            throw ByteStreamError(.unlistenable, "\(request.place) is not available: \(problem)")
+            let problem = clws_problem()
+            throw request.unavailable(String(cString: clws_problem_text(problem)), isTaken: clws_is_taken(problem))
         }
         let socket = ListeningSocket(
             core: core, descriptor: descriptor, path: request.path, lowWaterMark: request.lowWaterMark, accept: accept)

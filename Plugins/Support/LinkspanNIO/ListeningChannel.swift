@@ -36,18 +36,17 @@ final class ListeningChannel: ByteListener {
     static func open(
         _ request: ListenRequest, on core: NIOLoopCore, accept: @escaping (any ByteStream) -> (any ByteStreamHandler)?
     ) throws(ByteStreamError) -> ListeningChannel {
-        guard (0...65_535).contains(request.port) else {
-            throw ByteStreamError(.unlistenable, "\(request.port) is not a port")
-        }
+        try request.validated()
         let address =
             if let path = request.path { try? SocketAddress(unixDomainSocketPath: path) } else {
                 try? SocketAddress(ipAddress: request.address, port: request.port)
             }
-        guard let address,
-            let (descriptor, port) = ListeningSocket.open(address, backlog: CInt(clamping: request.backlog))
-        else {
-            let problem = String(cString: strerror(errno))
-            throw ByteStreamError(.unlistenable, "\(request.place) is not available: \(problem)")
+        guard let address else {
+            throw request.unavailable(String(cString: strerror(EINVAL)), isTaken: false)
+        }
+        guard let (descriptor, port) = ListeningSocket.open(address, backlog: CInt(clamping: request.backlog)) else {
+            let problem = errno
+            throw request.unavailable(String(cString: strerror(problem)), isTaken: problem == EADDRINUSE)
         }
         let listener = ListeningChannel(port: port, path: request.path, core: core)
         core.add(listener)

@@ -7,6 +7,8 @@ public protocol NetworkConfiguration {
     var tls: TLSPolicy { get set }
     /// The proxy; nil for none.
     var proxy: NetworkProxy? { get set }
+    /// The path of a Unix-domain socket to connect to in place of the URL's host and port; nil for none.
+    var socketPath: String? { get set }
     /// The library that carries bytes.
     var network: NetworkBackEnd { get set }
     /// Whether and how messages are compressed; nil for not at all.
@@ -31,6 +33,9 @@ extension NetworkConfiguration {
             PluginOption(
                 "maximumMessageBytes", .number(1...(1 << 30)), fallback: "16777216",
                 "The largest size of a received message, in bytes."),
+            PluginOption(
+                "socket", .text, fallback: "none",
+                "The path of a Unix-domain socket to connect to in place of the URL's host and port."),
             NetworkBackEnd.option,
         ] + TLSPolicy.options + NetworkProxy.options
     }
@@ -41,6 +46,12 @@ extension NetworkConfiguration {
     public mutating func take(_ values: OptionValues) throws(LinkspanError) {
         self.tls = try TLSPolicy(values)
         self.proxy = try NetworkProxy.make(values)
+        if let path: String = values["socket"] {
+            if let problem = UpgradeRequest.problem(withSocketPath: path, proxy: self.proxy) {
+                throw LinkspanError(.invalidConfiguration, problem)
+            }
+            self.socketPath = path
+        }
         if let network: NetworkBackEnd = values["network"] {
             if let absence = network.absence { throw LinkspanError(.invalidConfiguration, absence) }
             self.network = network
@@ -56,6 +67,7 @@ extension NetworkConfiguration {
             "tls": self.tls.description,
             "network": self.network.rawValue,
             "proxy": self.proxy?.description ?? "none",
+            "socket": self.socketPath ?? "none",
             "compression": self.compression?.description ?? "none",
             "renewalEvent": self.renewalEvent ?? "none",
             "maximumMessageBytes": "\(self.maximumMessageBytes)",

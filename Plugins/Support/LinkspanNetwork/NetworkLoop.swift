@@ -68,8 +68,31 @@ public struct ListenRequest: Sendable, Hashable {
 }
 
 extension ListenRequest {
-    /// The place as text, for errors.
-    package var place: String { self.path ?? "port \(self.port) of \(self.address)" }
+    /// Checks the port and the path.
+    ///
+    /// Throws `unlistenable` for a port outside 0...65535 and for a path that no socket can have.
+    package func validated() throws(ByteStreamError) {
+        guard (0...65_535).contains(self.port) else {
+            throw ByteStreamError(.unlistenable, "\(self.port) is not a port")
+        }
+        guard let path = self.path, let problem = UpgradeRequest.problem(withSocketPath: path, proxy: nil) else {
+            return
+        }
+        throw ByteStreamError(.unlistenable, problem)
+    }
+
+    /// The error for a place that the system refuses.
+    ///
+    /// - Parameters:
+    ///   - problem: the system's reason.
+    ///   - isTaken: whether something is there already.
+    /// - Returns: an error with code `unlistenable`.
+    package func unavailable(_ problem: String, isTaken: Bool) -> ByteStreamError {
+        let place = self.path ?? "port \(self.port) of \(self.address)"
+        // A server that was killed leaves its file.
+        let advice = isTaken && self.path != nil ? "; remove the file if no server uses it" : ""
+        return ByteStreamError(.unlistenable, "\(place) is not available: \(problem)\(advice)")
+    }
 }
 
 /// A port at which a loop accepts streams of bytes.

@@ -10,10 +10,11 @@ extension UpgradeRequest {
     ///   - headers: headers in front of those of the credentials.
     ///   - tls: how the server is verified.
     ///   - proxy: the proxy to go through, nil for none.
+    ///   - socketPath: the path of a Unix-domain socket to connect to, nil for none.
     public init(
         _ request: LinkRequest, path: String, query: [(name: String, value: String)] = [],
         headers: [(name: String, value: String)] = [], tls: TLSPolicy,
-        proxy: NetworkProxy? = nil
+        proxy: NetworkProxy? = nil, socketPath: String? = nil
     ) {
         var items = query.map { "\(PercentEncoding.escape($0.name))=\(PercentEncoding.escape($0.value))" }
         if let own = request.url.query, !own.isEmpty { items.append(own) }
@@ -25,5 +26,6 @@ extension UpgradeRequest {
             host: request.url.host, port: request.url.port, isSecure: request.url.isSecure, target: target,
             headers: headers + request.credentials.headers.map { ($0.name, $0.value.exposed) }, tls: tls,
             deadline: request.deadline, proxy: proxy)
+        self.socketPath = socketPath
     }
 }

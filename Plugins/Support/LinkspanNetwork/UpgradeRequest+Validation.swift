@@ -38,15 +38,20 @@ extension UpgradeRequest {
         guard isPlain else { throw ByteStreamError(.invalidRequest, "the host has an invalid character") }
     }
 
-    /// The system's limit is 104 bytes, the NUL at the end included.
     private func checkSocketPath() throws(ByteStreamError) {
         guard let path = self.socketPath else { return }
+        guard let problem = Self.problem(withSocketPath: path, proxy: self.proxy) else { return }
+        throw ByteStreamError(.invalidRequest, problem)
+    }
+
+    /// The reason for which a Unix-domain socket cannot be connected to, nil for none.
+    ///
+    /// The system's limit is 104 bytes, the NUL at the end included.
+    static func problem(withSocketPath path: String, proxy: NetworkProxy?) -> String? {
         guard (1..<104).contains(path.utf8.count), !path.utf8.contains(0) else {
-            throw ByteStreamError(.invalidRequest, "the path of the socket is empty or longer than 103 bytes")
+            return "the path of the socket is empty or longer than 103 bytes"
         }
-        guard self.proxy == nil else {
-            throw ByteStreamError(.invalidRequest, "a Unix-domain socket is not reached through a proxy")
-        }
+        return proxy == nil ? nil : "a Unix-domain socket is not reached through a proxy"
     }
 
     private func checkTarget() throws(ByteStreamError) {

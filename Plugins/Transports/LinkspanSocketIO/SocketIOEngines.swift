@@ -21,7 +21,7 @@ final class SocketIOEngines: Sendable {
 
         var place: CarrierMemory.Place {
             CarrierMemory.Place(
-                host: self.host, port: self.port, isSecure: self.isSecure, path: self.configuration.path,
+                host: self.host, port: self.port, isSecure: self.isSecure, path: self.configuration.endpoint,
                 identity: self.identity.hashValue)
         }
     }

@@ -51,8 +51,8 @@ public struct SocketIOTransport: Transport {
     /// The loop.
     public var executor: any JobExecutor { self.engines.loop }
 
-    /// The path.
-    public var endpoint: String { self.configuration.path }
+    /// The path, and that of the Unix-domain socket, if there is one.
+    public var endpoint: String { self.configuration.endpoint }
 
     /// Everything in the configuration, as text.
     public var options: [String: String] {
@@ -120,6 +120,11 @@ extension SocketIOTransport {
         ///
         /// Default nil: none.
         public var proxy: NetworkProxy?
+        /// The path of a Unix-domain socket to connect to in place of the URL's host and port.
+        ///
+        /// Default nil: none. The URL still names the host of the `Host` field and of the certificate, and the path of
+        /// the request. Connections to one URL over different sockets are different connections. Not with a proxy.
+        public var socketPath: String?
         /// The library that carries bytes; of no account for a transport that is given a loop.
         ///
         /// Default ``/LinkspanNetwork/NetworkBackEnd/standard``.
@@ -140,6 +145,9 @@ extension SocketIOTransport {
         ///
         /// Default 1 MiB.
         public var highWaterMark = 1 << 20
+
+        /// The place on the server, and the way to it.
+        var endpoint: String { self.socketPath.map { "\(self.path) over \($0)" } ?? self.path }
 
         /// The defaults named at the properties, changed by `configure`.
         public init(_ configure: (inout Self) -> Void = { _ in }) { configure(&self) }

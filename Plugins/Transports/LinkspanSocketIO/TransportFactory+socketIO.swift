@@ -4,7 +4,7 @@ internal import LinkspanNetwork
 extension TransportFactory {
     /// The Socket.IO transport for a catalog: options `path`, `protocol`, `carriers`, `multiplex`, `compression`,
     /// `renewalEvent`, `maximumMessageBytes`, and those of TLS (`ca`, `systemRoots`, `pins`, `revokedPins`, `certificate`, `key`,
-    /// `minimumTLS`) and of an HTTP proxy (`proxy`, `proxyUser`, `proxyPassword`).
+    /// `minimumTLS`), of a proxy (`proxy`, `proxyUser`, `proxyPassword`), and `socket` for a Unix-domain socket.
     public static var socketIO: Self {
         Self(
             "socketio", schemes: ["http", "https", "ws", "wss"],

@@ -4,8 +4,8 @@ internal import LinkspanNetwork
 extension TransportFactory {
     /// The raw WebSocket transport for a catalog: options `codec`, `subprotocols`, `headers`, `closeCodes`,
     /// `pingInterval`, `pingTimeout`, `compression`, `renewalEvent`, `maximumMessageBytes`, and those of TLS (`ca`, `systemRoots`,
-    /// `pins`, `revokedPins`, `certificate`, `key`, `minimumTLS`) and of an HTTP proxy (`proxy`, `proxyUser`,
-    /// `proxyPassword`).
+    /// `pins`, `revokedPins`, `certificate`, `key`, `minimumTLS`), of a proxy (`proxy`, `proxyUser`, `proxyPassword`), and
+    /// `socket` for a Unix-domain socket.
     public static var webSocket: Self { .webSocket(codecs: [:]) }
 
     /// The same with codecs of your own, which a file names by the option `codec`.

@@ -56,7 +56,8 @@ final class WebSocketLink: Link {
         let path = self.request.url.path
         let upgrade = UpgradeRequest(
             self.request, path: path, headers: self.settings.configuration.headers.map { ($0.name, $0.value.exposed) },
-            tls: self.settings.configuration.tls, proxy: self.settings.configuration.proxy)
+            tls: self.settings.configuration.tls, proxy: self.settings.configuration.proxy,
+            socketPath: self.settings.configuration.socketPath)
         let request = WebSocketRequest(
             upgrade: upgrade,
             subprotocols: self.settings.configuration.codec.subprotocols + self.settings.configuration.subprotocols,

@@ -38,6 +38,11 @@ extension WebSocketTransport {
         ///
         /// Default nil: none.
         public var proxy: NetworkProxy?
+        /// The path of a Unix-domain socket to connect to in place of the URL's host and port.
+        ///
+        /// Default nil: none. The URL still names the host of the `Host` field and of the certificate, and the path of
+        /// the request. Connections to one URL over different sockets are different connections. Not with a proxy.
+        public var socketPath: String?
         /// The library that carries bytes; ignored by a transport that is given a loop.
         ///
         /// Default ``/LinkspanNetwork/NetworkBackEnd/standard``.

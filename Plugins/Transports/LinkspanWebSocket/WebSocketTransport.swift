@@ -35,6 +35,9 @@ public struct WebSocketTransport: Transport {
     /// The loop.
     public var executor: any JobExecutor { self.loop }
 
+    /// The path of the Unix-domain socket, if there is one.
+    public var endpoint: String { self.configuration.socketPath ?? "" }
+
     /// Everything in the configuration, as text.
     public var options: [String: String] {
         let keepAlive = self.configuration.keepAlive.map { "every \($0.interval), \($0.timeout) to answer" }

@@ -42,7 +42,15 @@ final class Bench: Sendable {
     }
 
     func socketIO(_ carriers: SocketIOTransport.Carriers) -> SocketIOTransport {
-        SocketIOTransport(.init { $0.carriers = carriers }, loop: self.loop)
+        SocketIOTransport(
+            .init {
+                $0.carriers = carriers
+                $0.socketPath = self.server.configuration.socketPath
+            }, loop: self.loop)
+    }
+
+    private var webSocket: WebSocketTransport {
+        WebSocketTransport(.init { $0.socketPath = self.server.configuration.socketPath }, loop: self.loop)
     }
 
     /// Connects in one way.
@@ -50,7 +58,7 @@ final class Bench: Sendable {
         let (url, transport): (String, any Transport) =
             switch way {
             case .socketIO(let carriers): (self.server.socketIOURL, self.socketIO(carriers))
-            case .webSocket: (self.server.webSocketURL, WebSocketTransport(loop: self.loop))
+            case .webSocket: (self.server.webSocketURL, self.webSocket)
             }
         let configuration = try ConnectionBuilder(url + path)
             .transport(transport)

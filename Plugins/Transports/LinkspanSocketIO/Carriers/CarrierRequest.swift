@@ -33,7 +33,7 @@ struct CarrierRequest: Sendable {
         if let sid { items.append((name: "sid", value: sid)) }
         return UpgradeRequest(
             self.link, path: self.configuration.path, query: items, headers: headers, tls: self.configuration.tls,
-            proxy: self.configuration.proxy)
+            proxy: self.configuration.proxy, socketPath: self.configuration.socketPath)
     }
 
     /// The same as a WebSocket's.
