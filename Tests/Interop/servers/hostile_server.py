@@ -235,7 +235,7 @@ async def early_events(client: Client) -> None:
     await client.switch()
     await client.text(OPEN)
     client.limit()
-    read = frame(0x81, b'42["early"]') + frame(0x81, b'42/other,["' + b"x" * 16_000 + b'"]')
+    read = frame(0x81, b'42["early"]') + frame(0x81, b'42/other,["' + b"x" * 6_000 + b'"]')
     while True:
         await client.send(read)
 

@@ -199,6 +199,7 @@ open class Bundle: NSObject, @unchecked Sendable {
 open class ProcessInfo: NSObject, @unchecked Sendable {
     public class var processInfo: ProcessInfo { fatalError() }
     open var environment: [String: String] { [:] }
+    open var processName: String { "" }
     open func beginActivity(options: ActivityOptions, reason: String) -> any NSObjectProtocol { fatalError() }
     open func endActivity(_ activity: any NSObjectProtocol) {}
     open func performExpiringActivity(withReason reason: String, using block: @escaping @Sendable (Bool) -> Void) {}
