@@ -43,4 +43,36 @@ struct LivenessTests {
             #expect(client.handler.status.link?.roundTrip == nil, "the server pings, and nothing can be measured")
         }
     }
+
+    /// What a client finds whose listener has taken longer than the heartbeat: the time is over, and what the server has
+    /// said meanwhile waits to be read.
+    @Test(arguments: [SocketIOTransport.Carriers.webSocket, .polling])
+    func `a busy client reads what has arrived before it gives a Socket.IO server up`(
+        _ carriers: SocketIOTransport.Carriers
+    ) async throws {
+        let wire = ScriptedWire(carriers)
+        let link = try wire.open()
+        // The shortest patience that is believed is 2 s.
+        try await Task.sleep(until: .now + .milliseconds(2_100), clock: .continuous)
+        wire.loop.fireTimers()
+        carriers == .polling ? wire.answerPoll("2") : wire.say("2")
+        wire.loop.fireTimers()
+        #expect(wire.ends.isEmpty)
+        let message = OutboundMessage(event: "say", payload: try Payload("hello"))
+        #expect(wire.loop.enter { link.send(message) } == .accepted)
+    }
+
+    @Test(arguments: [true, false])
+    func `a busy client reads what has arrived before it gives a raw WebSocket up`(_ hasArrived: Bool) throws {
+        let wire = ScriptedWire(nil)
+        let link = try wire.open()
+        // The time to ping, and the time that the answer may take.
+        wire.loop.fireTimers()
+        wire.loop.fireTimers()
+        #expect(wire.ends.isEmpty)
+        if hasArrived { wire.say(#"{"event":"say"}"#) }
+        wire.loop.fireTimers()
+        #expect(wire.ends == (hasArrived ? [] : [.heartbeatMissed]))
+        withExtendedLifetime(link) {}
+    }
 }

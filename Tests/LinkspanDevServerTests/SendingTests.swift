@@ -1,9 +1,7 @@
 internal import Foundation
 internal import Linkspan
 internal import LinkspanNetwork
-internal import LinkspanRuntime
 internal import LinkspanSocketIO
-internal import LinkspanWebSocket
 internal import LinkspanWebSocketProtocol
 internal import TestedBackEnds
 internal import Testing
@@ -13,7 +11,7 @@ internal import Testing
 struct SendingTests {
     @Test(arguments: [true, false])
     func `a message that must not be compressed is not, and those around it are`(isSocketIO: Bool) throws {
-        let wire = ScriptedWire(isSocketIO ? .webSocket : nil) { $0.compression = .init() }
+        let wire = ScriptedWire(isSocketIO ? .webSocket : nil, compression: .init())
         let link = try wire.open()
         let text = String(repeating: "compressible ", count: 100)
         let before = wire.writes.count
@@ -44,7 +42,7 @@ struct SendingTests {
 
     @Test
     func `a message that waits for an upgrade is compressed by the WebSocket only if it may be`() throws {
-        let wire = ScriptedWire(.upgrade) { $0.compression = .init() }
+        let wire = ScriptedWire(.upgrade, compression: .init())
         let link = try wire.open()
         wire.say("3probe")
         let text = String(repeating: "compressible ", count: 100)
@@ -97,115 +95,5 @@ struct SendingTests {
         wire.say("2")
         let message = OutboundMessage(event: "say", payload: try Payload("hello"))
         #expect(wire.loop.enter { link.send(message) } == .accepted)
-    }
-}
-
-/// A client's link, and a server at the other end that says what a test says.
-// Unchecked because it belongs to the one task of its test.
-private final class ScriptedWire: LinkReceiver, @unchecked Sendable {
-    private let carriers: SocketIOTransport.Carriers?
-    private let compression: WebSocketCompression?
-    private(set) lazy var loop = ScriptedLoop { [unowned self] request, stream in self.connected(request, stream) }
-    private var stream: ScriptedStream?
-    private var server: WebSocketSession?
-    private var taken = 0
-    private var texts: [String] = []
-    private var poll: ScriptedStream?
-    private(set) var ends: [LinkspanError.Code] = []
-    /// What carried the link, as it told.
-    private(set) var carrierNames: [String] = []
-
-    private var handshake: String {
-        let upgrades = self.carriers == .upgrade ? #""websocket""# : ""
-        return #"0{"sid":"s","upgrades":[\#(upgrades)],"pingInterval":1000,"pingTimeout":1000}"#
-    }
-
-    /// Makes a wire of Socket.IO, or of envelopes when there are no carriers.
-    init(
-        _ carriers: SocketIOTransport.Carriers?, _ configure: (inout SocketIOTransport.Configuration) -> Void = { _ in }
-    ) {
-        var configuration = SocketIOTransport.Configuration()
-        configure(&configuration)
-        (self.carriers, self.compression) = (carriers, configuration.compression)
-    }
-
-    func open() throws -> any Link {
-        let transport: any Transport
-        if let carriers {
-            transport = SocketIOTransport(
-                .init { [compression] in
-                    $0.carriers = carriers
-                    $0.compression = compression
-                }, loop: self.loop)
-        } else {
-            transport = WebSocketTransport(.init { [compression] in $0.compression = compression }, loop: self.loop)
-        }
-        let url = try ConnectionURL(carriers == nil ? "ws://server/" : "http://server/")
-        let link = transport.makeLink(LinkRequest(url: url), receiver: self)
-        self.loop.enter { link.open() }
-        self.loop.run()
-        #expect(self.carrierNames.count == 1)
-        return link
-    }
-
-    private func connected(_ request: UpgradeRequest, _ stream: ScriptedStream) {
-        switch request.purpose {
-        case .upgrade:
-            self.stream = stream
-            self.server = try? stream.upgrade(request)
-            if self.carriers == .webSocket { self.say(self.handshake, #"40{"sid":"n"}"#) }
-        case .get where !request.target.contains("sid="): stream.answer(self.handshake)
-        case .get: self.poll = stream
-        case .post:
-            let text = String(decoding: stream.writes.joined(), as: UTF8.self)
-            self.texts.append(text)
-            stream.answer("ok")
-            if text == "40" { self.poll.take()?.answer(#"40{"sid":"n"}"#) }
-        }
-    }
-
-    /// Has the server say something over the WebSocket.
-    func say(_ texts: String...) {
-        var bytes: [UInt8] = []
-        for text in texts { FrameEncoder.append(.text, payload: Array(text.utf8), mask: nil, to: &bytes) }
-        if self.loop.isCurrent { self.stream?.say(bytes) } else { self.loop.enter { self.stream?.say(bytes) } }
-    }
-
-    /// Has the server answer the poll that it holds back.
-    func answerPoll(_ body: String) {
-        self.loop.enter { self.poll.take()?.answer(body) }
-        self.loop.run()
-    }
-
-    /// What the client has written over the WebSocket, by call.
-    var writes: [[UInt8]] { self.stream?.writes ?? [] }
-
-    /// What the server has heard.
-    func heard() -> [String] {
-        guard var server = self.server.take() else { return self.texts }
-        let new = self.writes[self.taken...]
-        self.taken += new.count
-        var output: [UInt8] = []
-        for bytes in new {
-            server.receive(bytes[...])
-            while let event = server.next(into: &output) {
-                switch event {
-                case .text(let text), .binary(let text): self.texts.append(String(decoding: text, as: UTF8.self))
-                case .pong, .closed: ()
-                }
-            }
-        }
-        self.server = server
-        return self.texts
-    }
-
-    func receive(_ next: () -> LinkEvent?) {
-        while let event = next() {
-            switch event {
-            case .opened(let info), .changed(let info): self.carrierNames.append(info.facts["carrier"] ?? "none")
-            case .closed(let error): self.ends.append(error.code)
-            case .message, .reply, .writable: ()
-            }
-        }
     }
 }

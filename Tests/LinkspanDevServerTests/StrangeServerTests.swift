@@ -35,12 +35,26 @@ struct StrangeServerTests {
         "HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
         + "Sec-WebSocket-Accept: {accept}\r\n\r\n"
 
-    @Test
-    func `a connection is down from the Close frame on, though the server leaves the stream open`() async throws {
+    /// A text frame of less than 126 bytes.
+    private static func frame(_ text: String) -> String {
+        "\u{81}" + String(UnicodeScalar(UInt8(text.utf8.count))) + text
+    }
+
+    @Test(arguments: [true, false])
+    func `a connection is down from the Close frame on, though the server leaves the stream open`(
+        _ isSocketIO: Bool
+    ) async throws {
         let open = Journal<Int>("a connection beside the former")
+        let session = [#"0{"sid":"s","upgrades":[],"pingInterval":25000,"pingTimeout":20000}"#, #"40{"sid":"n"}"#]
+        let greeting = isSocketIO ? session.map(Self.frame).joined() : ""
         // A Close frame with code 1012.
-        try await self.withServer(Self.agreement + "\u{88}\u{02}\u{03}\u{F4}", open: open) { port, loop in
-            let client = try await self.client("ws://127.0.0.1:\(port)/", WebSocketTransport(loop: loop), loop)
+        let answer = Self.agreement + greeting + "\u{88}\u{02}\u{03}\u{F4}"
+        try await self.withServer(answer, open: open) { port, loop in
+            let transport: any Transport =
+                isSocketIO
+                ? SocketIOTransport(.init { $0.carriers = .webSocket }, loop: loop) : WebSocketTransport(loop: loop)
+            let scheme = isSocketIO ? "http" : "ws"
+            let client = try await self.client("\(scheme)://127.0.0.1:\(port)/", transport, loop)
             let change = try await client.states.first { $0.to == .reconnecting && $0.reason.error != nil }
             #expect(change.reason.error?.code == .serverUnavailable)
             // The next connection comes while the former's stream is still there.
