@@ -245,6 +245,7 @@ extension Mailbox {
         self.releaseTallies()
         self.batches.markReplayed()
         self.summed.markReplayed()
+        guard !self.letters.isEmpty else { return }
         let letters = Array(self.letters)
         self.letters = []
         var latest: [RetentionKey: UInt64] = [:]
