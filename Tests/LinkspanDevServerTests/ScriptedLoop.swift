@@ -18,6 +18,8 @@ final class ScriptedLoop: NetworkLoop, @unchecked Sendable {
     private var jobs: [@Sendable () -> Void] = []
     private var timers: [Timer] = []
     private(set) var isCurrent = false
+    /// The time on the loop, which only a test moves.
+    private(set) var now = ContinuousClock.now
     private let onConnect: (UpgradeRequest, ScriptedStream) -> Void
 
     /// Makes a loop whose servers do with each request what `onConnect` does, in a job of its own.
@@ -39,6 +41,9 @@ final class ScriptedLoop: NetworkLoop, @unchecked Sendable {
         defer { self.isCurrent = false }
         return body()
     }
+
+    /// Lets time pass in which nothing on the loop runs, timers included.
+    func suspend(for duration: Duration) { self.now += duration }
 
     /// Runs the jobs there are, and those that they give.
     func run() { while !self.jobs.isEmpty { self.enter(self.jobs.removeFirst()) } }

@@ -120,7 +120,9 @@ private final class AnswerCollector: ByteStreamHandler {
 
     private func result(_ reason: ByteStreamError) -> Result<HTTPExchange.Answer, ByteStreamError> {
         guard !self.isTooLong else {
-            return .failure(ByteStreamError(.answerTooLong, "the answer is longer than \(self.limit) bytes"))
+            return .failure(
+                ByteStreamError(
+                    .answerTooLong, "the answer is larger than the \(self.limit) bytes that are accepted here"))
         }
         // A body of untold length ends with the connection (RFC 9112 section 6.3).
         guard let head = self.head, reason.code == .completed || (reason.code == .closedByPeer && !head.hasBody)

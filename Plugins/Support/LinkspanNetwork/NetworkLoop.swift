@@ -9,6 +9,9 @@ public import LinkspanRuntime
 /// byte of a request, never follows a redirect, keeps the request's deadline, and ends every attempt with one
 /// ``ByteStreamError``.
 public protocol NetworkLoop: JobExecutor {
+    /// The time by which what is on the loop judges how old something is; a loop of a test has its own.
+    var now: ContinuousClock.Instant { get }
+
     /// Begins to send a request; its stream is open once the answer allows it.
     ///
     /// An upgrade is open with status 101, after which the stream carries what follows in both directions; the handler
@@ -37,6 +40,11 @@ public protocol NetworkLoop: JobExecutor {
     ///
     /// Called on the loop it returns at once, and the loop ends after the current job. May be called again.
     func shutdown()
+}
+
+extension NetworkLoop {
+    /// The time of the system, as all loops of networks have it.
+    public var now: ContinuousClock.Instant { .now }
 }
 
 /// The parameters of a listener.

@@ -55,7 +55,7 @@ extension SocketIOEngine {
     ) -> SendAcceptance {
         guard self.takesMessages else { return .refused }
         // A suspended process wakes with its timers still to fire: what it writes then goes to a peer long gone.
-        if !self.isReading, let deadline = self.heartbeatDeadline, deadline <= .now, self.isOverdue() {
+        if !self.isReading, let deadline = self.heartbeatDeadline, deadline <= self.now, self.isOverdue() {
             self.engines.loop.executeLocally { self.timerFired() }
             return .refused
         }

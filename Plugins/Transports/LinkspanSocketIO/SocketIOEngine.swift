@@ -61,6 +61,8 @@ final class SocketIOEngine {
 
     private var configuration: SocketIOTransport.Configuration { self.key.configuration }
 
+    var now: ContinuousClock.Instant { self.engines.loop.now }
+
     private(set) var carrier: (any EngineCarrier)? {
         get { self.ownedCarrier?.carrier }
         set { self.ownedCarrier = newValue.map { OwnedCarrier(carrier: $0) } }
@@ -163,9 +165,10 @@ extension SocketIOEngine {
     /// Ends the links that have left when the system, or over polling the server, has all they said.
     ///
     /// The last of an engine ends with the carrier, whose goodbye the server answers.
-    private func awaitFlush(until limit: ContinuousClock.Instant = .now + SocketIOEngine.farewellDeadline) {
+    private func awaitFlush(until end: ContinuousClock.Instant? = nil) {
         guard !self.farewells.isEmpty, !self.isClosed, self.takesMessages else { return }
-        if self.carrier?.hasPendingBytes == true, limit > .now {
+        let limit = end ?? self.now + Self.farewellDeadline
+        if self.carrier?.hasPendingBytes == true, limit > self.now {
             _ = self.engines.loop.scheduleLocally(after: Self.farewellPeriod) { self.awaitFlush(until: limit) }
             return
         }
@@ -190,7 +193,7 @@ extension SocketIOEngine {
             let index = try self.owned?.session.join(
                 link.joinedNamespace, auth: link.request.credentials.auth,
                 recovery: link.request.resumption.flatMap(SocketIORecovery.init), timeout: link.request.deadline,
-                now: .now, output: &output)
+                now: self.now, output: &output)
             guard let index else { return .unavailable }
             self.links[index] = link
             return .taken
@@ -219,7 +222,7 @@ extension SocketIOEngine: EngineCarrierHandler {
         if self.owned == nil, !self.isClosed {
             let session = SocketIOSession(
                 limits: self.limits, openTimeout: self.request.deadline, version: self.configuration.protocol.engineIO,
-                codec: self.configuration.codec, now: .now)
+                codec: self.configuration.codec, now: self.now)
             self.owned = OwnedSession(session: session)
         }
         let joinings = waiting.map { (link: $0, joining: self.letJoin($0, output: &output)) }
@@ -238,7 +241,7 @@ extension SocketIOEngine: EngineCarrierHandler {
     }
 
     func carrierReceived(_ next: () -> WebSocketMessage?) {
-        let now = ContinuousClock.now
+        let now = self.now
         self.isReading = true
         defer { self.isReading = false }
         self.advance { output in
@@ -361,7 +364,7 @@ extension SocketIOEngine {
         (_, self.heartbeatDeadline, self.maximumPayload) = deadlines
         guard self.timer.map({ due < $0.due }) ?? true else { return }
         self.timer?.timer.cancel()
-        let timer = self.engines.loop.scheduleLocally(after: ContinuousClock.now.duration(to: due)) {
+        let timer = self.engines.loop.scheduleLocally(after: self.now.duration(to: due)) {
             self.timer = nil
             self.timerFired()
         }
@@ -372,7 +375,7 @@ extension SocketIOEngine {
     func isOverdue() -> Bool {
         if let heard = self.carrier?.lastHeard { self.owned?.session.heard(at: heard) }
         self.heartbeatDeadline = self.owned?.look(\.heartbeatDeadline) ?? nil
-        return self.heartbeatDeadline.map { $0 <= .now } ?? false
+        return self.heartbeatDeadline.map { $0 <= self.now } ?? false
     }
 
     func timerFired() {
@@ -380,7 +383,7 @@ extension SocketIOEngine {
             // What has arrived meanwhile is to be read before a server is called dead: perhaps this side was busy.
             self.isLastLook = true
             self.timer?.timer.cancel()
-            self.timer = (.now, self.engines.loop.scheduleLocally(after: Self.lastLook) { self.timerFired() })
+            self.timer = (self.now, self.engines.loop.scheduleLocally(after: Self.lastLook) { self.timerFired() })
             return
         }
         let wasOverdue = self.isLastLook
@@ -391,7 +394,7 @@ extension SocketIOEngine {
             guard isDue else { return false }
             isDue = false
             output.hasNewDeadlines = true
-            self.owned?.session.timer(now: .now, output: &output)
+            self.owned?.session.timer(now: self.now, output: &output)
             return true
         }
         // What was refused meanwhile.

@@ -50,7 +50,7 @@ final class SocketIOEngines: Sendable {
 
     /// The carrier that a new engine begins with.
     func choice(for key: Key) -> CarrierChoice {
-        self.memory.value.choice(for: key.place, key.configuration.carriers, now: .now)
+        self.memory.value.choice(for: key.place, key.configuration.carriers, now: self.loop.now)
     }
 
     /// The carrier that an engine goes on with when its former one could not be opened; nil when it has to give up.
@@ -60,7 +60,7 @@ final class SocketIOEngines: Sendable {
 
     /// An engine's carrier has brought a session about.
     func worked(_ choice: CarrierChoice, for key: Key) {
-        self.memory.value.worked(choice, for: key.place, now: .now)
+        self.memory.value.worked(choice, for: key.place, now: self.loop.now)
     }
 
     /// An engine takes no more links.

@@ -197,7 +197,7 @@ extension WebSocketChannel {
             return
         }
         self.isAlive = true
-        self.lastHeard = .now
+        self.lastHeard = self.loop.now
         self.session.receive(chunk[...])
         if !self.isBehind { self.take(chunk) }
     }
@@ -220,9 +220,9 @@ extension WebSocketChannel {
         self.isBehind = false
         var first = self.nextMessage(&reading)
         if first != nil { self.handler.received { first.take() ?? self.nextMessage(&reading) } }
-        if reading.hasPong, let pinged = self.pinged.take() { self.handler.answeredPing(after: .now - pinged) }
+        if reading.hasPong, let pinged = self.pinged.take() { self.handler.answeredPing(after: self.loop.now - pinged) }
         let newControlFrames = self.session.controlFrames - controlFrames
-        if reading.ending == nil, newControlFrames > 0, self.control.isFlooded(by: newControlFrames, now: .now) {
+        if reading.ending == nil, newControlFrames > 0, self.control.isFlooded(by: newControlFrames, now: self.loop.now) {
             reading.ending = self.session.fail(.controlFlood, into: &reading.output).map { (.closed($0), .drop) }
         }
         if reading.ending != nil { self.isOpen = false }
@@ -385,7 +385,7 @@ extension WebSocketChannel {
         var output: [UInt8] = []
         guard self.session.ping(into: &output), self.stream != nil else { return }
         self.stream?.write { $0.append(contentsOf: output) }
-        self.pinged = .now
+        self.pinged = self.loop.now
         self.nextPing = self.loop.scheduleLocally(after: keepAlive.timeout) {
             if self.isAlive { return self.scheduleKeepAlive() }
             // What has arrived meanwhile is to be read before a server is called dead: perhaps this side was busy.

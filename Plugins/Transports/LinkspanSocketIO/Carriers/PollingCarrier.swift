@@ -208,7 +208,7 @@ extension PollingCarrier {
         request.deadline = self.patience
         self.exchanges[number] = self.loop.exchange(request, method, limit: limit, onBody: onBody) { result in
             self.exchanges[number] = nil
-            if case .success = result { self.lastHeard = .now }
+            if case .success = result { self.lastHeard = self.loop.now }
             let path = self.request.configuration.path
             for cookie in (try? result.get().head.cookies) ?? [] { self.cookies.set(cookie, path: path) }
             completion(result)
@@ -239,7 +239,7 @@ extension PollingCarrier {
 
     /// A part of an answer is there.
     private func received(_ part: [UInt8]) {
-        self.lastHeard = .now
+        self.lastHeard = self.loop.now
         self.take { decoder throws(SocketIOProtocolError) in try decoder.receive(part) }
     }
 

@@ -19,8 +19,7 @@ enum PollingAnswer {
         case .success(let answer):
             throw Self.error(answer, isFirst: isFirst)
         case .failure(let error) where error.code == .answerTooLong:
-            throw LinkspanError(
-                .protocolViolation, "the answer to a poll is larger than allowed", cause: error)
+            throw LinkspanError(.protocolViolation, error.message, cause: error)
         case .failure(let error):
             throw LinkspanError(WebSocketEnd.stream(error))
         }
