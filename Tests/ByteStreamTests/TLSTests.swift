@@ -11,11 +11,13 @@ struct TLSTests {
 
     private func withTLSServer<Result>(
         _ certificate: String, address: String = "127.0.0.1", maximum: String = "TLSv1_3",
-        _ body: (TLSServer) async throws -> Result
+        answer: String = Peer.upgraded, piece: Int = 16_384, _ body: (TLSServer) async throws -> Result
     ) async throws -> Result {
         let certificates = self.certificates
         let server = try await blocking {
-            try TLSServer(certificates, certificate: certificate, address: address, maximum: maximum)
+            try TLSServer(
+                certificates, certificate: certificate, address: address, maximum: maximum, answer: answer,
+                piece: piece)
         }
         defer { server.stop() }
         return try await body(server)
@@ -86,6 +88,49 @@ struct TLSTests {
                 }
                 #expect(bytes == sent)
                 stream.abort()
+            }
+        }
+    }
+
+    @Test(arguments: InterimAnswerTests.interim, InterimAnswerTests.pieces)
+    func `skips answers with 1xx before an upgrade and before a refusal`(_ interim: String, _ piece: Int) async throws {
+        try await self.withTLSServer("good", answer: interim + Peer.upgraded + "behind", piece: piece) { server in
+            try await withLoop(self.makeLoop()) { loop in
+                let recorder = Recorder()
+                let stream = recorder.connect(self.request(server), on: loop)
+                let head = try await recorder.opening()
+                #expect(head.status == 101)
+                let behind = try await recorder.bytes(6)
+                #expect(behind == Array("behind".utf8))
+                stream.write { $0 += Array("hello".utf8) }
+                let echo = try await recorder.bytes(5)
+                #expect(echo == Array("hello".utf8))
+                stream.abort()
+                _ = await recorder.ending()
+            }
+        }
+        let refusal = "HTTP/1.1 503 Busy\r\nRetry-After: 7\r\nContent-Length: 0\r\n\r\n"
+        try await self.withTLSServer("good", answer: interim + refusal, piece: piece) { server in
+            let error = try await self.ending(self.request(server))
+            #expect(error.code == .refused && error.status == 503 && error.retryAfter == .seconds(7))
+        }
+    }
+
+    @Test(arguments: InterimAnswerTests.interim, InterimAnswerTests.framed)
+    func `skips answers with 1xx before the answer of an exchange`(_ interim: String, _ answer: String) async throws {
+        for piece in InterimAnswerTests.pieces {
+            try await self.withTLSServer("good", answer: interim + answer, piece: piece) { server in
+                try await withLoop(self.makeLoop()) { loop in
+                    let recorder = Recorder()
+                    var request = self.request(server)
+                    request.purpose = .get
+                    _ = recorder.connect(request, on: loop)
+                    let head = try await recorder.opening()
+                    #expect(head.status == 200 && head.cookies == ["a=b"])
+                    let body = try await recorder.bytes(7)
+                    #expect(body == Array("one two".utf8))
+                    #expect(await recorder.ending().code == .completed)
+                }
             }
         }
     }

@@ -64,8 +64,8 @@ extension Interop {
                     try await herd.milestones.first { $0 == .allHaveTried }
                     try await server.start()
                     let began = ContinuousClock.now
-                    // Three times as long as it should take: this machine may be busy.
-                    try await herd.milestones.entries(within: .seconds(15)) { $0.contains(.allAreBack) }
+                    // That it takes no longer than five seconds is tested in virtual time: this machine may be busy.
+                    try await herd.milestones.first { $0 == .allAreBack }
                     print("\(count) connections: \(herd.figures(since: began))")
                 }
             }

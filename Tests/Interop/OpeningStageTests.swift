@@ -9,7 +9,7 @@ internal import LinkspanWebSocket
 internal import Testing
 
 extension Interop {
-    /// What an attempt that gets nowhere says that it waits for.
+    /// What an attempt that gets nowhere says that it waits for, or what was wrong.
     @Suite struct OpeningStageTests {
         /// How far a server lets its clients get.
         enum Stop: String, Sendable, CaseIterable {
@@ -85,6 +85,24 @@ extension Interop {
                     try await Self.expect(
                         stop.stage(over: wire), of: transport,
                         "\(wire.isSecure ? "wss" : "ws")://127.0.0.1:\(server.port)", on: bench.loop)
+                }
+            }
+        }
+
+        @Test(.overWebSockets)
+        func `a refusal of the version behind the agreement to upgrade is recognised, too`() async throws {
+            let certificates = Wire.current.isSecure ? try await SharedServers.certificates() : nil
+            let server = PythonServer(
+                "hostile_server.py", ["--attack", "late-refusal"], certificates: certificates)
+            try await server.use {
+                try await Bench.use { bench in
+                    for version in [SocketIOTransport.Version.v2, .v4] {
+                        let configuration = SocketIOTransport.Configuration { $0.protocol = version }
+                        let client = try await bench.socketIO(server, configuration: configuration)
+                        let error = try #require(try await client.lost().error)
+                        #expect(error.code == .unsupportedVersion)
+                        #expect(client.handler.state == .disconnected)
+                    }
                 }
             }
         }

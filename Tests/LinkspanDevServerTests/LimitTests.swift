@@ -2,11 +2,13 @@ internal import EventJournal
 internal import Foundation
 internal import Linkspan
 internal import LinkspanDevServer
+internal import LinkspanInMemory
 internal import LinkspanSocketIO
+internal import LinkspanWebSocket
 internal import TestedBackEnds
 internal import Testing
 
-/// Messages that the server does not take.
+/// Messages that the server does not take, and those that the client does not.
 @Suite(.timeLimit(.minutes(2)), .overSomeBackEnd)
 struct LimitTests {
     private static let server = DevServer.Configuration { $0.maximumMessageBytes = 100_000 }
@@ -52,5 +54,77 @@ struct LimitTests {
             }
             #expect(client.states.entries.map(\.to) == [.connected])
         }
+    }
+
+    /// The text of each event is twice as long as its arguments, so that what the core counts says nothing.
+    @Test(arguments: Way.allCases)
+    func `the limit of the server holds for the text that a codec of the app's writes`(_ way: Way) async throws {
+        try await Bench.run(configuration: Self.server) { bench in
+            let client = try await bench.client(way, over: self.padding(way, bench))
+            try await client.connected()
+            #expect(try await client.handler.deliver("req", "short").decode(String.self) == "short")
+            let error = await #expect(throws: LinkspanError.self) {
+                try await client.handler.deliver("req", String(repeating: "x", count: 60_000))
+            }
+            #expect(try await client.handler.deliver("req", 7).decode(Int.self) == 7)
+            guard case .socketIO = way else {
+                #expect(error?.code == .messageRefused)
+                #expect(client.states.entries.filter { $0.to == .connected }.count == 3)
+                return
+            }
+            #expect(error?.code == .messageTooLarge)
+            #expect(error?.certainty == .notSent)
+            #expect(client.states.entries.map(\.to) == [.connected])
+        }
+    }
+
+    private func padding(_ way: Way, _ bench: Bench) -> any Transport {
+        guard case .socketIO(let carriers) = way else {
+            return WebSocketTransport(.init { $0.codec = PaddingEnvelopeCodec() }, loop: bench.loop)
+        }
+        return SocketIOTransport(
+            .init {
+                $0.carriers = carriers
+                $0.codec = PaddingCodec()
+            }, loop: bench.loop)
+    }
+
+    /// Messages that come whole, and messages of attachments that are small enough each.
+    @Test(arguments: Way.allCases, [false, true])
+    func `a message larger than this client takes ends its link by a limit that is called ours`(
+        _ way: Way, _ hasAttachments: Bool
+    ) async throws {
+        let hub = InMemoryHub()
+        hub.onConnect { peer in
+            peer.on("ask") { _ in
+                let blob = Data(repeating: 7, count: 60_000)
+                if hasAttachments {
+                    try? peer.emit("big", blob, blob)
+                } else {
+                    try? peer.emit("big", blob.base64EncodedString())
+                }
+            }
+        }
+        try await Bench.run(hub: hub) { bench in
+            let client = try await bench.client(way, over: self.frugal(way, bench))
+            try await client.connected()
+            try client.handler.send("ask")
+            let error = try #require(try await client.lost().error)
+            #expect(error.code == .protocolViolation)
+            // Of an answer to a poll more is accepted than of a message.
+            #expect(error.message.wholeMatch(of: /.* larger than the [0-9]+ bytes that are accepted here/) != nil)
+            try await client.connected(times: 2)
+        }
+    }
+
+    private func frugal(_ way: Way, _ bench: Bench) -> any Transport {
+        guard case .socketIO(let carriers) = way else {
+            return WebSocketTransport(.init { $0.maximumMessageBytes = 70_000 }, loop: bench.loop)
+        }
+        return SocketIOTransport(
+            .init {
+                $0.carriers = carriers
+                $0.maximumMessageBytes = 70_000
+            }, loop: bench.loop)
     }
 }

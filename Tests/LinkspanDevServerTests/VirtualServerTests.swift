@@ -21,7 +21,6 @@ struct VirtualServerTests {
         let reply = try await connection.request("quick", 1)
         #expect(try reply.decode(Int.self) == 1)
 
-        let start = ContinuousClock.now
         server.delay(.seconds(8))
         let slow = Task { () -> LinkspanError? in
             do throws(LinkspanError) {
@@ -36,7 +35,6 @@ struct VirtualServerTests {
         server.delay(.zero)
         serverClock.advance(by: .seconds(8))
         #expect(try await connection.request("again", 2).decode(Int.self) == 2)
-        #expect(start.duration(to: .now) < .seconds(4))
         connection.release()
         await manager.shutdown()
         await server.stop()

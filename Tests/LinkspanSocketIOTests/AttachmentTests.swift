@@ -129,6 +129,7 @@ struct AttachmentTests {
             try decoder.receive(binary: Array(repeating: 0, count: 43)[...])
         }
         #expect(error?.code == .tooLarge)
+        #expect(error?.message == "a message is larger than the 100 bytes that are accepted here")
         #expect(decoder.retainedBytes == 0)
         _ = try decoder.receive(text: header)
         _ = try decoder.receive(binary: Array(repeating: 0, count: 50)[...])

@@ -15,14 +15,15 @@ final class TLSServer: Sendable {
     private let process: ChildProcess
 
     /// Starts a server that shows `certificate`, speaks `maximum` at most and echoes after an upgrade; with `clients`,
-    /// the authority that has to vouch for the client.
+    /// the authority that has to vouch for the client; with `answer` in place of its consent, each `piece` bytes in a
+    /// record of their own.
     init(
         _ certificates: Certificates, certificate: String, address: String = "127.0.0.1", port: Int = 0,
-        maximum: String = "TLSv1_3", clients: String = ""
+        maximum: String = "TLSv1_3", clients: String = "", answer: String = Peer.upgraded, piece: Int = 16_384
     ) throws {
         self.process = try ChildProcess([
             "python3", "-u", "-c", Self.script, address, certificates.path("\(certificate).pem"),
-            certificates.path("\(certificate).key"), maximum, "\(port)", clients,
+            certificates.path("\(certificate).key"), maximum, "\(port)", clients, answer, "\(piece)",
         ])
         self.port = Int(self.process.line()) ?? 0
         try #require(self.port > 0, "no TLS server: is there a python3?")
@@ -42,7 +43,8 @@ final class TLSServer: Sendable {
         import os, socket, ssl, sys, threading
         # What it inherited by chance, such as the pipe of another test that waits for its end.
         os.closerange(3, 65536)
-        address, certificate, key, maximum, port, clients = sys.argv[1:7]
+        address, certificate, key, maximum, port, clients, answer, piece = sys.argv[1:9]
+        answer, piece = answer.encode(), int(piece)
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         context.set_ciphers("DEFAULT@SECLEVEL=0")
         context.load_cert_chain(certificate, key)
@@ -55,7 +57,6 @@ final class TLSServer: Sendable {
         names = {}
         def named(connection, name, _): names[connection] = name
         context.sni_callback = named
-        answer = b"HTTP/1.1 101 Switching Protocols\\r\\nUpgrade: websocket\\r\\nConnection: Upgrade\\r\\n\\r\\n"
         lock = threading.Lock()
         def serve(raw):
             version, alpn, name, count, head, rest = "none", "none", "none", 0, b"", b""
@@ -68,7 +69,7 @@ final class TLSServer: Sendable {
                     if not more: break
                     count += len(more); head += more
                 if b"\\r\\n\\r\\n" in head:
-                    connection.sendall(answer)
+                    for start in range(0, len(answer), piece): connection.sendall(answer[start:start + piece])
                     while True:
                         more = connection.recv(65536)
                         if not more: break

@@ -6,7 +6,7 @@ internal import Testing
 
 extension Interop {
     /// Servers of Socket.IO 2.x, spoken to in their own version and met by accident.
-    @Suite(.overEachCarrier) struct LegacyTests {
+    @Suite(.overEachWire) struct LegacyTests {
         private static let version2 = SocketIOTransport.Configuration { $0.protocol = .v2 }
 
         @Test

@@ -222,6 +222,17 @@ async def redirect(client: Client) -> None:
     await client.gone()
 
 
+async def late_refusal(client: Client) -> None:
+    """Agrees to the upgrade before it looks at the version, as engine.io does."""
+    await client.switch()
+    client.limit()
+    body = b'{"code":5,"message":"Unsupported protocol version"}'
+    await client.send(
+        b"HTTP/1.1 400 Bad Request\r\nConnection: close\r\nContent-type: text/html\r\nContent-Length: "
+        + str(len(body)).encode() + b"\r\n\r\n" + body)
+    await client.gone()
+
+
 async def text_for_binary(client: Client) -> None:
     await client.welcome()
     client.limit()
@@ -245,7 +256,8 @@ ATTACKS = {
     for function in (
         endless_fragments, empty_fragments, websocket_pings, unread_pings, engine_pings, many_attachments,
         zero_attachments, large_attachments, deep_json, dripped_head, header_flood, huge_length, endless_message,
-        dripped_message, flowing_message, speaking_without_pings, missing_attachment, late_attachments, unanswered_connect, absurd_numbers, hostile_sid, redirect, text_for_binary, early_events)
+        dripped_message, flowing_message, speaking_without_pings, missing_attachment, late_attachments, unanswered_connect, absurd_numbers, hostile_sid, redirect, late_refusal,
+        text_for_binary, early_events)
 }
 NAMES = sorted([*ATTACKS, *POLLING_ATTACKS, *CANDIDATE_ATTACKS])
 

@@ -8,7 +8,8 @@ import asyncio
 import socket
 from typing import Any
 
-from lifetime import do_without, end_with_input
+import command_line
+from lifetime import do_without
 
 do_without("requests", "websocket", "redis")
 
@@ -54,18 +55,18 @@ def register(server: socketio.AsyncServer, namespace: str) -> None:
         server.on(handler.__name__, handler, namespace=namespace)
 
 
-async def serve(listener: socket.socket, interval: int, timeout: float) -> None:
+async def serve(listener: socket.socket, options: argparse.Namespace) -> None:
     """Serves until the process is ended."""
     server = socketio.AsyncServer(
         async_mode="aiohttp", async_handlers=False, cors_allowed_origins="*", max_http_buffer_size=1 << 24,
-        ping_interval=interval, ping_timeout=timeout)
+        ping_interval=options.ping_interval, ping_timeout=options.ping_timeout)
     for namespace in NAMESPACES:
         register(server, namespace)
     application = web.Application(client_max_size=1 << 24)
     server.attach(application)
     runner = web.AppRunner(application, access_log=None)
     await runner.setup()
-    await web.SockSite(runner, listener).start()
+    await web.SockSite(runner, listener, ssl_context=command_line.tls(options)).start()
     print(f"listening {listener.getsockname()[1]}", flush=True)
     await asyncio.Event().wait()
 
@@ -73,15 +74,11 @@ async def serve(listener: socket.socket, interval: int, timeout: float) -> None:
 def main() -> None:
     """Reads the command line and serves."""
     parser = argparse.ArgumentParser(description="A Socket.IO 2.x server for interoperability tests.")
-    parser.add_argument("--port", type=int, default=0, help="0, the default, picks a free one")
     parser.add_argument("--ping-interval", type=int, default=25, metavar="SECONDS", help="whole seconds")
     parser.add_argument("--ping-timeout", type=float, default=5.0, metavar="SECONDS")
-    parser.add_argument("--until-eof", action="store_true", help="end when standard input does")
-    arguments = parser.parse_args()
-    if arguments.until_eof:
-        end_with_input()
-    listener = socket.create_server(("127.0.0.1", arguments.port), backlog=128)
-    asyncio.run(serve(listener, arguments.ping_interval, arguments.ping_timeout))
+    options = command_line.parse(parser)
+    listener = socket.create_server(("127.0.0.1", options.port), backlog=128)
+    asyncio.run(serve(listener, options))
 
 
 if __name__ == "__main__":

@@ -53,12 +53,14 @@ final class Bench: Sendable {
         WebSocketTransport(.init { $0.socketPath = self.server.configuration.socketPath }, loop: self.loop)
     }
 
-    /// Connects in one way.
-    func client(_ way: Way, auth: [String: String] = [:], path: String = "") async throws -> Client {
+    /// Connects in one way, over a transport of that kind if one is given.
+    func client(
+        _ way: Way, auth: [String: String] = [:], path: String = "", over given: (any Transport)? = nil
+    ) async throws -> Client {
         let (url, transport): (String, any Transport) =
             switch way {
-            case .socketIO(let carriers): (self.server.socketIOURL, self.socketIO(carriers))
-            case .webSocket: (self.server.webSocketURL, self.webSocket)
+            case .socketIO(let carriers): (self.server.socketIOURL, given ?? self.socketIO(carriers))
+            case .webSocket: (self.server.webSocketURL, given ?? self.webSocket)
             }
         let configuration = try ConnectionBuilder(url + path)
             .transport(transport)

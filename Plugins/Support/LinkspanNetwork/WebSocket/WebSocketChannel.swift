@@ -222,7 +222,8 @@ extension WebSocketChannel {
         if first != nil { self.handler.received { first.take() ?? self.nextMessage(&reading) } }
         if reading.hasPong, let pinged = self.pinged.take() { self.handler.answeredPing(after: self.loop.now - pinged) }
         let newControlFrames = self.session.controlFrames - controlFrames
-        if reading.ending == nil, newControlFrames > 0, self.control.isFlooded(by: newControlFrames, now: self.loop.now) {
+        if reading.ending == nil, newControlFrames > 0, self.control.isFlooded(by: newControlFrames, now: self.loop.now)
+        {
             reading.ending = self.session.fail(.controlFlood, into: &reading.output).map { (.closed($0), .drop) }
         }
         if reading.ending != nil { self.isOpen = false }
