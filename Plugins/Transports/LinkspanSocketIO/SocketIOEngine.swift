@@ -61,8 +61,6 @@ final class SocketIOEngine {
 
     private var configuration: SocketIOTransport.Configuration { self.key.configuration }
 
-    var now: ContinuousClock.Instant { self.engines.loop.now }
-
     private(set) var carrier: (any EngineCarrier)? {
         get { self.ownedCarrier?.carrier }
         set { self.ownedCarrier = newValue.map { OwnedCarrier(carrier: $0) } }
@@ -159,15 +157,14 @@ extension SocketIOEngine {
         self.setReadingPaused(false, for: link)
         self.carryOut(&output)
         self.closeIfUnused(politely: politely)
-        self.awaitFlush()
+        self.awaitFlush(until: self.now + Self.farewellDeadline)
     }
 
     /// Ends the links that have left when the system, or over polling the server, has all they said.
     ///
     /// The last of an engine ends with the carrier, whose goodbye the server answers.
-    private func awaitFlush(until end: ContinuousClock.Instant? = nil) {
+    private func awaitFlush(until limit: ContinuousClock.Instant) {
         guard !self.farewells.isEmpty, !self.isClosed, self.takesMessages else { return }
-        let limit = end ?? self.now + Self.farewellDeadline
         if self.carrier?.hasPendingBytes == true, limit > self.now {
             _ = self.engines.loop.scheduleLocally(after: Self.farewellPeriod) { self.awaitFlush(until: limit) }
             return
