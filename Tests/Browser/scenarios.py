@@ -1,18 +1,22 @@
 #!/usr/bin/env python3
 """Drives the inspector's page and the chat's page in a real browser.
 
-    Tests/Browser/scenarios.py --chat PROGRAM [--shots FOLDER] [inspector | chat | foreign] …
+    Tests/Browser/scenarios.py --chat PROGRAM [--shots FOLDER] [inspector | chat | foreign | pictures | conversation] …
 
 Starts the servers and terminals that it needs with the chat program, and prints one line for each scenario that went well.
 """
 import argparse
+import json
+import math
 import os
 import pathlib
+import random
 import re
 import signal
 import subprocess
 import sys
 import threading
+import time
 
 from chromium import Browser, Failure, until
 
@@ -134,7 +138,6 @@ def inspector(stage, browser):
 
     faults(stage, page, ann)
     lists(page)
-    stage.shoot(page, "inspector")
     check(page.names() == [], f"controls without a name: {page.names()}")
     report = page.run("fetch('/report', { headers: { Authorization: `Bearer ${key}` } }).then((answer) => answer.text())")
     check("entries" in report and "State: connected" in report, f"the report is {report[:200]}")
@@ -230,7 +233,6 @@ def chat(stage, browser):
     page.wait("document.getElementById('people').innerText.includes('eve')")
     other.type("#text", "…", enter=False)
     page.wait("document.getElementById('typing').innerText.includes('eve is typing')")
-    stage.shoot(page, "chat")
 
     # The process goes on, and has the history.
     stage.server.type("restart 2")
@@ -263,7 +265,73 @@ def chat(stage, browser):
     refused.wait("document.getElementById('refusal').innerText !== ''")
 
 
+def pictures(stage, browser):
+    """Five minutes of a room with an outage, a move and a dropped link, for README."""
+    ann, url = stage.inspected("ann")
+    bob = stage.join("bob")
+    page = browser.page(width=1400, height=1330)
+    page.open(url)
+    page.wait(CONNECTED)
+    chance = random.Random(17)
+    start = time.monotonic()
+    steps = [
+        (70, lambda: stage.server.type("restart 25")), (180, lambda: page.click("[data-move=socketio]")),
+        (235, lambda: page.click("[data-do=drop]"))]
+    number = 0
+    while (now := time.monotonic() - start) < 290:
+        if steps and now >= steps[0][0]:
+            steps.pop(0)[1]()
+        # Busier and calmer by turns.
+        for _ in range(chance.randint(0, 2 + int(4 * (1 + math.sin(now / 18))))):
+            number += 1
+            (ann if chance.random() < 0.6 else bob).type(f"line {number}")
+        # Takes in what the browser reports, which would wait for a reader otherwise.
+        check(page.run("!document.hidden"), "the page is hidden")
+        time.sleep(chance.uniform(0.2, 0.9))
+    page.wait(CONNECTED)
+    page.run("window.scrollTo(0, 0)")
+    stage.shoot(page, "inspector")
+    check(page.errors == [], f"errors on the console: {page.errors}")
+
+
+def conversation(stage, browser):
+    """Guests and terminals talk through an outage, for README."""
+    ann, bob = stage.join("ann"), stage.join("bob")
+    pages = {}
+    for name in ("web", "eve"):
+        pages[name] = browser.page(width=1000, height=440)
+        pages[name].open(f"http://127.0.0.1:{stage.port}/")
+        pages[name].type("#name", name)
+        pages[name].wait("document.getElementById('status').dataset.state === 'in'")
+    page = pages["web"]
+
+    def say(speaker, text):
+        if speaker in pages:
+            pages[speaker].type("#text", text)
+        else:
+            speaker.type(text)
+        page.wait(f"document.getElementById('lines').innerText.includes({json.dumps(text)})")
+
+    say(ann, "The new build is on the test server. Who can try it?")
+    say("web", "I can, from the browser. Is the phone app on it, too?")
+    say(bob, "Yes, since ten. I will restart the server now.")
+    stage.server.type("restart 2")
+    page.wait("document.getElementById('status').innerText.includes('trying again')")
+    say("web", "This one I wrote while it was down.")
+    page.wait("document.getElementById('status').dataset.state === 'in'")
+    page.wait("!document.querySelector('#lines .waiting')")
+    bob.wait("while it was down")
+    say(bob, "It came all the same, and nobody saw a gap.")
+    say("eve", "Nor did I.")
+    page.wait("document.getElementById('people').innerText.includes('eve')")
+    pages["eve"].type("#text", "…", enter=False)
+    page.wait("document.getElementById('typing').innerText.includes('eve is typing')")
+    stage.shoot(page, "chat")
+
+
 SCENARIOS = {"inspector": inspector, "foreign": foreign, "chat": chat}
+# Those that prove nothing.
+OTHERS = {"pictures": pictures, "conversation": conversation}
 
 
 def main():
@@ -278,8 +346,9 @@ def main():
     for name in arguments.scenarios or SCENARIOS:
         try:
             with Browser() as browser:
-                SCENARIOS[name](Stage(arguments.chat, arguments.shots), browser)
-            print(f"browser: {name}: {SCENARIOS[name].__doc__}", flush=True)
+                scenario = (SCENARIOS | OTHERS)[name]
+                scenario(Stage(arguments.chat, arguments.shots), browser)
+            print(f"browser: {name}: {scenario.__doc__}", flush=True)
         except Failure as failure:
             print(f"error: {name}: {failure}", flush=True)
             status = 1

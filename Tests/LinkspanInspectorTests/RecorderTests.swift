@@ -133,6 +133,23 @@ struct RecorderTests {
         #expect(points.map(\.connected) == [1, 0])
     }
 
+    @Test func `a point of the chart has the longest time to a sampled reply, and none when none was sampled`() throws {
+        var recorder = try self.recorder(connections: 1...2)
+        let frames = [3, 7, 5].map { time in
+            ConnectionMeter.Frame(
+                kind: .answered(after: .milliseconds(time)), event: "e", bytes: 10, time: self.start, excerpt: [])
+        }
+        recorder.note(1, self.reading(), nil, [self.frame("e")] + frames, now: self.start)
+        recorder.note(2, self.reading(), nil, [frames[0]], now: self.start)
+        #expect(recorder.everything(now: self.start).connections.map(\.reply) == [.milliseconds(7), .milliseconds(3)])
+        recorder.note(1, self.reading(), nil, [self.frame("e")], now: self.start)
+        recorder.closePoint(memory: 0, mark: .mark, now: self.start)
+        recorder.closePoint(memory: 0, mark: .mark, now: self.start + .seconds(1))
+        let all = recorder.everything(now: self.start)
+        #expect(all.points.map(\.reply) == [.milliseconds(7), nil])
+        #expect(all.connections.map(\.reply) == [nil, .milliseconds(3)])
+    }
+
     @Test func `the age of the oldest command comes from the time of its number`() throws {
         var recorder = try self.recorder(connections: 1...1)
         recorder.closePoint(memory: 0, mark: .mark, now: self.start)

@@ -17,7 +17,8 @@ extension InspectorPage {
         const count = (value) => Math.round(value || 0).toLocaleString('en');
 
         const CHARTS = [
-          { id: 'round-trip', name: 'Round trip', of: (p) => p.roundTrip, show: ms },
+          { id: 'round-trip', name: 'Time to a reply, round trip of a heartbeat (dashed)', of: (p) => p.reply,
+            two: (p) => p.roundTrip, show: ms },
           { id: 'throughput', name: 'Messages a second: received, sent (dashed)', of: (p) => p.received,
             two: (p) => p.sent, show: count },
           { id: 'queue', name: 'Waiting, in flight (dashed)', of: (p) => p.waiting, two: (p) => p.inFlight, show: count },
@@ -37,13 +38,15 @@ extension InspectorPage {
           $('charts').append(figure);
         }
 
-        /// A line with gaps where there is no value.
+        const isValue = (value) => value !== null && value !== undefined;
+
+        /// A line with gaps where nothing was connected.
         function path(points, of, x, y) {
           let text = '';
           let isDown = false;
           for (const point of points) {
             const value = of(point);
-            if (value === null || value === undefined) { isDown = false; continue; }
+            if (!isValue(value)) { isDown = isDown && point.connected !== 0; continue; }
             text += `${isDown ? 'L' : 'M'}${x(point.t).toFixed(1)} ${y(value).toFixed(1)}`;
             isDown = true;
           }
@@ -72,7 +75,7 @@ extension InspectorPage {
             const all = own && !chart.all ? state.own : state.points;
             const points = all.filter((point) => point.t >= start);
             const values = points.flatMap((p) => [chart.of(p), chart.two ? chart.two(p) : null])
-              .filter((value) => value !== null && value !== undefined);
+              .filter(isValue);
             // Few apps have an outbox.
             if (chart.ifAny) chart.figure.hidden = values.length === 0;
             const top = Math.max(1e-9, ...values) * 1.1;
@@ -86,8 +89,8 @@ extension InspectorPage {
             }
             draw('path', { class: 'line', d: path(points, chart.of, x, y) }, chart.svg);
             if (chart.two) draw('path', { class: 'line two', d: path(points, chart.two, x, y) }, chart.svg);
-            const last = points.length ? chart.of(points[points.length - 1]) : null;
-            const words = last === null || last === undefined ? '–' : chart.show(last);
+            const last = points.map(chart.of).filter(isValue).at(-1);
+            const words = !isValue(last) || (points.at(-1).connected === 0 && !chart.all) ? '–' : chart.show(last);
             chart.value.textContent = words;
             chart.svg.dataset.gaps = marks.length;
             chart.svg.setAttribute('aria-label', `${chart.name}: now ${words}, at most `

@@ -123,7 +123,7 @@ extension InspectorPage {
           const own = state.own;
           const last = own[own.length - 1];
           if (last && now - last.t < 950) return;
-          own.push({ t: now, roundTrip: row.state === 'connected' ? row.roundTrip ?? null : null,
+          own.push({ t: now, reply: row.reply ?? null, roundTrip: row.state === 'connected' ? row.roundTrip ?? null : null,
             connected: row.state === 'connected' ? 1 : 0,
             sent: last ? row.sent - last.sentTotal : 0, received: last ? row.received - last.receivedTotal : 0,
             sentTotal: row.sent, receivedTotal: row.received, waiting: row.waiting, inFlight: row.inFlight,

@@ -33,7 +33,7 @@ extension InspectorPage {
         .figures dl { display: flex; flex-wrap: wrap; gap: .5rem 2rem; margin: 0; }
         .figures dt { color: var(--muted); font-size: .8rem; } .figures dd { margin: 0; font-size: 1.25rem;
           font-variant-numeric: tabular-nums; }
-        .charts { display: grid; grid-template-columns: repeat(auto-fit, minmax(17rem, 1fr)); gap: .9rem; }
+        .charts { display: grid; grid-template-columns: repeat(auto-fit, minmax(22rem, 1fr)); gap: .9rem; }
         figure { margin: 0; } figcaption { display: flex; justify-content: space-between; font-size: .8rem;
           color: var(--muted); } figcaption b { color: var(--ink); font-variant-numeric: tabular-nums; }
         svg { display: block; width: 100%; } svg.chart { height: 76px; border-bottom: 1px solid var(--line); }

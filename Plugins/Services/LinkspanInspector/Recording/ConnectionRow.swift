@@ -40,6 +40,8 @@ struct ConnectionRow: Sendable, Equatable {
     /// The number of deliveries in the store that have no outcome.
     var outboxCount: Int?
     var roundTrip: Duration?
+    /// The longest time to a reply among the sampled ones of the latest look.
+    var reply: Duration?
     var counts = ConnectionMeter.Counts()
     var credentials = CredentialFacts()
     /// The time that the connection's executor took to answer.

@@ -68,6 +68,7 @@ extension InspectorBatch {
         json.text("outbox", row.outbox)
         json.number("outboxCount", row.outboxCount)
         json.decimal("roundTrip", row.roundTrip.map { $0 / .milliseconds(1) })
+        if let reply = row.reply { json.decimal("reply", reply / .milliseconds(1)) }
         json.decimal("turn", row.turn / .milliseconds(1))
         row.counts.write(to: &json)
         json.object("credentials") { json in
@@ -105,6 +106,7 @@ extension InspectorBatch {
         json.number("connections", point.connections)
         json.number("connected", point.connected)
         json.decimal("roundTrip", point.roundTrip.map { $0 / .milliseconds(1) })
+        json.decimal("reply", point.reply.map { $0 / .milliseconds(1) })
         json.number("sent", point.sent)
         json.number("received", point.received)
         json.number("bytes", point.bytes)

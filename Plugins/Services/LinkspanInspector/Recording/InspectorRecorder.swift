@@ -49,6 +49,8 @@ struct InspectorRecorder: Sendable {
         var connected = 0
         /// The longest round trip; nil when nothing is connected, which is a gap in the chart.
         var roundTrip: Duration?
+        /// The longest time to a sampled reply; nil when none was sampled.
+        var reply: Duration?
         var sent: UInt64 = 0
         var received: UInt64 = 0
         var bytes: UInt64 = 0
@@ -151,12 +153,15 @@ extension InspectorRecorder {
     ) {
         guard self.connections[id] != nil else { return }
         let oldest = reading.oldest.map { self.time(of: $0, now: now) }
+        let reply = frames.compactMap(\.reply).max()
+        if let reply { self.pending.reply = max(self.pending.reply ?? .zero, reply) }
         self.change(id, now: now) { row in
             row.transport = reading.transport
             row.inFlight = reading.inFlight
             row.isReadingPaused = reading.isReadingPaused
             row.credentials.nextRenewal = reading.nextRenewal
             row.turn = reading.turn
+            row.reply = reply
             // The time of one command is only narrowed down, so that its age does not jump.
             row.oldest = oldest.map { min($0, row.oldest ?? $0) }
             if let counts { row.counts = counts }
@@ -275,6 +280,11 @@ extension InspectorRecorder {
         self.points.append(point)
         self.pending = Point(time: now)
     }
+}
+
+extension ConnectionMeter.Frame {
+    /// The time that the reply took, if it is one.
+    fileprivate var reply: Duration? { if case .answered(let time) = self.kind { time } else { nil } }
 }
 
 extension ConnectionMeter.Counts {
