@@ -53,14 +53,16 @@ extension LoopStream {
         self.socket?.watched = events
     }
 
-    /// Whether bytes are wanted: an owner's pause counts while the stream is open.
-    var isReading: Bool { !self.isPaused || !(self.machine.isOpen || self.machine.isFinishing) }
+    /// Whether bytes are wanted: an owner's pause counts while the stream is open, and the peer can be slowed down.
+    var isReading: Bool {
+        !self.isPaused || self.socket?.isBroken == true || !(self.machine.isOpen || self.machine.isFinishing)
+    }
 
     /// Reads at the end of the turn what the socket's readiness does not tell of: bytes that arrived with the answer, or
     /// that TLS has read already, and an end behind them.
     func readOn() {
         guard let socket = self.socket, !self.isReadDue, self.isReading else { return }
-        guard socket.tls != nil || socket.isOver || !self.early.isEmpty else { return }
+        guard socket.tls != nil || socket.isOver || socket.isBroken || !self.early.isEmpty else { return }
         self.isReadDue = true
         self.core.readLater(self)
     }
@@ -70,7 +72,7 @@ extension LoopStream {
         guard let socket = self.socket else { return }
         let isOver = events & CInt(clws_ready_over) != 0
         let isWritable = events & CInt(clws_ready_to_write) != 0
-        if isOver, !self.isReading { return self.socketEnded() }
+        if isOver { self.socket?.isBroken = true }
         if isOver || events & CInt(clws_ready_to_read) != 0 || (isWritable && socket.readsWhenWritable) { self.read() }
         if isWritable, self.isChanceDue { self.send() }
     }
@@ -84,11 +86,11 @@ extension LoopStream {
         var count = 0
         let outcome = clws_read(socket.descriptor, socket.tls, buffer, Int(clws_receive_size), &count)
         self.socket?.readsWhenWritable = outcome == .wants_write
-        if outcome == .over, count == 0 { return self.socketEnded() }
+        if outcome == .over || socket.isBroken, count == 0 { return self.socketEnded() }
         if outcome == .over { self.socket?.isOver = true }
         if count > 0 { _ = self.take(UnsafeRawBufferPointer(start: buffer, count: count)) }
         self.watch()
-        if outcome == .done || outcome == .over { self.readOn() }
+        if outcome == .done || outcome == .over || socket.isBroken { self.readOn() }
     }
 
     /// Hands over what arrived with the answer, a read's length at a time.
@@ -103,7 +105,7 @@ extension LoopStream {
     func send() {
         guard let socket = self.socket else { return }
         switch self.outbox.send(over: socket) {
-        case .failed: self.socketEnded()
+        case .failed: self.sendingFailed()
         case .sent(let isMore, let isDrained):
             self.isChanceDue = isMore
             if !isMore, self.machine.flushed() { self.socket?.isEndDue = true }
@@ -115,6 +117,14 @@ extension LoopStream {
             self.watch()
             if isDrained { self.handler?.drained() }
         }
+    }
+
+    /// Nothing can be sent any more; what the peer said before is heard all the same.
+    private func sendingFailed() {
+        self.outbox.end()
+        self.isChanceDue = false
+        self.socket?.isBroken = true
+        self.readOn()
     }
 
     /// The connection has ended, or is broken.

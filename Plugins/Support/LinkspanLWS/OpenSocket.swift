@@ -12,6 +12,8 @@ struct OpenSocket {
     var readsWhenWritable = false
     /// Whether the end of writing is yet to be said, because the system did not take it.
     var isEndDue = false
+    /// Whether nothing more comes than what the system has already, and a pause would slow nobody down.
+    var isBroken = false
     /// Whether the connection has ended behind the bytes that were read last.
     var isOver = false
 

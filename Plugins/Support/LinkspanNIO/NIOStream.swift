@@ -41,6 +41,8 @@ final class NIOStream: ByteStream {
     private var reader: AnswerReader?
     /// Whether the connection has ended, behind the input.
     private var isAtEnd = false
+    /// Whether the peer has broken the connection; a pause would no longer slow it down.
+    private var isBroken = false
     private var isReading = false
     /// The numeric address of the peer, if it opened the stream.
     let peerAddress: String?
@@ -163,12 +165,11 @@ extension NIOStream {
         self.read()
     }
 
-    /// The connection broke, so that nothing more comes or goes.
+    /// The connection broke: what came before is heard, then the end, whether reading is paused or not.
     func broken(_ connection: Connection) {
         guard connection === self.connection else { return }
-        self.input.removeAll()
         self.isAtEnd = true
-        self.isPaused = false
+        self.isBroken = true
         self.read()
     }
 
@@ -177,7 +178,7 @@ extension NIOStream {
         guard !self.isReading else { return }
         self.isReading = true
         defer { self.isReading = false }
-        while self.connection != nil, !(self.isPaused && self.machine.isOpen), self.step() {}
+        while self.connection != nil, self.isBroken || !(self.isPaused && self.machine.isOpen), self.step() {}
     }
 
     /// Returns whether there is more to do.

@@ -4,6 +4,8 @@ import Darwin
 import Glibc
 #elseif canImport(Musl)
 import Musl
+#elseif canImport(Android)
+import Android
 #endif
 
 /// The server's end of one TCP connection, with blocking calls.
@@ -57,6 +59,13 @@ struct Peer: Sendable {
 
     @discardableResult
     func write(_ text: String) -> Bool { self.write(text.utf8) }
+
+    /// Breaks the connection, behind all that was written.
+    func reset() {
+        var nowhere = sockaddr()
+        nowhere.sa_family = sa_family_t(AF_UNSPEC)
+        connect(self.descriptor, &nowhere, socklen_t(MemoryLayout<sockaddr>.size))
+    }
 
     /// Takes the request and says 101.
     @discardableResult
