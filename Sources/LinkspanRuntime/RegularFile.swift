@@ -4,6 +4,8 @@ private import Darwin
 private import Glibc
 #elseif canImport(Musl)
 private import Musl
+#elseif canImport(Android)
+private import Android
 #endif
 
 /// Reads files whose names come from a configuration: regular files of limited size, and nothing that could block.

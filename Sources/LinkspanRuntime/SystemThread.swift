@@ -33,7 +33,8 @@ package enum SystemThread {
         name: String, priority: Priority = .normal, _ run: @escaping @Sendable () -> Void
     ) -> Bool {
         let body = Unmanaged.passRetained(Body(name: name, priority: priority, run: run))
-        #if canImport(Darwin)
+        // Elsewhere it is a number.
+        #if canImport(Darwin) || canImport(Musl)
         var thread: pthread_t?
         #else
         var thread = pthread_t()
@@ -42,7 +43,7 @@ package enum SystemThread {
             body.release()
             return false
         }
-        #if canImport(Darwin)
+        #if canImport(Darwin) || canImport(Musl)
         if let thread { pthread_detach(thread) }
         #else
         pthread_detach(thread)
@@ -62,9 +63,11 @@ package enum SystemThread {
     private static func giveWay() {
         #if canImport(Darwin)
         pthread_set_qos_class_self_np(QOS_CLASS_UTILITY, 0)
-        #else
+        #elseif canImport(Glibc)
         // On Linux 0 means the calling thread, not its process (setpriority(2), "C library/kernel differences").
         _ = setpriority(__priority_which_t(PRIO_PROCESS.rawValue), 0, 19)
+        #else
+        _ = setpriority(PRIO_PROCESS, 0, 19)
         #endif
     }
 }

@@ -79,10 +79,11 @@ public final class InlineExecutor: JobExecutor {
     }
 
     private static var thread: UInt {
-        #if canImport(Darwin)
-        UInt(bitPattern: pthread_self())
-        #else
+        // Elsewhere it is a pointer, or a signed number.
+        #if canImport(Glibc)
         pthread_self()
+        #else
+        UInt(bitPattern: pthread_self())
         #endif
     }
 }

@@ -8,6 +8,8 @@ internal import LinkspanNetwork
 private import Glibc
 #elseif canImport(Musl)
 private import Musl
+#elseif canImport(Android)
+private import Android
 #elseif canImport(Darwin)
 private import Darwin
 #endif

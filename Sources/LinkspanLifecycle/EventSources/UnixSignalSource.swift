@@ -6,6 +6,8 @@ private import Darwin
 private import Glibc
 #elseif canImport(Musl)
 private import Musl
+#elseif canImport(Android)
+private import Android
 #endif
 
 /// Turns Unix signals into ``AppEvent/willTerminate(reason:grace:)``, so that servers end as apps do.
@@ -120,6 +122,8 @@ private actor SignalPipe {
         action.__sigaction_u.__sa_handler = handler
         #elseif canImport(Musl)
         action.__sa_handler.sa_handler = handler
+        #elseif canImport(Android)
+        action.sa_handler = handler
         #else
         action.__sigaction_handler.sa_handler = handler
         #endif

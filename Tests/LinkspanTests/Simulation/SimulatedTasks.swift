@@ -6,6 +6,8 @@ internal import Darwin
 internal import Glibc
 #elseif canImport(Musl)
 internal import Musl
+#elseif canImport(Android)
+internal import Android
 #endif
 
 /// Puts tasks on a virtual clock: greetings and credential providers are asynchronous, and a simulation has one thread.

@@ -8,6 +8,8 @@ internal import Darwin
 internal import Glibc
 #elseif canImport(Musl)
 internal import Musl
+#elseif canImport(Android)
+internal import Android
 #endif
 
 /// How many worlds are run: 500, or as many as the environment variable `TEST_SEEDS` says, which is a number, or a

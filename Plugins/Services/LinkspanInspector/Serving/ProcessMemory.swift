@@ -2,6 +2,8 @@
 private import Glibc
 #elseif canImport(Musl)
 private import Musl
+#elseif canImport(Android)
+private import Android
 #elseif canImport(Darwin)
 private import Darwin
 #endif
@@ -10,9 +12,9 @@ private import Darwin
 enum ProcessMemory {
     /// The resident bytes, 0 if unknown.
     ///
-    /// Outside Linux, the most there were.
+    /// Where there is no `/proc`, the most there were.
     static var resident: Int {
-        #if os(Linux)
+        #if os(Linux) || os(Android)
         guard let file = fopen("/proc/self/statm", "r") else { return 0 }
         defer { fclose(file) }
         var line = [CChar](repeating: 0, count: 128)

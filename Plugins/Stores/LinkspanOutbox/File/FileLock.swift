@@ -5,6 +5,8 @@ private import Darwin
 private import Glibc
 #elseif canImport(Musl)
 private import Musl
+#elseif canImport(Android)
+private import Android
 #endif
 
 /// The right to be the only outbox on a file, until the process ends however it ends.

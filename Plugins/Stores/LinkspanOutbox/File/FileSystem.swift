@@ -5,6 +5,8 @@ private import Darwin
 private import Glibc
 #elseif canImport(Musl)
 private import Musl
+#elseif canImport(Android)
+private import Android
 #endif
 
 #if os(iOS) || os(tvOS) || os(watchOS) || os(visionOS)

@@ -5,6 +5,8 @@ private import Darwin
 private import Glibc
 #elseif canImport(Musl)
 private import Musl
+#elseif canImport(Android)
+private import Android
 #endif
 
 internal import LinkspanRuntime
@@ -193,7 +195,7 @@ extension Resolver {
     package static func addresses(of name: String) -> Result<[String], ByteStreamError> {
         var hints = addrinfo()
         hints.ai_family = AF_UNSPEC
-        #if os(Linux) && !canImport(Musl)
+        #if canImport(Glibc)
         hints.ai_socktype = Int32(SOCK_STREAM.rawValue)
         #else
         hints.ai_socktype = SOCK_STREAM

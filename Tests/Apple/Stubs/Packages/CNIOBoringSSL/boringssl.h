@@ -1,6 +1,7 @@
 // BoringSSL, as far as the package uses it.
 #ifndef LINKSPAN_STUB_BORINGSSL_H
 #define LINKSPAN_STUB_BORINGSSL_H
+#include <stddef.h>
 #include <stdint.h>
 
 typedef struct x509_st X509;
