@@ -43,9 +43,7 @@ final class ListeningChannel: ByteListener {
             if let path = request.path { try? SocketAddress(unixDomainSocketPath: path) } else {
                 try? SocketAddress(ipAddress: request.address, port: request.port)
             }
-        guard let address else {
-            throw request.unavailable(String(cString: strerror(EINVAL)), isTaken: false)
-        }
+        guard let address else { throw request.unavailable(String(cString: strerror(EINVAL)), isTaken: false) }
         guard let (descriptor, port) = ListeningSocket.open(address, backlog: CInt(clamping: request.backlog)) else {
             let problem = errno
             throw request.unavailable(String(cString: strerror(problem)), isTaken: problem == EADDRINUSE)
