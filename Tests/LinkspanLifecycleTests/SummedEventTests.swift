@@ -115,7 +115,8 @@ struct SummedEventTests {
     {
         let registry = ServiceRegistry(options: .init { $0.batchDelay = .zero })
         let (entered, door) = (Door(), Door())
-        let slow = Adder("slow", budgets: Budgets(mailbox: 4)) { event in
+        // It is slow until all events are there, however long that takes.
+        let slow = Adder("slow", budgets: Budgets(handle: .seconds(3_600), mailbox: 4)) { event in
             guard event.event.name == "first" else { return }
             entered.open()
             await door.pass()
