@@ -85,6 +85,7 @@ struct RaceTests {
     {
         try await self.withHoles(["127.0.0.2", "127.0.0.3"]) { server, _ in
             try await self.withLoop(over: ["127.0.0.2", "127.0.0.3", "127.0.0.1"]) { loop in
+                try await ProcessCounts.openTimers()
                 let descriptors = ProcessCounts.descriptors
                 // One that has to give up an address before it dials the next is not through at the request's deadline.
                 let start = ContinuousClock.now
@@ -150,6 +151,7 @@ struct RaceTests {
     func `that never answer end with the deadline, and leave no descriptor`() async throws {
         try await self.withHoles(["127.0.0.2", "127.0.0.3", "127.0.0.4"]) { server, _ in
             try await self.withLoop(over: ["127.0.0.2", "127.0.0.3", "127.0.0.4"]) { loop in
+                try await ProcessCounts.openTimers()
                 let descriptors = ProcessCounts.descriptors
                 let recorder = Recorder()
                 _ = recorder.connect(self.request(server.port, deadline: Self.stagger * 3), on: loop)
@@ -165,6 +167,7 @@ struct RaceTests {
     func `that are being dialed leave no descriptor after an abort`() async throws {
         try await self.withHoles(["127.0.0.2", "127.0.0.3", "127.0.0.4"]) { server, _ in
             try await self.withLoop(over: ["127.0.0.2", "127.0.0.3", "127.0.0.4"]) { loop in
+                try await ProcessCounts.openTimers()
                 let descriptors = ProcessCounts.descriptors
                 let recorder = Recorder()
                 let stream = recorder.connect(self.request(server.port), on: loop)

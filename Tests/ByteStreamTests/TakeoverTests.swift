@@ -183,6 +183,7 @@ struct TakeoverTests {
     @Test
     func `gives its descriptors back, however often it opens and ends, and ends the loop without one`() async throws {
         try await withServer(EchoTests.echo) { server in
+            try await ProcessCounts.openTimers()
             let before = ProcessCounts.descriptors
             try await withLoop { loop in
                 for round in 0..<200 {

@@ -13,6 +13,13 @@ enum ProcessCounts {
         ((try? FileManager.default.contentsOfDirectory(atPath: Self.folder).count) ?? 0) - 1
     }
 
+    /// Opens the descriptors that a process keeps once tasks of it have slept: one for each of two clocks, the second with the
+    /// first time limit of a test, which on a busy machine comes behind the test's beginning.
+    static func openTimers() async throws {
+        try await Task.sleep(for: .milliseconds(1))
+        try await Task.sleep(nanoseconds: 1_000_000)
+    }
+
     /// Threads whose names begin as those of the tests and of the library do, so that the pools of others do not count.
     static var threads: Int {
         let tasks = (try? FileManager.default.contentsOfDirectory(atPath: "/proc/self/task")) ?? []
