@@ -209,7 +209,7 @@ extension Interop {
             let server = try await SharedServers.server(kind)
             try await Bench.use { bench in
                 let client = try await bench.socketIO(server) { $0.buffer.bytes = 16 << 20 }
-                let ack = try await client.handler.request("req", text)
+                let ack = try await client.handler.request("req", text, timeout: .seconds(60))
                 #expect(try ack.decode(String.self) == text)
                 try client.handler.send("echo", text)
                 #expect(try await client.values("echo", as: String.self) == [text])
@@ -224,7 +224,7 @@ extension Interop {
             let server = try await SharedServers.server(kind)
             try await Bench.use { bench in
                 let client = try await bench.socketIO(server) { $0.buffer.bytes = 16 << 20 }
-                let ack = try await client.handler.request("req", blob)
+                let ack = try await client.handler.request("req", blob, timeout: .seconds(60))
                 #expect(try ack.decode(Data.self) == blob)
                 try client.handler.send("echo", blob)
                 #expect(try await client.values("echo", as: Data.self) == [blob])
