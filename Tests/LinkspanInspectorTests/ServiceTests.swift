@@ -94,9 +94,12 @@ struct ServiceTests {
             try await app.feed().next { batch in
                 (batch["events"]?.elements ?? []).contains { $0["kind"]?.string == "connected" }
             }
+            for _ in 0..<3 { _ = try await app.connection.request("echo", "text") }
+            try await app.feed().next { $0["totals"]?["answered"]?.int == 3 && $0["totals"]?["received"]?.int == 3 }
             let report = try await app.admitted("/report")
             #expect(report.contains("attachment; filename=\"linkspan-report.txt\""))
             #expect(report.contains("entries, 0 older ones dropped"))
+            #expect(report.contains("messages: 3 sent, 3 acknowledged, 3 received\n"))
             #expect(report.contains("connecting attempt=1"))
             #expect(report.contains("State: connected"))
         }

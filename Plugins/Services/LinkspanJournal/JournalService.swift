@@ -114,9 +114,16 @@ public final class JournalService: LifecycleService {
     public static func line(for event: any LifecycleEvent) -> String { JournalText.line(event) }
 
     /// The journal as text, with the age of each entry in seconds.
-    public var report: String {
+    public var report: String { self.report { _ in } }
+
+    /// The journal as text, as ``report``, with counts of a service that counts messages by itself.
+    ///
+    /// - Parameter count: replaces counts of the journal by others.
+    /// - Returns: the text.
+    public func report(count: (inout Summary) -> Void) -> String {
         let now = self.now()
-        let (entries, summary) = self.state.withLock { (Array($0.entries), $0.summary) }
+        var (entries, summary) = self.state.withLock { (Array($0.entries), $0.summary) }
+        count(&summary)
         let head =
             "\(entries.count) entries, \(summary.dropped) older ones dropped, \(summary.missed) events missed; messages: "
             + "\(summary.sent) sent, \(summary.acknowledged) acknowledged, \(summary.received) received"

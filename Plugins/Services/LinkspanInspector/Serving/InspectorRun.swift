@@ -301,7 +301,14 @@ extension InspectorRun {
     /// The report for a bug report: the journal, and all that is known of each connection.
     private var report: String {
         let connections = self.state.value.subject?.manager?.inspected ?? []
-        return ([self.journal.report] + connections.map { "connection \($0.id): \($0.status)" })
+        // Messages come as no event here, but as totals.
+        let totals = self.state.value.recorder.totals
+        let journal = self.journal.report { summary in
+            summary.sent = Int(clamping: totals.sent)
+            summary.acknowledged = Int(clamping: totals.answered)
+            summary.received = Int(clamping: totals.received)
+        }
+        return ([journal] + connections.map { "connection \($0.id): \($0.status)" })
             .joined(separator: "\n\n") + "\n"
     }
 
