@@ -1,35 +1,65 @@
+internal import LinkspanRuntime
+
 /// An error of a connection, a transport or the facade, with a code, a message and a cause.
 ///
 /// Connections, transports and `LinkspanMessaging` throw no other type. The modules that can be used without
 /// connections have types of their own: `RegistryError` of `LinkspanLifecycle` and `ConfigurationError` of
 /// `LinkspanConfiguration`. Messages and codes never hold credentials, query strings or payloads.
 public struct LinkspanError: Error, Sendable {
-    /// The kind of failure.
-    public var code: Code
-    /// One sentence for a person or a log line.
-    public var message: String
-    /// The error underneath, when there is one.
-    public var cause: (any Error)?
-    /// Whether a failed command may have reached the server.
-    ///
-    /// Nil when the error is not about a command.
-    public var certainty: Certainty?
-    /// The earliest moment for another attempt that the server asked for, counted from the failure.
-    public var retryAfter: Duration?
-    /// The payload that the server sent with a refusal.
-    public var details: Payload?
+    // Results, states and snapshots of every connection have room for an error, and nearly all of them hold none.
+    private var parts: Boxed<Parts>
 
     /// Makes an error.
     public init(
         _ code: Code, _ message: String, cause: (any Error)? = nil, certainty: Certainty? = nil,
         retryAfter: Duration? = nil, details: Payload? = nil
     ) {
-        self.code = code
-        self.message = message
-        self.cause = cause
-        self.certainty = certainty
-        self.retryAfter = retryAfter
-        self.details = details
+        self.parts = Boxed(
+            Parts(
+                code: code, message: message, cause: cause, certainty: certainty, retryAfter: retryAfter,
+                details: details))
+    }
+
+    /// The kind of failure.
+    public var code: Code {
+        get { self.parts.value.code }
+        set { self.parts.value.code = newValue }
+    }
+    /// One sentence for a person or a log line.
+    public var message: String {
+        get { self.parts.value.message }
+        set { self.parts.value.message = newValue }
+    }
+    /// The error underneath, when there is one.
+    public var cause: (any Error)? {
+        get { self.parts.value.cause }
+        set { self.parts.value.cause = newValue }
+    }
+    /// Whether a failed command may have reached the server.
+    ///
+    /// Nil when the error is not about a command.
+    public var certainty: Certainty? {
+        get { self.parts.value.certainty }
+        set { self.parts.value.certainty = newValue }
+    }
+    /// The earliest moment for another attempt that the server asked for, counted from the failure.
+    public var retryAfter: Duration? {
+        get { self.parts.value.retryAfter }
+        set { self.parts.value.retryAfter = newValue }
+    }
+    /// The payload that the server sent with a refusal.
+    public var details: Payload? {
+        get { self.parts.value.details }
+        set { self.parts.value.details = newValue }
+    }
+
+    private struct Parts: Sendable {
+        var code: Code
+        var message: String
+        var cause: (any Error)?
+        var certainty: Certainty?
+        var retryAfter: Duration?
+        var details: Payload?
     }
 
     /// The certainty about whether a failed command reached the server.

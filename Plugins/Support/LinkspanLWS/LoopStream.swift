@@ -14,15 +14,9 @@ final class LoopStream: Watched, ByteStream {
     private static let longestExchange = Duration.seconds(1800)
     static let finishDeadline = Duration.seconds(5)
 
-    /// A request, for as long as it is needed.
-    private final class Kept {
-        let request: UpgradeRequest
-        init(_ request: UpgradeRequest) { self.request = request }
-    }
-
     let core: LoopCore
     /// The request, until it has opened an upgrade's stream.
-    private var kept: Kept?
+    private var kept: Boxed<UpgradeRequest>?
     private let isExchange: Bool
     private let hasProxy: Bool
     var machine: StreamStateMachine
@@ -62,7 +56,7 @@ final class LoopStream: Watched, ByteStream {
     var dropRoom = Int.max
 
     init(_ request: UpgradeRequest, handler: any ByteStreamHandler, core: LoopCore) {
-        self.kept = Kept(request)
+        self.kept = Boxed(request)
         self.isExchange = request.isExchange
         self.hasProxy = request.proxy != nil
         self.machine = StreamStateMachine(isExchange: request.isExchange)
@@ -92,7 +86,7 @@ final class LoopStream: Watched, ByteStream {
     override func ready(_ events: CInt) { self.socketReady(events) }
 
     /// The request; one that asks for nothing once the stream is open.
-    var request: UpgradeRequest { self.kept?.request ?? Self.nothing }
+    var request: UpgradeRequest { self.kept?.value ?? Self.nothing }
 
     private static let nothing = UpgradeRequest(host: "", port: 0, isSecure: false)
 

@@ -3,12 +3,13 @@
 /// RFC 6455 section 10.3 wants masks that nobody can foresee: who could choose both a payload and its masked form could
 /// make an old proxy take it for HTTP and poison its cache. So they come from the system's generator and not from a
 /// fast one with a seed. They are drawn a block at a time, which uses each number fully, as two masks, and keeps the
-/// call through an existential away from the single frame.
+/// call through an existential away from the single frame. The first blocks are small: most connections send little.
 public struct MaskSource: Sendable {
-    private static let blockSize = 64
+    private static let largestBlock = 64
 
     private var generator: any RandomNumberGenerator & Sendable
     private var block: [UInt64] = []
+    private var blockSize = 2
     private var spare: UInt32?
 
     /// Makes a source that draws from `generator`; anything but the system's is for tests.
@@ -29,9 +30,8 @@ public struct MaskSource: Sendable {
     }
 
     private mutating func refill() {
-        self.block.reserveCapacity(Self.blockSize)
-        for _ in 0..<Self.blockSize {
-            self.block.append(self.generator.next())
-        }
+        self.block.reserveCapacity(self.blockSize)
+        for _ in 0..<self.blockSize { self.block.append(self.generator.next()) }
+        self.blockSize = min(2 * self.blockSize, Self.largestBlock)
     }
 }

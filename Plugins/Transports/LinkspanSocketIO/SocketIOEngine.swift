@@ -22,7 +22,7 @@ final class SocketIOEngine {
     private static let lastLook = Duration.milliseconds(10)
 
     let key: SocketIOEngines.Key
-    private let request: LinkRequest
+    private let request: Boxed<LinkRequest>
     let engines: SocketIOEngines
     /// The links that join when the carrier is up.
     private var waiting: [SocketIOLink] = []
@@ -53,7 +53,7 @@ final class SocketIOEngine {
     /// The links that want nothing to be read for now.
     var pausing: Set<ObjectIdentifier> = []
 
-    init(key: SocketIOEngines.Key, request: LinkRequest, engines: SocketIOEngines) {
+    init(key: SocketIOEngines.Key, request: Boxed<LinkRequest>, engines: SocketIOEngines) {
         self.key = key
         self.request = request
         self.engines = engines
@@ -66,21 +66,15 @@ final class SocketIOEngine {
         set { self.ownedCarrier = newValue.map { OwnedCarrier(carrier: $0) } }
     }
 
-    private var limits: SocketIOLimits {
-        var limits = SocketIOLimits()
-        limits.maximumMessageBytes = self.configuration.maximumMessageBytes
-        return limits
-    }
-
     func open() { self.open(by: self.engines.choice(for: self.key)) }
 
     private func open(by choice: CarrierChoice) {
         let loop = self.engines.loop
-        let request = CarrierRequest(link: self.request, configuration: self.configuration)
+        let request = CarrierRequest(link: self.request.value, configuration: self.configuration)
         let carrier: any EngineCarrier
         switch choice {
         case .webSocket(let share):
-            let webSocket = request.webSocket(sid: nil, cookie: nil, deadline: self.request.deadline * share)
+            let webSocket = request.webSocket(sid: nil, cookie: nil, deadline: self.request.value.deadline * share)
             carrier = WebSocketCarrier(webSocket, version: request.version, loop: loop, handler: self)
         case .polling: carrier = PollingCarrier(request, loop: loop, handler: self)
         case .upgrade: carrier = UpgradingCarrier(request, loop: loop, handler: self)
@@ -187,10 +181,11 @@ extension SocketIOEngine {
     /// Joins a link to the session.
     private func letJoin(_ link: SocketIOLink, output: inout SocketIOOutput) -> Joining {
         do throws(LinkspanError) {
+            let request = link.request.value
             let index = try self.owned?.session.join(
-                link.joinedNamespace, auth: link.request.credentials.auth,
-                recovery: link.request.resumption.flatMap(SocketIORecovery.init), timeout: link.request.deadline,
-                now: self.now, output: &output)
+                link.joinedNamespace, auth: request.credentials.auth,
+                recovery: request.resumption.flatMap(SocketIORecovery.init), timeout: request.deadline, now: self.now,
+                output: &output)
             guard let index else { return .unavailable }
             self.links[index] = link
             return .taken
@@ -218,8 +213,8 @@ extension SocketIOEngine: EngineCarrierHandler {
         self.waiting = []
         if self.owned == nil, !self.isClosed {
             let session = SocketIOSession(
-                limits: self.limits, openTimeout: self.request.deadline, version: self.configuration.protocol.engineIO,
-                codec: self.configuration.codec, now: self.now)
+                limits: SocketIOLimits(self.configuration), openTimeout: self.request.value.deadline,
+                version: self.configuration.protocol.engineIO, codec: self.configuration.codec, now: self.now)
             self.owned = OwnedSession(session: session)
         }
         let joinings = waiting.map { (link: $0, joining: self.letJoin($0, output: &output)) }

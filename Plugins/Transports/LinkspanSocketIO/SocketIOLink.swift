@@ -19,7 +19,7 @@ final class SocketIOLink: Link {
         case ended
     }
 
-    let request: LinkRequest
+    let request: Boxed<LinkRequest>
     private let settings: SocketIOTransport.Settings
     private let engines: SocketIOEngines
     private let receiver: any LinkReceiver
@@ -49,7 +49,7 @@ final class SocketIOLink: Link {
         request: LinkRequest, settings: SocketIOTransport.Settings, engines: SocketIOEngines,
         receiver: any LinkReceiver
     ) {
-        self.request = request
+        self.request = Boxed(request)
         self.settings = settings
         self.engines = engines
         self.receiver = receiver
@@ -59,19 +59,18 @@ final class SocketIOLink: Link {
         } catch {
             (self.namespace, self.problem) = (.main, error)
         }
-        var limits = SocketIOLimits()
-        limits.maximumMessageBytes = settings.configuration.maximumMessageBytes
-        self.limits = limits
+        self.limits = SocketIOLimits(settings.configuration)
         self.hasCodec = settings.configuration.codec != nil
     }
 
     var configuration: SocketIOTransport.Configuration { self.settings.configuration }
 
     var key: SocketIOEngines.Key {
-        SocketIOEngines.Key(
-            host: self.request.url.host, port: self.request.url.port, isSecure: self.request.url.isSecure,
-            query: self.request.url.query, headers: self.request.credentials.headers,
-            items: self.request.credentials.query, settings: self.settings, identity: self.request.identity)
+        let request = self.request.value
+        return SocketIOEngines.Key(
+            host: request.url.host, port: request.url.port, isSecure: request.url.isSecure, query: request.url.query,
+            headers: request.credentials.headers, items: request.credentials.query, settings: self.settings,
+            identity: request.identity)
     }
 
     func open() {
@@ -218,7 +217,8 @@ final class SocketIOLink: Link {
     func isOpened(_ info: LinkInfo) -> LinkInfo {
         if self.state == .joined { self.state = .open }
         self.info = info
-        return self.infoWithCarrier
+        self.noteCarrier()
+        return self.info
     }
 
     /// The link has ended, which is about to be told.
@@ -236,15 +236,14 @@ final class SocketIOLink: Link {
         case .heard: self.deliver { nil }
         case .answered(let roundTrip):
             self.info.roundTrip = roundTrip
-            self.deliver(.changed(self.infoWithCarrier))
+            self.deliver(.changed(self.info))
         }
     }
 
-    func carrierChanged() { self.deliver(.changed(self.infoWithCarrier)) }
-
-    private var infoWithCarrier: LinkInfo {
-        var info = self.info
-        info.facts["carrier"] = self.openEngine?.carrier?.name
-        return info
+    func carrierChanged() {
+        self.noteCarrier()
+        self.deliver(.changed(self.info))
     }
+
+    private func noteCarrier() { self.info.facts["carrier"] = self.openEngine?.carrier?.name }
 }

@@ -1,5 +1,6 @@
 package import Linkspan
 package import LinkspanNetwork
+internal import LinkspanRuntime
 
 /// Puts envelopes and the binary messages of their attachments together again.
 package struct EnvelopeAssembly: Sendable {
@@ -12,7 +13,7 @@ package struct EnvelopeAssembly: Sendable {
 
     private let codec: any EnvelopeCodec
     private let maximumBytes: Int
-    private var partial: Partial?
+    private var partial: Boxed<Partial>?
     /// The events behind the one that was returned last.
     private var pending: ArraySlice<LinkEvent> = []
     /// The codec's answers to the messages that were taken.
@@ -53,7 +54,7 @@ package struct EnvelopeAssembly: Sendable {
 
     @inline(__always)
     private mutating func take(_ message: consuming WebSocketMessage) throws(LinkspanError) -> LinkEvent? {
-        if let partial = self.partial {
+        if let partial = self.partial?.value {
             guard case .binary(let data) = consume message else {
                 self.partial = nil
                 throw LinkspanError(.protocolViolation, "a text message where an attachment is expected")
@@ -77,7 +78,7 @@ package struct EnvelopeAssembly: Sendable {
         switch decoded.content {
         case .one(let envelope, 0): return try Self.event(envelope)
         case .one(let envelope, let attachments):
-            self.partial = Partial(envelope: envelope, missing: attachments, bytes: byteCount)
+            self.partial = Boxed(Partial(envelope: envelope, missing: attachments, bytes: byteCount))
             self.begun += 1
             return nil
         case .several(let several):
@@ -101,7 +102,7 @@ package struct EnvelopeAssembly: Sendable {
                 "a message with its attachments is larger than the \(self.maximumBytes) bytes that are accepted here")
         }
         guard partial.missing == 0 else {
-            self.partial = partial
+            self.partial = Boxed(partial)
             return nil
         }
         let attachments = partial.attachments

@@ -14,7 +14,8 @@ final class WebSocketLink: Link {
         let channel: WebSocketChannel
     }
 
-    private let request: LinkRequest
+    /// The request, until it has been opened.
+    private var request: Boxed<LinkRequest>?
     private let settings: WebSocketTransport.Settings
     private let loop: any NetworkLoop
     private let receiver: any LinkReceiver
@@ -43,7 +44,7 @@ final class WebSocketLink: Link {
         request: LinkRequest, settings: WebSocketTransport.Settings, loop: any NetworkLoop,
         receiver: any LinkReceiver, attachmentsTimeout: Duration = .seconds(30)
     ) {
-        self.request = request
+        self.request = Boxed(request)
         self.settings = settings
         self.loop = loop
         self.receiver = receiver
@@ -53,9 +54,11 @@ final class WebSocketLink: Link {
     }
 
     func open() {
-        let path = self.request.url.path
+        // Otherwise it was ended before it could begin.
+        guard self.state == .idle, let opening = self.request?.value else { return }
         let upgrade = UpgradeRequest(
-            self.request, path: path, headers: self.settings.configuration.headers.map { ($0.name, $0.value.exposed) },
+            opening, path: opening.url.path,
+            headers: self.settings.configuration.headers.map { ($0.name, $0.value.exposed) },
             tls: self.settings.configuration.tls, proxy: self.settings.configuration.proxy,
             socketPath: self.settings.configuration.socketPath)
         let request = WebSocketRequest(
@@ -65,8 +68,6 @@ final class WebSocketLink: Link {
             compression: self.settings.configuration.compression,
             keepAlive: self.settings.configuration.keepAlive,
             highWaterMark: self.settings.configuration.highWaterMark)
-        // Otherwise it was ended before it could begin.
-        guard self.state == .idle else { return }
         do {
             let channel = try WebSocketChannel(request, on: self.loop, handler: self)
             self.state = .opening
@@ -185,7 +186,9 @@ extension WebSocketLink {
 extension WebSocketLink: WebSocketChannelHandler {
     func opened(subprotocol: String?) {
         guard self.state == .opening, let channel = self.owned?.channel else { return }
-        if let auth = self.request.credentials.auth {
+        let auth = self.request?.value.credentials.auth
+        self.request = nil
+        if let auth {
             if case .rejected(let error) = self.send(.auth(auth), [], over: channel) {
                 self.end(error)
                 return channel.abort()
@@ -268,6 +271,7 @@ extension WebSocketLink: WebSocketChannelHandler {
     private func end(_ error: LinkspanError) {
         if self.state == .ended { return }
         self.state = .ended
+        self.request = nil
         self.owned = nil
         self.watch?.cancel()
         self.watch = nil

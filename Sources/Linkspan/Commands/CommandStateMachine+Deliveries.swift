@@ -17,7 +17,9 @@ extension CommandStateMachine {
             if self.queues.isCommitted(former) { Self.accept(command, key: key, effects: &effects) }
             return
         }
-        try self.queues.append(command, orderingKey: orderingKey, isCommitted: !self.ledger.isStored)
+        try self.queues.append(
+            command, orderingKey: orderingKey, within: self.options.deliveries.limits,
+            isCommitted: !self.ledger.isStored)
         self.watch(command, made: made())
         guard let key = command.key else { return }
         self.ledger.add(command.id, key: key)
@@ -48,7 +50,7 @@ extension CommandStateMachine {
     private mutating func follow(
         _ command: Command, key: String, made: () -> ContinuousClock.Instant
     ) throws(LinkspanError) {
-        guard self.load.deliveries < self.delivery.commands else {
+        guard self.load.deliveries < self.options.deliveries.commands else {
             throw LinkspanError(
                 .bufferFull, "'\(command.event)' refused: \(self.load.deliveries) deliveries are waiting",
                 certainty: .notSent)
@@ -196,14 +198,14 @@ extension CommandStateMachine {
     /// Asks for rows while there is room for a turn of the flush.
     private mutating func loadMore(effects: inout Deque<Effect>) {
         guard case .loading(let number, isAsked: false) = self.ledger.backlog,
-            self.queues.restoredCount < self.pacing.commands
+            self.queues.restoredCount < self.options.flush.commands
         else { return }
         self.ledger.backlog = .loading(after: number, isAsked: true)
         effects.append(
             .callStore(
                 .load(
-                    account: self.ledger.account, after: number, rows: self.pacing.commands,
-                    bytes: self.pacing.bytes, session: self.ledger.session)))
+                    account: self.ledger.account, after: number, rows: self.options.flush.commands,
+                    bytes: self.options.flush.bytes, session: self.ledger.session)))
     }
 
     mutating func storeLoaded(
@@ -252,7 +254,7 @@ extension CommandStateMachine {
         ofReply reply: consuming Payload, to requestID: UInt64, effects: inout Deque<Effect>
     ) -> Result<Payload, LinkspanError>? {
         let reply = reply.detached()
-        guard let policy = self.delivery.replies, let command = self.awaited[requestID],
+        guard let policy = self.options.deliveries.replies, let command = self.awaited[requestID],
             case .deliver(let orderingKey) = command.kind
         else { return .success(reply) }
         switch policy.verdict(of: reply) {
@@ -261,11 +263,11 @@ extension CommandStateMachine {
         case .later:
             // Until then it counts as unanswered.
             guard let refused = self.queues.noteRefusal(of: command.id) else { return nil }
-            guard refused.refusals >= self.delivery.refusals else {
+            guard refused.refusals >= self.options.deliveries.refusals else {
                 if let call = self.postponed(refused, orderingKey: orderingKey) { effects.append(.callStore(call)) }
                 return nil
             }
-            let fate = "was set aside: the server postponed it \(self.delivery.refusals) times"
+            let fate = "was set aside: the server postponed it \(self.options.deliveries.refusals) times"
             return .failure(command.failure(.setAside, fate, details: reply))
         }
     }

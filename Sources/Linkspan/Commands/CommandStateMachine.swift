@@ -1,4 +1,5 @@
 internal import DequeModule
+internal import LinkspanRuntime
 
 /// The sending side of a connection as a value: the commands that wait, those under way, and when the link may have
 /// them.
@@ -45,23 +46,17 @@ struct CommandStateMachine: ~Copyable {
         var bytes = 0
     }
 
-    private(set) var pacing: FlushPacing
-    /// The time limit of requests that name none of their own.
-    private var replyTimeout: Duration
-    /// Whether deliveries stay when the connection has failed for good.
-    private var keepsDeliveries: Bool
-    private(set) var delivery: DeliveryOptions
+    private var shared: Boxed<ConnectionOptions>
     private var phase = Phase.down
     private var turn = Turn()
     /// The next pause of the flush; nil when it makes none, because nothing has waited since the link was up.
     private var pause: Duration?
-    private(set) var buffer: CommandBuffer
-    var queues: DeliveryQueues
+    private(set) var buffer = CommandBuffer()
+    var queues = DeliveryQueues()
     var ledger: DeliveryLedger
     private(set) var awaited = AwaitedCommands()
     /// The instants at which commands have waited for too long.
     private var ages = DeadlineQueue()
-    private var maxAge: Duration?
     /// The instants at which commands expire.
     private var deadlines = DeadlineQueue()
     /// The instants at which deliveries are sent again over the same link.
@@ -77,27 +72,16 @@ struct CommandStateMachine: ~Copyable {
     /// - Parameters:
     ///   - options: limits, pacing and what deliveries go by.
     ///   - account: whose rows of the store it has, if there is a store.
-    init(options: ConnectionOptions, account: String? = nil) {
-        self.ledger = DeliveryLedger(isStored: options.store != nil, account: account)
-        self.pacing = options.flush
-        self.replyTimeout = options.replyTimeout
-        self.keepsDeliveries = options.keepsDeliveries
-        self.delivery = options.deliveries
-        self.buffer = CommandBuffer(limits: options.buffer)
-        self.maxAge = options.buffer.maxAge
-        self.queues = DeliveryQueues(limits: options.deliveries.limits)
+    init(options: Boxed<ConnectionOptions>, account: String? = nil) {
+        self.shared = options
+        self.ledger = DeliveryLedger(isStored: options.value.store != nil, account: account)
     }
 
     /// Follows other limits from now on; commands that wait already keep their places and deadlines.
-    mutating func adopt(_ options: ConnectionOptions) {
-        self.pacing = options.flush
-        self.replyTimeout = options.replyTimeout
-        self.keepsDeliveries = options.keepsDeliveries
-        self.delivery = options.deliveries
-        self.buffer.limits = options.buffer
-        self.maxAge = options.buffer.maxAge
-        self.queues.limits = options.deliveries.limits
-    }
+    mutating func adopt(_ options: Boxed<ConnectionOptions>) { self.shared = options }
+
+    /// Limits, pacing and the rules of deliveries, which are read where they are.
+    var options: ConnectionOptions { _read { yield self.shared.value } }
 
     /// Whether a command goes to the link at once.
     var isOpen: Bool { if case .open = self.phase { true } else { false } }
@@ -147,7 +131,7 @@ extension CommandStateMachine {
     ///   - effects: gets the effects.
     mutating func linkOpened(greetedAs epoch: UInt64?, effects: inout Deque<Effect>) {
         self.endExhausted(effects: &effects)
-        self.pause = self.pacing.pause
+        self.pause = self.options.flush.pause
         if let epoch {
             self.phase = .greeting(epoch: epoch)
             effects.append(.greet(epoch: epoch))
@@ -185,7 +169,7 @@ extension CommandStateMachine {
 
     /// Ends deliveries that were given to links as often as they may be.
     private mutating func endExhausted(effects: inout Deque<Effect>) {
-        guard let limit = self.delivery.attempts else { return }
+        guard let limit = self.options.deliveries.attempts else { return }
         for command in self.queues.removeHeads(givenTimes: limit) {
             effects.append(command.fail(.timedOut, .unknown, "got no reply to its last attempt"))
         }
@@ -197,7 +181,7 @@ extension CommandStateMachine {
     mutating func givenUp(_ cause: LinkspanError, effects: inout Deque<Effect>) {
         self.phase = .failed(cause)
         var failing = self.buffer.removeAll().map { ($0, LinkspanError.Certainty.notSent) }
-        if !self.keepsDeliveries {
+        if !self.options.keepsDeliveries {
             failing += self.queues.removeAll().map { ($0, $1 ? .unknown : .notSent) }
             failing += self.ledger.removeAllFollowers().map { ($0, .unknown) }
         }
@@ -279,7 +263,7 @@ extension CommandStateMachine {
         switch self.phase {
         case .ended:
             throw LinkspanError(.released, "the connection has been released", certainty: .notSent)
-        case .failed(let cause) where command.isRefused(keepingDeliveries: self.keepsDeliveries):
+        case .failed(let cause) where command.isRefused(keepingDeliveries: self.options.keepsDeliveries):
             throw LinkspanError(failedForGood: cause)
         case .open where !command.isOfDelivery:
             if self.timeout(of: command) != nil { self.watch(command, made: made()) }
@@ -299,11 +283,11 @@ extension CommandStateMachine {
         if let former = self.buffer.replace(by: command) {
             effects.append(former.fail(.cancelled, .notSent, "was replaced by a newer one"))
         } else {
-            for dropped in try self.buffer.append(command, hasBeenTaken: hasBeenTaken) {
+            for dropped in try self.buffer.append(command, within: self.options.buffer, hasBeenTaken: hasBeenTaken) {
                 effects.append(dropped.fail(.bufferFull, .notSent, "was dropped to make room for newer commands"))
             }
         }
-        if self.timeout(of: command) != nil || self.maxAge != nil {
+        if self.timeout(of: command) != nil || self.options.buffer.maxAge != nil {
             let made = made()
             self.watch(command, made: made)
             self.watchAge(of: command, made: made)
@@ -324,7 +308,7 @@ extension CommandStateMachine {
     }
 
     private func timeout(of command: borrowing Command) -> Duration? {
-        command.timeout ?? (command.isRequest ? self.replyTimeout : nil)
+        command.timeout ?? (command.isRequest ? self.options.replyTimeout : nil)
     }
 
     /// Notes when a command expires, if it does.
@@ -355,7 +339,7 @@ extension CommandStateMachine {
     }
 
     private mutating func watchAge(of command: Command, made: ContinuousClock.Instant) {
-        guard let maxAge = self.maxAge else { return }
+        guard let maxAge = self.options.buffer.maxAge else { return }
         if self.ages.isSparse(living: self.buffer.count) {
             let buffer = self.buffer
             self.ages.compact { buffer.contains($0) }
@@ -380,7 +364,7 @@ extension CommandStateMachine {
         // A repetition has the number of the first attempt, so that either's reply counts.
         let number = begun.requestID ?? self.nextRequestID()
         message.requestID = number
-        let due = now + self.delivery.repeatAfter
+        let due = now + self.options.deliveries.repeatAfter
         self.queues.note(requestID: number, repeatAt: due, of: command.id)
         self.watchReply(to: command, until: due)
         return Outgoing(command: command, requestID: number, delivery: message)
@@ -388,7 +372,7 @@ extension CommandStateMachine {
 
     private func payload(of delivery: Command) -> Payload {
         guard let key = delivery.key else { return delivery.payload }
-        return switch self.delivery.keyPlacement {
+        return switch self.options.deliveries.keyPlacement {
         case .none: delivery.payload
         case .lastArgument: delivery.payload.appending(key)
         // An earlier process may have accepted it under other rules; without its key it may be applied twice, not lost.
@@ -437,7 +421,9 @@ extension CommandStateMachine {
     }
 
     /// Whether the turn of the flush is not used up.
-    private var hasTurn: Bool { self.turn.commands < self.pacing.commands && self.turn.bytes < self.pacing.bytes }
+    private var hasTurn: Bool {
+        self.turn.commands < self.options.flush.commands && self.turn.bytes < self.options.flush.bytes
+    }
 
     private mutating func count(_ command: Command) {
         self.turn.commands += 1
@@ -452,7 +438,7 @@ extension CommandStateMachine {
     ///   - effects: gets the effects.
     mutating func resume(pause: UInt64, hasLeft: Bool, effects: inout Deque<Effect>) {
         guard case .pausing(number: pause) = self.phase else { return }
-        let longest = self.pacing.pause
+        let longest = self.options.flush.pause
         self.pause = self.pause.map { hasLeft ? max($0 / 2, longest / 16) : min($0 * 2, longest) }
         self.beginFlush(effects: &effects)
     }
@@ -557,7 +543,7 @@ extension CommandStateMachine {
         for id in ids {
             // One that the link did not take at first has a later instant by now.
             guard self.awaited.contains(id), self.queues.mayRepeat(id, now: now) else { continue }
-            if let limit = self.delivery.attempts, self.queues.attempts(of: id) ?? 0 >= limit {
+            if let limit = self.options.deliveries.attempts, self.queues.attempts(of: id) ?? 0 >= limit {
                 exhausted.insert(id)
             } else {
                 self.queues.interrupt(id)

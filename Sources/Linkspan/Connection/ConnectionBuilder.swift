@@ -1,3 +1,5 @@
+internal import LinkspanRuntime
+
 /// Builds a configuration step by step.
 ///
 /// The first step is the URL, the second the transport; only then are there options to set and something to build. So a
@@ -24,9 +26,12 @@ public struct ConnectionBuilder: Sendable {
     public struct WithTransport: Sendable {
         private let url: String
         private let transport: any Transport
-        private var options = ConnectionOptions()
+        // Connections with the defaults share them.
+        private var options = Self.defaults
         private var source = CredentialSource.none
         private var resumption: Secret?
+
+        private static let defaults = Boxed(ConnectionOptions())
 
         init(url: String, transport: any Transport) {
             self.url = url
@@ -69,7 +74,7 @@ public struct ConnectionBuilder: Sendable {
         /// Changes options.
         public func options(_ configure: (inout ConnectionOptions) -> Void) -> Self {
             var next = self
-            configure(&next.options)
+            configure(&next.options.value)
             return next
         }
 
@@ -87,12 +92,13 @@ public struct ConnectionBuilder: Sendable {
             if case .fixed(let credentials) = self.source.kind {
                 _ = try credentials.endpoint(insteadOf: url, over: self.transport)
             }
-            try self.options.validate()
-            try self.options.endpoints.validate(after: url, over: self.transport)
+            try self.options.value.validate()
+            try self.options.value.endpoints.validate(after: url, over: self.transport)
             let configuration = ConnectionConfiguration(
                 url: url, transport: self.transport, options: self.options, credentials: self.source,
                 resumption: self.resumption)
-            guard self.options.store == nil || self.source.account != nil || configuration.identity.isAnonymous else {
+            guard self.options.value.store == nil || self.source.account != nil || configuration.identity.isAnonymous
+            else {
                 throw LinkspanError(
                     .invalidConfiguration,
                     "a delivery store needs an account: name one with the credential source")

@@ -1,3 +1,5 @@
+internal import LinkspanRuntime
+
 /// Everything that is needed to connect.
 ///
 /// Made by ``ConnectionBuilder``, so that it is always complete.
@@ -7,9 +9,10 @@ public struct ConnectionConfiguration: Sendable {
     /// The transport that carries the traffic.
     public let transport: any Transport
     /// The behaviour of the connection.
-    public let options: ConnectionOptions
+    public var options: ConnectionOptions { self.sharedOptions.value }
+    let sharedOptions: Boxed<ConnectionOptions>
     /// The source of the credentials.
-    public let credentials: CredentialSource
+    public var credentials: CredentialSource { self.identity.source }
     /// A token with which a new connection resumes the session of a former process; ignored by one that is in the pool
     /// already.
     public let resumption: Secret?
@@ -17,14 +20,13 @@ public struct ConnectionConfiguration: Sendable {
     public let identity: ConnectionIdentity
 
     init(
-        url: ConnectionURL, transport: any Transport, options: ConnectionOptions, credentials: CredentialSource,
+        url: ConnectionURL, transport: any Transport, options: Boxed<ConnectionOptions>, credentials: CredentialSource,
         resumption: Secret? = nil
     ) {
         self.resumption = resumption
         self.url = url
         self.transport = transport
-        self.options = options
-        self.credentials = credentials
+        self.sharedOptions = options
         self.identity = ConnectionIdentity(credentials, over: transport)
     }
 

@@ -16,7 +16,8 @@ extension ConnectionCore {
     ///
     /// - Throws: `released`, `bufferFull`, `disconnected`.
     func accept(_ batch: [Command]) throws(LinkspanError) {
-        guard self.commands.isOpen || self.commands.buffer.hasRoom(for: batch) else {
+        guard self.commands.isOpen || self.commands.buffer.hasRoom(for: batch, within: self.commands.options.buffer)
+        else {
             throw LinkspanError(
                 .bufferFull,
                 "a batch of \(batch.count) was refused: \(self.commands.buffer.count) commands are waiting",
@@ -211,7 +212,7 @@ extension ConnectionCore {
 
 extension ConnectionCore {
     func greet(epoch: UInt64) {
-        guard let greeting = self.greeting else { return }
+        guard let greeting = self.destination.options.greeting else { return }
         let (inbox, reference, scheduler) = (self.inbox, self.reference, self.environment.scheduler)
         let deadline = self.later(at: self.now + greeting.deadline) { core in
             core.greetingFailed(

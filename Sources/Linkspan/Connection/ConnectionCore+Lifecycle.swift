@@ -24,7 +24,7 @@ extension ConnectionCore {
     var published: ConnectionInbox.Published {
         ConnectionInbox.Published(
             state: self.machine.state, progress: self.machine.progress, lastError: self.machine.lastError,
-            failure: self.machine.failure, refusals: self.machine.refusals, place: self.machine.place)
+            failure: self.machine.failure, refusals: self.machine.refusals, place: self.machine.place.map { Boxed($0) })
     }
 
     private func carryOut(_ action: ConnectionStateMachine.Action) {
@@ -62,7 +62,7 @@ extension ConnectionCore {
         switch change.to {
         case .connected:
             self.commands.linkOpened(
-                greetedAs: self.greeting == nil ? nil : self.machine.epoch, effects: &self.effects)
+                greetedAs: self.destination.options.greeting == nil ? nil : self.machine.epoch, effects: &self.effects)
         case .disconnected:
             guard case .failed(let error) = change.reason else { return }
             self.commands.givenUp(error, effects: &self.effects)
@@ -96,7 +96,6 @@ extension ConnectionCore {
         // Who hears that the link is up may send at once as much as an open link takes.
         self.publishFlow()
         self.probe?.changed(change)
-        self.latestChange = change
         self.inbox.note(change)
         if let mark = change.continuity { self.router.route(mark) }
         self.tell(.state(change))
@@ -107,7 +106,7 @@ extension ConnectionCore {
 
     /// Gives a new observer the latest change of state.
     func introduce(_ id: UInt64) {
-        if let handler = self.observers.introduce(id), let latest = self.latestChange { handler(.state(latest)) }
+        if let handler = self.observers.introduce(id), let latest = self.inbox.latestChange { handler(.state(latest)) }
     }
 }
 
@@ -168,7 +167,7 @@ extension ConnectionCore {
         self.latestLink = nil
         self.adopt(next)
         if hasOtherSource {
-            if self.store != nil { self.sessions = StoredSessions() }
+            if self.store != nil { self.sessions = Boxed(StoredSessions()) }
             self.commands.changeAccount(next.source.account, effects: &self.effects)
         }
         self.probe?.moved(to: Self.observed(self.id, next))
@@ -182,7 +181,7 @@ extension ConnectionCore {
         self.machine.adopt(
             timing, next.options.retry, canRenewCredentials: next.source.isRenewable,
             endpoints: next.rotation(self.environment.random))
-        self.commands.adopt(next.options)
+        self.commands.adopt(next.sharedOptions)
         self.destination = next
         self.isTraced = next.options.trace > 0
         self.slowListeners.limit = next.options.slowListener
@@ -248,7 +247,7 @@ extension ConnectionCore {
     var resumption: Secret? {
         guard self.machine.state != .released else { return nil }
         guard let latest = self.latestLink else {
-            return self.destination.resumption ?? self.sessions?.former?.resumption
+            return self.destination.resumption ?? self.sessions?.value.former?.resumption
         }
         return self.machine.isLeft ? nil : latest.resumption
     }

@@ -1,9 +1,10 @@
+internal import LinkspanRuntime
 internal import Logging
 
 /// Answers of the store, on the connection's executor.
 extension ConnectionCore {
     func openStore() {
-        self.sessions = StoredSessions()
+        self.sessions = Boxed(StoredSessions())
         self.commands.openStore(effects: &self.effects)
     }
 
@@ -41,7 +42,7 @@ extension ConnectionCore {
     /// Goes on without the store's answer when that takes too long.
     func waitForSession() {
         _ = self.later(at: self.now + StoredSessions.patience) { core in
-            if let attempt = core.sessions?.answered(nil) { core.effects.append(attempt) }
+            if let attempt = core.sessions?.value.answered(nil) { core.effects.append(attempt) }
         }
     }
 
@@ -53,7 +54,7 @@ extension ConnectionCore {
             self.machine.followsFormerSession()
             self.router.followsFormerSession()
         }
-        if let attempt = self.sessions?.answered(former) { self.effects.append(attempt) }
+        if let attempt = self.sessions?.value.answered(former) { self.effects.append(attempt) }
         self.isResumptionStale = true
     }
 
@@ -63,11 +64,11 @@ extension ConnectionCore {
         guard self.sessions != nil, self.machine.wasEverConnected, let account = self.commands.openAccount else {
             return
         }
-        switch self.sessions?.next(StoredSession(resumption: self.publishedResumption), now: self.now) {
+        switch self.sessions?.value.next(StoredSession(resumption: self.publishedResumption), now: self.now) {
         case .keep(let session): self.tellStore(.keepSession(session, account: account))
         case .wait(let due):
             _ = self.later(at: due) {
-                $0.sessions?.hasTimer = false; $0.keepSession()
+                $0.sessions?.value.hasTimer = false; $0.keepSession()
             }
         case nil: ()
         }

@@ -17,7 +17,6 @@ final class ConnectionCore {
     let id: UInt64
     let inbox: ConnectionInbox
     let environment: ConnectionEnvironment
-    let greeting: Greeting?
     let store: (any DeliveryStore)?
     /// The interceptors; nil when there are none.
     let chain: InterceptorChain?
@@ -37,7 +36,6 @@ final class ConnectionCore {
     @exclusivity(unchecked) var outgoingListeners: [(id: UInt64, handler: @Sendable (Command) -> Void)] = []
     var slowListeners: SlowListeners
     var observers = StatusObservers()
-    var latestChange: StateChange?
     /// The listeners that want nothing to be read for now.
     var pausing: Set<UInt64> = []
     /// Whether a message or a reply has come over the link.
@@ -64,7 +62,7 @@ final class ConnectionCore {
     var endingLinks = 0
     var farewells: [Promise<Void>] = []
     /// The knowledge of the store about the account's sessions; nil without a store.
-    var sessions: StoredSessions?
+    var sessions: Boxed<StoredSessions>?
     /// The calls for the store at the end of the turn.
     private var storeCalls: [StoreCall] = []
     /// Deliveries with the outcomes that the store is told at the end of the turn; they are completed behind that.
@@ -97,7 +95,6 @@ final class ConnectionCore {
         self.id = id
         self.inbox = inbox
         self.environment = configuration.environment
-        self.greeting = configuration.destination.options.greeting
         self.store = configuration.destination.options.store
         self.chain = InterceptorChain(configuration.destination.options.interceptors)
         self.executor = configuration.destination.transport.executor
@@ -110,7 +107,7 @@ final class ConnectionCore {
         self.isTraced = configuration.destination.options.trace > 0
         self.slowListeners = SlowListeners(limit: configuration.destination.options.slowListener)
         self.publishedResumption = configuration.destination.resumption
-        if self.store != nil { self.sessions = StoredSessions() }
+        if self.store != nil { self.sessions = Boxed(StoredSessions()) }
         if self.publishedResumption != nil { self.machine.followsFormerSession() }
     }
 
@@ -211,7 +208,7 @@ extension ConnectionCore {
         switch effect {
         // A link is made and called on its own executor.
         case .openLink where self.nextExecutor != nil: self.deferred.append(effect)
-        case .openLink where self.sessions?.mustWait(effect) == true: self.waitForSession()
+        case .openLink where self.sessions?.value.mustWait(effect) == true: self.waitForSession()
         case .announce(let change):
             self.hasAnnounced = true
             self.announce(change)

@@ -1,13 +1,25 @@
 internal import Logging
 internal import LinkspanRuntime
 
-/// The manager's part in a connection: clock, random numbers, log, observer and the budget of attempts.
-struct ConnectionEnvironment: Sendable {
-    var scheduler: any Scheduler
+/// The manager's part in its connections, which share it: clock, random numbers, log, observer and the budget of
+/// attempts.
+final class ConnectionEnvironment: Sendable {
+    let scheduler: any Scheduler
     /// A random number from 0 up to 1.
-    var random: @Sendable () -> Double
-    var logger: Logger
-    var observer: (any ConnectionObserver)?
+    let random: @Sendable () -> Double
+    let logger: Logger
+    let observer: (any ConnectionObserver)?
     /// The pool of the manager, for its allowance.
-    var attempts = SharedPool(AttemptLimits())
+    let attempts: SharedPool
+
+    init(
+        scheduler: any Scheduler, random: @escaping @Sendable () -> Double, logger: Logger,
+        observer: (any ConnectionObserver)? = nil, attempts: SharedPool = SharedPool(AttemptLimits())
+    ) {
+        self.scheduler = scheduler
+        self.random = random
+        self.logger = logger
+        self.observer = observer
+        self.attempts = attempts
+    }
 }

@@ -26,7 +26,7 @@ final class ConnectionInbox: Sendable {
         var failure: LinkspanError?
         var refusals = 0
         /// The place among several endpoints.
-        var place: EndpointRotation.Place?
+        var place: Boxed<EndpointRotation.Place>?
     }
 
     /// Commands that may be on their way to the executor while the link takes what it gets.
@@ -49,8 +49,6 @@ final class ConnectionInbox: Sendable {
         fileprivate var waitingKeys: Set<String> = []
         /// Whether the link takes commands at once.
         fileprivate var isOpen = false
-        fileprivate var limits: BufferLimits
-        fileprivate var deliveryLimits: BufferLimits
         var published = Published()
         /// The state after the calls that are on their way.
         fileprivate var intended: Published?
@@ -93,15 +91,17 @@ final class ConnectionInbox: Sendable {
         let options = destination.options
         self.state = Lock(
             State(
-                executor: executor, waiting: waiting, limits: options.buffer,
-                deliveryLimits: options.deliveries.limits, destination: destination,
-                resumption: destination.resumption, trace: FrameTrace(capacity: options.trace)))
+                executor: executor, waiting: waiting, destination: destination, resumption: destination.resumption,
+                trace: FrameTrace(capacity: options.trace)))
     }
 
     func withState<Result>(_ body: (inout State) -> Result) -> Result { self.state.withLock { body(&$0) } }
 
     /// Commands that wait to be sent and deliveries without a reply, those on their way to the executor included.
     var waitingCommands: Int { self.state.withLock { $0.load.waiting } }
+
+    /// The latest change of state.
+    var latestChange: StateChange? { self.state.withLock { $0.history.last } }
 
     /// A number for a listener or an observer.
     func nextID() -> UInt64 {
@@ -239,7 +239,7 @@ extension ConnectionInbox.State {
     fileprivate mutating func makeRoom(for command: Command) throws(LinkspanError) -> Command? {
         let (load, size) = (self.load, command.byteCount)
         if command.isOfDelivery {
-            let limits = self.deliveryLimits
+            let limits = self.destination.options.deliveries.limits
             let hasRoom = load.deliveries < limits.commands && load.deliveryBytes + size <= limits.bytes
             guard load.deliveries == 0 || hasRoom else {
                 throw LinkspanError(
@@ -248,11 +248,11 @@ extension ConnectionInbox.State {
             }
             return nil
         }
-        let limits = self.isOpen ? ConnectionInbox.openLimit : self.limits
+        let limits = self.isOpen ? ConnectionInbox.openLimit : self.destination.options.buffer
         guard load.commands > 0, load.commands >= limits.commands || load.bytes + size > limits.bytes,
             !command.isVolatile, !self.replaces(command)
         else { return nil }
-        guard self.limits.overflow != .refuse, !self.isOpen else {
+        guard limits.overflow != .refuse, !self.isOpen else {
             throw LinkspanError(
                 .bufferFull,
                 "'\(command.event)' refused: the buffer is full with \(load.commands) commands, \(load.bytes) bytes",
@@ -268,7 +268,7 @@ extension ConnectionInbox.State {
             if case .command(let command, _) = item { !command.isOfDelivery } else { false }
         }
         let index =
-            self.limits.overflow == .dropOldest
+            self.destination.options.buffer.overflow == .dropOldest
             ? self.items.firstIndex(where: isVictim) : self.items.lastIndex(where: isVictim)
         guard let index, case .command(let victim, _) = self.items.remove(at: index) else { return nil }
         self.arriving.commands -= 1
@@ -371,8 +371,6 @@ extension ConnectionInbox {
         self.state.withLock { state in
             let options = destination.options
             state.destination = destination
-            state.limits = options.buffer
-            state.deliveryLimits = options.deliveries.limits
             if options.trace != state.trace.capacity { state.trace = FrameTrace(capacity: options.trace) }
         }
     }

@@ -1,3 +1,5 @@
+internal import LinkspanRuntime
+
 /// Decides what a connection does.
 ///
 /// Pure: time and chance come in, actions go out.
@@ -51,8 +53,7 @@ struct ConnectionStateMachine: Sendable {
     private var timing: Timing
     private var retry: RetryPolicy
     private var canRenew: Bool
-    /// The endpoints to choose from; nil for the connection's own URL alone.
-    var endpoints: EndpointRotation?
+    private var rotation: Boxed<EndpointRotation>?
     /// The earliest moment at which the way back to the first endpoint begins, when that was put off.
     var returnNotBefore: ContinuousClock.Instant?
     var phase: Phase = .created(nil)
@@ -79,10 +80,16 @@ struct ConnectionStateMachine: Sendable {
     init(
         timing: Timing, retry: RetryPolicy, canRenewCredentials: Bool, endpoints: EndpointRotation? = nil
     ) {
-        self.endpoints = endpoints
+        self.rotation = endpoints.map { Boxed($0) }
         self.timing = timing
         self.retry = retry
         self.canRenew = canRenewCredentials
+    }
+
+    /// The endpoints to choose from; nil for the connection's own URL alone.
+    var endpoints: EndpointRotation? {
+        get { self.rotation?.value }
+        set { self.rotation = newValue.map { Boxed($0) } }
     }
 }
 

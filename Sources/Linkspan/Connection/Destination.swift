@@ -1,11 +1,12 @@
+internal import LinkspanRuntime
+
 /// The endpoint of a connection, its transport and its options.
 ///
 /// It never changes; a connection that moves gets another one.
 final class Destination: Sendable {
     let url: ConnectionURL
     let transport: any Transport
-    let options: ConnectionOptions
-    let source: CredentialSource
+    let sharedOptions: Boxed<ConnectionOptions>
     let identity: ConnectionIdentity
     /// The text that a former process left to resume its session from.
     let resumption: Secret?
@@ -13,8 +14,7 @@ final class Destination: Sendable {
     init(_ configuration: ConnectionConfiguration) {
         self.url = configuration.url
         self.transport = configuration.transport
-        self.options = configuration.options
-        self.source = configuration.credentials
+        self.sharedOptions = configuration.sharedOptions
         self.resumption = configuration.resumption
         self.identity = configuration.identity
     }
@@ -23,11 +23,15 @@ final class Destination: Sendable {
     init(_ former: Destination, options: ConnectionOptions) {
         self.url = former.url
         self.transport = former.transport
-        self.options = options
-        self.source = former.source
+        self.sharedOptions = Boxed(options)
         self.resumption = former.resumption
         self.identity = former.identity
     }
+
+    var source: CredentialSource { self.identity.source }
+
+    /// The behaviour, which is read where it is.
+    var options: ConnectionOptions { _read { yield self.sharedOptions.value } }
 
     /// The endpoints to choose from; nil for the URL alone.
     func rotation(_ random: () -> Double) -> EndpointRotation? {

@@ -17,7 +17,7 @@ enum Effect {
     case replay(event: String)
     case tellOutgoing(Command)
     /// Asks something of the store, at the end of the turn.
-    case callStore(StoreCall)
+    indirect case callStore(StoreCall)
     /// The store has failed: tries again after a while.
     case retryStore(session: UInt64, any Error)
     /// Calls a caller back that has asked for something.

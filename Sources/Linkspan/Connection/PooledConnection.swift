@@ -23,7 +23,8 @@ final class PooledConnection: ManagedConnection {
             timing: ConnectionStateMachine.Timing(options, attemptSpacing: environment.attempts.spacing),
             retry: options.retry, canRenewCredentials: configuration.credentials.isRenewable,
             endpoints: destination.rotation(environment.random))
-        let commands = CommandStateMachine(options: options, account: configuration.credentials.account)
+        let commands = CommandStateMachine(
+            options: configuration.sharedOptions, account: configuration.credentials.account)
         self.inbox = ConnectionInbox(
             executor: configuration.transport.executor, destination: destination, waiting: commands.load)
         self.core = CoreReference(
@@ -183,7 +184,7 @@ extension ConnectionInbox.State {
         status.lastError = shown.lastError
         status.refusals = shown.refusals
         status.droppedMessages = self.droppedMessages
-        status.place = shown.place
+        status.place = shown.place?.value
         status.history = self.history
         status.trace = self.trace
         switch shown.state {

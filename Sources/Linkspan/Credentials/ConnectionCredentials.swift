@@ -5,9 +5,7 @@ internal import Logging
 ///
 /// Confined to the connection's executor, as a part of its ``ConnectionCore``.
 final class ConnectionCredentials {
-    private let url: ConnectionURL
-    private let transport: any Transport
-    private let source: CredentialSource
+    private let destination: Destination
     /// The newest ones, whose expiry counts.
     private var newest: IssuedCredentials?
     /// The generation of those that the server knows; 0 for none.
@@ -20,9 +18,7 @@ final class ConnectionCredentials {
     private var timer: (due: ContinuousClock.Instant, work: any ScheduledWork)?
 
     init(_ destination: Destination) {
-        self.url = destination.url
-        self.transport = destination.transport
-        self.source = destination.source
+        self.destination = destination
         self.schedule = RenewalSchedule(credentialDeadline: destination.options.credentialDeadline)
     }
 
@@ -35,18 +31,18 @@ final class ConnectionCredentials {
     /// An error without the credentials that the server may have repeated in it.
     func concealed(in error: LinkspanError) -> LinkspanError {
         let credentials: Credentials? =
-            switch self.source.kind {
+            switch self.destination.source.kind {
             case .fixed(let credentials): credentials
             case .provider: self.newest?.credentials
             }
         var error = error
-        error.message = (credentials ?? Credentials()).concealed(in: error.message, query: self.url.query)
+        error.message = (credentials ?? Credentials()).concealed(in: error.message, query: self.destination.url.query)
         return error
     }
 
     private func checked(_ issued: IssuedCredentials) -> Result<IssuedCredentials, LinkspanError> {
         do throws(LinkspanError) {
-            _ = try issued.credentials.endpoint(insteadOf: self.url, over: self.transport)
+            _ = try issued.credentials.endpoint(insteadOf: self.destination.url, over: self.destination.transport)
             return .success(issued)
         } catch {
             return .failure(error)
@@ -69,14 +65,14 @@ extension ConnectionCredentials {
         _ reason: CredentialRequest.Reason, for core: ConnectionCore,
         _ completion: @escaping @Sendable (ConnectionCore, Result<IssuedCredentials, LinkspanError>) -> Void
     ) -> CredentialWait? {
-        switch self.source.kind {
+        switch self.destination.source.kind {
         case .fixed(let credentials):
             let issued = IssuedCredentials(credentials: credentials, generation: 0, issuedAt: core.now, reason: reason)
             completion(core, self.checked(issued))
             return nil
         case .provider(let shared):
             let (inbox, reference) = (core.inbox, core.reference)
-            let request = CredentialRequest(url: self.url, reason: reason)
+            let request = CredentialRequest(url: self.destination.url, reason: reason)
             return shared.ask(request, held: self.shown, scheduler: core.environment.scheduler) { outcome in
                 inbox.post(
                     { core in completion(core, core.credentials.obtained(outcome, reason, for: core)) }, to: reference)
@@ -108,7 +104,7 @@ extension ConnectionCredentials {
 extension ConnectionCredentials {
     /// The connection is up: its credentials are renewed ahead of their expiry from now on.
     func linkOpened(_ core: ConnectionCore) {
-        guard self.source.isRenewable else { return }
+        guard self.destination.source.isRenewable else { return }
         self.nextTurn()
         self.isUp = true
         self.schedule.follow(self.newest, now: core.now, random: core.environment.random())
@@ -117,7 +113,7 @@ extension ConnectionCredentials {
 
     /// The connection is down.
     func linkEnded(_ core: ConnectionCore) {
-        guard self.source.isRenewable else { return }
+        guard self.destination.source.isRenewable else { return }
         self.nextTurn()
         self.isUp = false
         self.schedule.stop()
@@ -131,12 +127,12 @@ extension ConnectionCredentials {
     }
 
     private func timerFired(_ core: ConnectionCore) {
-        guard case .provider(let shared) = self.source.kind else { return }
+        guard case .provider(let shared) = self.destination.source.kind else { return }
         switch self.schedule.timerFired(now: core.now, random: core.environment.random()) {
         case .ask:
             self.nextTurn()
             let (turn, inbox, reference) = (self.turn, core.inbox, core.reference)
-            let request = CredentialRequest(url: self.url, reason: .expiring)
+            let request = CredentialRequest(url: self.destination.url, reason: .expiring)
             let held = self.newest?.generation ?? 0
             self.wait = shared.ask(request, held: held, scheduler: core.environment.scheduler) { outcome in
                 inbox.post({ $0.credentials.renewed(outcome, turn: turn, $0) }, to: reference)
@@ -161,7 +157,7 @@ extension ConnectionCredentials {
             core.probe?.credentials(.renewed(validFor: issued.credentials.validFor, isShown: isShown))
             core.environment.logger.debug(
                 "Credentials renewed ahead of their expiry",
-                metadata: ["url": "\(self.url)", "pushed": "\(isShown)"])
+                metadata: ["url": "\(self.destination.url)", "pushed": "\(isShown)"])
         case .failure(let error):
             let now = core.now
             self.schedule.failed(now: now, random: core.environment.random())
@@ -169,7 +165,7 @@ extension ConnectionCredentials {
             core.probe?.credentials(.failed(.expiring, error, retryAfter: retryAfter))
             core.environment.logger.warning(
                 "Credentials not renewed",
-                metadata: ["url": "\(self.url)", "error": "\(error.code.rawValue): \(error.message)"])
+                metadata: ["url": "\(self.destination.url)", "error": "\(error.code.rawValue): \(error.message)"])
         }
         self.arm(core)
     }

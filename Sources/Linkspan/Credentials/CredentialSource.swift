@@ -29,7 +29,7 @@ public struct CredentialSource: Sendable, Hashable {
     package let account: String?
 
     enum Kind: Sendable, Hashable {
-        case fixed(Credentials)
+        indirect case fixed(Credentials)
         case provider(SharedCredentials)
     }
 

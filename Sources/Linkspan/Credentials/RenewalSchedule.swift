@@ -1,3 +1,5 @@
+internal import LinkspanRuntime
+
 /// Decides when credentials are renewed ahead of their expiry.
 ///
 /// Pure: time and chance come in, decisions go out.
@@ -12,7 +14,7 @@ package struct RenewalSchedule: Sendable {
         var backoff = Backoff()
 
         /// Renews in the last quarter of the lifetime, and tries until it ends.
-        static let standard = Self()
+        static let standard = Boxed(Self())
 
         private init() {}
 
@@ -59,13 +61,13 @@ package struct RenewalSchedule: Sendable {
     static let shortestPeriod = Duration.seconds(1)
 
     private let credentialDeadline: Duration
-    private let timing: Timing
+    private let timing: Boxed<Timing>
     private var phase = Phase.idle
     private var expiry: ContinuousClock.Instant?
 
     package init(credentialDeadline: Duration, timing: Timing? = nil) {
         self.credentialDeadline = credentialDeadline
-        self.timing = timing ?? .standard
+        self.timing = timing.map { Boxed($0) } ?? Timing.standard
     }
 
     /// Whether the provider is being asked.
@@ -82,7 +84,7 @@ package struct RenewalSchedule: Sendable {
     /// Follows these credentials from now on; nothing is due when they do not say how long they are good.
     mutating func follow(_ issued: IssuedCredentials?, now: ContinuousClock.Instant, random: Double) {
         self.expiry = issued?.expiry
-        self.wait(until: issued.flatMap { self.timing.renewal(of: $0, random: random) } ?? now, nil, now: now)
+        self.wait(until: issued.flatMap { self.timing.value.renewal(of: $0, random: random) } ?? now, nil, now: now)
     }
 
     /// Follows credentials that are good for so long, counted from now.
@@ -118,7 +120,7 @@ package struct RenewalSchedule: Sendable {
         let question = RetryQuestion(
             error: LinkspanError(.credentialsUnavailable, "the credentials were not renewed"),
             failures: outage.failures, outage: outage.began.duration(to: now), random: random)
-        self.wait(until: now + self.timing.backoff.delay(for: question), outage, now: now)
+        self.wait(until: now + self.timing.value.backoff.delay(for: question), outage, now: now)
     }
 
     private mutating func wait(until wanted: ContinuousClock.Instant, _ outage: Outage?, now: ContinuousClock.Instant) {
@@ -131,6 +133,6 @@ package struct RenewalSchedule: Sendable {
     }
 
     private func mayAsk(at instant: ContinuousClock.Instant, _ expiry: ContinuousClock.Instant, failures: Int) -> Bool {
-        self.timing.maxFailures.map { failures < $0 } ?? (instant < expiry)
+        self.timing.value.maxFailures.map { failures < $0 } ?? (instant < expiry)
     }
 }

@@ -1,15 +1,19 @@
 internal import LinkspanRuntime
 
 /// Links to several endpoints, of which the first that opens is kept.
-struct EndpointRace {
+///
+/// Behind a reference, because few connections ever have one.
+final class EndpointRace {
     let epoch: UInt64
     /// The links that have neither opened nor failed, by endpoint.
     var links: [Int: any Link] = [:]
     /// The most telling failure so far.
     var error: LinkspanError?
 
+    init(epoch: UInt64) { self.epoch = epoch }
+
     /// Notes that a link has failed.
-    mutating func lose(_ candidate: Int, _ error: LinkspanError) {
+    func lose(_ candidate: Int, _ error: LinkspanError) {
         self.links[candidate] = nil
         if (self.error?.weight ?? -1) <= error.weight { self.error = error }
     }
@@ -24,7 +28,7 @@ extension LinkspanError {
 extension ConnectionCore {
     /// Opens a link to each candidate.
     func race(epoch: UInt64, _ candidates: [Int], _ request: LinkRequest, urls: [ConnectionURL]) {
-        var race = EndpointRace(epoch: epoch)
+        let race = EndpointRace(epoch: epoch)
         for candidate in candidates {
             var request = request
             request.url = urls[candidate]

@@ -1,3 +1,5 @@
+internal import LinkspanRuntime
+
 /// The connections of a manager by endpoint and identity, and how many hold each.
 ///
 /// A value: ``SharedPool`` keeps it under its lock. It only looks at what is its own: connections and transports
@@ -8,38 +10,25 @@ struct ConnectionPool: Sendable {
     ///
     /// By reference, because the tables of the pool have room for about twice as many keys as there are connections.
     struct Key: Sendable, Hashable {
-        private final class Parts: Sendable, Hashable {
+        private struct Parts: Sendable, Hashable {
             let url: ConnectionURL
             let endpoint: String
             let identity: ConnectionIdentity
-
-            init(_ configuration: ConnectionConfiguration) {
-                self.url = configuration.url
-                self.endpoint = configuration.transport.endpoint
-                self.identity = configuration.identity
-            }
-
-            static func == (first: Parts, second: Parts) -> Bool {
-                first === second
-                    || (first.url == second.url && first.endpoint == second.endpoint
-                        && first.identity == second.identity)
-            }
-
-            func hash(into hasher: inout Hasher) {
-                hasher.combine(self.url)
-                hasher.combine(self.endpoint)
-                hasher.combine(self.identity)
-            }
         }
 
-        private let parts: Parts
+        private let parts: Boxed<Parts>
 
-        init(_ configuration: ConnectionConfiguration) { self.parts = Parts(configuration) }
+        init(_ configuration: ConnectionConfiguration) {
+            self.parts = Boxed(
+                Parts(
+                    url: configuration.url, endpoint: configuration.transport.endpoint, identity: configuration.identity
+                ))
+        }
 
-        var url: ConnectionURL { self.parts.url }
+        var url: ConnectionURL { self.parts.value.url }
         /// The other part of the endpoint's identity; see ``Transport/endpoint``.
-        var endpoint: String { self.parts.endpoint }
-        var identity: ConnectionIdentity { self.parts.identity }
+        var endpoint: String { self.parts.value.endpoint }
+        var identity: ConnectionIdentity { self.parts.value.identity }
     }
 
     /// The options of connections that agree on them, and those of their transports, as text.

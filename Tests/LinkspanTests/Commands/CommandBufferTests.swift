@@ -12,8 +12,9 @@ struct CommandBufferTests {
 
     @Test
     func `commands leave in the order in which they came`() throws {
-        var buffer = CommandBuffer(limits: BufferLimits())
-        for number in 0..<10 { _ = try buffer.append(self.command("\(number)")) }
+        let limits = BufferLimits()
+        var buffer = CommandBuffer()
+        for number in 0..<10 { _ = try buffer.append(self.command("\(number)"), within: limits) }
         let events = (0..<10).compactMap { _ in buffer.popFirst()?.event }
         #expect(events == (0..<10).map(String.init))
         #expect(buffer.isEmpty)
@@ -22,10 +23,11 @@ struct CommandBufferTests {
 
     @Test
     func `a full buffer refuses and says how full it is`() throws {
-        var buffer = CommandBuffer(limits: BufferLimits(commands: 2))
-        _ = try buffer.append(self.command("a"))
-        _ = try buffer.append(self.command("b"))
-        let error = #expect(throws: LinkspanError.self) { try buffer.append(self.command("c")) }
+        let limits = BufferLimits(commands: 2)
+        var buffer = CommandBuffer()
+        _ = try buffer.append(self.command("a"), within: limits)
+        _ = try buffer.append(self.command("b"), within: limits)
+        let error = #expect(throws: LinkspanError.self) { try buffer.append(self.command("c"), within: limits) }
         #expect(error?.code == .bufferFull)
         #expect(error?.certainty == .notSent)
         #expect(error?.message.contains("2 commands") == true)
@@ -36,49 +38,55 @@ struct CommandBufferTests {
     func `a dropping buffer names whom it dropped`(
         rule: BufferLimits.Overflow, left: [String], dropped: [String]
     ) throws {
-        var buffer = CommandBuffer(limits: BufferLimits(commands: 2, overflow: rule))
-        _ = try buffer.append(self.command("a"))
-        _ = try buffer.append(self.command("b"))
-        #expect(try buffer.append(self.command("c")).map(\.event) == dropped)
+        let limits = BufferLimits(commands: 2, overflow: rule)
+        var buffer = CommandBuffer()
+        _ = try buffer.append(self.command("a"), within: limits)
+        _ = try buffer.append(self.command("b"), within: limits)
+        #expect(try buffer.append(self.command("c"), within: limits).map(\.event) == dropped)
         #expect(self.drain(buffer) == left)
     }
 
     @Test(arguments: [BufferLimits.Overflow.refuse, .dropOldest, .dropNewest])
     func `a command larger than the buffer has room when it is alone`(rule: BufferLimits.Overflow) throws {
-        var buffer = CommandBuffer(limits: BufferLimits(bytes: 10, overflow: rule))
-        #expect(try buffer.append(self.command("longer than ten bytes")).isEmpty)
+        let limits = BufferLimits(bytes: 10, overflow: rule)
+        var buffer = CommandBuffer()
+        #expect(try buffer.append(self.command("longer than ten bytes"), within: limits).isEmpty)
         #expect(self.drain(buffer) == ["longer than ten bytes"])
     }
 
     @Test
     func `a command larger than the buffer is refused beside another`() throws {
-        var buffer = CommandBuffer(limits: BufferLimits(bytes: 10, overflow: .refuse))
-        _ = try buffer.append(self.command("a"))
-        #expect(throws: LinkspanError.self) { try buffer.append(self.command("longer than ten bytes")) }
+        let limits = BufferLimits(bytes: 10, overflow: .refuse)
+        var buffer = CommandBuffer()
+        _ = try buffer.append(self.command("a"), within: limits)
+        #expect(throws: LinkspanError.self) { try buffer.append(self.command("longer than ten bytes"), within: limits) }
         #expect(self.drain(buffer) == ["a"])
     }
 
     @Test
     func `bytes count the event and the payload`() throws {
-        var buffer = CommandBuffer(limits: BufferLimits(bytes: 10))
-        _ = try buffer.append(Command(.send, event: "12345", payload: .json("12345")))
+        let limits = BufferLimits(bytes: 10)
+        var buffer = CommandBuffer()
+        _ = try buffer.append(Command(.send, event: "12345", payload: .json("12345")), within: limits)
         #expect(buffer.byteCount == 10)
-        #expect(throws: LinkspanError.self) { try buffer.append(self.command("x")) }
+        #expect(throws: LinkspanError.self) { try buffer.append(self.command("x"), within: limits) }
     }
 
     @Test
     func `a command that is put back keeps its place`() throws {
-        var buffer = CommandBuffer(limits: BufferLimits())
-        for event in ["a", "b", "c", "d"] { _ = try buffer.append(self.command(event)) }
+        let limits = BufferLimits()
+        var buffer = CommandBuffer()
+        for event in ["a", "b", "c", "d"] { _ = try buffer.append(self.command(event), within: limits) }
         for command in [buffer.popFirst(), buffer.popFirst()].compactMap(\.self).reversed() { buffer.restore(command) }
         #expect(self.drain(buffer) == ["a", "b", "c", "d"])
     }
 
     @Test
     func `a command can be taken out of the middle once`() throws {
-        var buffer = CommandBuffer(limits: BufferLimits())
+        let limits = BufferLimits()
+        var buffer = CommandBuffer()
         let middle = self.command("b")
-        for command in [self.command("a"), middle, self.command("c")] { _ = try buffer.append(command) }
+        for command in [self.command("a"), middle, self.command("c")] { _ = try buffer.append(command, within: limits) }
         #expect(buffer.remove(middle.id)?.event == "b")
         #expect(buffer.remove(middle.id) == nil)
         #expect(buffer.byteCount == 2)

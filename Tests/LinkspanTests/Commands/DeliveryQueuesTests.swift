@@ -17,10 +17,10 @@ struct DeliveryQueuesTests {
 
     @Test
     func `only the oldest of an ordering key is under way`() throws {
-        var queues = DeliveryQueues(limits: BufferLimits())
+        var queues = DeliveryQueues()
         let first = self.command("first")
-        try queues.append(first, orderingKey: "room")
-        try queues.append(self.command("second"), orderingKey: "room")
+        try queues.append(first, orderingKey: "room", within: BufferLimits())
+        try queues.append(self.command("second"), orderingKey: "room", within: BufferLimits())
         #expect(queues.beginAll().map(\.command.event) == ["first"])
         #expect(queues.beginAll().isEmpty)
         #expect(queues.remove(first.id)?.wasSent == true)
@@ -29,8 +29,10 @@ struct DeliveryQueuesTests {
 
     @Test
     func `an interrupted head stays first`() throws {
-        var queues = DeliveryQueues(limits: BufferLimits())
-        for event in ["first", "second"] { try queues.append(self.command(event), orderingKey: "room") }
+        var queues = DeliveryQueues()
+        for event in ["first", "second"] {
+            try queues.append(self.command(event), orderingKey: "room", within: BufferLimits())
+        }
         _ = queues.beginAll()
         _ = queues.interruptAll(isBlamed: false, wasAlone: false)
         #expect(queues.beginAll().map(\.command.event) == ["first"])
@@ -38,17 +40,19 @@ struct DeliveryQueuesTests {
 
     @Test
     func `all queues begin in the order in which their heads were made`() throws {
-        var queues = DeliveryQueues(limits: BufferLimits())
-        for number in 0..<20 { try queues.append(self.command("\(number)"), orderingKey: "\(number % 10)") }
+        var queues = DeliveryQueues()
+        for number in 0..<20 {
+            try queues.append(self.command("\(number)"), orderingKey: "\(number % 10)", within: BufferLimits())
+        }
         #expect(queues.beginAll().map(\.command.event) == (0..<10).map(String.init))
         #expect(queues.beginAll().isEmpty)
     }
 
     @Test
     func `only what was begun may have been sent`() throws {
-        var queues = DeliveryQueues(limits: BufferLimits())
-        for event in ["a", "b"] { try queues.append(self.command(event), orderingKey: "one") }
-        try queues.append(self.command("c"), orderingKey: "two")
+        var queues = DeliveryQueues()
+        for event in ["a", "b"] { try queues.append(self.command(event), orderingKey: "one", within: BufferLimits()) }
+        try queues.append(self.command("c"), orderingKey: "two", within: BufferLimits())
         _ = queues.beginAll(limit: 1)
         _ = queues.interruptAll(isBlamed: false, wasAlone: false)
         let left = queues.removeAll()
@@ -58,10 +62,10 @@ struct DeliveryQueuesTests {
 
     @Test
     func `the next head does not inherit that the former one was sent`() throws {
-        var queues = DeliveryQueues(limits: BufferLimits())
+        var queues = DeliveryQueues()
         let (first, second) = (self.command("a"), self.command("b"))
-        try queues.append(first, orderingKey: "room")
-        try queues.append(second, orderingKey: "room")
+        try queues.append(first, orderingKey: "room", within: BufferLimits())
+        try queues.append(second, orderingKey: "room", within: BufferLimits())
         _ = queues.beginAll()
         _ = queues.remove(first.id)
         #expect(queues.remove(second.id)?.wasSent == false)
@@ -69,14 +73,17 @@ struct DeliveryQueuesTests {
 
     @Test
     func `counts follow what is in the queues, and both limits hold`() throws {
-        var queues = DeliveryQueues(limits: BufferLimits(commands: 2, bytes: 6))
+        let limits = BufferLimits(commands: 2, bytes: 6)
+        var queues = DeliveryQueues()
         let first = self.command("aaa")
-        try queues.append(first, orderingKey: "room")
-        try queues.append(self.command("bbb"), orderingKey: "other")
-        #expect(throws: LinkspanError.self) { try queues.append(self.command(""), orderingKey: "room") }
+        try queues.append(first, orderingKey: "room", within: limits)
+        try queues.append(self.command("bbb"), orderingKey: "other", within: limits)
+        #expect(throws: LinkspanError.self) { try queues.append(self.command(""), orderingKey: "room", within: limits) }
         _ = queues.remove(first.id)
         #expect((queues.count, queues.byteCount) == (1, 3))
-        #expect(throws: LinkspanError.self) { try queues.append(self.command("cccc"), orderingKey: "room") }
+        #expect(throws: LinkspanError.self) {
+            try queues.append(self.command("cccc"), orderingKey: "room", within: limits)
+        }
         _ = queues.removeAll()
         #expect((queues.count, queues.byteCount) == (0, 0))
     }

@@ -53,7 +53,7 @@ struct GrowthTests {
     }
 
     private func machine(_ commands: [Command]) throws -> CommandStateMachine {
-        var machine = CommandStateMachine(options: Self.options)
+        var machine = CommandStateMachine(options: Boxed(Self.options))
         var effects: Deque<Effect> = []
         for command in commands { _ = try machine.accept(command, made: { self.now }, effects: &effects) }
         return machine

@@ -62,7 +62,7 @@ struct QueueModelTests {
     @Test(arguments: 0..<20)
     func `a delivery that an earlier process left goes before new ones and behind its like`(seed: Int) throws {
         var generator = SeededGenerator(seed: UInt64(seed))
-        var queues = DeliveryQueues(limits: BufferLimits())
+        var queues = DeliveryQueues()
         var (restored, new) = ([Command.ID](), [Command.ID]())
         for number in 0..<200 {
             switch Int.random(in: 0..<3, using: &generator) {
@@ -73,7 +73,7 @@ struct QueueModelTests {
                 restored.append(command.id)
             case 1:
                 let command = Command(.deliver(orderingKey: "room"), event: "a", payload: .empty)
-                try queues.append(command, orderingKey: "room")
+                try queues.append(command, orderingKey: "room", within: BufferLimits())
                 new.append(command.id)
             default:
                 guard let id = (restored + new).randomElement(using: &generator) else { continue }

@@ -214,7 +214,7 @@ extension SimulatedWorld {
         let text = handler.status.url.text.hasSuffix("elsewhere") ? "scripted://server" : "scripted://server/elsewhere"
         guard let url = try? ConnectionURL(text) else { return }
         let next = ConnectionConfiguration(
-            url: url, transport: plan.transport, options: plan.options, credentials: plan.credentials)
+            url: url, transport: plan.transport, options: plan.sharedOptions, credentials: plan.credentials)
         // Refused only when it is released.
         _ = try? self.manager.move(handler, to: next)
     }

@@ -4,9 +4,11 @@ private import Darwin
 #endif
 
 /// The system's random numbers, fetched a block at a time: the call into the kernel costs more than a small frame.
+///
+/// The first blocks are small: most connections need few numbers.
 struct SystemRandomBlock: RandomNumberGenerator, Sendable {
     /// As many numbers as one call gives: 256 bytes (getentropy(3)).
-    private static let size = 32
+    private static let largest = 32
 
     private var block: [UInt64] = []
     /// The number of values of the block that have not been given out.
@@ -22,11 +24,11 @@ struct SystemRandomBlock: RandomNumberGenerator, Sendable {
 
     private mutating func refill() {
         // In place, so that refilling takes no memory.
-        if self.block.isEmpty { self.block = [UInt64](repeating: 0, count: Self.size) }
+        if self.block.count < Self.largest { self.block = [UInt64](repeating: 0, count: max(2, 2 * self.block.count)) }
         let isFilled = self.block.withUnsafeMutableBytes { bytes in
             bytes.baseAddress.map { Self.fill($0, bytes.count) } ?? false
         }
-        self.left = isFilled ? Self.size : 0
+        self.left = isFilled ? self.block.count : 0
     }
 
     private static func fill(_ bytes: UnsafeMutableRawPointer, _ count: Int) -> Bool {

@@ -44,7 +44,7 @@ public final class WebSocketChannel {
     @exclusivity(unchecked) private var session: WebSocketSession
     /// Whether messages may be sent, as far as the handshake and the end of the stream go.
     private var isOpen = false
-    private var end: WebSocketEnd?
+    private var end: Boxed<WebSocketEnd>?
     /// Whether the handler knows of the end.
     private var isTold = false
     private var deadline: (any ScheduledWork)?
@@ -64,7 +64,7 @@ public final class WebSocketChannel {
     private var isBehind = false
     private var nextTurn: (any ScheduledWork)?
     /// The end of the stream while messages waited.
-    private var heldEnd: ByteStreamError?
+    private var heldEnd: Boxed<ByteStreamError>?
     /// The progress at the start of the watch over an unfinished message; nil when there is none.
     private var watch: (messages: Int, bytes: Int, timer: any ScheduledWork)?
     /// The bytes that may still come after our Close frame; nil before it.
@@ -152,8 +152,8 @@ public final class WebSocketChannel {
     /// Ends at once, at any moment.
     public func abort() {
         self.isOpen = false
-        if self.end == nil { self.end = .aborted }
-        if let heldEnd { return self.loop.executeLocally { self.streamClosed(heldEnd) } }
+        if self.end == nil { self.end = Boxed(.aborted) }
+        if let heldEnd { return self.loop.executeLocally { self.streamClosed(heldEnd.value) } }
         self.stream?.abort()
     }
 
@@ -259,7 +259,7 @@ extension WebSocketChannel {
         guard self.isBehind, self.takesTurns else { return }
         self.take([])
         guard !self.isBehind else { return }
-        if let heldEnd { return self.streamClosed(heldEnd) }
+        if let heldEnd { return self.streamClosed(heldEnd.value) }
         if !self.isPaused { self.stream?.setReadingPaused(false) }
     }
 
@@ -301,7 +301,7 @@ extension WebSocketChannel {
     }
 
     private func finish(_ end: WebSocketEnd, _ streamEnd: WebSocketSession.StreamEnd) {
-        if self.end == nil { self.end = end }
+        if self.end == nil { self.end = Boxed(end) }
         switch streamEnd {
         case .drop:
             // The stream sends what is pending, our own Close frame, before it ends. Who broke the protocol may well
@@ -330,12 +330,12 @@ extension WebSocketChannel {
         self.isOpen = false
         if self.isBehind, self.end == nil {
             // What came before the end is still to be heard.
-            (self.heldEnd, self.stream) = (error, nil)
+            (self.heldEnd, self.stream) = (Boxed(error), nil)
             return self.awaitTurn()
         }
         self.nextTurn?.cancel()
-        let end = self.end ?? .stream(error)
-        self.end = end
+        let end = self.end?.value ?? .stream(error)
+        self.end = Boxed(end)
         self.deadline?.cancel()
         self.nextPing?.cancel()
         self.watch?.timer.cancel()
@@ -345,7 +345,7 @@ extension WebSocketChannel {
 
     private func drop(_ end: WebSocketEnd) {
         self.isOpen = false
-        if self.end == nil { self.end = end }
+        if self.end == nil { self.end = Boxed(end) }
         self.stream?.abort()
     }
 

@@ -17,7 +17,7 @@ final class PollingCarrier: EngineCarrier {
     /// The most bytes of the handshake's answer.
     private static let handshakeLimit = 1 << 20
 
-    private let request: CarrierRequest
+    private let request: Boxed<CarrierRequest>
     private let loop: any NetworkLoop
     private let handler: any EngineCarrierHandler
     private var phase = Phase.idle
@@ -39,7 +39,7 @@ final class PollingCarrier: EngineCarrier {
     private(set) var lastHeard: ContinuousClock.Instant?
 
     init(_ request: CarrierRequest, loop: any NetworkLoop, handler: any EngineCarrierHandler) {
-        self.request = request
+        self.request = Boxed(request)
         self.loop = loop
         self.handler = handler
         self.session = PollingSession(version: request.version, highWaterMark: request.configuration.highWaterMark)
@@ -178,7 +178,7 @@ extension PollingCarrier {
 
     private func poll() {
         self.lastPoll = self.requests + 1
-        self.decoder = PollingDecoder(for: self.request)
+        self.decoder = PollingDecoder(for: self.request.value)
         guard self.phase != .opening else {
             return self.exchange(.get, limit: Self.handshakeLimit) { self.opened($0) }
         }
@@ -187,7 +187,7 @@ extension PollingCarrier {
 
     private func post(_ packets: [WebSocketMessage]) {
         var body: [UInt8] = []
-        switch self.request.version {
+        switch self.request.value.version {
         case .v4: PollingPayload.append(packets, to: &body)
         case .v3: LegacyPollingPayload.append(packets, to: &body)
         }
@@ -202,14 +202,14 @@ extension PollingCarrier {
         let number = self.requests
         var headers: [(name: String, value: String)] = []
         if method != .get { headers.append((name: "Content-Type", value: "text/plain; charset=UTF-8")) }
-        var request = self.request.upgrade(
+        var request = self.request.value.upgrade(
             transport: "polling", sid: self.sid, query: [(name: "t", value: "\(number)")], cookie: self.cookie,
             headers: headers)
         request.deadline = self.patience
         self.exchanges[number] = self.loop.exchange(request, method, limit: limit, onBody: onBody) { result in
             self.exchanges[number] = nil
             if case .success = result { self.lastHeard = self.loop.now }
-            let path = self.request.configuration.path
+            let path = self.request.value.configuration.path
             for cookie in (try? result.get().head.cookies) ?? [] { self.cookies.set(cookie, path: path) }
             completion(result)
         }
@@ -217,11 +217,11 @@ extension PollingCarrier {
 
     /// The cookies for the next request, also for one that takes the session elsewhere.
     var cookie: String? {
-        self.cookies.header(path: self.request.configuration.path, isSecure: self.request.link.url.isSecure)
+        self.cookies.header(path: self.request.value.configuration.path, isSecure: self.request.value.link.url.isSecure)
     }
 
     /// A message in base64, and room for small ones beside it.
-    private var answerLimit: Int { self.request.configuration.maximumMessageBytes / 3 * 4 + 65_536 }
+    private var answerLimit: Int { self.request.value.configuration.maximumMessageBytes / 3 * 4 + 65_536 }
 
     /// The handshake is there.
     private func opened(_ result: Result<HTTPExchange.Answer, ByteStreamError>) {
@@ -267,11 +267,11 @@ extension PollingCarrier {
     }
 
     private func packets(of body: [UInt8]) throws(LinkspanError) -> [WebSocketMessage] {
-        if self.request.version == .v4, LegacyPollingPayload.isHandshake(body[...]) {
+        if self.request.value.version == .v4, LegacyPollingPayload.isHandshake(body[...]) {
             throw LinkspanError(.unsupportedVersion, "the server speaks Engine.IO v3: \(PollingAnswer.advice)")
         }
         do throws(SocketIOProtocolError) {
-            var decoder = PollingDecoder(for: self.request)
+            var decoder = PollingDecoder(for: self.request.value)
             return try decoder.receive(body) + decoder.finish()
         } catch {
             throw LinkspanError(error)

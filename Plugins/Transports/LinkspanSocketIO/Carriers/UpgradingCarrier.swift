@@ -7,7 +7,7 @@ final class UpgradingCarrier: EngineCarrier {
     /// The time that reference servers allow an upgrade to take.
     private static let upgradeDeadline = Duration.seconds(10)
 
-    private let request: CarrierRequest
+    private let request: Boxed<CarrierRequest>
     private let loop: any NetworkLoop
     private let handler: any EngineCarrierHandler
     private var probe = UpgradeProbe()
@@ -17,13 +17,13 @@ final class UpgradingCarrier: EngineCarrier {
     private var isReadingPaused = false
 
     init(_ request: CarrierRequest, loop: any NetworkLoop, handler: any EngineCarrierHandler) {
-        self.request = request
+        self.request = Boxed(request)
         self.loop = loop
         self.handler = handler
     }
 
     func open() {
-        let polling = PollingCarrier(self.request, loop: self.loop, handler: PollingEnd(carrier: self))
+        let polling = PollingCarrier(self.request.value, loop: self.loop, handler: PollingEnd(carrier: self))
         self.polling = polling
         polling.open()
     }
@@ -90,9 +90,9 @@ final class UpgradingCarrier: EngineCarrier {
 extension UpgradingCarrier {
     private func openCandidate(sid: String) {
         guard let polling = self.polling else { return }
-        let request = self.request.webSocket(sid: sid, cookie: polling.cookie, deadline: Self.upgradeDeadline)
+        let request = self.request.value.webSocket(sid: sid, cookie: polling.cookie, deadline: Self.upgradeDeadline)
         let candidate = WebSocketCarrier(
-            request, version: self.request.version, loop: self.loop, handler: CandidateEnd(carrier: self))
+            request, version: self.request.value.version, loop: self.loop, handler: CandidateEnd(carrier: self))
         self.deadline = self.loop.scheduleLocally(after: Self.upgradeDeadline) {
             self.act(self.probe.deadlinePassed())
         }

@@ -10,7 +10,8 @@ final class WebSocketCarrier: EngineCarrier {
         let channel: WebSocketChannel
     }
 
-    private let request: WebSocketRequest
+    /// The request, until it is opened.
+    private var request: Boxed<WebSocketRequest>?
     private let binaryType: UInt8?
     private let loop: any NetworkLoop
     private let handler: any EngineCarrierHandler
@@ -19,15 +20,16 @@ final class WebSocketCarrier: EngineCarrier {
     init(
         _ request: WebSocketRequest, version: EngineIOVersion, loop: any NetworkLoop, handler: any EngineCarrierHandler
     ) {
-        self.request = request
+        self.request = Boxed(request)
         self.binaryType = version.binaryType
         self.loop = loop
         self.handler = handler
     }
 
     func open() {
+        guard let request = self.request.take()?.value else { return }
         do {
-            let channel = try WebSocketChannel(self.request, on: self.loop, handler: self)
+            let channel = try WebSocketChannel(request, on: self.loop, handler: self)
             self.owned = OwnedChannel(channel: channel)
             channel.open()
         } catch {

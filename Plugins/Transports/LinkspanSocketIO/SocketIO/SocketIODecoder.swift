@@ -7,7 +7,7 @@ internal import Linkspan
 package struct SocketIODecoder: Sendable {
     private enum State: Sendable {
         case idle
-        case collecting(HalfPacket)
+        indirect case collecting(HalfPacket)
     }
 
     private var state: State = .idle

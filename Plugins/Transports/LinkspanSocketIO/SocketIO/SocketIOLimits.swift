@@ -17,4 +17,9 @@ package struct SocketIOLimits: Sendable, Hashable {
 
     /// The usual limits.
     package init() {}
+
+    /// The usual limits, with the size that the app has chosen.
+    init(_ configuration: SocketIOTransport.Configuration) {
+        self.maximumMessageBytes = configuration.maximumMessageBytes
+    }
 }

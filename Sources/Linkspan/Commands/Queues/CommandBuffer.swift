@@ -36,8 +36,6 @@ public struct BufferLimits: Sendable, Hashable {
 
 /// The commands that wait for a connection, first in, first out.
 struct CommandBuffer {
-    /// The limits for new commands; commands that wait already may go on waiting.
-    var limits: BufferLimits
     private var commands = CommandLists()
     private var list = CommandLists.List()
     private(set) var byteCount = 0
@@ -52,8 +50,6 @@ struct CommandBuffer {
         var waits: Bool
     }
 
-    init(limits: BufferLimits) { self.limits = limits }
-
     var count: Int { self.commands.count }
     var isEmpty: Bool { self.list.isEmpty }
     /// The command that has waited longest.
@@ -63,14 +59,17 @@ struct CommandBuffer {
     ///
     /// - Parameters:
     ///   - command: the command.
+    ///   - limits: the limits for new commands; commands that wait already may go on waiting.
     ///   - hasBeenTaken: whether its caller has been told that it was taken, so that it is not refused any more.
     /// - Returns: the commands that had to go to make room.
     /// - Throws: `bufferFull` when the rule is to refuse, or the command alone is larger than the buffer.
-    mutating func append(_ command: Command, hasBeenTaken: Bool = false) throws(LinkspanError) -> [Command] {
+    mutating func append(
+        _ command: Command, within limits: BufferLimits, hasBeenTaken: Bool = false
+    ) throws(LinkspanError) -> [Command] {
         var dropped: [Command] = []
-        while !self.hasRoom(for: command) {
-            if hasBeenTaken, self.limits.overflow == .refuse { break }
-            guard self.limits.overflow != .refuse, let victim = self.removeVictim() else {
+        while !self.hasRoom(for: command, within: limits) {
+            if hasBeenTaken, limits.overflow == .refuse { break }
+            guard limits.overflow != .refuse, let victim = self.removeVictim(limits.overflow) else {
                 throw LinkspanError(
                     .bufferFull,
                     "'\(command.event)' refused: the buffer is full with \(self.count) commands, \(self.byteCount) bytes",
@@ -155,19 +154,19 @@ struct CommandBuffer {
     }
 
     /// Whether commands may all be added, or others go for them.
-    func hasRoom(for batch: [Command]) -> Bool {
+    func hasRoom(for batch: [Command], within limits: BufferLimits) -> Bool {
         let bytes = batch.reduce(self.byteCount) { $0 + $1.byteCount }
-        return self.limits.overflow != .refuse || self.isEmpty && batch.count == 1
-            || self.count + batch.count <= self.limits.commands && bytes <= self.limits.bytes
+        return limits.overflow != .refuse || self.isEmpty && batch.count == 1
+            || self.count + batch.count <= limits.commands && bytes <= limits.bytes
     }
 
-    private func hasRoom(for command: Command) -> Bool {
+    private func hasRoom(for command: Command, within limits: BufferLimits) -> Bool {
         // One command alone always has room: whether it is too large is for the link to say, not for a moment's state.
         self.isEmpty
-            || self.count < self.limits.commands && self.byteCount + command.byteCount <= self.limits.bytes
+            || self.count < limits.commands && self.byteCount + command.byteCount <= limits.bytes
     }
 
-    private mutating func removeVictim() -> Command? {
-        self.remove(at: self.limits.overflow == .dropOldest ? self.list.first : self.list.last)
+    private mutating func removeVictim(_ rule: BufferLimits.Overflow) -> Command? {
+        self.remove(at: rule == .dropOldest ? self.list.first : self.list.last)
     }
 }

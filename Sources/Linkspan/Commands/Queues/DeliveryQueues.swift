@@ -47,8 +47,6 @@ struct DeliveryQueues {
         static func < (left: Self, right: Self) -> Bool { left.head < right.head }
     }
 
-    /// The limits for new deliveries; deliveries that wait already may go on waiting.
-    var limits: BufferLimits
     /// The commands of all ordering keys; those that the store has not committed yet are marked.
     private var commands = CommandLists()
     private var lanes = Slab<Lane>()
@@ -70,8 +68,6 @@ struct DeliveryQueues {
     private var suspects: [Command.ID] = []
     /// The number of heads that are under way.
     private var underWay = 0
-
-    init(limits: BufferLimits) { self.limits = limits }
 
     var count: Int { self.commands.count }
 
@@ -129,12 +125,13 @@ extension DeliveryQueues {
     /// - Parameters:
     ///   - command: the command.
     ///   - orderingKey: its ordering key.
+    ///   - limits: the limits for new deliveries; deliveries that wait already may go on waiting.
     ///   - isCommitted: false when it is not to be sent before ``commit(_:)``.
     /// - Throws: `bufferFull`.
     mutating func append(
-        _ command: Command, orderingKey: String, isCommitted: Bool = true
+        _ command: Command, orderingKey: String, within limits: BufferLimits, isCommitted: Bool = true
     ) throws(LinkspanError) {
-        let hasRoom = self.count < self.limits.commands && self.byteCount + command.byteCount <= self.limits.bytes
+        let hasRoom = self.count < limits.commands && self.byteCount + command.byteCount <= limits.bytes
         guard self.count == 0 || hasRoom else {
             throw LinkspanError(
                 .bufferFull, "'\(command.event)' refused: \(self.count) deliveries are waiting", certainty: .notSent

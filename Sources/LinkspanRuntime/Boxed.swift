@@ -1,0 +1,39 @@
+/// A value behind one reference, for large values that many owners share, or that few of their owners ever have.
+///
+/// Changing it makes a copy, so that it stays a value.
+package struct Boxed<Value> {
+    @usableFromInline
+    final class Storage {
+        @usableFromInline let value: Value
+
+        @usableFromInline
+        init(_ value: Value) { self.value = value }
+    }
+
+    @usableFromInline var storage: Storage
+
+    /// Puts a value behind a reference.
+    @inlinable
+    package init(_ value: Value) { self.storage = Storage(value) }
+
+    /// The value, which is read where it is.
+    @inlinable package var value: Value {
+        _read { yield self.storage.value }
+        set { self.storage = Storage(newValue) }
+    }
+}
+
+extension Boxed: Sendable where Value: Sendable {}
+extension Boxed.Storage: Sendable where Value: Sendable {}
+
+extension Boxed: Equatable where Value: Equatable {
+    @inlinable
+    package static func == (left: Self, right: Self) -> Bool {
+        left.storage === right.storage || left.value == right.value
+    }
+}
+
+extension Boxed: Hashable where Value: Hashable {
+    @inlinable
+    package func hash(into hasher: inout Hasher) { self.value.hash(into: &hasher) }
+}
