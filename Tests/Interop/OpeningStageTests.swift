@@ -9,7 +9,7 @@ internal import LinkspanWebSocket
 internal import Testing
 
 extension Interop {
-    /// What an attempt that gets nowhere says that it waits for, or what was wrong.
+    /// The stage that the error of a failed attempt names, or the fault that it names.
     @Suite struct OpeningStageTests {
         /// How far a server lets its clients get.
         enum Stop: String, Sendable, CaseIterable {

@@ -44,8 +44,8 @@ struct LivenessTests {
         }
     }
 
-    /// What a client finds whose listener has taken longer than the heartbeat: the time is over, and what the server has
-    /// said meanwhile waits to be read.
+    /// As after a listener that took longer than the heartbeat allows: the time is over, and a message of the server, sent
+    /// meanwhile, waits to be read.
     @Test(arguments: [SocketIOTransport.Carriers.webSocket, .polling])
     func `a busy client reads what has arrived before it gives a Socket.IO server up`(
         _ carriers: SocketIOTransport.Carriers

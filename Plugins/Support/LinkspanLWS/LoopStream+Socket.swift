@@ -53,7 +53,7 @@ extension LoopStream {
         self.socket?.watched = events
     }
 
-    /// Whether bytes are wanted: an owner's pause counts while the stream is open, and the peer can be slowed down.
+    /// Whether bytes are read: always, except while the owner has paused an open stream whose connection is not broken.
     var isReading: Bool {
         !self.isPaused || self.socket?.isBroken == true || !(self.machine.isOpen || self.machine.isFinishing)
     }

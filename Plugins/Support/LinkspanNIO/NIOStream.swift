@@ -41,7 +41,7 @@ final class NIOStream: ByteStream {
     private var reader: AnswerReader?
     /// Whether the connection has ended, behind the input.
     private var isAtEnd = false
-    /// Whether the peer has broken the connection; a pause would no longer slow it down.
+    /// Whether the connection is broken, so that the input is handed over even while reading is paused.
     private var isBroken = false
     private var isReading = false
     /// The numeric address of the peer, if it opened the stream.
@@ -165,7 +165,7 @@ extension NIOStream {
         self.read()
     }
 
-    /// The connection broke: what came before is heard, then the end, whether reading is paused or not.
+    /// The connection broke: the owner gets the input that came before, then the end, even while reading is paused.
     func broken(_ connection: Connection) {
         guard connection === self.connection else { return }
         self.isAtEnd = true

@@ -17,7 +17,7 @@ final class ScriptedWire: LinkReceiver, @unchecked Sendable {
     private var texts: [String] = []
     private var poll: ScriptedStream?
     private(set) var ends: [LinkspanError.Code] = []
-    /// What carried the link, as it told.
+    /// The names of the carriers that the link has reported, in order.
     private(set) var carrierNames: [String] = []
 
     private var handshake: String {
@@ -78,10 +78,10 @@ final class ScriptedWire: LinkReceiver, @unchecked Sendable {
         self.loop.run()
     }
 
-    /// What the client has written over the WebSocket, by call.
+    /// The bytes that the client has written over the WebSocket, one array for each write.
     var writes: [[UInt8]] { self.stream?.writes ?? [] }
 
-    /// What the server has heard.
+    /// The texts that the server has received so far.
     func heard() -> [String] {
         guard var server = self.server.take() else { return self.texts }
         let new = self.writes[self.taken...]

@@ -10,9 +10,7 @@ private import Darwin
 
 /// The memory that the process uses.
 enum ProcessMemory {
-    /// The resident bytes, 0 if unknown.
-    ///
-    /// Where there is no `/proc`, the most there were.
+    /// The resident bytes, 0 if unknown; on systems without `/proc` the largest number that the process has had so far.
     static var resident: Int {
         #if os(Linux) || os(Android)
         guard let file = fopen("/proc/self/statm", "r") else { return 0 }
