@@ -78,7 +78,7 @@ enum Workloads {
         switch parts[0] {
         case "backlog": try await BacklogWorkload.run(count: size, server: server)
         case "queue": try await BacklogWorkload.run(queue: size, keys: 0, server: server)
-        case "keys": try await BacklogWorkload.run(queue: max(size, 100_000), keys: size, server: server)
+        case "keys": try await BacklogWorkload.run(queue: 1_000_000, keys: size, server: server)
         case "payload": try await BinaryWorkload.run(payload: size, server: server)
         case "inspector-load": try await InspectorLoadWorkload.run(size, server: server)
         case "inspector-none": try await InspectorLoadWorkload.runBare(size, server: server)
