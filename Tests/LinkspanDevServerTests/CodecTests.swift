@@ -80,7 +80,7 @@ struct CodecTests {
             let transport = WebSocketTransport(.init { $0.codec = Feed(topics: []) }, loop: bench.loop)
             let manager = ConnectionManager()
             let handler = try ConnectionBuilder(bench.server.webSocketURL).transport(transport).connect(by: manager)
-            let error = await #expect(throws: LinkspanError.self) { try await handler.connected(within: .seconds(2)) }
+            let error = await #expect(throws: LinkspanError.self) { try await handler.connected(within: .seconds(60)) }
             #expect(
                 error?.code == .invalidConfiguration || (error?.cause as? LinkspanError)?.code == .invalidConfiguration)
             await manager.shutdown()

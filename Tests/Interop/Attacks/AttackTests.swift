@@ -98,9 +98,9 @@ extension Interop {
         ) async throws -> Client {
             let tls = certificates.map { TLSPolicy(roots: .file($0.authority)) } ?? .system
             let scheme = certificates == nil ? "http" : "https"
-            // Only where the end is to be this deadline; elsewhere a slow machine must not be faster with it.
+            // Short where the end is to be this deadline; elsewhere a slow machine must not be faster with it.
             func options(_ options: inout ConnectionOptions) {
-                if attack.outcome == .timedOut { options.openDeadline = Attack.openDeadline }
+                options.openDeadline = attack.outcome == .timedOut ? Attack.openDeadline : .seconds(300)
             }
             guard attack.wire != .webSocket else {
                 let url = "\(certificates == nil ? "ws" : "wss")://127.0.0.1:\(server.port)\(attack.path)"

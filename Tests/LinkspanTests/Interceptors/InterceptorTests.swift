@@ -187,7 +187,7 @@ struct PayloadFieldTests {
         var payload = Payload.json(before)
         try payload.setField("h", to: ["a": 1])
         #expect(payload.text == after)
-        #expect(try payload[0]?["h"]?["a"]?.int == 1)
+        #expect(payload[0]?["h"]?["a"]?.int == 1)
     }
 
     @Test(arguments: ["1", #""text",{}"#, "[{}]", #"{"_placeholder":true,"num":0}"#])
