@@ -21,6 +21,34 @@ struct InterimAnswerTests {
         }
     }
 
+    /// Expects an upgrade whose answer has `behind` behind it, and an echo over the stream.
+    static func expectUpgrade(_ request: UpgradeRequest, on loop: any NetworkLoop) async throws {
+        let recorder = Recorder()
+        let stream = recorder.connect(request, on: loop)
+        let head = try await recorder.opening()
+        #expect(head.status == 101)
+        let behind = try await recorder.bytes(6)
+        #expect(behind == Array("behind".utf8))
+        stream.write { $0 += Array("hello".utf8) }
+        let echo = try await recorder.bytes(5)
+        #expect(echo == Array("hello".utf8))
+        stream.abort()
+        _ = await recorder.ending()
+    }
+
+    /// Expects one of the ``framed`` answers to a GET.
+    static func expectAnswer(_ request: UpgradeRequest, on loop: any NetworkLoop) async throws {
+        var request = request
+        request.purpose = .get
+        let recorder = Recorder()
+        _ = recorder.connect(request, on: loop)
+        let head = try await recorder.opening()
+        #expect(head.status == 200 && head.cookies == ["a=b"])
+        let body = try await recorder.bytes(7)
+        #expect(body == Array("one two".utf8))
+        #expect(await recorder.ending().code == .completed)
+    }
+
     @Test(arguments: interim, pieces)
     func `are skipped before an upgrade, and the stream carries what follows`(_ interim: String, _ piece: Int)
         async throws
@@ -31,18 +59,8 @@ struct InterimAnswerTests {
             peer.echo()
         }) { server in
             try await withLoop { loop in
-                let recorder = Recorder()
-                let stream = recorder.connect(
-                    UpgradeRequest(host: "127.0.0.1", port: server.port, isSecure: false), on: loop)
-                let head = try await recorder.opening()
-                #expect(head.status == 101)
-                let behind = try await recorder.bytes(6)
-                #expect(behind == Array("behind".utf8))
-                stream.write { $0 += Array("hello".utf8) }
-                let echo = try await recorder.bytes(5)
-                #expect(echo == Array("hello".utf8))
-                stream.abort()
-                _ = await recorder.ending()
+                let request = UpgradeRequest(host: "127.0.0.1", port: server.port, isSecure: false)
+                try await Self.expectUpgrade(request, on: loop)
             }
         }
     }
@@ -81,15 +99,8 @@ struct InterimAnswerTests {
                 _ = peer.readAll()
             }) { server in
                 try await withLoop { loop in
-                    let recorder = Recorder()
-                    var request = UpgradeRequest(host: "127.0.0.1", port: server.port, isSecure: false)
-                    request.purpose = .get
-                    _ = recorder.connect(request, on: loop)
-                    let head = try await recorder.opening()
-                    #expect(head.status == 200 && head.cookies == ["a=b"])
-                    let body = try await recorder.bytes(7)
-                    #expect(body == Array("one two".utf8))
-                    #expect(await recorder.ending().code == .completed)
+                    let request = UpgradeRequest(host: "127.0.0.1", port: server.port, isSecure: false)
+                    try await Self.expectAnswer(request, on: loop)
                 }
             }
         }

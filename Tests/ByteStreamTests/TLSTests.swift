@@ -96,17 +96,7 @@ struct TLSTests {
     func `skips answers with 1xx before an upgrade and before a refusal`(_ interim: String, _ piece: Int) async throws {
         try await self.withTLSServer("good", answer: interim + Peer.upgraded + "behind", piece: piece) { server in
             try await withLoop(self.makeLoop()) { loop in
-                let recorder = Recorder()
-                let stream = recorder.connect(self.request(server), on: loop)
-                let head = try await recorder.opening()
-                #expect(head.status == 101)
-                let behind = try await recorder.bytes(6)
-                #expect(behind == Array("behind".utf8))
-                stream.write { $0 += Array("hello".utf8) }
-                let echo = try await recorder.bytes(5)
-                #expect(echo == Array("hello".utf8))
-                stream.abort()
-                _ = await recorder.ending()
+                try await InterimAnswerTests.expectUpgrade(self.request(server), on: loop)
             }
         }
         let refusal = "HTTP/1.1 503 Busy\r\nRetry-After: 7\r\nContent-Length: 0\r\n\r\n"
@@ -121,15 +111,7 @@ struct TLSTests {
         for piece in InterimAnswerTests.pieces {
             try await self.withTLSServer("good", answer: interim + answer, piece: piece) { server in
                 try await withLoop(self.makeLoop()) { loop in
-                    let recorder = Recorder()
-                    var request = self.request(server)
-                    request.purpose = .get
-                    _ = recorder.connect(request, on: loop)
-                    let head = try await recorder.opening()
-                    #expect(head.status == 200 && head.cookies == ["a=b"])
-                    let body = try await recorder.bytes(7)
-                    #expect(body == Array("one two".utf8))
-                    #expect(await recorder.ending().code == .completed)
+                    try await InterimAnswerTests.expectAnswer(self.request(server), on: loop)
                 }
             }
         }

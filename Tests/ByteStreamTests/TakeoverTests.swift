@@ -164,10 +164,7 @@ struct TakeoverTests {
         try await withServer({ peer in
             peer.upgrade()
             _ = peer.read(2)
-            // So that closing resets the connection.
-            var abrupt = linger(l_onoff: 1, l_linger: 0)
-            setsockopt(
-                peer.descriptor, SOL_SOCKET, SO_LINGER, &abrupt, socklen_t(MemoryLayout.size(ofValue: abrupt)))
+            peer.reset()
         }) { server in
             try await withLoop { loop in
                 let recorder = Recorder()

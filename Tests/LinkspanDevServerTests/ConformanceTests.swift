@@ -38,8 +38,8 @@ struct ConformanceTests {
     func `Socket.IO conforms, however it is carried`(_ check: TransportConformance.Check) async throws {
         for carriers in SocketIOTransport.Carriers.allCases {
             try await Bench.run { bench in
-                let transport = bench.socketIO(carriers)
-                let fixture = try Fixture(bench.server.socketIOURL, transport, tellsKicks: true)
+                let place = bench.place(.socketIO(carriers))
+                let fixture = try Fixture(place.url, place.transport, tellsKicks: true)
                 await TransportConformance.run(check, over: fixture)
             }
         }

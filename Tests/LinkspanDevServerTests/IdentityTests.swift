@@ -28,8 +28,7 @@ struct IdentityTests {
         func transport(_ bench: Bench) -> (url: String, transport: any Transport) {
             switch self {
             case .memory: ("memory://hub", InMemoryTransport(hub: bench.hub))
-            case .way(.socketIO(let carriers)): (bench.server.socketIOURL, bench.socketIO(carriers))
-            case .way(.webSocket): (bench.server.webSocketURL, WebSocketTransport(loop: bench.loop))
+            case .way(let way): bench.place(way)
             }
         }
     }

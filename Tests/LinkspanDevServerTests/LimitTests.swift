@@ -106,7 +106,7 @@ struct LimitTests {
             }
         }
         try await Bench.run(hub: hub) { bench in
-            let client = try await bench.client(way, over: self.frugal(way, bench))
+            let client = try await bench.client(way, over: way.transport(on: bench.loop, maximumMessageBytes: 70_000))
             try await client.connected()
             try client.handler.send("ask")
             let error = try #require(try await client.lost().error)
@@ -115,16 +115,5 @@ struct LimitTests {
             #expect(error.message.wholeMatch(of: /.* larger than the [0-9]+ bytes that are accepted here/) != nil)
             try await client.connected(times: 2)
         }
-    }
-
-    private func frugal(_ way: Way, _ bench: Bench) -> any Transport {
-        guard case .socketIO(let carriers) = way else {
-            return WebSocketTransport(.init { $0.maximumMessageBytes = 70_000 }, loop: bench.loop)
-        }
-        return SocketIOTransport(
-            .init {
-                $0.carriers = carriers
-                $0.maximumMessageBytes = 70_000
-            }, loop: bench.loop)
     }
 }

@@ -44,16 +44,7 @@ struct UnixSocketTests {
     private func failure(_ way: Way, path: String) async throws -> LinkspanError? {
         let loop = makeLoop(name: "none")
         defer { loop.shutdown() }
-        let transport: any Transport =
-            switch way {
-            case .socketIO(let carriers):
-                SocketIOTransport(
-                    .init {
-                        $0.carriers = carriers
-                        $0.socketPath = path
-                    }, loop: loop)
-            case .webSocket: WebSocketTransport(.init { $0.socketPath = path }, loop: loop)
-            }
+        let transport = way.transport(on: loop, socketPath: path)
         let manager = ConnectionManager()
         let error = await #expect(throws: LinkspanError.self) {
             _ = try await ConnectionBuilder("ws://localhost/").transport(transport).options { $0.retry = .never }

@@ -74,8 +74,6 @@ static inline int clws_dial_problem(int descriptor) {
   return getsockopt(descriptor, SOL_SOCKET, SO_ERROR, &problem, &size) == 0 ? problem : errno;
 }
 
-// C, because the text is the C library's, and `strerror` may return nothing.
-
 // Where the library connects: a listening socket of ours that takes no connection, so that the library waits for its own.
 // In place of that it is given the one that is wanted, and finds it connected in its next turn. Not within the call that
 // connects, where it reports no failure, and may return a connection that it has freed.

@@ -44,7 +44,7 @@ final class Attempt: Watched {
             case .address(let address, let port): clws_dial(address, CInt(port))
             case .path(let path): clws_dial_path(path)
             }
-        guard descriptor >= 0 else { return self.fail(.connect(Self.text(-descriptor))) }
+        guard descriptor >= 0 else { return self.fail(.connect(OpenSocket.text(of: -descriptor))) }
         self.descriptor = descriptor
         self.watch(for: CInt(clws_ready_to_write))
     }
@@ -62,7 +62,7 @@ final class Attempt: Watched {
         guard let descriptor = self.descriptor, let stream = self.stream else { return }
         guard !self.isConnected else { return self.proxyReady(descriptor, events) }
         let problem = clws_dial_problem(descriptor)
-        guard problem == 0 else { return self.fail(.connect(Self.text(problem))) }
+        guard problem == 0 else { return self.fail(.connect(OpenSocket.text(of: problem))) }
         stream.reached(self)
         guard let proxy = stream.request.proxy else { return self.arrive() }
         let handshake = ProxyHandshake(proxy, for: stream.request)
@@ -125,10 +125,6 @@ final class Attempt: Watched {
         self.core.poller.unwatch(descriptor, former: self.watched)
         self.core.keepForTurn(self)
         stream.arrived(self, descriptor)
-    }
-
-    private static func text(_ problem: CInt) -> String {
-        clws_problem_text(problem).map { String(cString: $0) } ?? "error \(problem)"
     }
 }
 #endif

@@ -12,7 +12,7 @@ struct OpenSocket {
     var readsWhenWritable = false
     /// Whether the end of writing is yet to be said, because the system did not take it.
     var isEndDue = false
-    /// Whether nothing more comes than what the system has already, and a pause would slow nobody down.
+    /// Whether the connection is broken, so that only bytes that the system has already received can still be read.
     var isBroken = false
     /// Whether the connection has ended behind the bytes that were read last.
     var isOver = false
@@ -26,5 +26,10 @@ struct OpenSocket {
     func endWriting() -> Bool { clws_end_writing(self.descriptor, self.tls) }
 
     func close() { clws_close(self.descriptor, self.tls) }
+
+    /// The system's words for a number of a failure.
+    static func text(of problem: CInt) -> String {
+        clws_problem_text(problem).map { String(cString: $0) } ?? "error \(problem)"
+    }
 }
 #endif

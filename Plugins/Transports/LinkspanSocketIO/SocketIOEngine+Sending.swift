@@ -3,8 +3,6 @@ internal import LinkspanNetwork
 internal import LinkspanRuntime
 
 extension SocketIOEngine {
-    var now: ContinuousClock.Instant { self.engines.loop.now }
-
     /// Sends a packet.
     ///
     /// - Parameters:

@@ -60,6 +60,7 @@ final class SocketIOEngine {
     }
 
     private var configuration: SocketIOTransport.Configuration { self.key.configuration }
+    var now: ContinuousClock.Instant { self.engines.loop.now }
 
     private(set) var carrier: (any EngineCarrier)? {
         get { self.ownedCarrier?.carrier }
@@ -76,8 +77,8 @@ final class SocketIOEngine {
         case .webSocket(let share):
             let webSocket = request.webSocket(sid: nil, cookie: nil, deadline: self.request.value.deadline * share)
             carrier = WebSocketCarrier(webSocket, version: request.version, loop: loop, handler: self)
-        case .polling: carrier = PollingCarrier(request, loop: loop, handler: self)
-        case .upgrade: carrier = UpgradingCarrier(request, loop: loop, handler: self)
+        case .polling: carrier = PollingCarrier(Boxed(request), loop: loop, handler: self)
+        case .upgrade: carrier = UpgradingCarrier(Boxed(request), loop: loop, handler: self)
         }
         self.choice = choice
         self.carrier = carrier

@@ -41,28 +41,23 @@ final class Bench: Sendable {
         for manager in self.managers.withLock({ $0[first...] }) { await manager.shutdown() }
     }
 
-    func socketIO(_ carriers: SocketIOTransport.Carriers) -> SocketIOTransport {
-        SocketIOTransport(
-            .init {
-                $0.carriers = carriers
-                $0.socketPath = self.server.configuration.socketPath
-            }, loop: self.loop)
-    }
-
-    private var webSocket: WebSocketTransport {
-        WebSocketTransport(.init { $0.socketPath = self.server.configuration.socketPath }, loop: self.loop)
+    /// The server's URL for a wire, and a transport of that wire.
+    func place(_ way: Way) -> (url: String, transport: any Transport) {
+        let url =
+            switch way {
+            case .socketIO: self.server.socketIOURL
+            case .webSocket: self.server.webSocketURL
+            }
+        return (url, way.transport(on: self.loop, socketPath: self.server.configuration.socketPath))
     }
 
     /// Connects in one way, over a transport of that kind if one is given.
     func client(
         _ way: Way, auth: [String: String] = [:], path: String = "", over given: (any Transport)? = nil
     ) async throws -> Client {
-        let (url, transport): (String, any Transport) =
-            switch way {
-            case .socketIO(let carriers): (self.server.socketIOURL, given ?? self.socketIO(carriers))
-            case .webSocket: (self.server.webSocketURL, given ?? self.webSocket)
-            }
-        let configuration = try ConnectionBuilder(url + path)
+        let place = self.place(way)
+        let transport = given ?? place.transport
+        let configuration = try ConnectionBuilder(place.url + path)
             .transport(transport)
             .credentials(.fixed(try Credentials(auth: auth)))
             .options {
@@ -85,6 +80,23 @@ enum Way: Sendable, CaseIterable, CustomTestStringConvertible {
     case webSocket
 
     static let allCases: [Way] = SocketIOTransport.Carriers.allCases.map { .socketIO($0) } + [.webSocket]
+
+    /// A transport for this wire, with the given options of those that every wire has.
+    func transport(
+        on loop: any NetworkLoop, socketPath: String? = nil, maximumMessageBytes: Int? = nil
+    ) -> any Transport {
+        func configured<Configuration: NetworkConfiguration>(_ configuration: Configuration) -> Configuration {
+            var configuration = configuration
+            configuration.socketPath = socketPath
+            if let maximumMessageBytes { configuration.maximumMessageBytes = maximumMessageBytes }
+            return configuration
+        }
+        return switch self {
+        case .socketIO(let carriers):
+            SocketIOTransport(configured(.init { $0.carriers = carriers }), loop: loop)
+        case .webSocket: WebSocketTransport(configured(.init()), loop: loop)
+        }
+    }
 
     var testDescription: String {
         switch self {

@@ -38,10 +38,11 @@ final class PollingCarrier: EngineCarrier {
     private var isAbandoned = false
     private(set) var lastHeard: ContinuousClock.Instant?
 
-    init(_ request: CarrierRequest, loop: any NetworkLoop, handler: any EngineCarrierHandler) {
-        self.request = Boxed(request)
+    init(_ request: Boxed<CarrierRequest>, loop: any NetworkLoop, handler: any EngineCarrierHandler) {
+        self.request = request
         self.loop = loop
         self.handler = handler
+        let request = request.value
         self.session = PollingSession(version: request.version, highWaterMark: request.configuration.highWaterMark)
         self.patience = request.link.deadline
         self.decoder = PollingDecoder(for: request)

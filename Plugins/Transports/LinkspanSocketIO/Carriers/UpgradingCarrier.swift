@@ -16,14 +16,14 @@ final class UpgradingCarrier: EngineCarrier {
     private var deadline: (any ScheduledWork)?
     private var isReadingPaused = false
 
-    init(_ request: CarrierRequest, loop: any NetworkLoop, handler: any EngineCarrierHandler) {
-        self.request = Boxed(request)
+    init(_ request: Boxed<CarrierRequest>, loop: any NetworkLoop, handler: any EngineCarrierHandler) {
+        self.request = request
         self.loop = loop
         self.handler = handler
     }
 
     func open() {
-        let polling = PollingCarrier(self.request.value, loop: self.loop, handler: PollingEnd(carrier: self))
+        let polling = PollingCarrier(self.request, loop: self.loop, handler: PollingEnd(carrier: self))
         self.polling = polling
         polling.open()
     }
