@@ -4,7 +4,7 @@ private import CLibwebsockets
 /// The bytes of a stream that wait to be sent.
 struct Outbox {
     /// The bytes the library wants in front of what it sends.
-    private static let headRoom = clws_head_room()
+    private static var headRoom: Int { clws_head_room() }
     /// The most that is given to the library at once, so that one stream cannot hold up the loop.
     private static let slice = 256 * 1024
     /// Buffers larger than this are given back.

@@ -16,8 +16,10 @@ public final class HubPeer: @unchecked Sendable {
     public let request: LinkRequest
     let link: InMemoryLink
     private let hub: InMemoryHub
-    private var handlers: [String: Handler] = [:]
-    private var fallback: Handler?
+    private var handlers: [String: Handler] = [:] { didSet { self.latest = nil } }
+    private var fallback: Handler? { didSet { self.latest = nil } }
+    /// The handler of the event that came last, while nothing changes: traffic mostly is of one kind.
+    private var latest: (event: String, handler: Handler)?
     private var onEnd: (@Sendable () -> Void)?
     private var questions: [UInt64: @Sendable (Payload) -> Void] = [:]
     private var lastQuestion: UInt64 = 0
@@ -66,7 +68,7 @@ public final class HubPeer: @unchecked Sendable {
     public func leave(_ room: String) { self.hub.leave(self, room) }
 
     /// Sends an event to this client.
-    public func emit(_ event: String, _ payload: Payload) {
+    public func emit(_ event: consuming String, _ payload: consuming Payload) {
         self.deliver(.message(InboundMessage(event: event, payload: payload)))
     }
 
@@ -99,8 +101,15 @@ public final class HubPeer: @unchecked Sendable {
     // MARK: For links and the hub
 
     func receive(_ message: consuming OutboundMessage) {
-        guard let handler = self.handlers[message.event] ?? self.fallback else { return }
-        handler(HubMessage(peer: self, event: message.event, payload: message.payload, requestID: message.requestID))
+        guard let handler = self.handler(of: message.event) else { return }
+        handler(HubMessage(peer: self, message: message))
+    }
+
+    private func handler(of event: String) -> Handler? {
+        if let latest, latest.event == event { return latest.handler }
+        let handler = self.handlers[event] ?? self.fallback
+        self.latest = handler.map { (event, $0) }
+        return handler
     }
 
     func answered(_ id: UInt64, _ payload: Payload) {
@@ -130,18 +139,25 @@ public final class HubPeer: @unchecked Sendable {
 public struct HubMessage: Sendable {
     /// The client.
     public let peer: HubPeer
+    private let message: OutboundMessage
+
+    init(peer: HubPeer, message: consuming OutboundMessage) {
+        self.peer = peer
+        self.message = message
+    }
+
     /// The name of the event.
-    public let event: String
+    public var event: String { self.message.event }
+
     /// Its arguments.
-    public let payload: Payload
-    let requestID: UInt64?
+    public var payload: Payload { self.message.payload }
 
     /// Whether the client waits for a reply.
-    public var wantsReply: Bool { self.requestID != nil }
+    public var wantsReply: Bool { self.message.requestID != nil }
 
     /// Answers the client; does nothing when it did not ask.
     public func reply(_ payload: Payload) {
-        if let requestID { self.peer.reply(requestID, payload) }
+        if let requestID = self.message.requestID { self.peer.reply(requestID, payload) }
     }
 
     /// Answers the client with values; does nothing when it did not ask.

@@ -7,14 +7,15 @@ internal import LinkspanRuntime
 /// One job of the executor does all that has come up, and hands each client its events together.
 // Unchecked because the compiler cannot see that a job runs on the executor; debug builds check it on each access.
 final class HubWork: @unchecked Sendable {
-    enum Job {
+    enum Job: ~Copyable {
         case call(@Sendable () -> Void)
         case message(HubPeer, OutboundMessage)
         case reply(HubPeer, id: UInt64, Payload)
     }
 
     private let executor: any JobExecutor
-    private var jobs: Deque<Job> = []
+    // Taken out and put in, and nothing is called meanwhile; neither are copies made of what comes and goes.
+    @exclusivity(unchecked) private var jobs = UniqueDeque<Job>()
     private var isScheduled = false
     /// Links that have events to hand over.
     private var touched: [InMemoryLink] = []
@@ -46,7 +47,7 @@ final class HubWork: @unchecked Sendable {
     }
 
     private func run() {
-        var jobs: Deque<Job> = []
+        var jobs = UniqueDeque<Job>()
         swap(&jobs, &self.jobs)
         while let job = jobs.popFirst() {
             switch consume job {

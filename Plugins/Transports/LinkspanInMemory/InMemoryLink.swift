@@ -13,7 +13,8 @@ final class InMemoryLink: Link, @unchecked Sendable {
     private var state = State.idle
     /// The hub's peer of the client while the link is open.
     private var peer: HubPeer?
-    private var events: Deque<LinkEvent> = []
+    // Nothing is called while they change, as in the hub's work.
+    @exclusivity(unchecked) private var events = UniqueDeque<LinkEvent>()
     /// Events for a client that is being let in, which come behind `opened`.
     private var early: [LinkEvent] = []
     /// Whether the client reads no further, and what waits until it does.
@@ -57,7 +58,7 @@ final class InMemoryLink: Link, @unchecked Sendable {
             if !self.events.isEmpty { self.hub.work.touch(self) }
             return
         }
-        self.pausedBytes = self.events.reduce(0) { $0 + $1.byteCount }
+        self.pausedBytes = self.events.indices.reduce(0) { $0 + self.events[$1].byteCount }
         guard let peer = self.peer else { return }
         self.hub.work.add(.call { self.checkPause(peer) })
     }

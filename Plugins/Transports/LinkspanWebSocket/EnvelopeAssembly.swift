@@ -32,9 +32,10 @@ package struct EnvelopeAssembly: Sendable {
     /// The next event of a message that brought several.
     package mutating func popPending() -> LinkEvent? { self.pending.isEmpty ? nil : self.pending.removeFirst() }
 
+    package var hasAnswers: Bool { !self.answers.isEmpty }
+
     /// The messages to be sent because of those that were taken since the last call.
     package mutating func takeAnswers() -> [WebSocketMessage] {
-        guard !self.answers.isEmpty else { return [] }
         defer { self.answers = [] }
         return self.answers
     }
@@ -64,10 +65,10 @@ package struct EnvelopeAssembly: Sendable {
         switch consume message {
         case .text(let text):
             let count = text.count
-            return try self.begin(try self.codec.decode(text: text), byteCount: count)
+            return try self.begin(try self.codec.decode(text: consume text), byteCount: count)
         case .binary(let data):
             let count = data.count
-            return try self.begin(try self.codec.decode(binary: data), byteCount: count)
+            return try self.begin(try self.codec.decode(binary: consume data), byteCount: count)
         }
     }
 

@@ -24,7 +24,8 @@ final class WebSocketLink: Link {
     private var info = LinkInfo()
     /// Nil before it begins to open and after its end.
     @exclusivity(unchecked) private var owned: OwnedChannel?
-    private var assembly: EnvelopeAssembly
+    // Calls nobody but the codec, which does not know the link, so that no access meets another.
+    @exclusivity(unchecked) private var assembly: EnvelopeAssembly
     /// Looks for attachments that are overdue; nil when none are awaited.
     private var watch: (any ScheduledWork)?
     /// The buffer in which messages are encoded.
@@ -147,7 +148,7 @@ final class WebSocketLink: Link {
         defer { if encoded.capacity <= Self.keptScratch { swap(&encoded, &self.scratch) } }
         let kind: EncodedKind
         do throws(LinkspanError) {
-            kind = try self.settings.configuration.codec.encode(envelope, to: &encoded)
+            kind = try self.settings.encoder.encode(envelope, to: &encoded)
         } catch {
             return .rejected(error)
         }
@@ -221,8 +222,10 @@ extension WebSocketLink: WebSocketChannelHandler {
                 // Nothing counts that comes behind the end.
                 guard failure == nil, self.state == .open else { continue }
                 do throws(LinkspanError) {
-                    let event = try self.assembly.receive(message)
-                    for answer in self.assembly.takeAnswers() { self.sendFrame(answer) }
+                    let event = try self.assembly.receive(consume message)
+                    if self.assembly.hasAnswers {
+                        for answer in self.assembly.takeAnswers() { self.sendFrame(answer) }
+                    }
                     if let event { return event }
                 } catch {
                     failure = error

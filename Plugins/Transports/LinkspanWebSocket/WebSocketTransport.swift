@@ -11,9 +11,24 @@ public struct WebSocketTransport: Transport {
     public let schemes: Set<String> = ["ws", "wss", "http", "https"]
     /// The settings, which all links of the transport share.
     final class Settings: Sendable {
-        let configuration: Configuration
+        /// The codec, which is called where it is: a copy for each message would cost as much as encoding it.
+        struct Encoder: ~Copyable {
+            fileprivate let codec: any EnvelopeCodec
 
-        init(_ configuration: Configuration) { self.configuration = configuration }
+            func encode(
+                _ envelope: consuming Envelope, to buffer: inout [UInt8]
+            ) throws(LinkspanError) -> EncodedKind {
+                try self.codec.encode(envelope, to: &buffer)
+            }
+        }
+
+        let configuration: Configuration
+        let encoder: Encoder
+
+        init(_ configuration: Configuration) {
+            self.configuration = configuration
+            self.encoder = Encoder(codec: configuration.codec)
+        }
     }
 
     private let settings: Settings

@@ -118,8 +118,8 @@ extension Command {
     ///   - accepted: called at most once, before the completion, when a delivery is accepted: with a store, when it is
     ///     committed.
     public init(
-        _ kind: Kind, event: String, payload: Payload, timeout: Duration? = nil, isVolatile: Bool = false,
-        key: String? = nil, isCompressible: Bool = true,
+        _ kind: Kind, event: consuming String, payload: consuming Payload, timeout: Duration? = nil,
+        isVolatile: Bool = false, key: String? = nil, isCompressible: Bool = true,
         completion: (@Sendable (Result<Payload, LinkspanError>) -> Void)? = nil,
         accepted: (@Sendable (DeliveryReceipt) -> Void)? = nil
     ) {
@@ -129,20 +129,22 @@ extension Command {
     }
 
     private init(
-        _ kind: Kind, id: ID, event: String, payload: Payload, timeout: Duration?, isVolatile: Bool = false,
-        key: String?, isCompressible: Bool = true, completion: (@Sendable (Result<Payload, LinkspanError>) -> Void)?,
+        _ kind: Kind, id: ID, event: consuming String, payload: consuming Payload, timeout: Duration?,
+        isVolatile: Bool = false, key: String?, isCompressible: Bool = true,
+        completion: (@Sendable (Result<Payload, LinkspanError>) -> Void)?,
         accepted: (@Sendable (DeliveryReceipt) -> Void)? = nil
     ) {
-        let message = OutboundMessage(
-            event: event, payload: payload, isVolatile: isVolatile, isCompressible: isCompressible)
         let form = Form(kind)
-        if form == .send, timeout == nil, key == nil, completion == nil, accepted == nil {
-            self.init(id: id, form: form, message: message, box: nil)
-        } else {
+        var box: Box?
+        if form != .send || timeout != nil || key != nil || completion != nil || accepted != nil {
             var rest = Rest(key: key, completion: completion, accepted: accepted, timeout: timeout)
             if case .deliver(let orderingKey) = kind { rest.name = orderingKey }
-            self.init(id: id, form: form, message: message, box: Box(rest))
+            box = Box(rest)
         }
+        self.init(
+            id: id, form: form,
+            message: OutboundMessage(
+                event: event, payload: payload, isVolatile: isVolatile, isCompressible: isCompressible), box: box)
     }
 
     /// Makes a command to be sent at once, whose outcome nobody asks for.
@@ -162,7 +164,8 @@ extension Command {
     /// Makes a command to be sent in the place of one that waits under the same key.
     @usableFromInline
     init(
-        replacing key: String?, event: String, payload: Payload, isVolatile: Bool = false, isCompressible: Bool = true
+        replacing key: String?, event: consuming String, payload: consuming Payload, isVolatile: Bool = false,
+        isCompressible: Bool = true
     ) {
         self.init(sending: event, payload: payload, isVolatile: isVolatile, isCompressible: isCompressible)
         if let key { self.replacing = key }
