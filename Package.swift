@@ -71,7 +71,14 @@ let nio: [Target.Dependency] =
     ["NIOCore", "NIOPosix", "NIOTLS"].map { name in
         .product(name: name, package: "swift-nio", condition: .when(traits: ["NIO"]))
     }
-    + [.product(name: "NIOSSL", package: "swift-nio-ssl", condition: .when(traits: ["NIO"]))]
+    + [
+        .product(name: "NIOSSL", package: "swift-nio-ssl", condition: .when(traits: ["NIO"])),
+        // Event loops over Network.framework.
+        .product(
+            name: "NIOTransportServices", package: "swift-nio-transport-services",
+            condition: .when(
+                platforms: [.macOS, .macCatalyst, .iOS, .tvOS, .watchOS, .visionOS], traits: ["NIO"])),
+    ]
 let argumentParser: Target.Dependency = .product(name: "ArgumentParser", package: "swift-argument-parser")
 
 /// The targets that call an API for which Apple wants a reason; `.ci/privacy` checks the list.
@@ -425,7 +432,8 @@ let tests: [Target] = [
         ]),
     // Which back ends of byte streams a test runs over.
     .target(
-        name: "TestedBackEnds", dependencies: ["LinkspanBackEnds", "LinkspanNetwork", "LinkspanRuntime"],
+        name: "TestedBackEnds",
+        dependencies: ["LinkspanBackEnds", "LinkspanNIO", "LinkspanNetwork", "LinkspanRuntime"],
         path: "Tests/TestedBackEnds", swiftSettings: settings),
     // What every byte-stream back end has to do.
     test(
@@ -540,6 +548,7 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-crypto", from: "4.5.2"),
         .package(url: "https://github.com/apple/swift-nio", from: "2.101.2"),
         .package(url: "https://github.com/apple/swift-nio-ssl", from: "2.37.6"),
+        .package(url: "https://github.com/apple/swift-nio-transport-services", from: "1.28.0"),
     ],
     targets: sources + plugins + samples + firstSteps + benchmarks + tests + fuzzing
 )

@@ -9,26 +9,31 @@ import Testing
 struct ContractTests {
     /// The back ends of the package, and one that was written for this suite.
     enum Kind: Sendable, CustomStringConvertible {
-        case package(NetworkBackEnd), socketPair
+        case package(NetworkBackEnd), turnByTurn, socketPair
 
-        static var all: [Self] { NetworkBackEnd.builtIn.map(Self.package) + [.socketPair] }
+        static var all: [Self] {
+            let backEnds = NetworkBackEnd.builtIn
+            return backEnds.map(Self.package) + (backEnds.contains(.nio) ? [.turnByTurn] : []) + [.socketPair]
+        }
 
         var description: String {
             switch self {
             case .package(let backEnd): backEnd.rawValue
+            case .turnByTurn: "nio, turn by turn"
             case .socketPair: "a pair of sockets"
             }
         }
 
         var loop: any NetworkLoop {
             switch self {
-            case .package(let backEnd): backEnd.makeLoop(name: "contract")
+            case .package(let backEnd): backEnd.makeLoop(name: "contract", listens: true)
+            case .turnByTurn: makeTurnByTurnLoop(name: "contract")
             case .socketPair: SocketPairLoop()
             }
         }
 
         /// Whether a stream is opened by an HTTP upgrade.
-        var speaksHTTP: Bool { if case .package = self { true } else { false } }
+        var speaksHTTP: Bool { if case .socketPair = self { false } else { true } }
     }
 
     /// Runs `body` with a stream to a peer that echoes, or does what `serve` makes it do.

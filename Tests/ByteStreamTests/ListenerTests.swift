@@ -7,7 +7,7 @@ import Testing
 struct ListenerTests {
     @Test(.timeLimit(.minutes(1)))
     func `bytes of any amount arrive both ways on an accepted stream`() async throws {
-        try await withLoop { loop in
+        try await withLoop(listens: true) { loop in
             let listener = try await loop.listen { EchoHandler($0) }
             let request = UpgradeRequest(host: "127.0.0.1", port: listener.port, isSecure: false)
             let recorder = Recorder()
@@ -26,7 +26,7 @@ struct ListenerTests {
 
     @Test(.timeLimit(.minutes(1)))
     func `a connection without a handler is closed`() async throws {
-        try await withLoop { loop in
+        try await withLoop(listens: true) { loop in
             let listener = try await loop.listen { _ in nil }
             let recorder = Recorder()
             _ = recorder.connect(UpgradeRequest(host: "127.0.0.1", port: listener.port, isSecure: false), on: loop)
@@ -36,7 +36,7 @@ struct ListenerTests {
 
     @Test(.timeLimit(.minutes(1)))
     func `a port that is taken is an error, and is had again once its listener is closed`() async throws {
-        let loop = makeLoop(name: "server")
+        let loop = makeLoop(name: "server", listens: true)
         defer { loop.shutdown() }
         let first = try await loop.listen { _ in nil }
         await #expect(throws: ByteStreamError.self) { try await loop.listen(port: first.port) { _ in nil } }
@@ -49,7 +49,7 @@ struct ListenerTests {
 
     @Test(.timeLimit(.minutes(1)))
     func `listening at an invalid address or on an ended loop throws`() async throws {
-        let loop = makeLoop(name: "server")
+        let loop = makeLoop(name: "server", listens: true)
         let error = await #expect(throws: ByteStreamError.self) {
             try await loop.listen(address: "nowhere") { _ in nil }
         }
@@ -61,11 +61,11 @@ struct ListenerTests {
 
     @Test(.timeLimit(.minutes(1)))
     func `the end of the loop closes the port and every accepted stream`() async throws {
-        let loop = makeLoop(name: "server")
+        let loop = makeLoop(name: "server", listens: true)
         let listener = try await loop.listen { EchoHandler($0) }
         let port = listener.port
         loop.shutdown()
-        let next = makeLoop(name: "next")
+        let next = makeLoop(name: "next", listens: true)
         defer { next.shutdown() }
         let again = try await next.listen(port: port) { _ in nil }
         #expect(again.port == port)

@@ -24,7 +24,7 @@ struct UnixSocketTests {
     @Test
     func `carries bytes both ways, and its file is gone when the listener is closed`() async throws {
         try await self.withPath { path in
-            try await withLoop { loop in
+            try await withLoop(listens: true) { loop in
                 let listener = try await loop.listen(path: path) { stream in UpgradeEcho(stream) }
                 #expect(listener.port == 0)
                 let recorder = Recorder()
@@ -58,7 +58,7 @@ struct UnixSocketTests {
     func `is not listened at where a file is, and the error says what to do`() async throws {
         try await self.withPath { path in
             #expect(FileManager.default.createFile(atPath: path, contents: nil))
-            try await withLoop { loop in
+            try await withLoop(listens: true) { loop in
                 let error = await #expect(throws: ByteStreamError.self) {
                     _ = try await loop.listen(path: path) { _ in nil }
                 }
@@ -72,7 +72,7 @@ struct UnixSocketTests {
 
     @Test(arguments: ["", String(repeating: "p", count: 104)])
     func `is not listened at with a path that no socket can have`(_ path: String) async throws {
-        try await withLoop { loop in
+        try await withLoop(listens: true) { loop in
             let error = await #expect(throws: ByteStreamError.self) {
                 _ = try await loop.listen(path: path) { _ in nil }
             }

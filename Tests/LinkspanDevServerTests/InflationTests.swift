@@ -32,7 +32,7 @@ struct InflationTests {
 
     @Test
     func `messages of one read are delivered in turns of a megabyte, whole and in order, then the end`() async throws {
-        let loop = makeLoop(name: "inflation")
+        let loop = makeLoop(name: "inflation", listens: true)
         defer { loop.shutdown() }
         let port = await loop.perform {
             (try? loop.listen(ListenRequest()) { Compressing($0) })?.port ?? 0

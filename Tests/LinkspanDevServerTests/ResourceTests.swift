@@ -196,7 +196,7 @@ private final class CountingLoop: NetworkLoop {
     let timers = Journal<Int>("the timers to end")
     private let pending = Lock<Set<Int>>([])
     private let last = Lock(0)
-    private let loop = makeLoop(name: "counted")
+    private let loop = makeLoop(name: "counted", listens: true)
 
     var isCurrent: Bool { self.loop.isCurrent }
 

@@ -18,7 +18,7 @@ struct StrangeServerTests {
         _ answer: String, open: Journal<Int> = Journal("open streams"),
         _ body: (Int, any NetworkLoop) async throws -> Void
     ) async throws {
-        let loop = makeLoop(name: "strange")
+        let loop = makeLoop(name: "strange", listens: true)
         defer { loop.shutdown() }
         let port = await loop.perform {
             (try? loop.listen(ListenRequest()) { StrangeHandler($0, answer: answer, open: open) })?.port ?? 0

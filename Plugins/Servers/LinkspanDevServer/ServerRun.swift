@@ -46,7 +46,7 @@ final class ServerRun: Sendable {
         loop: (any NetworkLoop)? = nil
     ) {
         self.scheduler = scheduler
-        self.loop = loop ?? configuration.network.makeLoop(name: "linkspan-dev-server")
+        self.loop = loop ?? configuration.network.makeLoop(name: "linkspan-dev-server", listens: true)
         self.configuration = configuration
         self.hubs = hubs
         self.condition = condition

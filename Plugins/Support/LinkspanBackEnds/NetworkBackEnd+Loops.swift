@@ -29,16 +29,18 @@ extension NetworkBackEnd {
     ///   - name: its thread's name.
     ///   - idleLimit: how long it may be of no use before its thread ends until it is needed again; nil for ever.
     ///   - resolver: the look-up of names.
+    ///   - listens: whether it is to accept streams, too.
     /// - Returns: the loop.
     package func makeLoop(
-        name: String, idleLimit: Duration? = nil, resolver: Resolver = .system
+        name: String, idleLimit: Duration? = nil, resolver: Resolver = .system, listens: Bool = false
     ) -> any NetworkLoop {
         switch self {
         #if LWS
         case .libwebsockets: EventLoop(name: name, resolver: resolver, idleLimit: idleLimit)
         #endif
         #if NIO
-        case .nio: NIOLoop(name: name, resolver: resolver, idleLimit: idleLimit)
+        case .nio:
+            NIOLoop(name: name, resolver: resolver, idleLimit: idleLimit, kind: listens ? .ownThread : nil)
         #endif
         default: AbsentLoop(self)
         }

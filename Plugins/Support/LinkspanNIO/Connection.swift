@@ -1,18 +1,7 @@
 #if NIO
-#if canImport(Darwin)
-private import Darwin
-#elseif canImport(Glibc)
-private import Glibc
-#elseif canImport(Musl)
-private import Musl
-#elseif canImport(Android)
-private import Android
-#endif
-
 internal import LinkspanNetwork
 internal import LinkspanRuntime
 internal import NIOCore
-internal import NIOPosix
 internal import NIOSSL
 internal import NIOTLS
 
@@ -26,8 +15,6 @@ final class Connection: ChannelInboundHandler {
     /// One read, one event: who pauses reading within it is sent no more of what has come.
     static let readsInARow: UInt = 1
     static let readAllocator = AdaptiveRecvByteBufferAllocator(minimum: 2048, initial: 4096, maximum: 64 * 1024)
-    /// SwiftNIO's own limit for TCP; beyond any deadline of ours.
-    private static let connectTimeout = TimeAmount.seconds(120)
 
     /// The stage of the connection: the event that it waits for, or the stream that it carries.
     private enum Stage {
@@ -67,23 +54,19 @@ final class Connection: ChannelInboundHandler {
     }
 
     /// Dials.
-    func connect(to address: SocketAddress, on core: NIOLoopCore) {
-        let this = Confined(self, to: core.loop)
-        var bootstrap = ClientBootstrap(group: core.eventLoop)
-        if address.protocol != .unix { bootstrap = bootstrap.channelOption(.tcpOption(.tcp_nodelay), value: 1) }
-        bootstrap
-            .channelOption(.maxMessagesPerRead, value: Self.readsInARow)
-            .channelOption(.recvAllocator, value: Self.readAllocator)
-            .connectTimeout(Self.connectTimeout)
-            .channelInitializer { channel in channel.eventLoop.makeCompletedFuture { try this.value.take(channel) } }
-            .connect(to: address).assumeIsolated().whenComplete { result in
-                core.enter {
-                    switch result {
-                    case .success: self.connected()
-                    case .failure(let error): self.fail(.connect(Self.reason(error)))
-                    }
+    func connect(to destination: EventLoopKind.Destination, on core: NIOLoopCore) {
+        let (this, loop) = (Confined(self, to: core.loop), core.loop)
+        let dialed = loop.kind.dial(destination, on: core.eventLoop) { channel in
+            loop.asCurrent { channel.eventLoop.makeCompletedFuture { try this.value.take(channel) } }
+        }
+        dialed.assumeIsolated().whenComplete { result in
+            core.enter {
+                switch result {
+                case .success: self.connected()
+                case .failure(let error): self.fail(DialFailure(error))
                 }
             }
+        }
     }
 
     /// Becomes the handler of a channel.
@@ -131,11 +114,6 @@ final class Connection: ChannelInboundHandler {
         let handshake = ProxyHandshake(proxy, for: stream.request)
         self.stage = .proxy(handshake)
         self.write(ByteBuffer(bytes: handshake.greeting))
-    }
-
-    private static func reason(_ error: any Error) -> String {
-        guard let error = error as? IOError else { return "\(error)" }
-        return strerror(error.errnoCode).map { String(cString: $0) } ?? "error \(error.errnoCode)"
     }
 
     private func receivedFromProxy(_ buffer: ByteBuffer, _ handshake: ProxyHandshake) {
@@ -213,6 +191,8 @@ final class Connection: ChannelInboundHandler {
                 }
                 // The end without a farewell in TLS; what came before it is whole.
                 if error as? NIOSSLError == .uncleanShutdown { return stream.ended(self) }
+                // NIOTransportServices says so of every channel that is closed in order, before the end itself.
+                if case .ioOnClosedChannel? = error as? ChannelError { return }
                 stream.broken(self)
             }
         }

@@ -39,6 +39,9 @@ final class ListeningChannel: ByteListener {
         _ request: ListenRequest, on core: NIOLoopCore, accept: @escaping (any ByteStream) -> (any ByteStreamHandler)?
     ) throws(ByteStreamError) -> ListeningChannel {
         try request.validated()
+        guard core.loop.kind.usesSockets else {
+            throw request.unavailable("the loop was not made with usesSockets, and cannot listen", isTaken: false)
+        }
         let address =
             if let path = request.path { try? SocketAddress(unixDomainSocketPath: path) } else {
                 try? SocketAddress(ipAddress: request.address, port: request.port)
@@ -51,7 +54,7 @@ final class ListeningChannel: ByteListener {
         let listener = ListeningChannel(port: port, path: request.path, core: core)
         core.add(listener)
         let acceptance = Confined((core: core, accept: accept), to: core.loop)
-        let lowWaterMark = request.lowWaterMark
+        let (loop, lowWaterMark) = (core.loop, request.lowWaterMark)
         var bootstrap = ServerBootstrap(group: core.eventLoop)
         if request.path == nil { bootstrap = bootstrap.childChannelOption(.tcpOption(.tcp_nodelay), value: 1) }
         bootstrap
@@ -59,9 +62,12 @@ final class ListeningChannel: ByteListener {
             .childChannelOption(.maxMessagesPerRead, value: Connection.readsInARow)
             .childChannelOption(.recvAllocator, value: Connection.readAllocator)
             .childChannelInitializer { channel in
-                let (core, accept) = acceptance.value
-                var isWanted = false
-                core.enter { isWanted = core.adopt(channel, lowWaterMark: lowWaterMark, accept: accept) }
+                let isWanted = loop.asCurrent {
+                    let (core, accept) = acceptance.value
+                    var isWanted = false
+                    core.enter { isWanted = core.adopt(channel, lowWaterMark: lowWaterMark, accept: accept) }
+                    return isWanted
+                }
                 guard !isWanted else { return channel.eventLoop.makeSucceededVoidFuture() }
                 return channel.eventLoop.makeFailedFuture(ChannelError.ioOnClosedChannel)
             }

@@ -5,9 +5,13 @@ public import LinkspanRuntime
 internal import NIOCore
 internal import NIOPosix
 
-/// One thread that runs an event loop of SwiftNIO, its streams and its jobs.
+/// An event loop of SwiftNIO, with its streams and its jobs.
+///
+/// On Apple platforms it is a queue over Network.framework, by NIOTransportServices; elsewhere, and with `usesSockets`, it is
+/// a thread that has the system's sockets, by NIOPosix. TLS is the same on both.
 ///
 /// The loop lives until ``shutdown()``, and so does its thread, unless the loop was made with a limit to its idleness.
+/// Network.framework's queue takes threads of the system only while there is something to do.
 /// Jobs and timers are the loop's own: SwiftNIO drops jobs after its end, and cancels a timer by a linear search.
 public final class NIOLoop: NetworkLoop, ThreadedLoop {
     /// The loop that streams share unless they are given another.
@@ -17,23 +21,32 @@ public final class NIOLoop: NetworkLoop, ThreadedLoop {
     public static let shared = NIOLoop(name: "linkspan-nio", idleLimit: .seconds(10))
 
     package let thread: LoopThread
-    let resolver: LinkspanNetwork.Resolver
+    /// The event loops of SwiftNIO that this one runs on.
+    let kind: EventLoopKind
+    /// The look-up of names; nil where Network.framework does it.
+    let resolver: LinkspanNetwork.Resolver?
     /// The loop's own state, nil while there is no thread.
     let core: LoopConfined<NIOLoopCore?>
 
-    /// Starts a loop whose thread has the given name.
+    /// Starts a loop.
     ///
     /// - Parameters:
-    ///   - name: the name, for debuggers.
+    ///   - name: the name of its thread, for debuggers.
     ///   - idleLimit: how long the loop may have no stream, no job and no timer before its thread ends until it is needed
     ///     again. Nil, the default, for a thread that is there from now until ``shutdown()``.
-    public convenience init(name: String, idleLimit: Duration? = nil) {
-        self.init(name: name, resolver: .system, idleLimit: idleLimit)
+    ///   - usesSockets: whether the loop has the system's sockets on Apple platforms, too. It is needed to listen: a
+    ///     loop over Network.framework only connects.
+    public convenience init(name: String, idleLimit: Duration? = nil, usesSockets: Bool = false) {
+        self.init(name: name, resolver: .system, idleLimit: idleLimit, kind: usesSockets ? .ownThread : nil)
     }
 
-    package init(name: String, resolver: LinkspanNetwork.Resolver, idleLimit: Duration? = nil) {
+    package init(
+        name: String, resolver: LinkspanNetwork.Resolver, idleLimit: Duration? = nil, kind: EventLoopKind? = nil
+    ) {
         self.thread = LoopThread(name: name, idleLimit: idleLimit)
-        self.resolver = resolver
+        let kind = kind ?? .standard
+        self.kind = kind
+        self.resolver = !kind.usesSockets && resolver === LinkspanNetwork.Resolver.system ? nil : resolver
         self.core = LoopConfined(nil, on: self.thread.identity)
         self.begin()
     }
@@ -78,25 +91,50 @@ public final class NIOLoop: NetworkLoop, ThreadedLoop {
     /// again.
     public func shutdown() { self.end() }
 
+    /// Runs `body` in the loop's name, within a turn of SwiftNIO's.
+    func asCurrent<Result>(_ body: () -> Result) -> Result { self.thread.identity.asCurrent(body) }
+
+    // MARK: The library
+
+    package func launch() -> Bool {
+        guard let group = self.kind.makeGroup() else { return self.launchThread() }
+        let library = Library(group.next()) {
+            // Not the system's own queue, whose threads may all wait for this.
+            group.shutdownGracefully(queue: DispatchQueue(label: "linkspan-nio-end")) { _ in
+                self.asCurrent { self.core.value = nil }
+                self.libraryEnded()
+            }
+        }
+        library.eventLoop.execute { self.asCurrent { self.begin(library) } }
+        return true
+    }
+
     package func serve() -> Bool {
         MultiThreadedEventLoopGroup.withCurrentThreadAsEventLoop { eventLoop in
-            let core = NIOLoopCore(loop: self, eventLoop: eventLoop)
-            self.core.value = core
-            let ownership = EventLoopOwnership(eventLoop)
-            self.setWake { ownership.eventLoop.execute { self.core.value?.enter() } }
-            core.enter()
+            self.begin(Library(eventLoop) { eventLoop.shutdownGracefully(queue: .global()) { _ in } })
         }
         self.core.value = nil
         return true
     }
+
+    private func begin(_ library: Library) {
+        let core = NIOLoopCore(loop: self, eventLoop: library.eventLoop)
+        self.core.value = core
+        self.setWake { library.eventLoop.execute { self.asCurrent { self.core.value?.enter() } } }
+        core.enter()
+    }
 }
 
-/// Ends SwiftNIO's loop when neither our loop nor a thread that wakes it needs it: after its end it takes nothing.
-private final class EventLoopOwnership: Sendable {
+/// SwiftNIO's loop, which ends when neither our loop nor a thread that wakes it needs it: after its end it takes nothing.
+private final class Library: Sendable {
     let eventLoop: any NIOCore.EventLoop
+    private let end: @Sendable () -> Void
 
-    init(_ eventLoop: any NIOCore.EventLoop) { self.eventLoop = eventLoop }
+    init(_ eventLoop: any NIOCore.EventLoop, end: @escaping @Sendable () -> Void) {
+        self.eventLoop = eventLoop
+        self.end = end
+    }
 
-    deinit { self.eventLoop.shutdownGracefully(queue: .global()) { _ in } }
+    deinit { self.end() }
 }
 #endif

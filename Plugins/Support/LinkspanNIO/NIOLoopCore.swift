@@ -39,6 +39,8 @@ final class NIOLoopCore {
 
     /// Runs `body` for an event of SwiftNIO, then what it has caused.
     func enter(_ body: () -> Void = {}) {
+        // A turn of an event loop on a thread that is not the loop's own begins here.
+        guard self.loop.isCurrent else { return self.loop.asCurrent { self.enter(body) } }
         self.depth += 1
         body()
         if self.depth == 1, !self.isStopping { self.turn() }

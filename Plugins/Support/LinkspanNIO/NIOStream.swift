@@ -95,8 +95,9 @@ final class NIOStream: ByteStream {
         let host = self.request.proxy?.host ?? self.request.bareHost
         if NumericAddress.isIPv4(host) || NumericAddress.isIPv6(host) { return self.resolved(.success([host])) }
         let loop = self.core.loop
+        guard let resolver = loop.resolver else { return self.resolved(.success([host])) }
         let stream = Confined(self, to: loop)
-        self.lookup = loop.resolver.resolve(host) { result in loop.execute { stream.value.resolved(result) } }
+        self.lookup = resolver.resolve(host) { result in loop.execute { stream.value.resolved(result) } }
     }
 
     func resolved(_ result: Result<[String], ByteStreamError>) {
@@ -271,13 +272,9 @@ extension NIOStream {
         }
         let connection = Connection(self)
         self.attempts.append(connection)
-        let port = self.request.proxy?.port ?? self.request.port
-        let place =
-            self.request.socketPath == nil
-            ? try? SocketAddress.makeAddressResolvingHost(address, port: port)
-            : try? SocketAddress(unixDomainSocketPath: address)
-        guard let place else { return self.failed(connection, .connect("\(address) is not an address")) }
-        connection.connect(to: place, on: self.core)
+        let port = self.request.socketPath == nil ? self.request.proxy?.port ?? self.request.port : nil
+        connection.connect(
+            to: .init(address: address, port: port, isProxy: self.request.proxy != nil), on: self.core)
     }
 
     func setDeadline(_ delay: Duration) {
@@ -316,7 +313,7 @@ extension NIOStream {
     private func tearDown() {
         self.deadline?.cancel()
         self.attemptDelay?.cancel()
-        if let lookup = self.lookup.take() { self.core.loop.resolver.forget(lookup) }
+        if let lookup = self.lookup.take() { self.core.loop.resolver?.forget(lookup) }
         self.handler = nil
         self.outbox.end()
         self.input.removeAll()

@@ -3,8 +3,10 @@ import LinkspanNetwork
 import LinkspanRuntime
 
 /// Runs `body` with a loop that is shut down afterwards, whatever happens.
-func withLoop<Result>(_ body: (any NetworkLoop) async throws -> Result) async throws -> Result {
-    try await withLoop(makeLoop(name: "test-loop"), body)
+func withLoop<Result>(
+    listens: Bool = false, _ body: (any NetworkLoop) async throws -> Result
+) async throws -> Result {
+    try await withLoop(makeLoop(name: "test-loop", listens: listens), body)
 }
 
 func withLoop<Result>(_ loop: any NetworkLoop, _ body: (any NetworkLoop) async throws -> Result) async throws -> Result

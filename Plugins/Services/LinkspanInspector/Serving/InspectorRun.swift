@@ -50,7 +50,8 @@ final class InspectorRun: Sendable {
     private let state: Confined<State>
 
     init(_ options: InspectorService.Options, announce: @escaping @Sendable (String) -> Void) {
-        self.loop = NetworkBackEnd.standard.makeLoop(name: "linkspan-inspector", idleLimit: .seconds(5))
+        self.loop = NetworkBackEnd.standard.makeLoop(
+            name: "linkspan-inspector", idleLimit: .seconds(5), listens: true)
         self.announce = announce
         self.state = Confined(State(options: options), to: self.loop)
     }

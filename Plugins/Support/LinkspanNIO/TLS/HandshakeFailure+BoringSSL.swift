@@ -11,7 +11,7 @@ extension HandshakeFailure {
         case NIOSSLError.handshakeFailed(let cause): self.init(cause)
         case NIOSSLError.uncleanShutdown: self = .cut
         case let cause as BoringSSLError: self.init(cause)
-        case is IOError, is ChannelError: return nil
+        case _ where isOfTransport(error): return nil
         default: self = .unknown("\(error)")
         }
     }

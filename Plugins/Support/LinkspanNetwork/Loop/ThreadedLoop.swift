@@ -14,6 +14,14 @@ package protocol ThreadedLoop: NetworkLoop {
     ///
     /// - Returns: false when the library could not be set up.
     func serve() -> Bool
+
+    /// Starts what runs the library: a thread that calls ``serve()``, unless the library has threads of its own.
+    ///
+    /// A back end with such a library runs it in the name of ``LoopThread/identity`` in each of its turns, and calls
+    /// ``libraryEnded()`` when the last one is over.
+    ///
+    /// - Returns: false when nothing could be started.
+    func launch() -> Bool
 }
 
 /// The state that a loop's thread shares with others.
@@ -105,18 +113,34 @@ extension ThreadedLoop {
         }
     }
 
+    package func launch() -> Bool { self.launchThread() }
+
+    /// Starts a thread that calls ``serve()``, until the library is not needed any more.
+    package func launchThread() -> Bool { SystemThread.start(name: self.thread.name) { self.run() } }
+
+    /// The library has put itself away; starts it again if it is needed, and ends the loop if it is to end.
+    package func libraryEnded() {
+        if self.isNeededAgain() { self.start() }
+    }
+
     private func start() {
-        if !SystemThread.start(name: self.thread.name, { self.run() }) { self.failToStart() }
+        if !self.launch() { self.failToStart() }
     }
 
     private func run() {
-        while true {
+        repeat {
             guard self.thread.identity.asCurrent({ self.serve() }) else { return self.failToStart() }
-            switch self.thread.mailbox.withLock({ $0.putAway() }) {
-            case .again: ()
-            case .rest: return
-            case .leave: return self.leave()
-            }
+        } while self.isNeededAgain()
+    }
+
+    /// Decides what follows when the library has been put away.
+    private func isNeededAgain() -> Bool {
+        switch self.thread.mailbox.withLock({ $0.putAway() }) {
+        case .again: return true
+        case .rest: return false
+        case .leave:
+            self.leave()
+            return false
         }
     }
 

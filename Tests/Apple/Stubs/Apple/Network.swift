@@ -1,5 +1,6 @@
 // swift-format-ignore-file
 // Network.framework, macOS 10.14 and iOS 12.
+import Darwin
 import Dispatch
 
 public struct NWInterface: Sendable {
@@ -23,4 +24,14 @@ public final class NWPathMonitor: Sendable {
     }
     public func start(queue: DispatchQueue) {}
     public func cancel() {}
+}
+public enum NWError: Error, Equatable, CustomDebugStringConvertible, Sendable {
+    case posix(POSIXErrorCode)
+    case dns(Int32)
+    case tls(Int32)
+    public var debugDescription: String { "" }
+}
+// Not Sendable before the SDKs of 2024.
+public class NWParameters {
+    public final var preferNoProxies: Bool { get { false } set {} }
 }

@@ -19,6 +19,7 @@ public struct Scheduled<T: Sendable>: Sendable {
 }
 public protocol EventLoopGroup: AnyObject, Sendable {
     func next() -> any EventLoop
+    func shutdownGracefully(queue: DispatchQueue, _ callback: @escaping @Sendable ((any Error)?) -> Void)
 }
 public protocol EventLoop: EventLoopGroup {
     var inEventLoop: Bool { get }

@@ -7,6 +7,11 @@ public var errno: Int32 {
     set { __error().pointee = newValue }
 }
 
+public enum POSIXErrorCode: Int32, Sendable {
+    case ECONNRESET = 54
+    case ECONNREFUSED = 61
+}
+
 /// `open` with the mode of a file that it makes; Swift imports no variadic functions.
 public func open(_ path: UnsafePointer<CChar>, _ flags: Int32, _ mode: mode_t) -> Int32 { -1 }
 public func open(_ path: UnsafePointer<CChar>, _ flags: Int32) -> Int32 { -1 }

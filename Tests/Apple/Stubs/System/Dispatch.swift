@@ -9,6 +9,7 @@ public final class DispatchSpecificKey<T>: Sendable {
     public init() {}
 }
 public struct DispatchQoS: Sendable {
+    public static var `default`: DispatchQoS { fatalError() }
     public static var utility: DispatchQoS { fatalError() }
     public static var userInitiated: DispatchQoS { fatalError() }
 }
