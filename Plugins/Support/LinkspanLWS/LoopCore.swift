@@ -19,8 +19,9 @@ final class LoopCore {
     /// Those of TLS policies, and the one of plain connections.
     private var hosts: [TLSPolicy?: VirtualHost] = [:]
     private var hostLookups: UInt64 = 0
-    private var streams: [ObjectIdentifier: LoopStream] = [:]
-    private var listeners: [ObjectIdentifier: ListeningSocket] = [:]
+    // Looked at in each turn, as are those below: nothing is called while they change.
+    @exclusivity(unchecked) private var streams: [ObjectIdentifier: LoopStream] = [:]
+    @exclusivity(unchecked) private var listeners: [ObjectIdentifier: ListeningSocket] = [:]
     /// The connections that the library has to itself: attempts, exchanges, and what is left of those that ended.
     ///
     /// While there are none, nothing is asked of the library.
@@ -31,10 +32,10 @@ final class LoopCore {
     /// The connections that are taken over in this turn.
     private var takeovers: [(Takeover, LoopStream)] = []
     /// The streams that have something to read which the poller does not tell of.
-    private var unread: [LoopStream] = []
+    @exclusivity(unchecked) private var unread: [LoopStream] = []
     /// The owners of sockets that were closed in this turn, of which the poller may yet tell.
-    private var departed: [Watched] = []
-    private var work = LoopMailbox.Work()
+    @exclusivity(unchecked) private var departed: [Watched] = []
+    @exclusivity(unchecked) private var work = LoopMailbox.Work()
     /// Whether the loop is shutting down; no new connection is opened then.
     private(set) var isStopping = false
     private var armed: ContinuousClock.Instant?
@@ -47,9 +48,9 @@ final class LoopCore {
     /// What they write after the last one is sent when libwebsockets reports that the socket is writable.
     private static let flushPasses = 4
     /// The streams that have written in this turn.
-    private var unflushed: [LoopStream] = []
+    @exclusivity(unchecked) private var unflushed: [LoopStream] = []
     /// Those that are being flushed; empty but for its memory at other times.
-    private var flushing: [LoopStream] = []
+    @exclusivity(unchecked) private var flushing: [LoopStream] = []
 
     init?(loop: EventLoop) {
         LibraryLog.prepare(isWanted: loop.thread.identity.attachment is LibraryLog.Listener)

@@ -19,7 +19,8 @@ final class LoopStream: Watched, ByteStream {
     private var kept: Boxed<UpgradeRequest>?
     private let isExchange: Bool
     private let hasProxy: Bool
-    var machine: StreamStateMachine
+    // Its methods call nobody.
+    @exclusivity(unchecked) var machine: StreamStateMachine
     /// The addresses that are dialed; of the one that answers first, the library gets the socket.
     private var attempts: [Attempt] = []
     /// The library's connection, while it has one.

@@ -25,7 +25,8 @@ private final class PollerDescriptors: Sendable {
 final class Poller {
     /// The descriptors that were looked at so far, each time counted.
     private(set) var lookCount = 0
-    private var raw: clws_poller
+    // Only the system is called while it is used.
+    @exclusivity(unchecked) private var raw: clws_poller
     /// Nil once it is closed.
     private var descriptors: PollerDescriptors?
     private let ready: UnsafeMutablePointer<clws_ready>

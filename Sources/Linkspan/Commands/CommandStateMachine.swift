@@ -114,6 +114,13 @@ struct CommandStateMachine: ~Copyable {
     /// Takes the keys of replaceable commands that came to the buffer and left it since the last call.
     mutating func takeKeyChanges() -> [CommandBuffer.KeyChange] { self.buffer.takeKeyChanges() }
 
+    /// Whether ``deadline`` may be earlier than at the last call.
+    mutating func takeEarlierDeadline() -> Bool {
+        let isEarlier = self.deadlines.isEarlier || self.repeats.isEarlier || self.ages.isEarlier
+        if isEarlier { (self.deadlines.isEarlier, self.repeats.isEarlier, self.ages.isEarlier) = (false, false, false) }
+        return isEarlier
+    }
+
     /// The instant at which ``expire(now:effects:)`` is due.
     var deadline: ContinuousClock.Instant? {
         let (first, second, third) = (self.deadlines.earliest, self.repeats.earliest, self.ages.earliest)

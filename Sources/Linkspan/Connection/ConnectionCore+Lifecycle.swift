@@ -11,7 +11,8 @@ extension ConnectionCore {
     ) throws(Failure) {
         let former = self.machine.progress
         let actions = try event(&self.machine)
-        (self.epoch, self.machineDeadline) = (self.machine.epoch, self.machine.deadline)
+        (self.epoch, self.isLeft) = (self.machine.epoch, self.machine.isLeft)
+        self.machineDeadline = self.machine.deadline
         for action in actions { self.carryOut(action) }
         let progress = self.machine.progress
         // The change to `released` is the last.
@@ -245,11 +246,9 @@ extension ConnectionCore {
 
     /// The text that the next link resumes from.
     var resumption: Secret? {
+        if let latest = self.latestLink { return self.isLeft ? nil : latest.resumption }
         guard self.machine.state != .released else { return nil }
-        guard let latest = self.latestLink else {
-            return self.destination.resumption ?? self.sessions?.value.former?.resumption
-        }
-        return self.machine.isLeft ? nil : latest.resumption
+        return self.destination.resumption ?? self.sessions?.value.former?.resumption
     }
 }
 

@@ -27,17 +27,21 @@ final class ConnectionCore {
     var machine: ConnectionStateMachine
     /// The machine's epoch, looked at for each message.
     var epoch: UInt64?
-    /// The machine's deadline, looked at for each turn.
-    var machineDeadline: ContinuousClock.Instant?
+    /// Whether the connection was left, as the machine has it; looked at for each read.
+    var isLeft = false
+    /// The machine's deadline.
+    var machineDeadline: ContinuousClock.Instant? { didSet { self.hasNewDeadline = true } }
+    /// Whether the timer may have to be set anew because of the machine's deadline.
+    private var hasNewDeadline = true
     // Its methods call nobody, so that no access meets another; the check costs a twentieth of a message.
     @exclusivity(unchecked) var commands: CommandStateMachine
     let router = EventRouter()
-    // Looked at for each message, as are the next ones; nothing is called while they change.
+    // Looked at for each message or turn, as are the next ones; nothing is called while they change.
     @exclusivity(unchecked) var outgoingListeners: [(id: UInt64, handler: @Sendable (Command) -> Void)] = []
-    var slowListeners: SlowListeners
+    @exclusivity(unchecked) var slowListeners: SlowListeners
     var observers = StatusObservers()
     /// The listeners that want nothing to be read for now.
-    var pausing: Set<UInt64> = []
+    @exclusivity(unchecked) var pausing: Set<UInt64> = []
     /// Whether a message or a reply has come over the link.
     var hasServerSpoken = false
     /// Whether the link was told to read no further.
@@ -64,16 +68,17 @@ final class ConnectionCore {
     /// The knowledge of the store about the account's sessions; nil without a store.
     var sessions: Boxed<StoredSessions>?
     /// The calls for the store at the end of the turn.
-    private var storeCalls: [StoreCall] = []
+    @exclusivity(unchecked) private var storeCalls: [StoreCall] = []
     /// Deliveries with the outcomes that the store is told at the end of the turn; they are completed behind that.
-    var recorded: [(Command, Result<Payload, LinkspanError>)] = []
+    @exclusivity(unchecked) var recorded: [(Command, Result<Payload, LinkspanError>)] = []
     /// Rows and outcomes that the store has not committed yet.
     private var storeWrites = 0
     var isTraced: Bool
     /// Whether the next link is to end as if the server had refused the credentials; an inspector asks for that.
     var refusesNext = false
-    var effects: Deque<Effect> = []
-    private var timer: (due: ContinuousClock.Instant, work: any ScheduledWork)?
+    // Taken out one by one, before each is performed.
+    @exclusivity(unchecked) var effects: Deque<Effect> = []
+    @exclusivity(unchecked) private var timer: (due: ContinuousClock.Instant, work: any ScheduledWork)?
     private var publishedLoad: ConnectionLoad
     private var publishedOpen = false
     private(set) var publishedResumption: Secret?
@@ -322,6 +327,10 @@ extension ConnectionCore {
 extension ConnectionCore {
     /// Makes sure that a timer runs for the earliest deadline.
     private func rearm() {
+        // Dates are looked at only when there are new ones: they come from a library that hides their form.
+        let isEarlier = self.commands.takeEarlierDeadline()
+        guard self.timer == nil || isEarlier || self.hasNewDeadline else { return }
+        self.hasNewDeadline = false
         guard let wanted = Optional.earliest(self.machineDeadline, self.commands.deadline) else { return }
         if let timer = self.timer {
             guard wanted < timer.due else { return }

@@ -131,15 +131,23 @@ extension LoopMailbox {
         self.isAsleep = false
         if case .stopping = self.phase { return .stop }
         swap(&self.jobs, &work.jobs)
-        let earliest = self.timers.earliest
-        let now = earliest.map { _ in ContinuousClock.now }
-        if let now, let earliest, earliest <= now { work.timers = (now, self.timers.count) }
-        guard work.jobs.isEmpty, work.timers == nil else {
+        guard let earliest = self.timers.earliest else {
+            if work.jobs.isEmpty, let idleLimit, !isUsed { return self.rest(idleLimit) }
             self.idleSince = nil
-            return .work
+            return self.begin(isDue: !work.jobs.isEmpty, nil, nil)
         }
-        if let idleLimit, !isUsed, earliest == nil { return self.rest(idleLimit) }
+        let now = ContinuousClock.now
+        let isDue = earliest <= now
+        if isDue { work.timers = (now, self.timers.count) }
         self.idleSince = nil
+        return self.begin(isDue: isDue || !work.jobs.isEmpty, earliest, now)
+    }
+
+    /// Begins to work if something is due, else to sleep.
+    private mutating func begin(
+        isDue: Bool, _ earliest: ContinuousClock.Instant?, _ now: ContinuousClock.Instant?
+    ) -> OnTake {
+        if isDue { return .work }
         self.isAsleep = true
         return .sleep(until: earliest, now: now)
     }

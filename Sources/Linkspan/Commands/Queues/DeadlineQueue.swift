@@ -16,6 +16,8 @@ struct DeadlineQueue: Sendable {
     /// The moment from which deadlines are reckoned: two numbers of a moment would take twice the memory.
     private var base: ContinuousClock.Instant?
     private(set) var earliest: ContinuousClock.Instant?
+    /// Whether the earliest deadline has become earlier; the owner takes note of that.
+    var isEarlier = false
 
     var count: Int { self.heap.count }
 
@@ -23,7 +25,9 @@ struct DeadlineQueue: Sendable {
         let base = self.base ?? instant
         self.base = base
         self.heap.insert(Entry(deadline: base.duration(to: instant).nanosecondsRoundedUp, id: id))
-        self.earliest = self.earliest.map { min($0, instant) } ?? instant
+        guard self.earliest.map({ instant < $0 }) ?? true else { return }
+        self.earliest = instant
+        self.isEarlier = true
     }
 
     /// Whether most deadlines may be those of commands that are gone.
