@@ -22,7 +22,6 @@ final class SocketIOEngine {
     private static let lastLook = Duration.milliseconds(10)
 
     let key: SocketIOEngines.Key
-    private let request: Boxed<LinkRequest>
     let engines: SocketIOEngines
     /// The links that join when the carrier is up.
     private var waiting: [SocketIOLink] = []
@@ -53,12 +52,12 @@ final class SocketIOEngine {
     /// The links that want nothing to be read for now.
     var pausing: Set<ObjectIdentifier> = []
 
-    init(key: SocketIOEngines.Key, request: Boxed<LinkRequest>, engines: SocketIOEngines) {
+    init(key: SocketIOEngines.Key, engines: SocketIOEngines) {
         self.key = key
-        self.request = request
         self.engines = engines
     }
 
+    private var request: LinkRequest { self.key.request.value }
     private var configuration: SocketIOTransport.Configuration { self.key.configuration }
     var now: ContinuousClock.Instant { self.engines.loop.now }
 
@@ -71,11 +70,11 @@ final class SocketIOEngine {
 
     private func open(by choice: CarrierChoice) {
         let loop = self.engines.loop
-        let request = CarrierRequest(link: self.request.value, configuration: self.configuration)
+        let request = CarrierRequest(link: self.request, configuration: self.configuration)
         let carrier: any EngineCarrier
         switch choice {
         case .webSocket(let share):
-            let webSocket = request.webSocket(sid: nil, cookie: nil, deadline: self.request.value.deadline * share)
+            let webSocket = request.webSocket(sid: nil, cookie: nil, deadline: self.request.deadline * share)
             carrier = WebSocketCarrier(webSocket, version: request.version, loop: loop, handler: self)
         case .polling: carrier = PollingCarrier(Boxed(request), loop: loop, handler: self)
         case .upgrade: carrier = UpgradingCarrier(Boxed(request), loop: loop, handler: self)
@@ -214,7 +213,7 @@ extension SocketIOEngine: EngineCarrierHandler {
         self.waiting = []
         if self.owned == nil, !self.isClosed {
             let session = SocketIOSession(
-                limits: SocketIOLimits(self.configuration), openTimeout: self.request.value.deadline,
+                limits: SocketIOLimits(self.configuration), openTimeout: self.request.deadline,
                 version: self.configuration.protocol.engineIO, codec: self.configuration.codec, now: self.now)
             self.owned = OwnedSession(session: session)
         }

@@ -4,25 +4,42 @@ internal import LinkspanRuntime
 
 /// The engines in use, so that namespaces of one server can share one; its methods are called on the loop.
 final class SocketIOEngines: Sendable {
-    /// The values that links must agree on to share an engine.
+    /// The values that links must agree on to share an engine, where the first of them has them.
+    ///
+    /// The owner is one of them: users of one process never share a socket, cookies or what was learned about the way.
     struct Key: Sendable, Hashable {
-        var host: String
-        var port: Int
-        var isSecure: Bool
-        var query: String?
-        var headers: [Credentials.Field]
-        var items: [Credentials.Field]
-        var settings: SocketIOTransport.Settings
-        /// The owner of the session: users of one process never share a socket, cookies or what was learned about the
-        /// way.
-        var identity: ConnectionIdentity
+        let request: Boxed<LinkRequest>
+        let settings: SocketIOTransport.Settings
+
+        init(_ request: Boxed<LinkRequest>, settings: SocketIOTransport.Settings) {
+            self.request = request
+            self.settings = settings
+        }
 
         var configuration: SocketIOTransport.Configuration { self.settings.configuration }
 
         var place: CarrierMemory.Place {
-            CarrierMemory.Place(
-                host: self.host, port: self.port, isSecure: self.isSecure, path: self.configuration.endpoint,
-                identity: self.identity.hashValue)
+            let request = self.request.value
+            return CarrierMemory.Place(
+                host: request.url.host, port: request.url.port, isSecure: request.url.isSecure,
+                path: self.configuration.endpoint, identity: request.identity.hashValue)
+        }
+
+        static func == (left: Self, right: Self) -> Bool {
+            let (one, other) = (left.request.value, right.request.value)
+            return one.url.host == other.url.host && one.url.port == other.url.port
+                && one.url.isSecure == other.url.isSecure && one.url.query == other.url.query
+                && one.credentials.headers == other.credentials.headers
+                && one.credentials.query == other.credentials.query && one.identity == other.identity
+                && left.settings == right.settings
+        }
+
+        func hash(into hasher: inout Hasher) {
+            let request = self.request.value
+            hasher.combine(request.url.host)
+            hasher.combine(request.url.port)
+            hasher.combine(request.url.query)
+            hasher.combine(request.identity)
         }
     }
 
@@ -42,7 +59,7 @@ final class SocketIOEngines: Sendable {
         if link.configuration.isMultiplexed, let engine = self.engines.value[key], engine.join(link) {
             return
         }
-        let engine = SocketIOEngine(key: key, request: link.request, engines: self)
+        let engine = SocketIOEngine(key: key, engines: self)
         if link.configuration.isMultiplexed { self.engines.value[key] = engine }
         _ = engine.join(link)
         engine.open()

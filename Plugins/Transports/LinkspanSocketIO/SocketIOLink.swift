@@ -65,13 +65,7 @@ final class SocketIOLink: Link {
 
     var configuration: SocketIOTransport.Configuration { self.settings.configuration }
 
-    var key: SocketIOEngines.Key {
-        let request = self.request.value
-        return SocketIOEngines.Key(
-            host: request.url.host, port: request.url.port, isSecure: request.url.isSecure, query: request.url.query,
-            headers: request.credentials.headers, items: request.credentials.query, settings: self.settings,
-            identity: request.identity)
-    }
+    var key: SocketIOEngines.Key { SocketIOEngines.Key(self.request, settings: self.settings) }
 
     func open() {
         self.engines.loop.executeLocally {

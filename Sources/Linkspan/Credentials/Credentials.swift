@@ -10,9 +10,11 @@ public struct Credentials: Sendable, Hashable {
         var query: [Field]
         var url: ConnectionURL?
         var validFor: Duration?
+
+        static let none = Boxed(Parts(headers: [], query: []))
     }
 
-    // Requests, sources and identities of every connection have room for credentials.
+    // Requests, sources and identities of every connection have room for credentials, and most have none of their own.
     private var parts: Boxed<Parts>
 
     /// The payload for the handshake of the messaging protocol: the auth payload of Socket.IO, the first frame of the
@@ -59,7 +61,10 @@ public struct Credentials: Sendable, Hashable {
         auth: Payload? = nil, headers: [Field] = [], query: [Field] = [], url: ConnectionURL? = nil,
         validFor: Duration? = nil
     ) {
-        self.parts = Boxed(Parts(auth: auth, headers: headers, query: query, url: url, validFor: validFor))
+        let isEmpty = auth == nil && headers.isEmpty && query.isEmpty && url == nil && validFor == nil
+        self.parts =
+            isEmpty
+            ? Parts.none : Boxed(Parts(auth: auth, headers: headers, query: query, url: url, validFor: validFor))
     }
 
     /// Makes credentials from a value that is sent as the auth payload.

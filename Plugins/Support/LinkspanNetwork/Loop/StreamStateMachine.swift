@@ -5,7 +5,7 @@
 package struct StreamStateMachine {
     private enum State {
         case resolving
-        case dialing(Race)
+        indirect case dialing(Race)
         case upgrading
         case open
         /// The last bytes are being sent.

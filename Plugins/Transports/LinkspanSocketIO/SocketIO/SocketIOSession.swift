@@ -117,6 +117,8 @@ struct SocketIOSession: Sendable {
             index = known
         } else {
             index = self.namespaces.count
+            // Most sessions have one; an array that grows by itself makes room for two.
+            self.namespaces.reserveCapacity(index + 1)
             self.namespaces.append(
                 NamespaceSession(
                     namespace, index: index, version: self.version, coding: self.coding, limits: self.limits))
