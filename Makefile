@@ -13,7 +13,8 @@ LEGACY := .venv-legacy
 SUITE := .conformance
 # Tests that start servers and other processes, which run apart from the rest; see Tests/all.
 WITH_SERVERS := ^(InteropTests|ChatTests|LinkspanPlatformTests|FuzzTests|LinkspanOutboxKillTests)[.]
-# What `make sanitize` looks for.
+# What `make sanitize` looks for. Leaks are not among it: the detector does not see a reference that shares its word with the
+# tag of an enum, nor the side table of a weak one. Tests count objects, descriptors and memory instead.
 SANITIZER := thread
 PACKAGES := libwebsockets-dev zlib1g-dev libsqlite3-dev python3 python3-venv openssl iproute2 redis-server
 # For the tests of the pages.
@@ -51,7 +52,7 @@ test-all: prerequisites venv $(LEGACY)/.ready  ## Runs the tests against servers
 sanitize: prerequisites venv $(LEGACY)/.ready  ## Runs the tests under a sanitizer: SANITIZER=thread (the default) or address.
 	swift build --build-tests --sanitize=$(SANITIZER) --scratch-path .build-$(SANITIZER)
 	export TSAN_OPTIONS="suppressions=$(CURDIR)/Tests/tsan-suppressions.txt"; \
-	export ASAN_OPTIONS="detect_leaks=1" LSAN_OPTIONS="suppressions=$(CURDIR)/Tests/lsan-suppressions.txt"; \
+	export ASAN_OPTIONS="detect_leaks=0"; \
 	export SWIFT_BACKTRACE="enable=no"; \
 	swift test --skip-build --sanitize=$(SANITIZER) --scratch-path .build-$(SANITIZER) --no-parallel \
 		--skip '$(WITH_SERVERS)'; \

@@ -273,7 +273,7 @@ struct EventLoopTests {
                 loop.execute {}
             }
         }
-        #expect(result?.standardErrorContent.isEmpty == true)
+        #expect(result.map { String(decoding: $0.standardErrorContent, as: UTF8.self) } == "")
     }
 
     @Test(arguments: NetworkBackEnd.builtIn)
