@@ -20,7 +20,7 @@ struct TakeoverTests {
     private static func withSession(
         version: String = "TLS1.3", _ steps: [String],
         within: @escaping @Sendable (Recorder.Event, TestStream?) -> Void = { _, _ in },
-        _ body: (Recorder, TestStream) async throws -> Void
+        _ body: (Recorder, TestStream, OpenSSLServer) async throws -> Void
     ) async throws -> String {
         let certificates = try await blocking { try Certificates() }
         let server = try await blocking { try OpenSSLServer(certificates, version: version, steps) }
@@ -32,9 +32,9 @@ struct TakeoverTests {
             let recorder = Recorder(within: within)
             let stream = recorder.connect(request, on: loop)
             _ = try await recorder.opening()
-            try await body(recorder, stream)
+            try await body(recorder, stream, server)
             stream.finish()
-            return try await server.outcome()
+            return try await server.word()
         }
     }
 
@@ -97,7 +97,7 @@ struct TakeoverTests {
     {
         let outcome = try await Self.withSession(
             version: version, ["+together", "fill 100000", "say over"]
-        ) { recorder, _ in
+        ) { recorder, _, _ in
             let bytes = try await recorder.bytes(100_012)
             #expect(bytes == Array("together".utf8) + OpenSSLServer.pattern(100_000) + Array("over".utf8))
         }
@@ -113,7 +113,7 @@ struct TakeoverTests {
             within: { event, stream in
                 if case .opened = event { stream?.setReadingPaused(true) }
             }
-        ) { recorder, stream in
+        ) { recorder, stream, _ in
             for _ in 0..<100 { await hop(stream.loop) }
             stream.setReadingPaused(false)
             let bytes = try await recorder.bytes(14)
@@ -123,11 +123,32 @@ struct TakeoverTests {
     }
 
     @Test
+    func `reads what TLS has taken already when reading goes on, although the socket has nothing left`() async throws {
+        // With a byte before it, so that a read ends in the middle of the last record.
+        let outcome = try await Self.withSession(
+            ["hear go", "say x", "fill 65536", "tell sent"],
+            within: { event, stream in
+                guard case .received = event, let stream else { return }
+                stream.setReadingPaused(true)
+                stream.loop.execute { stream.setReadingPaused(false) }
+            }
+        ) { recorder, stream, server in
+            stream.setReadingPaused(true)
+            stream.write { $0 += "go".utf8 }
+            #expect(try await server.word() == "sent")
+            stream.setReadingPaused(false)
+            let bytes = try await recorder.bytes(65_537)
+            #expect(bytes == Array("x".utf8) + OpenSSLServer.pattern(65_536))
+        }
+        #expect(outcome == "done")
+    }
+
+    @Test
     func `goes on with new keys when the server renews its own, and wants new ones`() async throws {
         let steps = [
             "say a", "hear one", "renew", "say b", "hear two", "renew-own", "say c", "renew", "renew", "hear three",
         ]
-        let outcome = try await Self.withSession(steps) { recorder, stream in
+        let outcome = try await Self.withSession(steps) { recorder, stream, _ in
             try await Self.expect("a", from: recorder)
             stream.write { $0 += "one".utf8 }
             try await Self.expect("b", from: recorder)
@@ -141,7 +162,7 @@ struct TakeoverTests {
     @Test
     func `takes session tickets that come late, between bytes and behind them`() async throws {
         let steps = ["ticket", "say a", "ticket", "ticket", "say b", "hear one", "ticket", "say c", "hear two"]
-        let outcome = try await Self.withSession(steps) { recorder, stream in
+        let outcome = try await Self.withSession(steps) { recorder, stream, _ in
             try await Self.expect("ab", from: recorder)
             stream.write { $0 += "one".utf8 }
             try await Self.expect("c", from: recorder)
@@ -152,7 +173,7 @@ struct TakeoverTests {
 
     @Test
     func `ends in order when the server says over TLS that nothing more comes and leaves TCP open`() async throws {
-        let outcome = try await Self.withSession(["+a", "end"]) { recorder, _ in
+        let outcome = try await Self.withSession(["+a", "end"]) { recorder, _, _ in
             try await Self.expect("a", from: recorder)
             #expect(await recorder.ending().code == .closedByPeer)
         }

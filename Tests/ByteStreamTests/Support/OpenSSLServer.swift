@@ -12,7 +12,8 @@ final class OpenSSLServer: Sendable {
     ///   - version: the only version of TLS that it speaks.
     ///   - steps: `say TEXT` and `fill COUNT` send in a record of their own, and with a plus before the TEXT together with
     ///     the 101 answer; `hear TEXT` reads until that came, `renew` sends a new key and wants one (RFC 8446 section
-    ///     4.6.3), `renew-own` sends a new key only, `ticket` sends a session ticket, `end` says that nothing more comes.
+    ///     4.6.3), `renew-own` sends a new key only, `ticket` sends a session ticket, `end` says that nothing more comes,
+    ///     `tell WORD` tells the test (``word()``).
     /// - Throws: an expectation's failure when the server does not start.
     init(_ certificates: Certificates, version: String = "TLS1.3", _ steps: [String]) throws {
         self.process = try ChildProcess(
@@ -24,8 +25,9 @@ final class OpenSSLServer: Sendable {
         try #require(self.port > 0, "no server: is there a python3, and OpenSSL 3?")
     }
 
-    /// The word for how it went: `done` when all steps were done and the client has ended the session in order.
-    func outcome() async throws -> String { try await blocking { self.process.line() } }
+    /// The word of the next step `tell`, or for how it went: `done` when all steps were done and the client has ended the
+    /// session in order.
+    func word() async throws -> String { try await blocking { self.process.line() } }
 
     func stop() { self.process.stop() }
 
@@ -74,6 +76,7 @@ final class OpenSSLServer: Sendable {
                 if verb == "say": say(text.encode())
                 elif verb == "fill": say(pattern(int(text)))
                 elif verb == "hear": hear(text.encode())
+                elif verb == "tell": print(text, flush=True)
                 elif verb == "renew":
                     assert lib.SSL_key_update(tls, 1) == 1 and lib.SSL_do_handshake(tls) == 1
                 elif verb == "renew-own":
