@@ -92,7 +92,7 @@ extension Chat {
         private static func expectEnd(of person: Person) async throws {
             try person.chat.endInput()
             #expect(try await person.chat.exit() == 0)
-            let errors = await person.chat.errors.lines
+            let errors = await person.chat.complaints
             #expect(errors == [])
             let news = await person.chat.output.lines.filter { $0.hasPrefix("* ") }
             #expect(news.contains { $0.hasPrefix("* connection lost") }, "\(news)")

@@ -59,7 +59,7 @@ extension Chat {
             let lines = try await chat.output.wait(forLine: "* connected")
             try chat.endInput()
             #expect(try await chat.exit() == 0)
-            #expect(await chat.errors.lines == [])
+            #expect(await chat.complaints == [])
             return lines[0]
         }
 

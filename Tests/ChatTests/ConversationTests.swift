@@ -29,7 +29,7 @@ extension Chat {
                 for chat in [ann, bob] {
                     try chat.endInput()
                     #expect(try await chat.exit() == 0)
-                    #expect(await chat.errors.lines == [])
+                    #expect(await chat.complaints == [])
                 }
             }
         }

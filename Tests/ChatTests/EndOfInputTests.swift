@@ -13,7 +13,7 @@ extension Chat {
                 try chat.type(Delivery.lines(1...500, from: "ann"))
                 try chat.endInput()
                 #expect(try await chat.exit() == 0)
-                #expect(await chat.errors.lines == [])
+                #expect(await chat.complaints == [])
                 #expect(Delivery(of: 500, from: "ann", in: try server.kept(from: "ann")) == .perfect)
             }
         }
@@ -58,7 +58,7 @@ extension Chat {
                 try chat.type(["one", "two", "three"])
                 try chat.endInput()
                 #expect(try await chat.exit() == 1)
-                #expect(await chat.errors.lines == ["chat: 3 lines were not delivered"])
+                #expect(await chat.complaints == ["chat: 3 lines were not delivered"])
             }
         }
 
@@ -75,7 +75,7 @@ extension Chat {
                 try chat.endInput()
                 #expect(try await chat.exit() == 1)
                 let error = "chat: cannot connect: no answer from "
-                let errors = await chat.errors.lines
+                let errors = await chat.complaints
                 #expect(errors.count == 1 && errors.first?.hasPrefix(error) == true, "\(errors)")
             }
         }
@@ -90,7 +90,7 @@ extension Chat {
                 try chat.type(["one", "two"])
                 try chat.endInput()
                 #expect(try await chat.exit() == 1)
-                #expect(await chat.errors.lines == ["chat: 2 lines were not delivered"])
+                #expect(await chat.complaints == ["chat: 2 lines were not delivered"])
             }
         }
     }

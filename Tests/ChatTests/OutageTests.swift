@@ -87,7 +87,7 @@ extension Chat {
                 let news = await chat.output.lines.filter { $0.hasPrefix("* ") }
                 #expect(news.contains { $0.hasPrefix("* connection lost") }, "\(news)")
                 #expect(!news.contains { $0.contains("not delivered") || $0.contains("missed") }, "\(news)")
-                #expect(await chat.errors.lines == [])
+                #expect(await chat.complaints == [])
             }
         }
     }

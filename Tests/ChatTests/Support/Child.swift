@@ -76,6 +76,11 @@ final class Child: Sendable {
         return Int(lines[0]) ?? .min
     }
 
+    /// The lines of standard error, without warnings of slow listeners: on a busy machine every listener may be slow.
+    var complaints: [String] {
+        get async { await self.errors.lines.filter { !$0.contains("A listener blocked the executor") } }
+    }
+
     /// Ends it at once, whatever it is doing, and waits until it is gone.
     func kill() async {
         self.send(SIGKILL)
