@@ -52,7 +52,7 @@ test-all: prerequisites venv $(LEGACY)/.ready  ## Runs the tests against servers
 sanitize: prerequisites venv $(LEGACY)/.ready  ## Runs the tests under a sanitizer: SANITIZER=thread (the default) or address.
 	swift build --build-tests --sanitize=$(SANITIZER) --scratch-path .build-$(SANITIZER)
 	export TSAN_OPTIONS="suppressions=$(CURDIR)/Tests/tsan-suppressions.txt"; \
-	export ASAN_OPTIONS="detect_leaks=0"; \
+	export ASAN_OPTIONS="detect_leaks=0:suppressions=$(CURDIR)/Tests/asan-suppressions.txt"; \
 	export SWIFT_BACKTRACE="enable=no"; \
 	swift test --skip-build --sanitize=$(SANITIZER) --scratch-path .build-$(SANITIZER) --no-parallel \
 		--skip '$(WITH_SERVERS)'; \
