@@ -21,3 +21,16 @@ public struct Deque<Element>: RandomAccessCollection, MutableCollection, RangeRe
 extension Deque: Sendable where Element: Sendable {}
 extension Deque: Equatable where Element: Equatable {}
 extension Deque: Hashable where Element: Hashable {}
+public struct UniqueDeque<Element: ~Copyable>: ~Copyable {
+    public init() {}
+    public var count: Int { 0 }
+    public var isEmpty: Bool { true }
+    public var indices: Range<Int> { 0..<0 }
+    public subscript(position: Int) -> Element {
+        _read { fatalError() }
+        _modify { fatalError() }
+    }
+    public mutating func append(_ element: consuming Element) {}
+    public mutating func popFirst() -> Element? { nil }
+}
+extension UniqueDeque: Sendable where Element: Sendable & ~Copyable {}
