@@ -53,9 +53,12 @@ struct ChildProcess: Sendable {
         return status == 0
     }
 
+    /// Ends the program, and does not wait for that; not after ``stop()``.
+    func end() { kill(self.identifier, SIGKILL) }
+
     /// Ends the program.
     func stop() {
-        kill(self.identifier, SIGKILL)
+        self.end()
         _ = self.hasSucceeded()
     }
 }

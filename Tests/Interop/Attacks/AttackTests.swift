@@ -19,13 +19,13 @@ extension Interop {
         /// All, or the one that `ATTACK` names.
         private static let groups = AttackGroup.all(
             eachAlone: Self.wantedDuration != nil, only: Self.environment["ATTACK"])
-        /// How much the memory may grow.
-        private static let room = 32 << 20
+        /// How much the memory may grow: more when addresses are checked, because that keeps what was freed.
+        private static let room = (Self.environment["ASAN_OPTIONS"] == nil ? 32 : 512) << 20
         /// How long the answer to a neighbour may take while another connection is attacked, and the end of a link after
         /// its limit.
         ///
         /// A second, where times are measured; otherwise the machine may be busy with something else.
-        private static let patience = Duration.seconds(Self.wantedDuration == nil ? 30 : 1)
+        private static let patience = Duration.seconds(Self.wantedDuration == nil ? 60 : 1)
 
         /// What is left to say of an attack that is over.
         private struct Victim: Sendable {
