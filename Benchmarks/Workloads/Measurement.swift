@@ -29,7 +29,7 @@ struct Measurement {
         let elapsed = self.clock.duration(to: .now)
         let client = (ProcessUsage.now.cpu - self.client) / Double(messages) * 1e6
         let server = ((self.server?.cpu ?? 0) - self.serverStart) / Double(messages) * 1e6
-        let title = name.padding(toLength: 12, withPad: " ", startingAt: 0)
+        let title = name.padding(toLength: max(12, name.count + 1), withPad: " ", startingAt: 0)
         if let start = self.counters, let end {
             print(title + String(format: "%10d", messages) + end.perMessage(since: start, messages: messages))
             return
