@@ -70,11 +70,7 @@ package enum RegularFile {
         throw Failure(reason: "it is \(kind), not a regular file")
     }
 
-    private static func lastFailure() -> Failure {
-        let number = errno
-        guard let text = strerror(number) else { return Failure(reason: "error \(number)") }
-        return Failure(reason: String(cString: text))
-    }
+    private static func lastFailure() -> Failure { Failure(reason: SystemProblem.text(of: errno)) }
 }
 
 /// The system's `read`, which the type's own hides.

@@ -113,8 +113,6 @@ static inline bool clws_peer_address(int descriptor, char text[CLWS_ADDRESS_SIZE
 // The number of the last failure. C, because `errno` is a macro.
 static inline int clws_problem(void) { return errno; }
 static inline bool clws_is_taken(int problem) { return problem == EADDRINUSE; }
-// C, because the text is the C library's, and `strerror` may return nothing.
-static inline const char *clws_problem_text(int problem) { return strerror(problem); }
 
 // The next connection; -1 when nobody waits, -2 when the process has no descriptor left for it.
 static inline int clws_accept(int listener) {

@@ -1,6 +1,7 @@
 #if LWS
 internal import CLibwebsockets
 internal import LinkspanNetwork
+internal import LinkspanRuntime
 
 /// A connection to one address that is being set up: TCP, then the proxy's agreement if there is a proxy.
 ///
@@ -44,7 +45,7 @@ final class Attempt: Watched {
             case .address(let address, let port): clws_dial(address, CInt(port))
             case .path(let path): clws_dial_path(path)
             }
-        guard descriptor >= 0 else { return self.fail(.connect(OpenSocket.text(of: -descriptor))) }
+        guard descriptor >= 0 else { return self.fail(.connect(SystemProblem.text(of: -descriptor))) }
         self.descriptor = descriptor
         self.watch(for: CInt(clws_ready_to_write))
     }
@@ -62,7 +63,7 @@ final class Attempt: Watched {
         guard let descriptor = self.descriptor, let stream = self.stream else { return }
         guard !self.isConnected else { return self.proxyReady(descriptor, events) }
         let problem = clws_dial_problem(descriptor)
-        guard problem == 0 else { return self.fail(.connect(OpenSocket.text(of: problem))) }
+        guard problem == 0 else { return self.fail(.connect(SystemProblem.text(of: problem))) }
         stream.reached(self)
         guard let proxy = stream.request.proxy else { return self.arrive() }
         let handshake = ProxyHandshake(proxy, for: stream.request)

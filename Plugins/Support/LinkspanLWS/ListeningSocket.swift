@@ -47,7 +47,7 @@ final class ListeningSocket: Watched, ByteListener {
             }
         guard descriptor >= 0 else {
             let problem = clws_problem()
-            throw request.unavailable(OpenSocket.text(of: problem), isTaken: clws_is_taken(problem))
+            throw request.unavailable(SystemProblem.text(of: problem), isTaken: clws_is_taken(problem))
         }
         let socket = ListeningSocket(
             core: core, descriptor: descriptor, path: request.path, lowWaterMark: request.lowWaterMark, accept: accept)

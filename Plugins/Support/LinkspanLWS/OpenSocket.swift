@@ -26,10 +26,5 @@ struct OpenSocket {
     func endWriting() -> Bool { clws_end_writing(self.descriptor, self.tls) }
 
     func close() { clws_close(self.descriptor, self.tls) }
-
-    /// The system's words for a number of a failure.
-    static func text(of problem: CInt) -> String {
-        clws_problem_text(problem).map { String(cString: $0) } ?? "error \(problem)"
-    }
 }
 #endif

@@ -1,17 +1,9 @@
 #if NIO
-#if canImport(Darwin)
-private import Darwin
-#elseif canImport(Glibc)
-private import Glibc
-#elseif canImport(Musl)
-private import Musl
-#elseif canImport(Android)
-private import Android
-#endif
-
 internal import LinkspanNetwork
+internal import LinkspanRuntime
 internal import NIOCore
 #if canImport(NIOTransportServices) && canImport(Network)
+private import Darwin
 private import Network
 #endif
 
@@ -21,7 +13,7 @@ extension DialFailure {
         #if canImport(NIOTransportServices) && canImport(Network)
         switch error as? NWError {
         case .posix(let code):
-            self = .connect(Self.text(of: code.rawValue))
+            self = .connect(SystemProblem.text(of: code.rawValue))
             return
         // Network.framework looks names up by itself.
         case .dns:
@@ -30,15 +22,11 @@ extension DialFailure {
         default: ()
         }
         #endif
-        self = .connect((error as? IOError).map { Self.text(of: $0.errnoCode) } ?? "\(error)")
-    }
-
-    private static func text(of code: CInt) -> String {
-        strerror(code).map { String(cString: $0) } ?? "error \(code)"
+        self = .connect((error as? IOError).map { SystemProblem.text(of: $0.errnoCode) } ?? "\(error)")
     }
 }
 
-/// Whether an error of a channel says only that there is no connection any more.
+/// Whether an error of a channel says only that the connection has ended, and nothing about a failure of TLS.
 func isOfTransport(_ error: any Error) -> Bool {
     #if canImport(NIOTransportServices) && canImport(Network)
     if error is NWError { return true }

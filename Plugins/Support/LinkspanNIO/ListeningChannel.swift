@@ -46,10 +46,10 @@ final class ListeningChannel: ByteListener {
             if let path = request.path { try? SocketAddress(unixDomainSocketPath: path) } else {
                 try? SocketAddress(ipAddress: request.address, port: request.port)
             }
-        guard let address else { throw request.unavailable(String(cString: strerror(EINVAL)), isTaken: false) }
+        guard let address else { throw request.unavailable(SystemProblem.text(of: EINVAL), isTaken: false) }
         guard let (descriptor, port) = ListeningSocket.open(address, backlog: CInt(clamping: request.backlog)) else {
             let problem = errno
-            throw request.unavailable(String(cString: strerror(problem)), isTaken: problem == EADDRINUSE)
+            throw request.unavailable(SystemProblem.text(of: problem), isTaken: problem == EADDRINUSE)
         }
         let listener = ListeningChannel(port: port, path: request.path, core: core)
         core.add(listener)
