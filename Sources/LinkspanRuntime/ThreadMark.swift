@@ -14,7 +14,7 @@ package struct ThreadMark: Sendable {
         self.key = key
     }
 
-    /// Whether the calling thread works for `object`.
+    /// Whether the calling thread is within ``set(to:_:)`` for `object`.
     package func isSet(to object: AnyObject) -> Bool {
         pthread_getspecific(self.key) == UnsafeMutableRawPointer(Unmanaged.passUnretained(object).toOpaque())
     }

@@ -8,7 +8,7 @@ import Testing
 struct IdleLoopTests {
     private static let name = "idle-test"
 
-    /// How many threads of the process have the loop's name, or the one that SwiftNIO gives its own.
+    /// The number of the process's threads that are named after the loop, or as SwiftNIO names the threads it starts.
     private static var threads: Int {
         let tasks = (try? FileManager.default.contentsOfDirectory(atPath: "/proc/self/task")) ?? []
         return tasks.filter { task in

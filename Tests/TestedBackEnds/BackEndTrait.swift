@@ -34,7 +34,7 @@ package func makeTurnByTurnLoop(
 
 /// A back end, and the way in which SwiftNIO's loops run.
 private struct LoopVariant: CustomStringConvertible {
-    /// Whether the tested loops are those of ``makeTurnByTurnLoop(name:resolver:idleLimit:)``.
+    /// Whether the test runs on loops that ``makeTurnByTurnLoop(name:resolver:idleLimit:)`` makes.
     @TaskLocal static var isGroup = false
 
     static let all = NetworkBackEnd.builtIn.flatMap { network in

@@ -27,7 +27,7 @@ package enum EventLoopKind: Sendable {
         #endif
     }
 
-    /// Whether a loop uses the system's sockets; only then it can listen.
+    /// Whether a loop uses the system's sockets; a loop over Network.framework does not, and cannot listen.
     var usesSockets: Bool {
         switch self {
         case .ownThread, .group: true
@@ -58,7 +58,7 @@ extension EventLoopKind {
         var address: String
         /// Nil for a path.
         var port: Int?
-        /// Whether it is a proxy that the app has chosen, so that the system's own are not wanted.
+        /// Whether this is a proxy of the app's own choice; the system's proxies are then not used.
         var isProxy: Bool
     }
 

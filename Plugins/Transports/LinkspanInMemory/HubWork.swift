@@ -14,7 +14,7 @@ final class HubWork: @unchecked Sendable {
     }
 
     private let executor: any JobExecutor
-    // Taken out and put in, and nothing is called meanwhile; neither are copies made of what comes and goes.
+    // Nobody is called while a job is added or taken out. The deque moves its jobs, where an ordinary one copies them.
     @exclusivity(unchecked) private var jobs = UniqueDeque<Job>()
     private var isScheduled = false
     /// Links that have events to hand over.

@@ -114,7 +114,7 @@ struct CommandStateMachine: ~Copyable {
     /// Takes the keys of replaceable commands that came to the buffer and left it since the last call.
     mutating func takeKeyChanges() -> [CommandBuffer.KeyChange] { self.buffer.takeKeyChanges() }
 
-    /// Whether ``deadline`` may be earlier than at the last call.
+    /// Whether ``deadline`` may have become earlier since the last call of this function.
     mutating func takeEarlierDeadline() -> Bool {
         let isEarlier = self.deadlines.isEarlier || self.repeats.isEarlier || self.ages.isEarlier
         if isEarlier { (self.deadlines.isEarlier, self.repeats.isEarlier, self.ages.isEarlier) = (false, false, false) }

@@ -27,11 +27,11 @@ final class ConnectionCore {
     var machine: ConnectionStateMachine
     /// The machine's epoch, looked at for each message.
     var epoch: UInt64?
-    /// Whether the connection was left, as the machine has it; looked at for each read.
+    /// The machine's ``ConnectionStateMachine/isLeft``, looked at for each read.
     var isLeft = false
     /// The machine's deadline.
     var machineDeadline: ContinuousClock.Instant? { didSet { self.hasNewDeadline = true } }
-    /// Whether the timer may have to be set anew because of the machine's deadline.
+    /// Whether the machine's deadline has been set since the timer was last compared with it.
     private var hasNewDeadline = true
     // Its methods call nobody, so that no access meets another; the check costs a twentieth of a message.
     @exclusivity(unchecked) var commands: CommandStateMachine

@@ -19,7 +19,7 @@ extension Interop {
         /// All, or the one that `ATTACK` names.
         private static let groups = AttackGroup.all(
             eachAlone: Self.wantedDuration != nil, only: Self.environment["ATTACK"])
-        /// How much the memory may grow: more when addresses are checked, because that keeps what was freed.
+        /// The most by which the memory may grow; more under the address sanitizer, which keeps freed memory for a while.
         private static let room = (Self.environment["ASAN_OPTIONS"] == nil ? 32 : 512) << 20
         /// How long the answer to a neighbour may take while another connection is attacked, and the end of a link after
         /// its limit.

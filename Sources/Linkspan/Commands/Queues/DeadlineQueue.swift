@@ -16,7 +16,7 @@ struct DeadlineQueue: Sendable {
     /// The moment from which deadlines are reckoned: two numbers of a moment would take twice the memory.
     private var base: ContinuousClock.Instant?
     private(set) var earliest: ContinuousClock.Instant?
-    /// Whether the earliest deadline has become earlier; the owner takes note of that.
+    /// Whether ``earliest`` has become earlier since the owner last set this to false.
     var isEarlier = false
 
     var count: Int { self.heap.count }
