@@ -165,14 +165,14 @@ extension ServiceThreads {
         switch work {
         case .closure(let body): body()
         case .job(let job):
-            if #available(macOS 15, iOS 18, tvOS 18, watchOS 11, *) {
+            if #available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *) {
                 job.runSynchronously(on: self.asUnownedTaskExecutor())
             }
         }
     }
 }
 
-@available(macOS 15, iOS 18, tvOS 18, watchOS 11, *)
+@available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
 extension ServiceThreads: TaskExecutor {
     func enqueue(_ job: consuming ExecutorJob) {
         self.add(.job(UnownedJob(job)))
@@ -185,7 +185,7 @@ extension ServiceThreads {
     /// No parent can own it: a structured child must end before its parent returns, and the point of a deadline is that
     /// the caller goes on while a service that ignores its cancellation does not end.
     func begin<Value: Sendable>(_ body: @escaping @Sendable () async -> Value) -> Task<Value, Never> {
-        if #available(macOS 15, iOS 18, tvOS 18, watchOS 11, *) {
+        if #available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *) {
             return Task.detached(executorPreference: self) { await body() }
         }
         return Task.detached(priority: nil) { await body() }

@@ -54,7 +54,7 @@ extension JSONWriter {
         if type == UInt16.self { return NumberText.append(unsafeBitCast(value, to: UInt16.self), to: &self.text) }
         if type == UInt32.self { return NumberText.append(unsafeBitCast(value, to: UInt32.self), to: &self.text) }
         if type == UInt64.self { return NumberText.append(unsafeBitCast(value, to: UInt64.self), to: &self.text) }
-        if #available(macOS 15, iOS 18, tvOS 18, watchOS 11, *) {
+        if #available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *) {
             if type == Int128.self { return NumberText.append(unsafeBitCast(value, to: Int128.self), to: &self.text) }
             if type == UInt128.self { return NumberText.append(unsafeBitCast(value, to: UInt128.self), to: &self.text) }
         }

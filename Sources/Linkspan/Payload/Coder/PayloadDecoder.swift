@@ -57,7 +57,7 @@ extension JSONDocument {
         if type == UInt16.self { return unsafeBitCast(try self.integer(UInt16.self, at: index), to: type) }
         if type == UInt32.self { return unsafeBitCast(try self.integer(UInt32.self, at: index), to: type) }
         if type == UInt64.self { return unsafeBitCast(try self.integer(UInt64.self, at: index), to: type) }
-        if #available(macOS 15, iOS 18, tvOS 18, watchOS 11, *) {
+        if #available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *) {
             if type == Int128.self { return unsafeBitCast(try self.integer(Int128.self, at: index), to: type) }
             if type == UInt128.self { return unsafeBitCast(try self.integer(UInt128.self, at: index), to: type) }
         }

@@ -38,7 +38,7 @@ public func SecTrustCreateWithCertificates(
 @discardableResult public func SecTrustSetAnchorCertificates(_ trust: SecTrust, _ anchors: CFArray?) -> OSStatus { 0 }
 @discardableResult public func SecTrustSetAnchorCertificatesOnly(_ trust: SecTrust, _ isOnly: Bool) -> OSStatus { 0 }
 public func SecTrustEvaluateWithError(_ trust: SecTrust, _ error: UnsafeMutablePointer<CFError?>?) -> Bool { false }
-@available(macOS 12, iOS 15, tvOS 15, watchOS 8, *)
+@available(macOS 12, iOS 15, tvOS 15, watchOS 8, visionOS 1, *)
 public func SecTrustCopyCertificateChain(_ trust: SecTrust) -> CFArray? { nil }
 
 public var kSecClass: CFString { "" }

@@ -47,12 +47,12 @@ public struct Date: Hashable, Comparable, Codable, Sendable {
     public var timeIntervalSince1970: TimeInterval { 0 }
     public var timeIntervalSinceReferenceDate: TimeInterval { 0 }
     public static func < (left: Date, right: Date) -> Bool { false }
-    @available(macOS 12, iOS 15, tvOS 15, watchOS 8, *)
+    @available(macOS 12, iOS 15, tvOS 15, watchOS 8, visionOS 1, *)
     public struct FormatStyle: Sendable {
         public struct DateStyle: Sendable { public static let omitted = Self() }
         public struct TimeStyle: Sendable { public static let shortened = Self() }
     }
-    @available(macOS 12, iOS 15, tvOS 15, watchOS 8, *)
+    @available(macOS 12, iOS 15, tvOS 15, watchOS 8, visionOS 1, *)
     public func formatted(date: FormatStyle.DateStyle, time: FormatStyle.TimeStyle) -> String { "" }
 }
 
@@ -65,7 +65,7 @@ public struct URL: Hashable, Codable, Sendable, CustomStringConvertible {
     public var host: String? { nil }
     public var description: String { "" }
     public func appendingPathComponent(_ component: String) -> URL { self }
-    @available(macOS 13, iOS 16, tvOS 16, watchOS 9, *)
+    @available(macOS 13, iOS 16, tvOS 16, watchOS 9, visionOS 1, *)
     public static var applicationSupportDirectory: URL { fatalError() }
 }
 
@@ -183,7 +183,7 @@ public struct FileAttributeKey: Hashable, RawRepresentable, Sendable {
 public struct FileProtectionType: Hashable, RawRepresentable, Sendable {
     public var rawValue: String
     public init(rawValue: String) { self.rawValue = rawValue }
-    @available(macOS 11, iOS 9, *)
+    @available(macOS 11, iOS 9, visionOS 1, *)
     public static let completeUntilFirstUserAuthentication = FileProtectionType(rawValue: "")
 }
 open class FileManager: NSObject, @unchecked Sendable {
@@ -235,7 +235,7 @@ open class JSONSerialization: NSObject {
 open class FileHandle: NSObject, @unchecked Sendable {
     public class var standardOutput: FileHandle { fatalError() }
     public class var standardError: FileHandle { fatalError() }
-    @available(macOS 10.15.4, iOS 13.4, watchOS 6.2, tvOS 13.4, *)
+    @available(macOS 10.15.4, iOS 13.4, watchOS 6.2, tvOS 13.4, visionOS 1, *)
     open func write<Bytes: DataProtocol>(contentsOf data: Bytes) throws {}
 }
 public protocol DataProtocol: RandomAccessCollection where Element == UInt8 {}

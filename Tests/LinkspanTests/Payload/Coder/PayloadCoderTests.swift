@@ -117,7 +117,7 @@ struct PayloadCoderTests {
         }
     }
 
-    @available(macOS 15, iOS 18, tvOS 18, watchOS 11, *)
+    @available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
     private struct Wide: Codable, Equatable {
         var signed: Int128
         var unsigned: UInt128?
@@ -125,7 +125,7 @@ struct PayloadCoderTests {
 
     @Test
     func `integers of 128 bits are exact`() throws {
-        guard #available(macOS 15, iOS 18, tvOS 18, watchOS 11, *) else { return }
+        guard #available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *) else { return }
         for wide in [Wide(signed: .min, unsigned: .max), Wide(signed: .max, unsigned: 0)] {
             let payload = try Payload(wide, [wide.signed])
             #expect(Self.text(payload).contains("\(wide.signed)"))
