@@ -261,6 +261,9 @@ def chat(stage, browser):
     refused = browser.page()
     refused.open(f"http://127.0.0.1:{stage.port}/")
     stage.server.type("refuse on")
+    # Lines are obeyed one after the other, so that the complaint about the next one says that this one was.
+    stage.server.type("?")
+    stage.server.wait("unknown fault")
     refused.type("#name", "mallory")
     refused.wait("document.getElementById('refusal').innerText !== ''")
 
