@@ -50,28 +50,6 @@ public struct Command: Sendable {
         }
     }
 
-    /// The properties that few commands have.
-    private struct Rest: Sendable {
-        /// The ordering key of a delivery; the key under which a send replaces another.
-        var name: String?
-        var key: String?
-        var completion: (@Sendable (Result<Payload, LinkspanError>) -> Void)?
-        var accepted: (@Sendable (DeliveryReceipt) -> Void)?
-        // The small ones behind the large ones: a million of them may wait.
-        var timeout: Duration?
-        var hasMadeKey = false
-        var stage = Stage.waiting
-        var isRestored = false
-        var refusals: Int32 = 0
-    }
-
-    /// Keeps the rest apart, so that a plain send is small enough to be passed on without copies.
-    private final class Box: Sendable {
-        let rest: Rest
-
-        init(_ rest: consuming Rest) { self.rest = rest }
-    }
-
     /// Its identity.
     public private(set) var id: ID
     private let form: Form
@@ -79,7 +57,7 @@ public struct Command: Sendable {
     var continuesBatch = false
     /// The message for the link; for a delivery without its number and its key.
     private(set) var message: OutboundMessage
-    private var box: Box?
+    private var extras: CommandExtras
 
     /// The same command, whose outcome `observer` gets just before its own completion does: for connections that wrap
     /// another.
@@ -88,16 +66,11 @@ public struct Command: Sendable {
     ) -> Self {
         var observed = self
         observed.identify()
-        observed.rest.completion = { [completion = self.completion] outcome in
+        observed.extras.common.completion = { [completion = self.completion] outcome in
             observer(outcome)
             completion?(outcome)
         }
         return observed
-    }
-
-    private var rest: Rest {
-        get { self.box?.rest ?? Rest() }
-        set { self.box = Box(newValue) }
     }
 }
 
@@ -135,16 +108,13 @@ extension Command {
         accepted: (@Sendable (DeliveryReceipt) -> Void)? = nil
     ) {
         let form = Form(kind)
-        var box: Box?
-        if form != .send || timeout != nil || key != nil || completion != nil || accepted != nil {
-            var rest = Rest(key: key, completion: completion, accepted: accepted, timeout: timeout)
-            if case .deliver(let orderingKey) = kind { rest.name = orderingKey }
-            box = Box(rest)
-        }
+        var rare = CommandExtras.Rare(key: key, accepted: accepted)
+        if case .deliver(let orderingKey) = kind { rare.name = orderingKey }
         self.init(
             id: id, form: form,
             message: OutboundMessage(
-                event: event, payload: payload, isVolatile: isVolatile, isCompressible: isCompressible), box: box)
+                event: event, payload: payload, isVolatile: isVolatile, isCompressible: isCompressible),
+            extras: CommandExtras(CommandExtras.Common(completion: completion, timeout: timeout), rare))
     }
 
     /// Makes a command to be sent at once, whose outcome nobody asks for.
@@ -158,7 +128,8 @@ extension Command {
         self.init(
             id: .none, form: .send,
             message: OutboundMessage(
-                event: event, payload: payload, isVolatile: isVolatile, isCompressible: isCompressible), box: nil)
+                event: event, payload: payload, isVolatile: isVolatile, isCompressible: isCompressible),
+            extras: CommandExtras())
     }
 
     /// Makes a command to be sent in the place of one that waits under the same key.
@@ -176,7 +147,8 @@ extension Command {
         self.init(
             .deliver(orderingKey: delivery.orderingKey), event: delivery.event, payload: delivery.payload,
             timeout: delivery.timeout, key: delivery.key, isCompressible: delivery.isCompressible)
-        (self.rest.isRestored, self.rest.refusals) = (true, Int32(clamping: delivery.refusals))
+        self.extras.common.isRestored = true
+        self.extras.common.refusals = Int32(clamping: delivery.refusals)
     }
 }
 
@@ -188,7 +160,7 @@ extension Command {
         switch self.form {
         case .send: .send
         case .request: .request
-        case .deliver: .deliver(orderingKey: self.box?.rest.name ?? "")
+        case .deliver: .deliver(orderingKey: self.extras.rare.name ?? "")
         case .outcome: .outcome
         }
     }
@@ -204,8 +176,8 @@ extension Command {
 
     /// The time limit for the whole command, counted from its creation; nil for no limit.
     public var timeout: Duration? {
-        get { self.box?.rest.timeout }
-        set { self.rest.timeout = newValue }
+        get { self.extras.common.timeout }
+        set { self.extras.common.timeout = newValue }
     }
 
     /// Left out, rather than kept, when it cannot be sent at once.
@@ -218,62 +190,61 @@ extension Command {
     ///
     /// Nil for one that the SDK makes.
     public var key: String? {
-        get { self.box?.rest.key }
-        set { self.rest.key = newValue }
+        get { self.extras.rare.key }
+        set { self.extras.rare.key = newValue }
     }
 
     /// The key under which it takes the place of a command that waits with the same key; nil for none.
     ///
     /// For sends alone.
     public var replacing: String? {
-        get { self.form == .send ? self.box?.rest.name : nil }
-        set { if self.form == .send { self.rest.name = newValue } }
+        get { self.form == .send ? self.extras.rare.name : nil }
+        set { if self.form == .send { self.extras.rare.name = newValue } }
     }
 
     /// Whether the SDK has made the key.
-    var hasMadeKey: Bool { self.box?.rest.hasMadeKey ?? false }
+    var hasMadeKey: Bool { self.extras.common.hasMadeKey }
 
     /// Gives a delivery without a key of its own one that the SDK makes.
     mutating func makeKey(_ prefix: String) {
-        self.rest.key = "\(prefix).\(self.id.number)"
-        self.rest.hasMadeKey = true
+        self.extras.rare.key = "\(prefix).\(self.id.number)"
+        self.extras.common.hasMadeKey = true
     }
 
     /// The progress of the command, as listed by ``ManagedConnection/commands``; `waiting` before that.
     public var stage: Stage {
-        get { self.box?.rest.stage ?? .waiting }
-        set { self.rest.stage = newValue }
+        get { self.extras.common.stage }
+        set { self.extras.common.stage = newValue }
     }
 
     /// The command as it is listed: with its stage, and without its callbacks, which only its connection calls.
     func listed(_ stage: Stage) -> Self {
         var listed = self
-        var rest = self.rest
-        (rest.stage, rest.completion, rest.accepted) = (stage, nil, nil)
-        listed.rest = rest
+        (listed.extras.common.stage, listed.extras.common.completion) = (stage, nil)
+        if self.wantsReceipt { listed.extras.rare.accepted = nil }
         return listed
     }
 
     /// The number of times the server has asked for a delivery to come later.
     private(set) var refusals: Int {
-        get { Int(self.box?.rest.refusals ?? 0) }
-        set { self.rest.refusals = Int32(clamping: newValue) }
+        get { Int(self.extras.common.refusals) }
+        set { self.extras.common.refusals = Int32(clamping: newValue) }
     }
 
     /// Counts that the server has asked for a delivery to come later.
     mutating func noteRefusal() { self.refusals += 1 }
 
     /// Whether an earlier process left it, and may have sent it.
-    var isRestored: Bool { self.box?.rest.isRestored ?? false }
+    var isRestored: Bool { self.extras.common.isRestored }
 
     /// Called exactly once with the outcome, on the connection's executor.
     var completion: (@Sendable (Result<Payload, LinkspanError>) -> Void)? {
-        get { self.box?.rest.completion }
-        set { self.rest.completion = newValue }
+        get { self.extras.common.completion }
+        set { self.extras.common.completion = newValue }
     }
 
     /// Whether it is a send without a time limit, whose outcome nobody asks for.
-    var isPlain: Bool { self.form == .send && self.box == nil }
+    var isPlain: Bool { self.form == .send && self.extras.isEmpty }
 
     /// The key under which it replaces a waiting send.
     var replacedKey: String? { self.replacing }
@@ -289,7 +260,7 @@ extension Command {
     var isOfDelivery: Bool { self.form == .deliver || self.form == .outcome }
 
     /// Whether somebody asks for a receipt.
-    var wantsReceipt: Bool { self.box?.rest.accepted != nil }
+    var wantsReceipt: Bool { self.extras.rare.accepted != nil }
 
     /// Whether a connection that has failed for good refuses it: volatile commands are left out in silence, as always,
     /// and deliveries may be kept.
@@ -314,7 +285,7 @@ extension Command {
     /// Reports to the caller that a delivery is accepted.
     ///
     /// For implementations of ``ManagedConnection``: call it at most once, before ``finish(_:)``, outside all locks.
-    public func accept(_ receipt: DeliveryReceipt) { self.box?.rest.accepted?(receipt) }
+    public func accept(_ receipt: DeliveryReceipt) { self.extras.rare.accepted?(receipt) }
 
     func fail(_ code: LinkspanError.Code, _ certainty: LinkspanError.Certainty, _ message: String) -> Effect {
         .finish(self, .failure(LinkspanError(code, "'\(self.event)' \(message)", certainty: certainty)))

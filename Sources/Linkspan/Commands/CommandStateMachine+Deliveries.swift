@@ -1,5 +1,33 @@
 internal import DequeModule
 
+// MARK: - The knowledge about them
+
+extension CommandStateMachine {
+    var queues: DeliveryQueues {
+        _read { if let deliveries = self.deliveries { yield deliveries.queues } else { yield DeliveryQueues() } }
+        _modify { yield &self.madeDeliveries.queues }
+    }
+
+    var ledger: DeliveryLedger {
+        _read {
+            if let deliveries = self.deliveries {
+                yield deliveries.ledger
+            } else {
+                yield DeliveryLedger(isStored: false, account: nil)
+            }
+        }
+        _modify { yield &self.madeDeliveries.ledger }
+    }
+
+    var madeDeliveries: Deliveries {
+        mutating get {
+            let deliveries = self.deliveries ?? Deliveries()
+            self.deliveries = deliveries
+            return deliveries
+        }
+    }
+}
+
 // MARK: - New deliveries
 
 extension CommandStateMachine {
@@ -155,11 +183,13 @@ extension CommandStateMachine {
 
     /// Closes the account, so that another connection may have it.
     mutating func closeStore(effects: inout Deque<Effect>) {
+        guard self.ledger.isStored else { return }
         if self.ledger.endSession() { effects.append(.callStore(.close(account: self.ledger.account))) }
     }
 
     /// Belongs to another account from now on.
     mutating func changeAccount(_ account: String?, effects: inout Deque<Effect>) {
+        guard self.ledger.isStored else { return }
         self.closeStore(effects: &effects)
         self.ledger.account = account
         self.openStore(effects: &effects)

@@ -52,15 +52,13 @@ struct CommandStateMachine: ~Copyable {
     /// The next pause of the flush; nil when it makes none, because nothing has waited since the link was up.
     private var pause: Duration?
     private(set) var buffer = CommandBuffer()
-    var queues = DeliveryQueues()
-    var ledger: DeliveryLedger
+    /// Nil until there is a delivery or a store, which most connections never have.
+    var deliveries: Deliveries?
     private(set) var awaited = AwaitedCommands()
     /// The instants at which commands have waited for too long.
     private var ages = DeadlineQueue()
     /// The instants at which commands expire.
     private var deadlines = DeadlineQueue()
-    /// The instants at which deliveries are sent again over the same link.
-    private var repeats = DeadlineQueue()
     private var lastRequestID: UInt64 = 0
     /// Whether anything was sent beside the delivery that was sent last.
     private var hasCompany = false
@@ -74,7 +72,7 @@ struct CommandStateMachine: ~Copyable {
     ///   - account: whose rows of the store it has, if there is a store.
     init(options: Boxed<ConnectionOptions>, account: String? = nil) {
         self.shared = options
-        self.ledger = DeliveryLedger(isStored: options.value.store != nil, account: account)
+        if options.value.store != nil { self.deliveries = Deliveries(isStored: true, account: account) }
     }
 
     /// Follows other limits from now on; commands that wait already keep their places and deadlines.
@@ -106,9 +104,12 @@ struct CommandStateMachine: ~Copyable {
 
     /// The waiting load: commands in the buffer, and deliveries without a reply.
     var load: ConnectionLoad {
-        ConnectionLoad(
-            commands: self.buffer.count, bytes: self.buffer.byteCount,
-            deliveries: self.queues.count + self.ledger.followerCount, deliveryBytes: self.queues.byteCount)
+        var load = ConnectionLoad(commands: self.buffer.count, bytes: self.buffer.byteCount)
+        if let deliveries = self.deliveries {
+            load.deliveries = deliveries.queues.count + deliveries.ledger.followerCount
+            load.deliveryBytes = deliveries.queues.byteCount
+        }
+        return load
     }
 
     /// Takes the keys of replaceable commands that came to the buffer and left it since the last call.
@@ -116,15 +117,17 @@ struct CommandStateMachine: ~Copyable {
 
     /// Whether ``deadline`` may have become earlier since the last call of this function.
     mutating func takeEarlierDeadline() -> Bool {
-        let isEarlier = self.deadlines.isEarlier || self.repeats.isEarlier || self.ages.isEarlier
-        if isEarlier { (self.deadlines.isEarlier, self.repeats.isEarlier, self.ages.isEarlier) = (false, false, false) }
+        let hasEarlierRepeat = self.deliveries?.repeats.isEarlier ?? false
+        let isEarlier = self.deadlines.isEarlier || self.ages.isEarlier || hasEarlierRepeat
+        if isEarlier { (self.deadlines.isEarlier, self.ages.isEarlier) = (false, false) }
+        if hasEarlierRepeat { self.deliveries?.repeats.isEarlier = false }
         return isEarlier
     }
 
     /// The instant at which ``expire(now:effects:)`` is due.
     var deadline: ContinuousClock.Instant? {
-        let (first, second, third) = (self.deadlines.earliest, self.repeats.earliest, self.ages.earliest)
-        return .earliest(.earliest(first, second), third)
+        let first = ContinuousClock.Instant?.earliest(self.deadlines.earliest, self.ages.earliest)
+        return .earliest(first, self.deliveries?.repeats.earliest)
     }
 }
 
@@ -156,15 +159,15 @@ extension CommandStateMachine {
     /// this was their last attempt.
     mutating func linkLost(_ cause: LinkspanError?, effects: inout Deque<Effect>) {
         self.phase = .down
-        let guilty = self.queues.interruptAll(
+        let guilty = self.deliveries?.queues.interruptAll(
             isBlamed: cause?.code == .messageRefused, wasAlone: !self.hasCompany)
-        for command in guilty {
+        for command in guilty ?? [] {
             let error = LinkspanError(
                 .messageRefused, "'\(command.event)' ended its link twice and is not sent again", cause: cause,
                 certainty: .unknown)
             effects.append(.finish(command, .failure(error)))
         }
-        self.repeats = DeadlineQueue()
+        self.deliveries?.repeats = DeadlineQueue()
         for command in self.awaited.removeAll() {
             let error = LinkspanError(
                 .disconnected, "the connection was lost before '\(command.event)' was answered", cause: cause,
@@ -176,8 +179,8 @@ extension CommandStateMachine {
 
     /// Ends deliveries that were given to links as often as they may be.
     private mutating func endExhausted(effects: inout Deque<Effect>) {
-        guard let limit = self.options.deliveries.attempts else { return }
-        for command in self.queues.removeHeads(givenTimes: limit) {
+        guard let limit = self.options.deliveries.attempts, let deliveries = self.deliveries else { return }
+        for command in deliveries.queues.removeHeads(givenTimes: limit) {
             effects.append(command.fail(.timedOut, .unknown, "got no reply to its last attempt"))
         }
     }
@@ -188,9 +191,9 @@ extension CommandStateMachine {
     mutating func givenUp(_ cause: LinkspanError, effects: inout Deque<Effect>) {
         self.phase = .failed(cause)
         var failing = self.buffer.removeAll().map { ($0, LinkspanError.Certainty.notSent) }
-        if !self.options.keepsDeliveries {
-            failing += self.queues.removeAll().map { ($0, $1 ? .unknown : .notSent) }
-            failing += self.ledger.removeAllFollowers().map { ($0, .unknown) }
+        if !self.options.keepsDeliveries, let deliveries = self.deliveries {
+            failing += deliveries.queues.removeAll().map { ($0, $1 ? .unknown : .notSent) }
+            failing += deliveries.ledger.removeAllFollowers().map { ($0, .unknown) }
         }
         for (command, certainty) in failing {
             let error = LinkspanError(
@@ -212,10 +215,11 @@ extension CommandStateMachine {
     mutating func failAll(_ code: LinkspanError.Code, _ reason: String, effects: inout Deque<Effect>) {
         for command in self.awaited.removeAll() { effects.append(command.fail(code, .unknown, reason)) }
         for command in self.buffer.removeAll() { effects.append(command.fail(code, .notSent, reason)) }
-        for (command, wasSent) in self.queues.removeAll() {
+        guard let deliveries = self.deliveries else { return }
+        for (command, wasSent) in deliveries.queues.removeAll() {
             effects.append(command.fail(code, wasSent ? .unknown : .notSent, reason))
         }
-        for command in self.ledger.removeAllFollowers() { effects.append(command.fail(code, .unknown, reason)) }
+        for command in deliveries.ledger.removeAllFollowers() { effects.append(command.fail(code, .unknown, reason)) }
     }
 
     /// The connection has been released.
@@ -249,7 +253,7 @@ extension CommandStateMachine {
 extension CommandStateMachine {
     /// Whether a command goes to the link as it is: a plain send while nothing waits, the commonest of all.
     func passes(_ command: borrowing Command) -> Bool {
-        guard case .open = self.phase, !self.queues.hasSuspects else { return false }
+        guard case .open = self.phase, !(self.deliveries?.queues.hasSuspects ?? false) else { return false }
         return command.isPlain
     }
 
@@ -321,7 +325,7 @@ extension CommandStateMachine {
     /// Notes when a command expires, if it does.
     mutating func watch(_ command: Command, made: ContinuousClock.Instant) {
         guard let timeout = self.timeout(of: command) else { return }
-        let living = self.awaited.count + self.buffer.count + self.queues.count + self.ledger.followerCount
+        let living = self.awaited.count + self.load.waiting
         if self.deadlines.isSparse(living: living) {
             var deadlines = DeadlineQueue()
             swap(&deadlines, &self.deadlines)
@@ -332,17 +336,18 @@ extension CommandStateMachine {
     }
 
     private func isAlive(_ id: Command.ID) -> Bool {
-        self.awaited.contains(id) || self.buffer.contains(id) || self.queues.contains(id)
-            || self.ledger.isFollower(id)
+        self.awaited.contains(id) || self.buffer.contains(id)
+            || (self.deliveries.map { $0.queues.contains(id) || $0.ledger.isFollower(id) } ?? false)
     }
 
     /// Notes when a delivery is to be sent again.
     private mutating func watchReply(to delivery: Command, until due: ContinuousClock.Instant) {
-        if self.repeats.isSparse(living: self.awaited.count) {
+        let deliveries = self.madeDeliveries
+        if deliveries.repeats.isSparse(living: self.awaited.count) {
             let awaited = self.awaited
-            self.repeats.compact { awaited.contains($0) }
+            deliveries.repeats.compact { awaited.contains($0) }
         }
-        self.repeats.insert(delivery.id, at: due)
+        deliveries.repeats.insert(delivery.id, at: due)
     }
 
     private mutating func watchAge(of command: Command, made: ContinuousClock.Instant) {
@@ -406,7 +411,7 @@ extension CommandStateMachine {
     /// A turn that is used up while more waits is followed by a pause, which is left as an effect.
     mutating func nextToFlush(now: ContinuousClock.Instant, effects: inout Deque<Effect>) -> Outgoing? {
         guard case .flushing = self.phase else { return nil }
-        guard !self.buffer.isEmpty || self.queues.hasReady else {
+        guard !self.buffer.isEmpty || self.hasReady else {
             self.phase = .open
             // What waits later waits for room of the link, which bounds how fast it leaves.
             self.pause = nil
@@ -490,9 +495,12 @@ extension CommandStateMachine {
 
     /// Sends the next of an ordering key through the flush, so that there is one place that sends deliveries.
     mutating func beginNext(effects: inout Deque<Effect>) {
-        guard case .open = self.phase, self.queues.hasReady else { return }
+        guard case .open = self.phase, self.hasReady else { return }
         self.beginFlush(effects: &effects)
     }
+
+    /// Whether a delivery may be sent now.
+    private var hasReady: Bool { self.deliveries?.queues.hasReady ?? false }
 }
 
 // MARK: - Ends of commands
@@ -541,7 +549,7 @@ extension CommandStateMachine {
             effects.append(command.fail(.timedOut, .notSent, "waited longer than the buffer's maxAge"))
         }
         var unanswered: [Command.ID] = []
-        while let id = self.repeats.popExpired(now: now) { unanswered.append(id) }
+        while let id = self.deliveries?.repeats.popExpired(now: now) { unanswered.append(id) }
         if !unanswered.isEmpty { self.sendAgain(unanswered, now: now, effects: &effects) }
     }
 
@@ -578,7 +586,10 @@ extension CommandStateMachine {
             return (command, .unknown)
         }
         // A delivery that waits may have been sent over an earlier link.
-        if let removed = self.queues.remove(id) { return (removed.command, removed.wasSent ? .unknown : .notSent) }
-        return self.ledger.removeFollower(id).map { ($0, .unknown) }
+        guard let deliveries = self.deliveries else { return nil }
+        if let removed = deliveries.queues.remove(id) {
+            return (removed.command, removed.wasSent ? .unknown : .notSent)
+        }
+        return deliveries.ledger.removeFollower(id).map { ($0, .unknown) }
     }
 }
