@@ -1,6 +1,7 @@
 #if LWS
 internal import CLibwebsockets
 internal import LinkspanNetwork
+internal import LinkspanRuntime
 
 // An open stream's own socket.
 
@@ -26,7 +27,7 @@ extension LoopStream {
         self.early = takeover.early
         guard self.use(socket) else { return }
         if takeover.answer.isInterim {
-            self.late = AnswerReader(isExchange: false, interim: 1)
+            self.late = Boxed(AnswerReader(isExchange: false, interim: 1))
         } else {
             guard self.judge(takeover.answer) else { return }
         }

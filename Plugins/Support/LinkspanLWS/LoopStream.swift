@@ -47,8 +47,8 @@ final class LoopStream: Watched, ByteStream {
     private var attemptDelay: (any ScheduledWork)?
     var isPaused = false
     private var isChunked = false
-    /// Reads the answer, when interim ones came before it.
-    var late: AnswerReader?
+    /// Reads the answer, when interim ones came before it, which is rare.
+    var late: Boxed<AnswerReader>?
     /// The look-up of the host's name, while it is under way.
     private var lookup: Resolver.Request?
     /// The numeric address of the peer, if it opened the stream.
@@ -190,7 +190,7 @@ extension LoopStream {
         }
         clws_clear_timeout(connection)
         guard !answer.isInterim else {
-            self.late = AnswerReader(isExchange: self.isExchange, interim: 1)
+            self.late = Boxed(AnswerReader(isExchange: self.isExchange, interim: 1))
             return true
         }
         return self.judge(answer)
@@ -217,9 +217,9 @@ extension LoopStream {
 
     /// Takes bytes behind an interim answer, which the library takes for its body.
     private func takeLate(_ bytes: UnsafeRawBufferPointer) -> Bool {
-        self.late?.append(bytes)
+        self.late?.value.append(bytes)
         while self.dial != nil || self.socket != nil {
-            switch self.late?.next() ?? .more {
+            switch self.late?.value.next() ?? .more {
             case .more: return true
             case .head(let answer): guard self.judge(answer) else { return false }
             case .bytes(let piece): guard piece.withUnsafeBytes({ self.handOver($0) }) else { return false }
@@ -262,7 +262,7 @@ extension LoopStream {
     /// The library takes a body in chunks for complete when the connection ends, even in the middle of a chunk.
     func completed(_ dial: Dial, byItself: Bool) {
         guard dial === self.dial else { return }
-        guard byItself || !self.isChunked, self.late?.isUnfinished != true else { return self.closed(dial) }
+        guard byItself || !self.isChunked, self.late?.value.isUnfinished != true else { return self.closed(dial) }
         self.dial = nil
         self.act(self.machine.completed())
     }

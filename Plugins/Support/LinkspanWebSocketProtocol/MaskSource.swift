@@ -3,13 +3,14 @@
 /// RFC 6455 section 10.3 wants masks that nobody can foresee: who could choose both a payload and its masked form could
 /// make an old proxy take it for HTTP and poison its cache. So they come from the system's generator and not from a
 /// fast one with a seed. They are drawn a block at a time, which uses each number fully, as two masks, and keeps the
-/// call through an existential away from the single frame. The first blocks are small: most connections send little.
+/// call through an existential away from the single frame. The first number needs no block, and the first blocks are
+/// small: most connections send little.
 public struct MaskSource: Sendable {
     private static let largestBlock = 64
 
     private var generator: any RandomNumberGenerator & Sendable
     private var block: [UInt64] = []
-    private var blockSize = 2
+    private var blockSize = 1
     private var spare: UInt32?
 
     /// Makes a source that draws from `generator`; anything but the system's is for tests.
@@ -30,8 +31,10 @@ public struct MaskSource: Sendable {
     }
 
     private mutating func refill() {
-        self.block.reserveCapacity(self.blockSize)
-        for _ in 0..<self.blockSize { self.block.append(self.generator.next()) }
+        if self.blockSize > 1 {
+            self.block.reserveCapacity(self.blockSize)
+            for _ in 0..<self.blockSize { self.block.append(self.generator.next()) }
+        }
         self.blockSize = min(2 * self.blockSize, Self.largestBlock)
     }
 }

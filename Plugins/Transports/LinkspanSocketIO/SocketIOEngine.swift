@@ -28,8 +28,8 @@ final class SocketIOEngine {
     /// Nil until the carrier is up, and again after the end.
     // Its methods call nobody but the app's codec, which has no way to the engine, so that no access meets another.
     @exclusivity(unchecked) private var owned: OwnedSession?
-    /// The links of the session's namespaces.
-    private var links: [Int: SocketIOLink] = [:]
+    /// The links of the session's namespaces, by their indices.
+    private var links: [SocketIOLink?] = []
     private var isClosed = false
     /// The ends of links that have left, which are told when their last words are on their way.
     ///
@@ -97,7 +97,7 @@ final class SocketIOEngine {
         return self.owned?.look { $0.recovery(of: index) }
     }
 
-    private func index(of link: SocketIOLink) -> Int? { self.links.first { $0.value === link }?.key }
+    private func index(of link: SocketIOLink) -> Int? { self.links.firstIndex { $0 === link } }
 }
 
 // MARK: - Links come and go
@@ -187,6 +187,7 @@ extension SocketIOEngine {
                 recovery: request.resumption.flatMap(SocketIORecovery.init), timeout: request.deadline, now: self.now,
                 output: &output)
             guard let index else { return .unavailable }
+            self.links.append(contentsOf: repeatElement(nil, count: max(0, index + 1 - self.links.count)))
             self.links[index] = link
             return .taken
         } catch {
@@ -249,9 +250,9 @@ extension SocketIOEngine: EngineCarrierHandler {
         while next() != nil {}
     }
 
-    func carrierChanged() { for link in self.links.values where link.isOpen { link.carrierChanged() } }
+    func carrierChanged() { for case let link? in self.links where link.isOpen { link.carrierChanged() } }
 
-    func carrierDrained() { for link in self.links.values where link.isOpen { link.deliver(.writable) } }
+    func carrierDrained() { for case let link? in self.links where link.isOpen { link.deliver(.writable) } }
 
     func carrierClosed(_ error: LinkspanError) {
         let failed = self.waiting.isEmpty ? nil : self.choice
@@ -269,7 +270,7 @@ extension SocketIOEngine: EngineCarrierHandler {
         for link in waiting { link.deliver(.closed(error)) }
         self.deliverFarewells()
         self.carryOut(&output)
-        self.links = [:]
+        self.links = []
         self.owned = nil
     }
 }
@@ -312,13 +313,14 @@ extension SocketIOEngine {
             }
             if output.close != nil { self.takesMessages = false }
             if let namespace = output.nextNamespace {
-                self.deliver(&output, of: namespace, to: links[namespace], feed)
+                self.deliver(
+                    &output, of: namespace, to: links.indices.contains(namespace) ? links[namespace] : nil, feed)
             } else if output.close != nil || !feed(&output) {
                 break
             }
         }
         if output.hasNewDeadlines { self.arm() }
-        if let beat = output.heartbeat { links.values.forEach { $0.heard(beat) } }
+        if let beat = output.heartbeat { for link in links { link?.heard(beat) } }
         guard output.close != nil else { return false }
         self.engines.remove(self)
         carrier?.close()

@@ -46,11 +46,19 @@ final class SocketIOEngines: Sendable {
     let loop: any NetworkLoop
     private let engines: Confined<[Key: SocketIOEngine]>
     private let memory: Confined<CarrierMemory>
+    private let latestFacts: Confined<[String: String]>
 
     init(loop: any NetworkLoop) {
         self.loop = loop
         self.engines = Confined([:], to: loop)
         self.memory = Confined(CarrierMemory(), to: loop)
+        self.latestFacts = Confined([:], to: loop)
+    }
+
+    /// The facts about a link, in the memory of the same facts about the latest one: most links have the same.
+    func shared(_ facts: [String: String]) -> [String: String] {
+        if self.latestFacts.value != facts { self.latestFacts.value = facts }
+        return self.latestFacts.value
     }
 
     /// Joins a link to the engine for its key, or to a new one when there is none that takes it.

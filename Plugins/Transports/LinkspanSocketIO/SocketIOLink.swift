@@ -239,5 +239,8 @@ final class SocketIOLink: Link {
         self.deliver(.changed(self.info))
     }
 
-    private func noteCarrier() { self.info.facts["carrier"] = self.openEngine?.carrier?.name }
+    private func noteCarrier() {
+        self.info.facts["carrier"] = self.openEngine?.carrier?.name
+        self.info.facts = self.engines.shared(self.info.facts)
+    }
 }

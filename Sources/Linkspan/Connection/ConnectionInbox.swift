@@ -51,7 +51,7 @@ final class ConnectionInbox: Sendable {
         fileprivate var isOpen = false
         var published = Published()
         /// The state after the calls that are on their way.
-        fileprivate var intended: Published?
+        fileprivate var intended: Boxed<Published>?
         fileprivate var intents = 0
         fileprivate var lastID: UInt64 = 0
         /// The link that is being greeted.
@@ -71,7 +71,7 @@ final class ConnectionInbox: Sendable {
         var droppedMessages = 0
 
         /// The state and progress to show: the one intended while a call is on its way.
-        var shown: Published { self.intended ?? self.published }
+        var shown: Published { self.intended?.value ?? self.published }
 
         var load: ConnectionLoad { self.arriving + self.arrived + self.waiting }
 
@@ -185,7 +185,7 @@ extension ConnectionInbox {
         let executor = try self.state.withLock { state throws(LinkspanError) -> (any JobExecutor)? in
             var shown = state.shown
             guard try intend(&shown) else { return nil }
-            state.intended = shown
+            state.intended = Boxed(shown)
             state.intents += 1
             return state.append(.intent(call))
         }
@@ -334,6 +334,8 @@ extension ConnectionInbox {
     func note(_ change: StateChange) {
         self.state.withLock { state in
             if state.history.count == ConnectionStatus.historyLimit { state.history.removeFirst() }
+            // Of most connections there is one change, and an array makes room for two.
+            if state.history.isEmpty { state.history.reserveCapacity(1) }
             state.history.append(change)
             if case .established(let link) = change.reason { state.link = link } else { state.link = nil }
         }

@@ -9,7 +9,7 @@ struct FrameTrace: Sendable {
 
     init(capacity: Int) {
         self.capacity = capacity
-        self.latest.reserveCapacity(capacity)
+        if capacity > 0 { self.latest.reserveCapacity(capacity) }
     }
 
     var isOn: Bool { self.capacity > 0 }

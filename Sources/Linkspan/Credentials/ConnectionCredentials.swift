@@ -5,35 +5,51 @@ internal import Logging
 ///
 /// Confined to the connection's executor, as a part of its ``ConnectionCore``.
 final class ConnectionCredentials {
+    /// The state of credentials that a provider gives.
+    private final class Renewal {
+        /// The newest ones, whose expiry counts.
+        var newest: IssuedCredentials?
+        /// The generation of those that the server knows; 0 for none.
+        var shown: UInt64 = 0
+        var schedule: RenewalSchedule
+        var isUp = false
+        /// Counts links and renewals, so that a late answer is recognised.
+        var turn: UInt64 = 0
+        var wait: CredentialWait?
+        var timer: (due: ContinuousClock.Instant, work: any ScheduledWork)?
+
+        init(_ schedule: RenewalSchedule) { self.schedule = schedule }
+
+        func nextTurn() {
+            self.turn += 1
+            self.wait?()
+            self.wait = nil
+        }
+    }
+
     private let destination: Destination
-    /// The newest ones, whose expiry counts.
-    private var newest: IssuedCredentials?
-    /// The generation of those that the server knows; 0 for none.
-    private var shown: UInt64 = 0
-    private var schedule: RenewalSchedule
-    private var isUp = false
-    /// Counts links and renewals, so that a late answer is recognised.
-    private var turn: UInt64 = 0
-    private var wait: CredentialWait?
-    private var timer: (due: ContinuousClock.Instant, work: any ScheduledWork)?
+    /// Nil for fixed credentials, which are never renewed.
+    private let renewal: Renewal?
 
     init(_ destination: Destination) {
         self.destination = destination
-        self.schedule = RenewalSchedule(credentialDeadline: destination.options.credentialDeadline)
+        self.renewal =
+            destination.source.isRenewable
+            ? Renewal(RenewalSchedule(credentialDeadline: destination.options.credentialDeadline)) : nil
     }
 
     /// The instant at which the renewal ahead of the expiry is due, or the provider's deadline passes.
-    var renewalDeadline: ContinuousClock.Instant? { self.schedule.deadline }
+    var renewalDeadline: ContinuousClock.Instant? { self.renewal?.schedule.deadline }
 
     /// Whether the server knows the credentials of this generation.
-    func isShown(generation: UInt64) -> Bool { self.shown >= generation }
+    func isShown(generation: UInt64) -> Bool { self.renewal?.shown ?? 0 >= generation }
 
     /// An error without the credentials that the server may have repeated in it.
     func concealed(in error: LinkspanError) -> LinkspanError {
         let credentials: Credentials? =
             switch self.destination.source.kind {
             case .fixed(let credentials): credentials
-            case .provider: self.newest?.credentials
+            case .provider: self.renewal?.newest?.credentials
             }
         var error = error
         error.message = (credentials ?? Credentials()).concealed(in: error.message, query: self.destination.url.query)
@@ -73,7 +89,8 @@ extension ConnectionCredentials {
         case .provider(let shared):
             let (inbox, reference) = (core.inbox, core.reference)
             let request = CredentialRequest(url: self.destination.url, reason: reason)
-            return shared.ask(request, held: self.shown, scheduler: core.environment.scheduler) { outcome in
+            return shared.ask(request, held: self.renewal?.shown ?? 0, scheduler: core.environment.scheduler) {
+                outcome in
                 inbox.post(
                     { core in completion(core, core.credentials.obtained(outcome, reason, for: core)) }, to: reference)
             }
@@ -85,8 +102,8 @@ extension ConnectionCredentials {
         for core: ConnectionCore
     ) -> Result<IssuedCredentials, LinkspanError> {
         if case .success(let issued) = outcome {
-            self.newest = issued
-            self.shown = issued.generation
+            self.renewal?.newest = issued
+            self.renewal?.shown = issued.generation
         }
         let checked = outcome.flatMap { self.checked($0) }
         switch checked {
@@ -104,41 +121,35 @@ extension ConnectionCredentials {
 extension ConnectionCredentials {
     /// The connection is up: its credentials are renewed ahead of their expiry from now on.
     func linkOpened(_ core: ConnectionCore) {
-        guard self.destination.source.isRenewable else { return }
-        self.nextTurn()
-        self.isUp = true
-        self.schedule.follow(self.newest, now: core.now, random: core.environment.random())
+        guard let renewal = self.renewal else { return }
+        renewal.nextTurn()
+        renewal.isUp = true
+        renewal.schedule.follow(renewal.newest, now: core.now, random: core.environment.random())
         self.arm(core)
     }
 
     /// The connection is down.
     func linkEnded(_ core: ConnectionCore) {
-        guard self.destination.source.isRenewable else { return }
-        self.nextTurn()
-        self.isUp = false
-        self.schedule.stop()
+        guard let renewal = self.renewal else { return }
+        renewal.nextTurn()
+        renewal.isUp = false
+        renewal.schedule.stop()
         self.arm(core)
     }
 
-    private func nextTurn() {
-        self.turn += 1
-        self.wait?()
-        self.wait = nil
-    }
-
     private func timerFired(_ core: ConnectionCore) {
-        guard case .provider(let shared) = self.destination.source.kind else { return }
-        switch self.schedule.timerFired(now: core.now, random: core.environment.random()) {
+        guard let renewal = self.renewal, case .provider(let shared) = self.destination.source.kind else { return }
+        switch renewal.schedule.timerFired(now: core.now, random: core.environment.random()) {
         case .ask:
-            self.nextTurn()
-            let (turn, inbox, reference) = (self.turn, core.inbox, core.reference)
+            renewal.nextTurn()
+            let (turn, inbox, reference) = (renewal.turn, core.inbox, core.reference)
             let request = CredentialRequest(url: self.destination.url, reason: .expiring)
-            let held = self.newest?.generation ?? 0
-            self.wait = shared.ask(request, held: held, scheduler: core.environment.scheduler) { outcome in
+            let held = renewal.newest?.generation ?? 0
+            renewal.wait = shared.ask(request, held: held, scheduler: core.environment.scheduler) { outcome in
                 inbox.post({ $0.credentials.renewed(outcome, turn: turn, $0) }, to: reference)
             }
         case .stopAsking:
-            self.nextTurn()
+            renewal.nextTurn()
         case .nothing:
             ()
         }
@@ -146,22 +157,22 @@ extension ConnectionCredentials {
     }
 
     private func renewed(_ outcome: Result<IssuedCredentials, LinkspanError>, turn: UInt64, _ core: ConnectionCore) {
-        guard self.turn == turn else { return }
-        self.nextTurn()
+        guard let renewal = self.renewal, renewal.turn == turn else { return }
+        renewal.nextTurn()
         switch outcome.flatMap({ self.checked($0) }) {
         case .success(let issued):
-            self.newest = issued
-            self.schedule.follow(issued, now: core.now, random: core.environment.random())
-            let isShown = self.isUp && core.push(issued.credentials)
-            if isShown { self.shown = max(self.shown, issued.generation) }
+            renewal.newest = issued
+            renewal.schedule.follow(issued, now: core.now, random: core.environment.random())
+            let isShown = renewal.isUp && core.push(issued.credentials)
+            if isShown { renewal.shown = max(renewal.shown, issued.generation) }
             core.probe?.credentials(.renewed(validFor: issued.credentials.validFor, isShown: isShown))
             core.environment.logger.debug(
                 "Credentials renewed ahead of their expiry",
                 metadata: ["url": "\(self.destination.url)", "pushed": "\(isShown)"])
         case .failure(let error):
             let now = core.now
-            self.schedule.failed(now: now, random: core.environment.random())
-            let retryAfter = self.schedule.deadline.map { now.duration(to: $0) }
+            renewal.schedule.failed(now: now, random: core.environment.random())
+            let retryAfter = renewal.schedule.deadline.map { now.duration(to: $0) }
             core.probe?.credentials(.failed(.expiring, error, retryAfter: retryAfter))
             core.environment.logger.warning(
                 "Credentials not renewed",
@@ -172,15 +183,15 @@ extension ConnectionCredentials {
 
     /// Makes sure that a timer runs for the schedule's deadline, and for no other.
     private func arm(_ core: ConnectionCore) {
-        guard self.schedule.deadline != self.timer?.due else { return }
-        self.timer?.work.cancel()
-        self.timer = nil
-        guard let due = self.schedule.deadline else { return }
+        guard let renewal = self.renewal, renewal.schedule.deadline != renewal.timer?.due else { return }
+        renewal.timer?.work.cancel()
+        renewal.timer = nil
+        guard let due = renewal.schedule.deadline else { return }
         let work = core.later(at: due) { core in
-            guard core.credentials.timer?.due == due else { return }
-            core.credentials.timer = nil
+            guard core.credentials.renewal?.timer?.due == due else { return }
+            core.credentials.renewal?.timer = nil
             core.credentials.timerFired(core)
         }
-        self.timer = (due, work)
+        renewal.timer = (due, work)
     }
 }
