@@ -1,6 +1,8 @@
 /// A value behind one reference, for large values that many owners share, or that few of their owners ever have.
 ///
 /// Changing it makes a copy, so that it stays a value.
+// Without the attribute nothing of it would be inlined in other modules, whatever its members say.
+@usableFromInline
 package struct Boxed<Value> {
     @usableFromInline
     final class Storage {

@@ -61,11 +61,12 @@ struct EventBatch: Sendable {
 }
 
 /// An event of a batch, and what its envelope says.
+@usableFromInline
 struct BatchPlace: Sendable {
-    let index: Int
-    let seq: UInt64
-    let gap: Int
-    let isReplayed: Bool
+    @usableFromInline let index: Int
+    @usableFromInline let seq: UInt64
+    @usableFromInline let gap: Int
+    @usableFromInline let isReplayed: Bool
 }
 
 /// The events of a batch, which only their collector knows by type.
@@ -95,6 +96,6 @@ protocol BatchContents: Sendable {
     /// - Returns: whether the receiver is still there.
     func deliver(
         to receiver: any EventReceiver, _ scope: ServiceScope, _ call: ServiceCall,
-        failed: (any Error, UInt64) -> Void
+        failed: @escaping (any Error, UInt64) -> Void
     ) async -> Bool
 }

@@ -1,37 +1,36 @@
-internal import LinkspanRuntime
+public import LinkspanRuntime
 
 /// Collects the events of a family that are handed over in batches.
 ///
 /// It has a lock of its own, the only one that emitting takes: receivers, which may run at low priority and be
-/// preempted anywhere, never hold it.
+/// preempted anywhere, never hold it. Adding can be inlined where the family is known, because looking up types for each
+/// event takes as long as all the rest of it.
+@usableFromInline
 final class EventCollector<Event: LifecycleEvent>: Sendable {
-    /// The number of events that may wait for the timer.
-    static var limit: Int { 8_192 }
-
-    private struct State: Sendable {
-        var events: [CollectedEvent<Event>] = []
+    @usableFromInline
+    struct State: Sendable {
+        @usableFromInline var events: [CollectedEvent<Event>] = []
         /// Whether the events are about to be taken.
-        var isAwaited = false
-        var audience = CollectorAudience.nobody
+        @usableFromInline var isAwaited = false
+        @usableFromInline var audience = CollectorAudience.nobody
         /// The number of events that were taken last; as many are likely to follow.
-        var lastCount = 0
+        @usableFromInline var lastCount = 0
+
+        @usableFromInline
+        init() {}
     }
+
+    /// The number of events that may wait for the timer.
+    @usableFromInline static var limit: Int { 8_192 }
 
     // Guards the collected events: emitters contend with each other, and once a batch with the thread that delivers it.
-    private let state = Lock(State())
+    @usableFromInline let state = Lock(State())
 
-    /// The caller's duty after it has added an event.
-    enum OnAdd {
-        /// Nothing: the events are about to be taken.
-        case wait
-        /// See to it that the events are taken soon.
-        case schedule
-        /// See to it at once, because there are many.
-        case handOver
-    }
+    init() {}
 
     /// Keeps an event.
-    func add(_ event: Event, time: ContinuousClock.Instant, cause: UInt64?) -> OnAdd {
+    @inlinable
+    func add(_ event: Event, time: ContinuousClock.Instant, cause: UInt64?) -> CollectorDuty {
         self.state.withLock { state in
             if state.events.isEmpty { state.events.reserveCapacity(min(state.lastCount, Self.limit)) }
             state.events.append(CollectedEvent(event: event, time: time, cause: cause))
@@ -44,7 +43,19 @@ final class EventCollector<Event: LifecycleEvent>: Sendable {
     }
 }
 
+/// A caller's duty after it has added an event to a collector.
+@usableFromInline
+enum CollectorDuty: Sendable {
+    /// Nothing: the events are about to be taken.
+    case wait
+    /// See to it that the events are taken soon.
+    case schedule
+    /// See to it at once, because there are many.
+    case handOver
+}
+
 /// The receivers of a collector's events.
+@usableFromInline
 enum CollectorAudience: Sendable {
     case nobody
     case somebody
@@ -61,7 +72,7 @@ protocol EventCollecting: AnyObject, Sendable {
 }
 
 extension EventCollector: EventCollecting {
-    var audience: CollectorAudience {
+    @inlinable var audience: CollectorAudience {
         get { self.state.withLock { $0.audience } }
         set { self.state.withLock { $0.audience = newValue } }
     }
@@ -77,64 +88,14 @@ extension EventCollector: EventCollecting {
     }
 }
 
+@usableFromInline
 struct CollectedEvent<Event: Sendable>: Sendable {
-    var event: Event
-    var time: ContinuousClock.Instant
-    var cause: UInt64?
-}
+    @usableFromInline var event: Event
+    @usableFromInline var time: ContinuousClock.Instant
+    @usableFromInline var cause: UInt64?
 
-/// Events as they were collected.
-private struct CollectedEvents<Event: LifecycleEvent>: TypedContents {
-    let events: [CollectedEvent<Event>]
-
-    var count: Int { self.events.count }
-    var isSummed: Bool { Event.family.tally != nil }
-
-    func seq(at index: Int, first: UInt64) -> UInt64 { first + UInt64(index) }
-
-    func total(_ range: Range<Int>) -> Int { range.count }
-
-    func tally(first: UInt64) -> (any EventTally)? { Event.family.tally?(self.events[...], first) }
-
-    func event(at place: BatchPlace) -> Stamped<Event> {
-        let collected = self.events[place.index]
-        return Stamped(
-            collected.event, seq: place.seq, time: collected.time, cause: collected.cause,
-            replayed: place.isReplayed, gap: place.gap)
-    }
-}
-
-/// Contents of a batch whose type is known.
-protocol TypedContents: BatchContents {
-    associatedtype Event: LifecycleEvent
-
-    func event(at place: BatchPlace) -> Stamped<Event>
-}
-
-extension TypedContents {
-    func stamped(at place: BatchPlace) -> Stamped<any LifecycleEvent> {
-        let stamped = self.event(at: place)
-        return stamped.with(stamped.event as any LifecycleEvent)
-    }
-
-    func deliver(
-        to receiver: any EventReceiver, _ scope: ServiceScope, _ call: ServiceCall,
-        failed: (any Error, UInt64) -> Void
-    ) async -> Bool {
-        // Looked up once: the casts that find it cost more than most handlers.
-        guard let handler = receiver.handler(of: Event.self) else {
-            while call.advance() != nil {}
-            return true
-        }
-        var scope = scope
-        while let place = call.advance() {
-            scope.cause = place.seq
-            do {
-                guard try await handler(self.event(at: place), scope) else { return false }
-            } catch {
-                failed(error, place.seq)
-            }
-        }
-        return true
+    @inlinable
+    init(event: Event, time: ContinuousClock.Instant, cause: UInt64?) {
+        (self.event, self.time, self.cause) = (event, time, cause)
     }
 }

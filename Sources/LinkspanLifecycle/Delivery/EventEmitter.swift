@@ -1,7 +1,9 @@
 /// Emits events of one family into a registry, for emitters on the path of every message.
+// Without the attribute nothing of it would be inlined in other modules, whatever its members say.
+@usableFromInline
 package struct EventEmitter<Event: LifecycleEvent>: Sendable {
-    private let core: RegistryCore
-    private let collector: EventCollector<Event>?
+    @usableFromInline let core: RegistryCore
+    @usableFromInline let collector: EventCollector<Event>?
 
     init(_ registry: ServiceRegistry) {
         self.core = registry.core
@@ -10,16 +12,18 @@ package struct EventEmitter<Event: LifecycleEvent>: Sendable {
     }
 
     /// Whether an event would reach anybody, or be kept for those that come later.
-    package var hasAudience: Bool {
-        self.collector.map { self.core.hasAudience($0) } ?? self.core.hasAudience(for: Event.self)
+    @inlinable package var hasAudience: Bool {
+        guard let collector = self.collector else { return self.core.hasAudience(for: Event.self) }
+        return self.core.hasAudience(collector)
     }
 
     /// Emits an event; see ``ServiceRegistry/emit(_:cause:)``.
+    @inlinable
     package func emit(_ event: @autoclosure () -> Event) {
-        if let collector {
+        if let collector = self.collector {
             _ = self.core.emit(event(), cause: nil, by: collector)
         } else {
-            self.core.emit(event())
+            _ = self.core.emit(event(), cause: nil)
         }
     }
 }

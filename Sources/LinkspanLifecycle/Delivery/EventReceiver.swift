@@ -5,9 +5,20 @@ protocol EventReceiver: Sendable {
 
     /// The handler for the events of a family, looked up once for many of them; nil when they do not concern the receiver.
     func handler<Event: LifecycleEvent>(of type: Event.Type) -> Handler<Event>?
+
+    /// Hands the events of a run over; false when there is nobody any more.
+    func receive<Event: LifecycleEvent>(_ run: EventRun<Event>) async -> Bool
 }
 
 extension EventReceiver {
+    func receive<Event: LifecycleEvent>(_ run: EventRun<Event>) async -> Bool { await self.receiveEach(of: run) }
+
+    fileprivate func receiveEach<Event: LifecycleEvent>(of run: EventRun<Event>) async -> Bool {
+        // Looked up once: the casts that find it cost more than most handlers.
+        guard let handler = self.handler(of: Event.self) else { return await run.forEach { _, _ in true } }
+        return await run.forEach(handler)
+    }
+
     /// Hands over an event of any family.
     func deliver(_ stamped: Stamped<any LifecycleEvent>, _ scope: ServiceScope) async throws -> Bool {
         try await self.deliver(stamped.event, stamped, scope)
@@ -40,6 +51,14 @@ struct ServiceReceiver: EventReceiver {
             }
         }
         return nil
+    }
+
+    func receive<Event: LifecycleEvent>(_ run: EventRun<Event>) async -> Bool {
+        guard let observer = self.service as? Event.Observer, let deliver = Event.family.deliverRun else {
+            return await self.receiveEach(of: run)
+        }
+        await deliver(observer, run)
+        return true
     }
 }
 

@@ -37,7 +37,10 @@ struct SumTally<Event: SummableEvent>: EventTally {
     var count: Int { self.sums.count }
 
     var contents: any BatchContents {
-        SummedEvents(sums: self.sums.values.sorted { $0.seq < $1.seq })
+        let sums = self.sums.values.sorted { $0.seq < $1.seq }
+        return CollectedEvents(
+            events: sums.map { CollectedEvent(event: $0.event.summed, time: $0.time, cause: nil) },
+            sums: sums.map { CollectedEvents<Event>.Sum(seq: $0.seq, count: $0.count) })
     }
 
     mutating func add(_ event: Event, count: Int = 1, seq: UInt64, time: ContinuousClock.Instant) {
@@ -66,25 +69,5 @@ struct Summed<Event: SummableEvent>: Sendable {
         self.event.add(event)
         self.count += count
         if seq > self.seq { (self.seq, self.time) = (seq, time) }
-    }
-}
-
-/// Sums as the contents of a batch.
-private struct SummedEvents<Event: SummableEvent>: TypedContents {
-    let sums: [Summed<Event>]
-
-    var count: Int { self.sums.count }
-    var isSummed: Bool { true }
-
-    func seq(at index: Int, first: UInt64) -> UInt64 { self.sums[index].seq }
-
-    func tally(first: UInt64) -> (any EventTally)? { nil }
-
-    func total(_ range: Range<Int>) -> Int { self.sums[range].reduce(0) { $0 + $1.count } }
-
-    func event(at place: BatchPlace) -> Stamped<Event> {
-        let sum = self.sums[place.index]
-        return Stamped(
-            sum.event.summed, seq: place.seq, time: sum.time, replayed: place.isReplayed, gap: place.gap)
     }
 }

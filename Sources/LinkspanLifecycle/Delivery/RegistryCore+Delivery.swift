@@ -9,6 +9,7 @@ enum BarrierContext {
 
 extension RegistryCore {
     @discardableResult
+    @usableFromInline
     func emit<Event: LifecycleEvent>(_ event: @autoclosure () -> Event, cause: UInt64? = nil) -> UInt64? {
         let traits = FamilyTraits(Event.self)
         if traits.delivery == .batches {
@@ -22,6 +23,7 @@ extension RegistryCore {
     }
 
     /// Collects an event for a moment, so that its emitter does not wait for the handing over.
+    @inlinable
     func emit<Event: LifecycleEvent>(
         _ event: @autoclosure () -> Event, cause: UInt64?, by collector: EventCollector<Event>
     ) -> UInt64? {
@@ -30,19 +32,36 @@ extension RegistryCore {
         case .elsewhere: return self.home.emit(event(), cause: cause)
         case .somebody: ()
         }
-        let delay = self.options.batchDelay
-        // Posted one by one, events that may be added up would be lost instead.
-        guard delay > .zero || Event.family.tally != nil else { return self.post(Posting(event()), cause: cause) }
-        let now = self.scheduler.now
-        switch collector.add(event(), time: now, cause: cause) {
-        case .wait: ()
-        case .schedule where delay > .zero:
-            _ = self.scheduler.schedule(at: now.advanced(by: delay)) { [weak self] in self?.handOver() }
-        case .schedule, .handOver: self.handOver()
-        }
+        guard self.delays || self.isSummed(Event.self) else { return self.post(event(), cause: cause) }
+        let now = self.now
+        let duty = collector.add(event(), time: now, cause: cause)
+        if duty != .wait { self.attend(to: duty, now: now) }
         return nil
     }
 
+    /// Whether a family's events may be added up: posted one by one, they would be lost instead.
+    @usableFromInline
+    func isSummed<Event: LifecycleEvent>(_ type: Event.Type) -> Bool { type.family.tally != nil }
+
+    /// Whether collected events wait for a moment.
+    @usableFromInline var delays: Bool { self.options.batchDelay > .zero }
+
+    @usableFromInline var now: ContinuousClock.Instant { self.scheduler.now }
+
+    /// Sees to it that collected events are taken.
+    @usableFromInline
+    func attend(to duty: CollectorDuty, now: ContinuousClock.Instant) {
+        guard duty == .schedule, self.delays else { return self.handOver() }
+        _ = self.scheduler.schedule(at: now.advanced(by: self.options.batchDelay)) { [weak self] in self?.handOver() }
+    }
+
+    /// Posts an event by itself.
+    @usableFromInline
+    func post<Event: LifecycleEvent>(_ event: Event, cause: UInt64?) -> UInt64 {
+        self.post(Posting(event), cause: cause)
+    }
+
+    @usableFromInline
     func hasAudience<Event: LifecycleEvent>(for type: Event.Type) -> Bool {
         let traits = FamilyTraits(type)
         if traits.delivery == .batches { return self.hasAudience(self.collector(of: type, traits)) }
@@ -53,6 +72,7 @@ extension RegistryCore {
         }
     }
 
+    @inlinable
     func hasAudience<Event: LifecycleEvent>(_ collector: EventCollector<Event>) -> Bool {
         switch collector.audience {
         case .nobody: false

@@ -44,8 +44,23 @@ public struct EventFamily<Event: Sendable, Observer: Sendable>: Sendable {
     /// Nil for a family without states.
     let retention: (@Sendable (Event) -> Retention)?
     let deliver: @Sendable (Observer, Stamped<Event>, ServiceScope) async throws -> Void
+    /// Hands over many events; nil for a family whose events come one by one.
+    let deliverRun: (@Sendable (Observer, EventRun<Event>) async -> Void)?
     /// Adds events up, the first of which has the given number; nil for a family whose events are not.
     var tally: (@Sendable (ArraySlice<CollectedEvent<Event>>, UInt64) -> any EventTally)?
+
+    @usableFromInline
+    init(
+        name: String, delivery: EventDelivery, retention: (@Sendable (Event) -> Retention)? = nil,
+        deliver: @escaping @Sendable (Observer, Stamped<Event>, ServiceScope) async throws -> Void,
+        deliverRun: (@Sendable (Observer, EventRun<Event>) async -> Void)? = nil
+    ) {
+        self.name = name
+        self.delivery = delivery
+        self.retention = retention
+        self.deliver = deliver
+        self.deliverRun = deliverRun
+    }
 
     /// Events that are delivered one by one, to the services that are there; without any, events are not made.
     ///
@@ -56,7 +71,7 @@ public struct EventFamily<Event: Sendable, Observer: Sendable>: Sendable {
     public static func news(
         _ name: String, deliver: @escaping @Sendable (Observer, Stamped<Event>, ServiceScope) async throws -> Void
     ) -> Self {
-        Self(name: name, delivery: .news, retention: nil, deliver: deliver)
+        Self(name: name, delivery: .news, deliver: deliver)
     }
 
     /// Events that are delivered one by one, and the latest of each state kept for services that start later.
@@ -82,10 +97,16 @@ public struct EventFamily<Event: Sendable, Observer: Sendable>: Sendable {
     ///   - name: the name of the family in logs, metrics and faults.
     ///   - deliver: hands an event to an observer.
     /// - Returns: the family.
+    @inlinable
     public static func batches(
         _ name: String, deliver: @escaping @Sendable (Observer, Stamped<Event>, ServiceScope) async throws -> Void
     ) -> Self {
-        Self(name: name, delivery: .batches, retention: nil, deliver: deliver)
+        Self(name: name, delivery: .batches, deliver: deliver) { observer, run in
+            _ = await run.forEach { event, scope in
+                try await deliver(observer, event, scope)
+                return true
+            }
+        }
     }
 }
 
@@ -97,22 +118,29 @@ extension EventFamily where Event: SummableEvent {
     ///   - name: the name of the family in logs, metrics and faults.
     ///   - deliver: hands an event to an observer.
     /// - Returns: the family.
+    @inlinable
     package static func sums(
         _ name: String, deliver: @escaping @Sendable (Observer, Stamped<Event>, ServiceScope) async throws -> Void
     ) -> Self {
         var family = Self.batches(name, deliver: deliver)
-        family.tally = { events, first in
+        family.addsUp()
+        return family
+    }
+
+    @usableFromInline
+    mutating func addsUp() {
+        self.tally = { events, first in
             var tally = SumTally<Event>()
             for (offset, collected) in events.enumerated() {
                 tally.add(collected.event, seq: first + UInt64(offset), time: collected.time)
             }
             return tally
         }
-        return family
     }
 }
 
 /// The way in which the events of a family reach services.
+@usableFromInline
 enum EventDelivery: Sendable, Hashable {
     case news
     case states

@@ -13,6 +13,7 @@ enum CallOutcome<Value: Sendable>: Sendable {
 /// handle.
 ///
 /// Shared by the registry, the thread that runs the service, and the scope that the service was given.
+@usableFromInline
 final class ServiceCall: Sendable {
     fileprivate enum End: Sendable {
         case returned
@@ -123,6 +124,7 @@ extension ServiceCall {
     }
 
     /// The next event of a run, when the last one has been handled; `nil` if there is none, or none may be handed out.
+    @usableFromInline
     func advance() -> BatchPlace? {
         self.state.withLock { state in
             guard !state.isLate, !state.isClosed else { return nil }

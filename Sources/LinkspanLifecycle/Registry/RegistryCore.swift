@@ -1,6 +1,7 @@
 internal import LinkspanRuntime
 
 /// The state that a tree of registries shares: its decisions, its mailboxes, its threads.
+@usableFromInline
 final class RegistryCore: Sendable {
     typealias Member = ServiceRegistry.StateMachine.Member
 
@@ -42,7 +43,7 @@ final class RegistryCore: Sendable {
     func threads(for urgency: Urgency) -> ServiceThreads { urgency == .normal ? self.threads : self.watchers }
 
     /// The registry that keeps the tree now: this one, or the one this one was nested in.
-    var home: RegistryCore {
+    @usableFromInline var home: RegistryCore {
         var core = self
         while let next = core.fanout({ $0.home?.object }) {
             core = next
