@@ -9,15 +9,22 @@ public struct MessageCompressor: Sendable {
     /// zlib counts in 32 bits; what is larger is sent as it is.
     private static let maximumBytes = 1 << 30
 
-    private let windowBits: Int
+    // Small, because every session has room for them, whether it compresses or not.
+    private let threshold: Int
+    private let level: Int8
+    private let memoryLevel: Int8
+    private let windowBits: Int8
     private let forgets: Bool
-    private let options: WebSocketCompression
     private var stream: ZlibStream?
 
     /// Makes a compressor for the end with `role`.
     public init(_ agreement: CompressionAgreement, role: WebSocketRole) {
-        (self.windowBits, self.forgets) = agreement.sending(role)
-        self.options = agreement.options
+        let (windowBits, forgets) = agreement.sending(role)
+        self.threshold = max(agreement.options.threshold, 1)
+        self.level = Int8(clamping: agreement.options.level)
+        self.memoryLevel = Int8(clamping: agreement.options.memoryLevel)
+        self.windowBits = Int8(clamping: windowBits)
+        self.forgets = forgets
     }
 
     /// Appends a message in one frame.
@@ -37,7 +44,7 @@ public struct MessageCompressor: Sendable {
     private mutating func compress(_ payload: ArraySlice<UInt8>) -> ArraySlice<UInt8>? {
         // Empty messages would leave zlib nothing to flush. A window of 8 bits is legal, but zlib has no compression
         // for it; not to compress is legal, too.
-        guard payload.count >= max(self.options.threshold, 1), payload.count <= Self.maximumBytes, self.windowBits > 8,
+        guard payload.count >= self.threshold, payload.count <= Self.maximumBytes, self.windowBits > 8,
             let stream = self.ownStream()
         else { return nil }
         var output: [UInt8] = []
@@ -73,7 +80,7 @@ public struct MessageCompressor: Sendable {
     private mutating func ownStream() -> ZlibStream? {
         if self.stream == nil {
             self.stream = .deflating(
-                level: self.options.level, windowBits: self.windowBits, memoryLevel: self.options.memoryLevel)
+                level: Int(self.level), windowBits: Int(self.windowBits), memoryLevel: Int(self.memoryLevel))
         } else if !isKnownUniquelyReferenced(&self.stream) {
             self.stream = self.stream?.copy()
         }

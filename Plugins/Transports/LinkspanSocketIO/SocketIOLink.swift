@@ -41,7 +41,7 @@ final class SocketIOLink: Link {
 
     private enum Recovery {
         /// The values that the link was made with, later those that the engine left when the namespace ended with it.
-        case kept(SocketIORecovery?)
+        case kept(Boxed<SocketIORecovery>?)
         case renounced
     }
 
@@ -53,7 +53,7 @@ final class SocketIOLink: Link {
         self.settings = settings
         self.engines = engines
         self.receiver = receiver
-        self.recovery = .kept(request.resumption.flatMap(SocketIORecovery.init))
+        self.recovery = .kept(request.resumption.flatMap(SocketIORecovery.init).map { Boxed($0) })
         do throws(LinkspanError) {
             (self.namespace, self.problem) = (try SocketIONamespace(request.url.path), nil)
         } catch {
@@ -138,7 +138,7 @@ final class SocketIOLink: Link {
 
     var resumption: Secret? {
         guard case .kept(let kept) = self.recovery else { return nil }
-        guard let engine = self.openEngine else { return kept?.exported }
+        guard let engine = self.openEngine else { return kept?.value.exported }
         return engine.recovery(of: self)?.exported
     }
 
@@ -177,7 +177,7 @@ final class SocketIOLink: Link {
     var joinedNamespace: SocketIONamespace { self.namespace }
 
     func keep(_ recovery: SocketIORecovery?) {
-        if case .kept = self.recovery { self.recovery = .kept(recovery) }
+        if case .kept = self.recovery { self.recovery = .kept(recovery.map { Boxed($0) }) }
     }
 
     func isJoined(to engine: SocketIOEngine) {

@@ -142,7 +142,7 @@ public final class WebSocketChannel {
         switch self.session.close(code, reason: reason, into: &output) {
         case .awaitPeer:
             // The peer may complete a message that it has begun before it sends its Close frame.
-            self.closingRoom = self.settings.limits.maxMessageBytes
+            self.closingRoom = self.settings.maxMessageBytes
             stream.write { $0.append(contentsOf: output) }
             self.finishAfterDeadline()
         case .ignore: ()

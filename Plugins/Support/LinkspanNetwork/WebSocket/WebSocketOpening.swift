@@ -4,14 +4,14 @@ internal import LinkspanWebSocketProtocol
 final class WebSocketOpening {
     /// The parts of its request that a channel needs for as long as it lives.
     struct Settings {
-        let limits: WebSocketLimits
+        let maxMessageBytes: Int
         let keepAlive: WebSocketRequest.KeepAlive?
         let highWaterMark: Int
         let closeDeadline: Duration
         let messageDeadline: Duration
 
         init(_ request: WebSocketRequest) {
-            self.limits = request.limits
+            self.maxMessageBytes = request.limits.maxMessageBytes
             self.keepAlive = request.keepAlive
             self.highWaterMark = request.highWaterMark
             self.closeDeadline = request.closeDeadline

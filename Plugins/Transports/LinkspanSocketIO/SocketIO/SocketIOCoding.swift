@@ -5,7 +5,8 @@ internal import LinkspanWebSocketProtocol
 /// The coding of a session's packets: as the protocol says, or by a codec of the app's.
 enum SocketIOCoding: Sendable {
     case json
-    case codec(any SocketIOCodec)
+    // Behind a reference, because few connections have one.
+    indirect case codec(any SocketIOCodec)
 
     init(_ codec: (any SocketIOCodec)?) { self = codec.map { .codec($0) } ?? .json }
 
