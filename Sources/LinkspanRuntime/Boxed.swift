@@ -1,12 +1,13 @@
 /// A value behind one reference, for large values that many owners share, or that few of their owners ever have.
 ///
-/// Changing it makes a copy, so that it stays a value.
+/// Changing what others share makes a copy, so that it stays a value.
 // Without the attribute nothing of it would be inlined in other modules, whatever its members say.
 @usableFromInline
 package struct Boxed<Value> {
     @usableFromInline
     final class Storage {
-        @usableFromInline let value: Value
+        // Only an owner that is alone changes it, so that no access meets another.
+        @exclusivity(unchecked) @usableFromInline var value: Value
 
         @usableFromInline
         init(_ value: Value) { self.value = value }
@@ -21,12 +22,16 @@ package struct Boxed<Value> {
     /// The value, which is read where it is.
     @inlinable package var value: Value {
         _read { yield self.storage.value }
-        set { self.storage = Storage(newValue) }
+        _modify {
+            if !isKnownUniquelyReferenced(&self.storage) { self.storage = Storage(self.storage.value) }
+            yield &self.storage.value
+        }
     }
 }
 
 extension Boxed: Sendable where Value: Sendable {}
-extension Boxed.Storage: Sendable where Value: Sendable {}
+// Whoever shares it only reads it.
+extension Boxed.Storage: @unchecked Sendable where Value: Sendable {}
 
 extension Boxed: Equatable where Value: Equatable {
     @inlinable

@@ -41,7 +41,7 @@ struct CommandExtras: Sendable {
         case all(Boxed<All>)
     }
 
-    private let storage: Storage
+    private var storage: Storage
 
     init(_ common: Common = Common(), _ rare: Rare = Rare()) {
         if !rare.isEmpty {
@@ -62,7 +62,23 @@ struct CommandExtras: Sendable {
             case .all(let box): yield box.value.common
             }
         }
-        set { self = Self(newValue, self.rare) }
+        // In place, because each request changes its stage several times.
+        _modify {
+            switch self.storage {
+            case .none:
+                var common = Common()
+                defer { self = Self(common) }
+                yield &common
+            case .common(var box):
+                self.storage = .none
+                defer { self.storage = box.value.isEmpty ? .none : .common(box) }
+                yield &box.value
+            case .all(var box):
+                self.storage = .none
+                defer { self.storage = .all(box) }
+                yield &box.value.common
+            }
+        }
     }
 
     var rare: Rare {
