@@ -66,7 +66,7 @@ public struct Command: Sendable {
     ) -> Self {
         var observed = self
         observed.identify()
-        observed.extras.common.completion = { [completion = self.completion] outcome in
+        observed.completion = { [completion = self.completion] outcome in
             observer(outcome)
             completion?(outcome)
         }
@@ -147,8 +147,10 @@ extension Command {
         self.init(
             .deliver(orderingKey: delivery.orderingKey), event: delivery.event, payload: delivery.payload,
             timeout: delivery.timeout, key: delivery.key, isCompressible: delivery.isCompressible)
-        self.extras.common.isRestored = true
-        self.extras.common.refusals = Int32(clamping: delivery.refusals)
+        self.extras.changeCommon {
+            $0.isRestored = true
+            $0.refusals = Int32(clamping: delivery.refusals)
+        }
     }
 }
 
@@ -160,7 +162,7 @@ extension Command {
         switch self.form {
         case .send: .send
         case .request: .request
-        case .deliver: .deliver(orderingKey: self.extras.rare.name ?? "")
+        case .deliver: .deliver(orderingKey: self.extras.rare { $0.name ?? "" })
         case .outcome: .outcome
         }
     }
@@ -176,8 +178,8 @@ extension Command {
 
     /// The time limit for the whole command, counted from its creation; nil for no limit.
     public var timeout: Duration? {
-        get { self.extras.common.timeout }
-        set { self.extras.common.timeout = newValue }
+        get { self.extras.common { $0.timeout } }
+        set { self.extras.changeCommon { $0.timeout = newValue } }
     }
 
     /// Left out, rather than kept, when it cannot be sent at once.
@@ -190,57 +192,58 @@ extension Command {
     ///
     /// Nil for one that the SDK makes.
     public var key: String? {
-        get { self.extras.rare.key }
-        set { self.extras.rare.key = newValue }
+        get { self.extras.rare { $0.key } }
+        set { self.extras.changeRare { $0.key = newValue } }
     }
 
     /// The key under which it takes the place of a command that waits with the same key; nil for none.
     ///
     /// For sends alone.
     public var replacing: String? {
-        get { self.form == .send ? self.extras.rare.name : nil }
-        set { if self.form == .send { self.extras.rare.name = newValue } }
+        get { self.form == .send ? self.extras.rare { $0.name } : nil }
+        set { if self.form == .send { self.extras.changeRare { $0.name = newValue } } }
     }
 
     /// Whether the SDK has made the key.
-    var hasMadeKey: Bool { self.extras.common.hasMadeKey }
+    var hasMadeKey: Bool { self.extras.common { $0.hasMadeKey } }
 
     /// Gives a delivery without a key of its own one that the SDK makes.
     mutating func makeKey(_ prefix: String) {
-        self.extras.rare.key = "\(prefix).\(self.id.number)"
-        self.extras.common.hasMadeKey = true
+        let key = "\(prefix).\(self.id.number)"
+        self.extras.changeRare { $0.key = key }
+        self.extras.changeCommon { $0.hasMadeKey = true }
     }
 
     /// The progress of the command, as listed by ``ManagedConnection/commands``; `waiting` before that.
     public var stage: Stage {
-        get { self.extras.common.stage }
-        set { self.extras.common.stage = newValue }
+        get { self.extras.common { $0.stage } }
+        set { self.extras.changeCommon { $0.stage = newValue } }
     }
 
     /// The command as it is listed: with its stage, and without its callbacks, which only its connection calls.
     func listed(_ stage: Stage) -> Self {
         var listed = self
-        (listed.extras.common.stage, listed.extras.common.completion) = (stage, nil)
-        if self.wantsReceipt { listed.extras.rare.accepted = nil }
+        listed.extras.changeCommon { ($0.stage, $0.completion) = (stage, nil) }
+        if self.wantsReceipt { listed.extras.changeRare { $0.accepted = nil } }
         return listed
     }
 
     /// The number of times the server has asked for a delivery to come later.
     private(set) var refusals: Int {
-        get { Int(self.extras.common.refusals) }
-        set { self.extras.common.refusals = Int32(clamping: newValue) }
+        get { Int(self.extras.common { $0.refusals }) }
+        set { self.extras.changeCommon { $0.refusals = Int32(clamping: newValue) } }
     }
 
     /// Counts that the server has asked for a delivery to come later.
     mutating func noteRefusal() { self.refusals += 1 }
 
     /// Whether an earlier process left it, and may have sent it.
-    var isRestored: Bool { self.extras.common.isRestored }
+    var isRestored: Bool { self.extras.common { $0.isRestored } }
 
     /// Called exactly once with the outcome, on the connection's executor.
     var completion: (@Sendable (Result<Payload, LinkspanError>) -> Void)? {
-        get { self.extras.common.completion }
-        set { self.extras.common.completion = newValue }
+        get { self.extras.completion }
+        set { self.extras.changeCommon { $0.completion = newValue } }
     }
 
     /// Whether it is a send without a time limit, whose outcome nobody asks for.
@@ -260,7 +263,7 @@ extension Command {
     var isOfDelivery: Bool { self.form == .deliver || self.form == .outcome }
 
     /// Whether somebody asks for a receipt.
-    var wantsReceipt: Bool { self.extras.rare.accepted != nil }
+    var wantsReceipt: Bool { self.extras.rare { $0.accepted != nil } }
 
     /// Whether a connection that has failed for good refuses it: volatile commands are left out in silence, as always,
     /// and deliveries may be kept.
@@ -285,7 +288,7 @@ extension Command {
     /// Reports to the caller that a delivery is accepted.
     ///
     /// For implementations of ``ManagedConnection``: call it at most once, before ``finish(_:)``, outside all locks.
-    public func accept(_ receipt: DeliveryReceipt) { self.extras.rare.accepted?(receipt) }
+    public func accept(_ receipt: DeliveryReceipt) { self.extras.rare { $0.accepted }?(receipt) }
 
     func fail(_ code: LinkspanError.Code, _ certainty: LinkspanError.Certainty, _ message: String) -> Effect {
         .finish(self, .failure(LinkspanError(code, "'\(self.event)' \(message)", certainty: certainty)))

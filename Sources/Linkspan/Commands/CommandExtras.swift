@@ -54,40 +54,55 @@ struct CommandExtras: Sendable {
     /// Whether a command has none of them.
     var isEmpty: Bool { if case .none = self.storage { true } else { false } }
 
-    var common: Common {
-        _read {
-            switch self.storage {
-            case .none: yield Common()
-            case .common(let box): yield box.value
-            case .all(let box): yield box.value.common
-            }
-        }
-        // In place, because each request changes its stage several times.
-        _modify {
-            switch self.storage {
-            case .none:
-                var common = Common()
-                defer { self = Self(common) }
-                yield &common
-            case .common(var box):
-                self.storage = .none
-                defer { self.storage = box.value.isEmpty ? .none : .common(box) }
-                yield &box.value
-            case .all(var box):
-                self.storage = .none
-                defer { self.storage = .all(box) }
-                yield &box.value.common
-            }
+    // By closures here and below, which cost nothing: an accessor that lends the value allocates a frame for it.
+    @inline(__always)
+    func common<Answer>(_ look: (Common) -> Answer) -> Answer {
+        switch self.storage {
+        case .none: look(Common())
+        case .common(let box): look(box.value)
+        case .all(let box): look(box.value.common)
         }
     }
 
-    var rare: Rare {
-        _read {
-            switch self.storage {
-            case .none, .common: yield Rare()
-            case .all(let box): yield box.value.rare
-            }
+    // As a generic answer a closure would be wrapped into another.
+    var completion: (@Sendable (Result<Payload, LinkspanError>) -> Void)? {
+        switch self.storage {
+        case .none: nil
+        case .common(let box): box.value.completion
+        case .all(let box): box.value.common.completion
         }
-        set { self = Self(self.common, newValue) }
+    }
+
+    /// Changes them in place, because each request changes its stage several times.
+    @inline(__always)
+    mutating func changeCommon(_ change: (inout Common) -> Void) {
+        switch self.storage {
+        case .none:
+            var common = Common()
+            change(&common)
+            self = Self(common)
+        case .common(var box):
+            self.storage = .none
+            change(&box.value)
+            self.storage = box.value.isEmpty ? .none : .common(box)
+        case .all(var box):
+            self.storage = .none
+            change(&box.value.common)
+            self.storage = .all(box)
+        }
+    }
+
+    @inline(__always)
+    func rare<Answer>(_ look: (Rare) -> Answer) -> Answer {
+        switch self.storage {
+        case .none, .common: look(Rare())
+        case .all(let box): look(box.value.rare)
+        }
+    }
+
+    mutating func changeRare(_ change: (inout Rare) -> Void) {
+        var rare = self.rare { $0 }
+        change(&rare)
+        self = Self(self.common { $0 }, rare)
     }
 }
