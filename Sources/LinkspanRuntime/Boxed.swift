@@ -30,7 +30,7 @@ package struct Boxed<Value> {
 }
 
 extension Boxed: Sendable where Value: Sendable {}
-// Whoever shares it only reads it.
+// Owners that share it only read it.
 extension Boxed.Storage: @unchecked Sendable where Value: Sendable {}
 
 extension Boxed: Equatable where Value: Equatable {
