@@ -11,13 +11,26 @@ private import CLinkspanRuntime
 /// meanwhile waits until it has run, with all that it has given. A job given from inside a job runs after it. With a
 /// ``VirtualScheduler``'s executor a test is deterministic.
 public final class InlineExecutor: JobExecutor {
+    private enum Next {
+        case job(@Sendable () -> Void)
+        case end(waiting: [DispatchSemaphore], watchers: [Promise<Void>])
+    }
+
     private struct State: Sendable {
         var jobs: Deque<@Sendable () -> Void> = []
         var isRunning = false
+        /// Whether a job was given that is no look.
+        var hasNews = false
         var thread: UInt?
         /// Other threads that have brought jobs, and wait until none is left.
         var waiting: [DispatchSemaphore] = []
         var clock = VirtualClock()
+
+        mutating func next() -> Next {
+            if let job = self.jobs.popFirst() { return .job(job) }
+            defer { (self.isRunning, self.hasNews, self.waiting) = (false, false, []) }
+            return .end(waiting: self.waiting, watchers: self.hasNews ? self.clock.takeWatchers() : [])
+        }
     }
 
     /// Jobs, and the time of a ``VirtualScheduler``: between the threads that bring jobs, the one that runs them and the
@@ -31,9 +44,12 @@ public final class InlineExecutor: JobExecutor {
     public var isCurrent: Bool { self.state.withLock { $0.isRunning && $0.thread == Self.thread } }
 
     /// Runs `job` after all jobs given before it, and returns when no job is left, unless the caller is a job.
-    public func execute(_ job: @escaping @Sendable () -> Void) {
+    public func execute(_ job: @escaping @Sendable () -> Void) { self.execute(isNews: true, job) }
+
+    private func execute(isNews: Bool, _ job: @escaping @Sendable () -> Void) {
         let isDone = DispatchSemaphore(value: 0)
         let mustRun = self.state.withLock { state -> Bool? in
+            state.hasNews = state.hasNews || isNews
             guard state.isRunning else {
                 state.jobs.append(job)
                 state.isRunning = true
@@ -51,14 +67,20 @@ public final class InlineExecutor: JobExecutor {
         guard let mustRun else { return }
         guard mustRun else { return isDone.wait() }
         while let job = self.next() { job() }
-        for watcher in self.withClock({ $0.takeWatchers() }) { watcher.fulfill() }
     }
 
     /// Runs `body` after all jobs given before it, or at once when the caller is in a job, and returns its result.
-    func run<Result: Sendable>(_ body: @escaping @Sendable () -> Result) -> Result {
+    func run<Result: Sendable>(_ body: @escaping @Sendable () -> Result) -> Result { self.run(isNews: true, body) }
+
+    /// Runs `body`, which changes nothing, as ``run(_:)`` does.
+    ///
+    /// Who waits for a condition is not woken by it: a condition that looks would otherwise wake itself for ever.
+    func look<Result: Sendable>(_ body: @escaping @Sendable () -> Result) -> Result { self.run(isNews: false, body) }
+
+    private func run<Result: Sendable>(isNews: Bool, _ body: @escaping @Sendable () -> Result) -> Result {
         guard !self.isCurrent else { return body() }
         let promise = Promise<Result>()
-        self.execute { promise.fulfill(body()) }
+        self.execute(isNews: isNews) { promise.fulfill(body()) }
         guard let result = promise.fulfilled else { preconditionFailure("a job has run when it has been given") }
         return result
     }
@@ -68,14 +90,16 @@ public final class InlineExecutor: JobExecutor {
         self.state.withLock { body(&$0.clock) }
     }
 
+    /// The next job; without one, the threads that wait go on.
     private func next() -> (@Sendable () -> Void)? {
-        let (job, waiting) = self.state.withLock { state -> ((@Sendable () -> Void)?, [DispatchSemaphore]) in
-            if let job = state.jobs.popFirst() { return (job, []) }
-            defer { (state.isRunning, state.waiting) = (false, []) }
-            return (nil, state.waiting)
+        let (waiting, watchers): ([DispatchSemaphore], [Promise<Void>])
+        switch self.state.withLock({ $0.next() }) {
+        case .job(let job): return job
+        case .end(let threads, let others): (waiting, watchers) = (threads, others)
         }
         for thread in waiting { thread.signal() }
-        return job
+        for watcher in watchers { watcher.fulfill() }
+        return nil
     }
 
     private static var thread: UInt {

@@ -47,8 +47,12 @@ final class ScriptedLink: Link, Sendable {
         self.scheduler.executor.run { body(&self.state.value) }
     }
 
-    var isOpen: Bool { self.withState { $0.phase == .open } }
-    var renewals: [Credentials] { self.withState { $0.renewals } }
+    private func look<Result: Sendable>(_ body: @escaping @Sendable (State) -> Result) -> Result {
+        self.scheduler.executor.look { body(self.state.value) }
+    }
+
+    var isOpen: Bool { self.look { $0.phase == .open } }
+    var renewals: [Credentials] { self.look { $0.renewals } }
 
     private var scheduler: VirtualScheduler { self.transport.scheduler }
 

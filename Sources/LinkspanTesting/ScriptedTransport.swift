@@ -74,6 +74,10 @@ public final class ScriptedTransport: Transport {
         self.scheduler.executor.run { body(&self.state.value) }
     }
 
+    private func look<Result: Sendable>(_ body: @escaping @Sendable (State) -> Result) -> Result {
+        self.scheduler.executor.look { body(self.state.value) }
+    }
+
     /// Sets the server's handler for a link that opens, called before the client gets `opened`.
     public func onConnect(_ handler: @escaping ConnectHandler) { self.withState { $0.onConnect = handler } }
 
@@ -81,19 +85,19 @@ public final class ScriptedTransport: Transport {
     public func onMessage(_ handler: @escaping MessageHandler) { self.withState { $0.onMessage = handler } }
 
     /// The links so far, in the order in which they began to open.
-    public var peers: [ScriptedPeer] { self.withState { $0.peers } }
+    public var peers: [ScriptedPeer] { self.look { $0.peers } }
 
     /// The links that are open.
     public var openPeers: [ScriptedPeer] { self.peers.filter(\.isOpen) }
 
     /// The messages that links have accepted, in order.
-    public var sent: [Record] { self.withState { $0.sent } }
+    public var sent: [Record] { self.look { $0.sent } }
 
     /// The messages that have arrived at the server, in order.
-    public var received: [Record] { self.withState { $0.received } }
+    public var received: [Record] { self.look { $0.received } }
 
     /// The events of messages for which a recorded conversation has no answer; see ``play(_:isPaced:)``.
-    public var unexpected: [String] { self.withState { $0.unexpected } }
+    public var unexpected: [String] { self.look { $0.unexpected } }
 
     func noteUnexpected(_ event: String) { self.withState { $0.unexpected.append(event) } }
 

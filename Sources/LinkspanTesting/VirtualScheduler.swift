@@ -141,6 +141,8 @@ public final class VirtualScheduler: Scheduler {
             let news = Promise<Void>()
             self.executor.withClock { $0.watchers.append(news) }
             if condition() || Task.isCancelled { return }
+            // A look may have given jobs itself; what they wait for needs the thread.
+            if news.fulfilled != nil { await Task.yield() }
             await withTaskCancellationHandler {
                 await news.value
             } onCancel: {

@@ -93,13 +93,14 @@ struct OnEachTests {
         let place = Place(executor)
         try await place.listen(to: handler)
         try await place.heard.wait { $0 == ["began"] }
-        executor.hold {
-            self.say(1...1_000, from: peer)
-            let before = executor.jobs
-            Task { await place.note("another") }
-            // Until it waits for its turn.
-            while executor.jobs == before {}
-        }
+        let hold = executor.hold()
+        self.say(1...1_000, from: peer)
+        let another = executor.nextJob()
+        async let note: Void = place.note("another")
+        // Until it waits for its turn.
+        await another.value
+        hold.signal()
+        await note
         try await place.heard.wait { $0.count == 1_002 }
         let index = try #require(place.heard.entries.firstIndex(of: "another"))
         #expect(index < 1_001)
@@ -256,6 +257,7 @@ private actor Place {
 private final class CountingExecutor: JobExecutor, SerialExecutor {
     private let base = SystemScheduler.makeExecutor(label: "counted")
     private let count = Counter()
+    private let waiting = Lock<[Promise<Void>]>([])
 
     var jobs: Int { self.count.value }
     var isCurrent: Bool { self.base.isCurrent }
@@ -263,6 +265,11 @@ private final class CountingExecutor: JobExecutor, SerialExecutor {
     func execute(_ job: @escaping @Sendable () -> Void) {
         self.count.increment()
         self.base.execute(job)
+        let waiting = self.waiting.withLock { waiting in
+            defer { waiting = [] }
+            return waiting
+        }
+        for promise in waiting { promise.fulfill(()) }
     }
 
     func enqueue(_ job: consuming ExecutorJob) {
@@ -272,16 +279,29 @@ private final class CountingExecutor: JobExecutor, SerialExecutor {
 
     func checkIsolated() { precondition(self.isCurrent) }
 
+    /// Fulfilled when the next job is given.
+    func nextJob() -> Promise<Void> {
+        let promise = Promise<Void>()
+        self.waiting.withLock { $0.append(promise) }
+        return promise
+    }
+
     /// Lets nothing run here while `body` does.
     func hold(_ body: () -> Void) {
+        let end = self.hold()
+        body()
+        end.signal()
+    }
+
+    /// Lets nothing run here until the result is signalled.
+    func hold() -> DispatchSemaphore {
         let (began, ended) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
         self.base.execute {
             began.signal()
             ended.wait()
         }
         began.wait()
-        body()
-        ended.signal()
+        return ended
     }
 }
 
