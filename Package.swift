@@ -289,9 +289,9 @@ let samples: [Target] = [
 let benchmarks: [Target] = [
     .executableTarget(
         name: "echo-server", path: "Benchmarks/EchoServer", packageAccess: false,
-        linkerSettings: [
-            .linkedLibrary("ssl", .when(platforms: [.linux])), .linkedLibrary("crypto", .when(platforms: [.linux])),
-        ]),
+        // OpenSSL comes with libwebsockets.
+        cSettings: [.define("ECHO_SERVER_TLS", .when(platforms: [.linux], traits: ["LWS"]))],
+        linkerSettings: ["ssl", "crypto"].map { .linkedLibrary($0, .when(platforms: [.linux], traits: ["LWS"])) }),
     .executableTarget(
         name: "workloads",
         dependencies: [

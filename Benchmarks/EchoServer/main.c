@@ -62,14 +62,14 @@ struct connection {
     struct buffer in;
     struct websocket websocket;
     /// NULL without TLS.
-    SSL *tls;
+    struct tls *tls;
     /// NULL on a raw connection.
     struct session *session;
 };
 
 static struct {
     int epoll, listener, tls_listener, signals;
-    SSL_CTX *tls;
+    struct tls_context *tls;
     /// Out of descriptors: accepting starts again when a connection ends.
     bool full;
     int64_t now;
@@ -131,7 +131,7 @@ static void watch(int operation, int fd, uint32_t events, void *pointer) {
 
 static void destroy(struct connection *connection) {
     set_wait(connection, WAIT_NONE);
-    SSL_free(connection->tls);
+    tls_free(connection->tls);
     close(connection->fd);
     buffer_release(&connection->in);
     buffer_release(&connection->websocket.out);

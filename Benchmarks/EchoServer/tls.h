@@ -3,16 +3,20 @@
 #ifndef ECHO_SERVER_TLS_H
 #define ECHO_SERVER_TLS_H
 
-#include <openssl/ssl.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <sys/types.h>
 
+/// TLS over sockets that were accepted, and over one. A build without OpenSSL has neither.
+struct tls_context;
+struct tls;
+
 /// Makes a key and a certificate for the loopback, which is written to the file, too; NULL when that fails.
-SSL_CTX *tls_open(const char *path);
-SSL *tls_accept(SSL_CTX *context, int fd);
+struct tls_context *tls_open(const char *path);
+struct tls *tls_accept(struct tls_context *context, int fd);
 /// As `recv` and `send`. A read that fills its place may leave more in the session than the socket tells of.
-ssize_t tls_read(SSL *tls, void *bytes, size_t size);
-ssize_t tls_write(SSL *tls, const void *bytes, size_t count);
+ssize_t tls_read(struct tls *tls, void *bytes, size_t size);
+ssize_t tls_write(struct tls *tls, const void *bytes, size_t count);
+void tls_free(struct tls *tls);
 
 #endif
