@@ -21,6 +21,7 @@ extension JobExecutor {
     public func schedule(
         at instant: ContinuousClock.Instant, _ job: @escaping @Sendable () -> Void
     ) -> any ScheduledWork {
-        SystemScheduler.shared.schedule(at: instant) { [weak self] in self?.execute(job) }
+        // Not weakly: an object that has ever been referred to weakly is retained and released more slowly.
+        SystemScheduler.shared.schedule(at: instant) { self.execute(job) }
     }
 }
