@@ -27,7 +27,8 @@ struct Attack: Sendable {
     let outcome: LinkspanError.Code?
     /// The deadline of attacks that consist of waiting.
     let deadline: Duration
-    /// Whether it takes much of the memory that one connection may take.
+    /// Whether it takes much of the memory that one connection may take, or needs a rate that a slow machine does not
+    /// reach with others.
     let isHeavy: Bool
 
     /// The path that the server knows it by.
@@ -110,7 +111,7 @@ extension Attack {
             "poll-small-chunks", .polling, .timedOut, after: Self.shortestHeartbeat + .seconds(10), isHeavy: true),
         Self("poll-dripped-head", .polling, .timedOut, after: Self.openDeadline),
         Self("poll-dripped-body", .polling, .timedOut, after: Self.openDeadline),
-        Self("poll-empty-answers", .polling, .protocolViolation),
+        Self("poll-empty-answers", .polling, .protocolViolation, isHeavy: true),
         Self("poll-noops", .polling, .protocolViolation),
         Self("poll-pings", .polling, .protocolViolation),
         Self("poll-many-noops", .polling, .protocolViolation),

@@ -140,13 +140,13 @@ async def poll_empty_answers(client: Client) -> None:
 async def poll_noops(client: Client) -> None:
     if await welcomed(client):
         client.limit()
-        await answer(client, "6")
+        await answer(client, SEPARATOR.join(["6"] * 10))
 
 
 async def poll_pings(client: Client) -> None:
     if await welcomed(client):
         client.limit()
-        await answer(client, "2")
+        await answer(client, SEPARATOR.join(["2"] * 10))
 
 
 async def poll_many_noops(client: Client) -> None:
