@@ -54,6 +54,17 @@ struct ExchangeTests {
             [.handshakeMalformed, .closedByPeer, .answerTooLong].contains(error?.code), "\(String(describing: error))")
     }
 
+    @Test
+    func `ends when the fields behind the last chunk do not end`() async throws {
+        let result = try await self.exchange { peer in
+            _ = peer.readHead()
+            peer.write("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1\r\n6\r\n0\r\n")
+            while peer.write("X-Flood: \(String(repeating: "x", count: 1_000))\r\n") {}
+        }
+        let error = #expect(throws: ByteStreamError.self) { try result.get() }
+        #expect([.handshakeMalformed, .closedByPeer].contains(error?.code), "\(String(describing: error))")
+    }
+
     @Test(arguments: [
         "200 OK\r\nContent-Length: 9223372036854775808", "200 OK\r\nContent-Length: -1",
         "200 OK\r\nContent-Length: 4194305", "404 Not Found\r\nContent-Length: 1048577",

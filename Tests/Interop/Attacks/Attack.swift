@@ -1,4 +1,6 @@
 internal import Linkspan
+internal import LinkspanBackEnds
+internal import LinkspanNetwork
 internal import LinkspanSocketIO
 
 /// What a hostile server does, and what is to come of it.
@@ -30,6 +32,8 @@ struct Attack: Sendable {
     /// Whether it takes much of the memory that one connection may take, or needs a rate that a slow machine does not
     /// reach with others.
     let isHeavy: Bool
+    /// Whether libwebsockets, which reads chunks itself, tells no more than that the connection ended.
+    let isHidden: Bool
 
     /// The path that the server knows it by.
     var path: String { self.wire == .webSocket ? "/webSocket/\(self.name)" : "/socket.io/\(self.wire)/\(self.name)/" }
@@ -41,13 +45,19 @@ struct Attack: Sendable {
 
     init(
         _ name: String, _ wire: Wire, _ outcome: LinkspanError.Code?, after deadline: Duration = .zero,
-        isHeavy: Bool = false
+        isHeavy: Bool = false, isHidden: Bool = false
     ) {
         self.name = name
         self.wire = wire
         self.outcome = outcome
         self.deadline = deadline
         self.isHeavy = isHeavy
+        self.isHidden = isHidden
+    }
+
+    /// The outcome over a back end.
+    func outcome(over network: NetworkBackEnd) -> LinkspanError.Code? {
+        self.isHidden && network == .libwebsockets ? .connectionLost : self.outcome
     }
 }
 
@@ -138,10 +148,10 @@ extension Attack {
         Self("poll-gzip", .polling, .protocolViolation),
         Self("poll-unknown-coding", .polling, .protocolViolation),
         Self("poll-not-utf8", .polling, .protocolViolation),
-        Self("poll-chunk-nonsense", .polling, .connectionLost),
+        Self("poll-chunk-nonsense", .polling, .protocolViolation, isHidden: true),
         Self("poll-huge-chunk", .polling, .protocolViolation),
-        Self("poll-chunk-extensions", .polling, .connectionLost),
-        Self("poll-trailers", .polling, .connectionLost),
+        Self("poll-chunk-extensions", .polling, .protocolViolation, isHidden: true),
+        Self("poll-trailers", .polling, .protocolViolation, isHidden: true),
         Self("poll-continue", .polling, .protocolViolation),
     ]
 

@@ -20,11 +20,12 @@ package struct AnswerReader {
         case chunkSize
         case chunk(Int)
         case chunkEnd
-        case trailer
+        /// The fields behind the last chunk; so many bytes of them were read.
+        case trailer(Int)
         case ended
     }
 
-    /// The most bytes of a head, and of a chunk's line.
+    /// The most bytes of a head, of a chunk's line, and of all fields behind the last chunk.
     private static let lineLimit = 16 << 10
     /// The most interim answers.
     private static let interimLimit = 16
@@ -85,14 +86,15 @@ package struct AnswerReader {
                 guard digits.utf8.count <= 8, let size = UInt32(digits.filter { $0 != " " }, radix: 16) else {
                     return .malformed
                 }
-                self.state = size == 0 ? .trailer : .chunk(Int(size))
+                self.state = size == 0 ? .trailer(0) : .chunk(Int(size))
             case .chunkEnd:
                 guard let line = self.line() else { return self.wait() }
                 guard line.isEmpty else { return .malformed }
                 self.state = .chunkSize
-            case .trailer:
+            case .trailer(let count):
                 guard let line = self.line() else { return self.wait() }
-                if line.isEmpty { self.state = .ended }
+                guard count + line.count <= Self.lineLimit else { return .malformed }
+                self.state = line.isEmpty ? .ended : .trailer(count + line.count)
             case .ended: return .end
             }
         }
