@@ -62,14 +62,14 @@ struct connection {
     struct buffer in;
     struct websocket websocket;
     /// NULL without TLS.
-    struct tls *tls;
+    SSL *tls;
     /// NULL on a raw connection.
     struct session *session;
 };
 
 static struct {
     int epoll, listener, tls_listener, signals;
-    struct tls_context *tls;
+    SSL_CTX *tls;
     /// Out of descriptors: accepting starts again when a connection ends.
     bool full;
     int64_t now;

@@ -40,7 +40,7 @@ static X509 *make_certificate(EVP_PKEY *key) {
     return certificate;
 }
 
-struct tls_context *tls_open(const char *path) {
+SSL_CTX *tls_open(const char *path) {
     EVP_PKEY *key = EVP_EC_gen("P-256");
     X509 *certificate = key == NULL ? NULL : make_certificate(key);
     SSL_CTX *context = SSL_CTX_new(TLS_server_method());
@@ -59,16 +59,16 @@ struct tls_context *tls_open(const char *path) {
     SSL_CTX_set_mode(
         context, SSL_MODE_RELEASE_BUFFERS | SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER);
     SSL_CTX_set_session_cache_mode(context, SSL_SESS_CACHE_OFF);
-    return (struct tls_context *)context;
+    return context;
 }
 
-struct tls *tls_accept(struct tls_context *context, int fd) {
-    SSL *tls = SSL_new((SSL_CTX *)context);
+SSL *tls_accept(SSL_CTX *context, int fd) {
+    SSL *tls = SSL_new(context);
     if (tls != NULL) {
         SSL_set_fd(tls, fd);
         SSL_set_accept_state(tls);
     }
-    return (struct tls *)tls;
+    return tls;
 }
 
 static ssize_t failed(SSL *tls, int result) {
@@ -81,8 +81,7 @@ static ssize_t failed(SSL *tls, int result) {
     return -1;
 }
 
-ssize_t tls_read(struct tls *session, void *bytes, size_t size) {
-    SSL *tls = (SSL *)session;
+ssize_t tls_read(SSL *tls, void *bytes, size_t size) {
     size_t count = 0;
     while (count < size) {
         int result = SSL_read(tls, (char *)bytes + count, (int)(size - count));
@@ -94,36 +93,35 @@ ssize_t tls_read(struct tls *session, void *bytes, size_t size) {
     return (ssize_t)count;
 }
 
-ssize_t tls_write(struct tls *session, const void *bytes, size_t count) {
-    SSL *tls = (SSL *)session;
+ssize_t tls_write(SSL *tls, const void *bytes, size_t count) {
     int result = SSL_write(tls, bytes, (int)count);
     return result > 0 ? result : failed(tls, result);
 }
 
-void tls_free(struct tls *tls) { SSL_free((SSL *)tls); }
+void tls_free(SSL *tls) { SSL_free(tls); }
 
 #else
 
-struct tls_context *tls_open(const char *path) {
+SSL_CTX *tls_open(const char *path) {
     (void)path;
     errno = ENOTSUP;
     return NULL;
 }
 
-struct tls *tls_accept(struct tls_context *context, int fd) {
+SSL *tls_accept(SSL_CTX *context, int fd) {
     (void)context, (void)fd;
     return NULL;
 }
 
-ssize_t tls_read(struct tls *tls, void *bytes, size_t size) {
+ssize_t tls_read(SSL *tls, void *bytes, size_t size) {
     (void)tls, (void)bytes, (void)size;
     errno = ENOTSUP;
     return -1;
 }
 
-ssize_t tls_write(struct tls *tls, const void *bytes, size_t count) { return tls_read(tls, (void *)bytes, count); }
+ssize_t tls_write(SSL *tls, const void *bytes, size_t count) { return tls_read(tls, (void *)bytes, count); }
 
-void tls_free(struct tls *tls) { (void)tls; }
+void tls_free(SSL *tls) { (void)tls; }
 
 #endif
 

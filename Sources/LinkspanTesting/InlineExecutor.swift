@@ -19,7 +19,7 @@ public final class InlineExecutor: JobExecutor {
     private struct State: Sendable {
         var jobs: Deque<@Sendable () -> Void> = []
         var isRunning = false
-        /// Whether a job was given that is no look.
+        /// Whether one of the jobs since the executor was last idle may have changed something.
         var hasNews = false
         var thread: UInt?
         /// Other threads that have brought jobs, and wait until none is left.
@@ -50,17 +50,13 @@ public final class InlineExecutor: JobExecutor {
         let isDone = DispatchSemaphore(value: 0)
         let mustRun = self.state.withLock { state -> Bool? in
             state.hasNews = state.hasNews || isNews
+            state.jobs.append(job)
             guard state.isRunning else {
-                state.jobs.append(job)
                 state.isRunning = true
                 state.thread = Self.thread
                 return true
             }
-            guard state.thread != Self.thread else {
-                state.jobs.append(job)
-                return nil
-            }
-            state.jobs.append(job)
+            guard state.thread != Self.thread else { return nil }
             state.waiting.append(isDone)
             return false
         }
@@ -72,9 +68,9 @@ public final class InlineExecutor: JobExecutor {
     /// Runs `body` after all jobs given before it, or at once when the caller is in a job, and returns its result.
     func run<Result: Sendable>(_ body: @escaping @Sendable () -> Result) -> Result { self.run(isNews: true, body) }
 
-    /// Runs `body`, which changes nothing, as ``run(_:)`` does.
+    /// Runs a `body` that only reads, in the same order as ``run(_:)``.
     ///
-    /// Who waits for a condition is not woken by it: a condition that looks would otherwise wake itself for ever.
+    /// It does not wake tasks that wait for a condition: the condition reads, too, and would wake its own task each time.
     func look<Result: Sendable>(_ body: @escaping @Sendable () -> Result) -> Result { self.run(isNews: false, body) }
 
     private func run<Result: Sendable>(isNews: Bool, _ body: @escaping @Sendable () -> Result) -> Result {
@@ -92,14 +88,13 @@ public final class InlineExecutor: JobExecutor {
 
     /// The next job; without one, the threads that wait go on.
     private func next() -> (@Sendable () -> Void)? {
-        let (waiting, watchers): ([DispatchSemaphore], [Promise<Void>])
         switch self.state.withLock({ $0.next() }) {
         case .job(let job): return job
-        case .end(let threads, let others): (waiting, watchers) = (threads, others)
+        case .end(let waiting, let watchers):
+            for thread in waiting { thread.signal() }
+            for watcher in watchers { watcher.fulfill() }
+            return nil
         }
-        for thread in waiting { thread.signal() }
-        for watcher in watchers { watcher.fulfill() }
-        return nil
     }
 
     private static var thread: UInt {

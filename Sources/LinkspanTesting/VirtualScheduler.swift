@@ -141,7 +141,7 @@ public final class VirtualScheduler: Scheduler {
             let news = Promise<Void>()
             self.executor.withClock { $0.watchers.append(news) }
             if condition() || Task.isCancelled { return }
-            // A look may have given jobs itself; what they wait for needs the thread.
+            // The condition itself may have run a job: other tasks get the thread before it is asked again.
             if news.fulfilled != nil { await Task.yield() }
             await withTaskCancellationHandler {
                 await news.value

@@ -29,11 +29,12 @@ struct Attack: Sendable {
     let outcome: LinkspanError.Code?
     /// The deadline of attacks that consist of waiting.
     let deadline: Duration
-    /// Whether it takes much of the memory that one connection may take, or needs a rate that a slow machine does not
-    /// reach with others.
-    let isHeavy: Bool
-    /// Whether libwebsockets, which reads chunks itself, tells no more than that the connection ended.
-    let isHidden: Bool
+    /// Whether the attack runs alone and not in a group: it needs most of the memory that one connection may use, or a
+    /// packet rate that a slow machine reaches only without other attacks.
+    let runsAlone: Bool
+    /// Whether the cause is unknown over libwebsockets, which parses chunked bodies itself and reports only that the
+    /// connection closed.
+    let isHiddenByLibwebsockets: Bool
 
     /// The path that the server knows it by.
     var path: String { self.wire == .webSocket ? "/webSocket/\(self.name)" : "/socket.io/\(self.wire)/\(self.name)/" }
@@ -45,19 +46,19 @@ struct Attack: Sendable {
 
     init(
         _ name: String, _ wire: Wire, _ outcome: LinkspanError.Code?, after deadline: Duration = .zero,
-        isHeavy: Bool = false, isHidden: Bool = false
+        runsAlone: Bool = false, isHiddenByLibwebsockets: Bool = false
     ) {
         self.name = name
         self.wire = wire
         self.outcome = outcome
         self.deadline = deadline
-        self.isHeavy = isHeavy
-        self.isHidden = isHidden
+        self.runsAlone = runsAlone
+        self.isHiddenByLibwebsockets = isHiddenByLibwebsockets
     }
 
     /// The outcome over a back end.
     func outcome(over network: NetworkBackEnd) -> LinkspanError.Code? {
-        self.isHidden && network == .libwebsockets ? .connectionLost : self.outcome
+        self.isHiddenByLibwebsockets && network == .libwebsockets ? .connectionLost : self.outcome
     }
 }
 
@@ -76,10 +77,10 @@ extension Attack {
             Self("websocket-pings", wire, .protocolViolation),
             Self("unread-pings", wire, .protocolViolation),
             Self("many-attachments", wire, .protocolViolation),
-            Self("large-attachments", wire, .protocolViolation, isHeavy: true),
+            Self("large-attachments", wire, .protocolViolation, runsAlone: true),
             Self("deep-json", wire, .protocolViolation),
             Self("huge-length", wire, .protocolViolation),
-            Self("endless-message", wire, .protocolViolation, isHeavy: true),
+            Self("endless-message", wire, .protocolViolation, runsAlone: true),
             Self("text-for-binary", wire, .protocolViolation),
         ]
     }
@@ -114,24 +115,24 @@ extension Attack {
         Self("poll-header-flood", .polling, .protocolViolation),
         Self("poll-huge-length", .polling, .protocolViolation),
         Self("poll-absurd-length", .polling, .protocolViolation),
-        Self("poll-endless-chunks", .polling, .protocolViolation, isHeavy: true),
-        Self("poll-endless-body", .polling, .protocolViolation, isHeavy: true),
+        Self("poll-endless-chunks", .polling, .protocolViolation, runsAlone: true),
+        Self("poll-endless-body", .polling, .protocolViolation, runsAlone: true),
         // What comes proves that the server lives, so that the end is the answer's own deadline.
         Self(
-            "poll-small-chunks", .polling, .timedOut, after: Self.shortestHeartbeat + .seconds(10), isHeavy: true),
+            "poll-small-chunks", .polling, .timedOut, after: Self.shortestHeartbeat + .seconds(10), runsAlone: true),
         Self("poll-dripped-head", .polling, .timedOut, after: Self.openDeadline),
         Self("poll-dripped-body", .polling, .timedOut, after: Self.openDeadline),
-        Self("poll-empty-answers", .polling, .protocolViolation, isHeavy: true),
+        Self("poll-empty-answers", .polling, .protocolViolation, runsAlone: true),
         Self("poll-noops", .polling, .protocolViolation),
         Self("poll-pings", .polling, .protocolViolation),
         Self("poll-many-noops", .polling, .protocolViolation),
-        Self("poll-separators", .polling, .protocolViolation, isHeavy: true),
-        Self("poll-many-events", .polling, nil, isHeavy: true),
-        Self("poll-small-events", .polling, nil, isHeavy: true),
+        Self("poll-separators", .polling, .protocolViolation, runsAlone: true),
+        Self("poll-many-events", .polling, nil, runsAlone: true),
+        Self("poll-small-events", .polling, nil, runsAlone: true),
         Self("poll-many-attachments", .polling, .protocolViolation),
         Self("poll-zero-attachments", .polling, .protocolViolation),
-        Self("poll-large-attachments", .polling, .protocolViolation, isHeavy: true),
-        Self("poll-kept-bodies", .polling, nil, isHeavy: true),
+        Self("poll-large-attachments", .polling, .protocolViolation, runsAlone: true),
+        Self("poll-kept-bodies", .polling, nil, runsAlone: true),
         Self("poll-deep-json", .polling, .protocolViolation),
         Self("poll-text-for-binary", .polling, .protocolViolation),
         Self("poll-unanswered-connect", .polling, .timedOut, after: Self.openDeadline),
@@ -148,10 +149,10 @@ extension Attack {
         Self("poll-gzip", .polling, .protocolViolation),
         Self("poll-unknown-coding", .polling, .protocolViolation),
         Self("poll-not-utf8", .polling, .protocolViolation),
-        Self("poll-chunk-nonsense", .polling, .protocolViolation, isHidden: true),
+        Self("poll-chunk-nonsense", .polling, .protocolViolation, isHiddenByLibwebsockets: true),
         Self("poll-huge-chunk", .polling, .protocolViolation),
-        Self("poll-chunk-extensions", .polling, .protocolViolation, isHidden: true),
-        Self("poll-trailers", .polling, .protocolViolation, isHidden: true),
+        Self("poll-chunk-extensions", .polling, .protocolViolation, isHiddenByLibwebsockets: true),
+        Self("poll-trailers", .polling, .protocolViolation, isHiddenByLibwebsockets: true),
         Self("poll-continue", .polling, .protocolViolation),
     ]
 
@@ -161,7 +162,7 @@ extension Attack {
             "silent", "refused", "redirected", "hung-up", "header-flood", "unanswered", "wrong", "flood", "pings",
             "huge-length", "left-open", "left-probe", "left-answer", "more-than-answered",
         ].map { Self("candidate-\($0)", .upgrade, nil) } + [
-            Self("candidate-large-frame", .upgrade, nil, isHeavy: true),
+            Self("candidate-large-frame", .upgrade, nil, runsAlone: true),
             Self("candidate-lost", .upgrade, .connectionLost),
         ]
 }
@@ -183,10 +184,10 @@ struct AttackGroup: Sendable, CustomStringConvertible {
         [false, true].flatMap { isSecure in
             Attack.Wire.allCases.flatMap { wire in
                 let attacks = Attack.all.filter { $0.wire == wire && [nil, $0.name].contains(name) }
-                let light = attacks.filter { !$0.isHeavy }
+                let light = attacks.filter { !$0.runsAlone }
                 let size = eachAlone ? 1 : Self.most
                 let groups = stride(from: 0, to: light.count, by: size).map { Array(light[$0...].prefix(size)) }
-                return (groups + attacks.filter(\.isHeavy).map { [$0] }).map { Self(attacks: $0, isSecure: isSecure) }
+                return (groups + attacks.filter(\.runsAlone).map { [$0] }).map { Self(attacks: $0, isSecure: isSecure) }
             }
         }
     }

@@ -105,13 +105,17 @@ struct GrowthTests {
             self.open(&machine)
             // Each is refused once, and the link has room again.
             var refused: Set<Command.ID> = []
-            var answered = 0
+            var (answered, lost) = (0, 0)
             while machine.load.waiting + machine.awaited.count > 0, answered < 2 * size {
                 var numbers: [UInt64] = []
                 self.flush(&machine) { outgoing, machine in
                     if refused.insert(outgoing.command.id).inserted {
                         machine.takeBack(outgoing, now: self.now, effects: &effects)
                         machine.linkIsWritable(effects: &effects)
+                        // Deliveries wait until they are answered, other commands until they are sent.
+                        let load = machine.load
+                        let held = load.deliveries > 0 ? load.deliveries : load.commands + machine.awaited.count
+                        if held + answered != size { lost += 1 }
                         return
                     }
                     if let number = outgoing.requestID { numbers.append(number) } else { answered += 1 }
@@ -119,7 +123,7 @@ struct GrowthTests {
                 }
                 for number in numbers where machine.takeAwaited(number, effects: &effects) != nil { answered += 1 }
             }
-            #expect(refused.count == size)
+            #expect(refused.count == size && lost == 0, "a command that is put back waits again")
             #expect(answered == size)
         }
     }
