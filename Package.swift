@@ -105,9 +105,10 @@ func sdk(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
 /// A target of `Plugins/`.
 ///
 /// Package access is off, so a first-party plug-in has no privilege that a third party lacks. It is on for the network
-/// transports and the server that is tested against them, which share the codecs of their wires, for the event loop under
-/// them, which shares the timers and threads of the runtime, for the renewal of tokens, which is the core's own, offered
-/// as a service, and for the inspector, which shows the inside of the SDK: what the core keeps to itself is `internal`, and out of reach of any plug-in.
+/// transports, their codecs and the server that is tested against them, which share what belongs to their wires, for the
+/// event loop under them, which shares the timers and threads of the runtime, for the renewal of tokens, which is the
+/// core's own, offered as a service, and for the inspector, which shows the inside of the SDK: what the core keeps to
+/// itself is `internal`, and out of reach of any plug-in.
 func plugin(
     _ kind: String, _ name: String, _ dependencies: [Target.Dependency], packageAccess: Bool = false
 ) -> Target {
@@ -243,7 +244,7 @@ let plugins: [Target] = [
     plugin(
         "Support", "LinkspanBackEnds", ["LinkspanNetwork", "LinkspanRuntime", "LinkspanLWS", "LinkspanNIO"],
         packageAccess: true),
-    plugin("Support", "LinkspanWebSocketProtocol", ["CZlib"]),
+    plugin("Support", "LinkspanWebSocketProtocol", ["CZlib"], packageAccess: true),
     plugin(
         "Support", "LinkspanNetwork", ["Linkspan", "LinkspanWebSocketProtocol", "LinkspanRuntime", "CLinkspanRuntime"],
         packageAccess: true),

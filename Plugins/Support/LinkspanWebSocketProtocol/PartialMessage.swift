@@ -3,11 +3,6 @@ struct PartialMessage: Sendable {
     /// The most that is reserved because a peer announced it and not because it sent it.
     private static let maximumReservation = 64 * 1024
 
-    /// By how much the memory grows when it is used up.
-    ///
-    /// While it grows there are two copies, and with doubling the old one may be as large as the limit.
-    private static let growth = 8
-
     /// Text or binary, or nil if no message has begun.
     private(set) var kind: Opcode?
 
@@ -45,9 +40,8 @@ struct PartialMessage: Sendable {
         let start = self.bytes.count
         if start == 0 {
             self.bytes.reserveCapacity(max(piece.count, min(frame.length, Self.maximumReservation)))
-        } else if start + piece.count > self.bytes.capacity {
-            // What is reserved and not used costs addresses and no memory.
-            self.bytes.reserveCapacity(max(start + piece.count, min(self.bytes.capacity * Self.growth, limit)))
+        } else {
+            self.bytes.makeRoom(for: piece.count, most: limit)
         }
         self.bytes.append(contentsOf: piece)
         if let mask = frame.mask {
@@ -63,10 +57,7 @@ struct PartialMessage: Sendable {
     /// Takes bytes that were decompressed; with them the message has at most `limit` bytes.
     mutating func append(_ inflated: UnsafeBufferPointer<UInt8>, limit: Int) throws(WebSocketProtocolError) {
         guard self.kind != .text || self.utf8.accept(inflated) else { throw .invalidText }
-        let count = self.bytes.count + inflated.count
-        if count > self.bytes.capacity {
-            self.bytes.reserveCapacity(max(count, min(self.bytes.capacity * Self.growth, limit)))
-        }
+        self.bytes.makeRoom(for: inflated.count, most: limit)
         self.bytes.append(contentsOf: inflated)
     }
 

@@ -8,8 +8,6 @@ internal import LinkspanWebSocketProtocol
 struct PollingDecoder: Sendable {
     /// The part of a binary packet that is gathered before it is decoded.
     private static let portion = 64 * 1024
-    /// By how much memory grows when it is used up; what is reserved and not used costs addresses only.
-    private static let growth = 8
     private static let binary = UInt8(ascii: "b")
     private static let padding = UInt8(ascii: "=")
 
@@ -35,7 +33,8 @@ struct PollingDecoder: Sendable {
     mutating func receive(_ part: [UInt8]) throws(SocketIOProtocolError) -> [WebSocketMessage] {
         guard self.version == .v4 else {
             // Less than twice as long as the bytes of its packets, which are judged when they are taken out.
-            Self.append(part[...], to: &self.text, most: 2 * self.maximumBytes)
+            self.text.makeRoom(for: part.count, most: 2 * self.maximumBytes)
+            self.text.append(contentsOf: part)
             return []
         }
         var packets: [WebSocketMessage] = []
@@ -75,21 +74,14 @@ struct PollingDecoder: Sendable {
         // The text of a binary packet is longer than the packet, and decoded before it grows.
         let isBinary = self.isDecoding || (self.text.first ?? part.first) == Self.binary
         guard isBinary || part.count <= self.maximumBytes - self.text.count else { throw self.tooLarge }
-        Self.append(part, to: &self.text, most: self.maximumBytes)
+        self.text.makeRoom(for: part.count, most: self.maximumBytes)
+        self.text.append(contentsOf: part)
         guard isBinary, self.text.count > Self.portion else { return }
         if !self.isDecoding {
             self.isDecoding = true
             self.text.removeFirst()
         }
         try self.decodeGroups()
-    }
-
-    /// Appends with memory that grows in few steps up to what is allowed: while it grows there are two copies, and with
-    /// doubling the old one may be as large as the limit.
-    private static func append(_ part: ArraySlice<UInt8>, to bytes: inout [UInt8], most: Int) {
-        let count = bytes.count + part.count
-        if count > bytes.capacity { bytes.reserveCapacity(max(count, min(bytes.capacity * Self.growth, most))) }
-        bytes.append(contentsOf: part)
     }
 
     private var tooLarge: SocketIOProtocolError {
@@ -109,6 +101,7 @@ struct PollingDecoder: Sendable {
         guard let decoded = Base64.decode(text) else { throw PollingPayload.notBase64 }
         let room = self.maximumBytes - self.bytes.count
         guard decoded.count <= room else { throw self.tooLarge }
-        Self.append(decoded[...], to: &self.bytes, most: self.maximumBytes)
+        self.bytes.makeRoom(for: decoded.count, most: self.maximumBytes)
+        self.bytes.append(contentsOf: decoded)
     }
 }
