@@ -1,3 +1,5 @@
+internal import LinkspanRuntime
+
 /// Reads an answer as it comes, without the interim ones before it (1xx, RFC 9110 section 15.2).
 package struct AnswerReader {
     package enum Step {
@@ -33,6 +35,8 @@ package struct AnswerReader {
     private let isExchange: Bool
     private var state = State.head
     private var input: [UInt8] = []
+    /// The bytes of the input that were dealt with; they are removed once a read, and not once for each chunk in it.
+    private var taken = 0
     private var interim: Int
 
     /// - Parameters:
@@ -51,14 +55,17 @@ package struct AnswerReader {
         }
     }
 
-    package mutating func append(_ bytes: UnsafeRawBufferPointer) { self.input.append(contentsOf: bytes) }
+    package mutating func append(_ bytes: UnsafeRawBufferPointer) {
+        self.removeTaken()
+        self.input.append(contentsOf: bytes)
+    }
 
     package mutating func next() -> Step {
         while true {
             switch self.state {
             case .head:
-                guard let end = self.input.firstRange(of: [13, 10, 13, 10])?.upperBound else { return self.wait() }
-                let head = self.take(end)
+                guard let end = self.rest.firstRange(of: [13, 10, 13, 10])?.upperBound else { return self.wait() }
+                let head = self.take(end - self.taken)
                 guard let answer = UpgradeAnswer(head: head) else { return .malformed }
                 guard answer.isInterim else {
                     self.begin(answer)
@@ -66,14 +73,14 @@ package struct AnswerReader {
                 }
                 self.interim += 1
                 guard self.interim <= Self.interimLimit else { return .malformed }
-            case .unframed: return self.input.isEmpty ? .more : .bytes(self.take(self.input.count))
+            case .unframed: return self.rest.isEmpty ? .more : .bytes(self.take(self.rest.count))
             case .counted(let rest), .chunk(let rest):
                 guard rest > 0 else {
                     if case .chunk = self.state { self.state = .chunkEnd } else { self.state = .ended }
                     continue
                 }
-                guard !self.input.isEmpty else { return .more }
-                let piece = self.take(min(rest, self.input.count))
+                guard !self.rest.isEmpty else { return .more }
+                let piece = self.take(min(rest, self.rest.count))
                 if case .chunk = self.state {
                     self.state = .chunk(rest - piece.count)
                 } else {
@@ -82,11 +89,8 @@ package struct AnswerReader {
                 return .bytes(piece)
             case .chunkSize:
                 guard let line = self.line() else { return self.wait() }
-                let digits = String(decoding: line.prefix { $0 != UInt8(ascii: ";") }, as: UTF8.self)
-                guard digits.utf8.count <= 8, let size = UInt32(digits.filter { $0 != " " }, radix: 16) else {
-                    return .malformed
-                }
-                self.state = size == 0 ? .trailer(0) : .chunk(Int(size))
+                guard let size = Self.size(line) else { return .malformed }
+                self.state = size == 0 ? .trailer(0) : .chunk(size)
             case .chunkEnd:
                 guard let line = self.line() else { return self.wait() }
                 guard line.isEmpty else { return .malformed }
@@ -112,16 +116,34 @@ package struct AnswerReader {
         }
     }
 
-    private func wait() -> Step { self.input.count <= Self.lineLimit ? .more : .malformed }
-
-    private mutating func line() -> [UInt8]? {
-        guard let end = self.input.firstRange(of: [13, 10])?.upperBound else { return nil }
-        return self.take(end).dropLast(2)
+    /// The length of a chunk: hexadecimal digits, behind which there may be blanks and extensions.
+    private static func size(_ line: [UInt8]) -> Int? {
+        let digits = line.prefix { Character(UnicodeScalar($0)).isHexDigit }
+        let rest = line[digits.endIndex...].drop { $0 == UInt8(ascii: " ") || $0 == UInt8(ascii: "\t") }
+        guard digits.count <= 8, rest.isEmpty || rest.first == UInt8(ascii: ";") else { return nil }
+        return UInt32(String(decoding: digits, as: UTF8.self), radix: 16).map(Int.init)
     }
 
+    private func wait() -> Step { self.rest.count <= Self.lineLimit ? .more : .malformed }
+
+    private mutating func line() -> [UInt8]? {
+        guard let end = self.rest.firstRange(of: [13, 10])?.upperBound else { return nil }
+        return self.take(end - self.taken).dropLast(2)
+    }
+
+    /// The input that was not dealt with.
+    private var rest: ArraySlice<UInt8> { self.input[self.taken...] }
+
     private mutating func take(_ count: Int) -> [UInt8] {
-        defer { self.input.removeFirst(count) }
-        return Array(self.input.prefix(count))
+        defer { self.taken += count }
+        return Array(self.rest.prefix(count))
+    }
+
+    private mutating func removeTaken() {
+        guard self.taken > 0 else { return }
+        assert(Growth.step())
+        self.input.removeFirst(self.taken)
+        self.taken = 0
     }
 }
 

@@ -1,0 +1,53 @@
+internal import LinkspanNetwork
+internal import LinkspanRuntime
+internal import Testing
+
+@Suite("Answers as they come")
+struct AnswerReaderTests {
+    private static let head = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
+
+    /// The body of an answer that comes in parts of so many bytes; nil when it is malformed, or not complete.
+    private static func body(_ answer: String, parts size: Int = .max) -> [UInt8]? {
+        var reader = AnswerReader(isExchange: true)
+        var body: [UInt8] = []
+        var left = Array(answer.utf8)[...]
+        while true {
+            switch reader.next() {
+            case .more where left.isEmpty: return nil
+            case .more:
+                Array(left.prefix(size)).withUnsafeBytes { reader.append($0) }
+                left = left.dropFirst(size)
+            case .head: ()
+            case .bytes(let piece): body += piece
+            case .end: return body
+            case .malformed: return nil
+            }
+        }
+    }
+
+    @Test(arguments: [1, 2, 3, 5, 7, 64, .max])
+    func `are the same wherever they are cut`(size: Int) {
+        let interim = "HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\n"
+        let chunks =
+            "4\r\n0123\r\n006;name=value\r\n456789\r\n1 \t; x\r\na\r\nA\r\n\r\n12345678\r\n"
+            + "0\r\nX-Sum: 1\r\n\r\n"
+        let body = Array("0123456789a\r\n12345678".utf8)
+        #expect(Self.body(interim + Self.head + chunks, parts: size) == body)
+        let counted = "HTTP/1.1 200 OK\r\nContent-Length: 20\r\n\r\n0123456789a\r\n1234567"
+        #expect(Self.body(counted, parts: size) == Array(body.dropLast()))
+    }
+
+    @Test(arguments: ["", " 1", "+1", "-0", "0x1", "1 0", "1,", "g", "\u{FF11}", "000000001", "1\n"])
+    func `have chunks whose lengths are hexadecimal digits and nothing else`(length: String) {
+        #expect(Self.body("\(Self.head)\(length)\r\n4\r\n0\r\n\r\n") == nil)
+    }
+
+    @Test
+    func `move what is left once a read, however many chunks it has`() {
+        let answer = Self.head + String(repeating: "1\r\nx\r\n", count: 10_000) + "0\r\n\r\n"
+        let moves = Lock(0)
+        let body = Growth.$onStep.withValue({ moves.withLock { $0 += 1 } }) { Self.body(answer, parts: 1 << 14) }
+        #expect(body?.count == 10_000)
+        #expect(moves.withLock { $0 } <= answer.utf8.count >> 14)
+    }
+}
