@@ -128,6 +128,7 @@ extension Attack {
         Self("poll-many-noops", .polling, .protocolViolation),
         Self("poll-separators", .polling, .protocolViolation, runsAlone: true),
         Self("poll-many-events", .polling, nil, runsAlone: true),
+        Self("poll-large-answers", .polling, nil, runsAlone: true),
         Self("poll-small-events", .polling, nil, runsAlone: true),
         Self("poll-many-attachments", .polling, .protocolViolation),
         Self("poll-zero-attachments", .polling, .protocolViolation),

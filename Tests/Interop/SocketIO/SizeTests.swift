@@ -31,5 +31,18 @@ extension Interop {
                 }
             }
         }
+
+        @Test
+        func `messages that are larger together than one may be arrive all the same`() async throws {
+            try await withServer(.aiohttp) { server in
+                try await Bench.use { bench in
+                    let client = try await bench.socketIO(server)
+                    // 30 MB, which the server sends in one answer to a poll; a message may have 16 MiB.
+                    _ = try await client.handler.request("flood", ["n": 30, "bytes": 1_000_000], timeout: .seconds(60))
+                    try await client.received("item", count: 30)
+                    #expect(client.states.entries.map(\.to) == [.connected])
+                }
+            }
+        }
     }
 }

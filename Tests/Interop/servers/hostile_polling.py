@@ -169,6 +169,14 @@ async def poll_many_events(client: Client) -> None:
         await asyncio.sleep(0.1)
 
 
+async def poll_large_answers(client: Client) -> None:
+    """Forty million bytes of events that are wanted in one answer, again and again: no violation, and nothing to keep."""
+    if await welcomed(client):
+        client.limit()
+        await answer(client, SEPARATOR.join(['42["x","' + "x" * 1_000_000 + '"]'] * 40))
+        await asyncio.sleep(0.2)
+
+
 async def poll_small_events(client: Client) -> None:
     """The same with events that are wanted, at a moderate rate."""
     if await welcomed(client):

@@ -16,6 +16,8 @@ final class PollingCarrier: EngineCarrier {
     private static let closeDeadline = Duration.seconds(5)
     /// The most bytes of the handshake's answer.
     private static let handshakeLimit = 1 << 20
+    /// The most bytes of an answer that is taken apart while it comes; its deadline ends it long before.
+    private static let streamedLimit = 1 << 30
 
     private let request: Boxed<CarrierRequest>
     private let loop: any NetworkLoop
@@ -221,8 +223,16 @@ extension PollingCarrier {
         self.cookies.header(path: self.request.value.configuration.path, isSecure: self.request.value.link.url.isSecure)
     }
 
-    /// A message in base64, and room for small ones beside it.
-    private var answerLimit: Int { self.request.value.configuration.maximumMessageBytes / 3 * 4 + 65_536 }
+    /// The most bytes of an answer, in which a server sends all that has waited for the poll.
+    ///
+    /// Its packets are bounded one by one as they come. Where they are gathered first, there is room for a message in
+    /// base64 and small ones beside it.
+    private var answerLimit: Int {
+        switch self.request.value.version {
+        case .v4: Self.streamedLimit
+        case .v3: self.request.value.configuration.maximumMessageBytes / 3 * 4 + 65_536
+        }
+    }
 
     /// The handshake is there.
     private func opened(_ result: Result<HTTPExchange.Answer, ByteStreamError>) {
