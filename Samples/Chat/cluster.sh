@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Several servers of one chat: Redis, the servers, and a front that spreads connections over those that live.
 #
-#     Samples/Chat/cluster.sh [--port PORT] [--websocket-port PORT] [--servers N] [--until-eof]
+#     Samples/Chat/cluster.sh [--host ADDRESS] [--port PORT] [--websocket-port PORT] [--servers N] [--until-eof]
 #
 # Prints one line for each process, its fields separated by blanks, and then `ready`:
 #
@@ -16,12 +16,18 @@ venv=${VENV:-$here/../../.venv}
 
 fail() { echo "cluster.sh: $1" >&2; exit 1; }
 
-port=3000 websocket_port=3001 servers=3 until_eof=
+host=127.0.0.1 port=3000 websocket_port=3001 servers=3 until_eof=
 while [ "$#" -gt 0 ]; do
     case "$1" in
         --until-eof) until_eof=1; shift; continue ;;  # also ends when standard input does
+        --host)  # of the front and the servers
+            [ -n "${2:-}" ] || fail "$1 needs an address"
+            host=$2
+            shift 2
+            continue
+            ;;
         --port | --websocket-port | --servers) ;;
-        *) fail "unknown option $1; there are --port, --websocket-port, --servers and --until-eof" ;;
+        *) fail "unknown option $1; there are --host, --port, --websocket-port, --servers and --until-eof" ;;
     esac
     [[ "${2:-}" =~ ^[0-9]{1,5}$ ]] || fail "$1 needs a number"
     case "$1" in
@@ -90,14 +96,14 @@ echo "redis $redis_pid $redis"
 routes=() websocket_routes=()
 for ((number = 1; number <= servers; number++)); do
     start "server-$number" '^listening ' 2 \
-        "$venv/bin/python" "$here/server.py" --port 0 --websocket-port 0 --redis "$redis"
+        "$venv/bin/python" "$here/server.py" --host "$host" --port 0 --websocket-port 0 --redis "$redis"
     urls=("$(address "server-$number" socketio)" "$(address "server-$number" websocket)")
     echo "server $! ${urls[*]}"
     routes+=("${urls[0]##*:}") websocket_routes+=("${urls[1]##*:}")
 done
 
 join() { local IFS=,; echo "$*"; }
-start front '^listening ' 2 "$venv/bin/python" "$here/front.py" \
+start front '^listening ' 2 "$venv/bin/python" "$here/front.py" --host "$host" \
     --route "$port=$(join "${routes[@]}")" --route "$websocket_port=$(join "${websocket_routes[@]}")"
 { read -r _ address; read -r _ websocket_address; } <"$folder/front"
 echo "front $! http://$address ws://$websocket_address"

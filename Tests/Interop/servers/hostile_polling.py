@@ -170,10 +170,10 @@ async def poll_many_events(client: Client) -> None:
 
 
 async def poll_large_answers(client: Client) -> None:
-    """Forty million bytes of events that are wanted in one answer, again and again: no violation, and nothing to keep."""
+    """Forty million bytes of large events that nobody wants in one answer, again and again: no violation."""
     if await welcomed(client):
         client.limit()
-        await answer(client, SEPARATOR.join(['42["x","' + "x" * 1_000_000 + '"]'] * 40))
+        await answer(client, SEPARATOR.join(['42/o,["x","' + "x" * 1_000_000 + '"]'] * 40))
         await asyncio.sleep(0.2)
 
 
