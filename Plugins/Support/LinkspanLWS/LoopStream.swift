@@ -99,14 +99,18 @@ final class LoopStream: Watched, ByteStream {
         } catch {
             return self.abortLater(error)
         }
-        let longest = self.isExchange ? Self.longestExchange : Self.longestDeadline
-        self.setDeadline(min(self.request.deadline, longest))
+        self.setDeadline(self.longestWait)
         if let path = self.request.socketPath { return self.resolved(.success([path])) }
         let host = self.request.proxy?.host ?? self.request.bareHost
         if NumericAddress.isIPv4(host) || NumericAddress.isIPv6(host) { return self.resolved(.success([host])) }
         let loop = self.core.loop
         let stream = Confined(self, to: loop)
         self.lookup = loop.resolver.resolve(host) { result in loop.execute { stream.value.resolved(result) } }
+    }
+
+    /// The time for opening, or for an exchange: of the whole answer, while it makes no progress.
+    private var longestWait: Duration {
+        min(self.request.deadline, self.isExchange ? Self.longestExchange : Self.longestDeadline)
     }
 
     private func use(_ host: VirtualHost) {
@@ -145,6 +149,7 @@ extension LoopStream {
 
     private func handOver(_ bytes: UnsafeRawBufferPointer) -> Bool {
         guard self.machine.isOpen, let handler = self.handler, !bytes.isEmpty else { return self.drops(bytes.count) }
+        self.machine.received(byteCount: bytes.count)
         handler.received([UInt8](bytes))
         return true
     }
@@ -341,6 +346,7 @@ extension LoopStream {
     }
 
     private func deadlinePassed() {
+        if self.machine.isGettingOn(isPaused: self.isPaused) { return self.setDeadline(self.longestWait) }
         if let error = self.machine.deadlinePassed(in: self.openingStage) { self.end(error) }
     }
 

@@ -89,8 +89,7 @@ final class NIOStream: ByteStream {
         } catch {
             return self.abortLater(error)
         }
-        let longest = self.request.isExchange ? Self.longestExchange : Self.longestDeadline
-        self.setDeadline(min(self.request.deadline, longest))
+        self.setDeadline(self.longestWait)
         if let path = self.request.socketPath { return self.resolved(.success([path])) }
         let host = self.request.proxy?.host ?? self.request.bareHost
         if NumericAddress.isIPv4(host) || NumericAddress.isIPv6(host) { return self.resolved(.success([host])) }
@@ -98,6 +97,11 @@ final class NIOStream: ByteStream {
         guard let resolver = loop.resolver else { return self.resolved(.success([host])) }
         let stream = Confined(self, to: loop)
         self.lookup = resolver.resolve(host) { result in loop.execute { stream.value.resolved(result) } }
+    }
+
+    /// The time for opening, or for an exchange: of the whole answer, while it makes no progress.
+    private var longestWait: Duration {
+        min(self.request.deadline, self.request.isExchange ? Self.longestExchange : Self.longestDeadline)
     }
 
     func resolved(_ result: Result<[String], ByteStreamError>) {
@@ -235,6 +239,7 @@ extension NIOStream {
 
     private func handOver(_ bytes: [UInt8]) -> Bool {
         guard self.machine.isOpen, let handler = self.handler else { return self.drops(bytes.count) }
+        self.machine.received(byteCount: bytes.count)
         handler.received(bytes)
         return true
     }
@@ -283,6 +288,7 @@ extension NIOStream {
     }
 
     private func deadlinePassed() {
+        if self.machine.isGettingOn(isPaused: self.isPaused) { return self.setDeadline(self.longestWait) }
         if let error = self.machine.deadlinePassed(in: self.openingStage) { self.end(error) }
     }
 

@@ -9,7 +9,7 @@ internal import LinkspanRuntime
 final class SocketIOEngine {
     /// The session, which has to be looked at in place: reading a member of a value that an object stores copies all of
     /// it.
-    private struct OwnedSession: ~Copyable {
+    struct OwnedSession: ~Copyable {
         var session: SocketIOSession
 
         func look<Answer>(_ body: (SocketIOSession) -> Answer) -> Answer { body(self.session) }
@@ -18,7 +18,7 @@ final class SocketIOEngine {
     /// The time that a link that leaves waits for its last words to be sent, and the interval of its looks.
     private static let farewellDeadline = Duration.seconds(5)
     private static let farewellPeriod = Duration.milliseconds(2)
-    /// The time for reading what has arrived when the heartbeat is overdue.
+    /// The time for reading what has arrived when the heartbeat or an attachment is overdue.
     private static let lastLook = Duration.milliseconds(10)
 
     let key: SocketIOEngines.Key
@@ -27,7 +27,7 @@ final class SocketIOEngine {
     private var waiting: [SocketIOLink] = []
     /// Nil until the carrier is up, and again after the end.
     // Its methods call nobody but the app's codec, which has no way to the engine, so that no access meets another.
-    @exclusivity(unchecked) private var owned: OwnedSession?
+    @exclusivity(unchecked) var owned: OwnedSession?
     /// The links of the session's namespaces, by their indices.
     private var links: [SocketIOLink?] = []
     private var isClosed = false
@@ -43,9 +43,9 @@ final class SocketIOEngine {
     private var isSessionOpen = false
     /// Whether messages may be sent: the carrier is up, and the session is not about to end.
     private(set) var takesMessages = false
-    private(set) var heartbeatDeadline: ContinuousClock.Instant?
+    var heartbeatDeadline: ContinuousClock.Instant?
     private(set) var maximumPayload = Int.max
-    /// Whether the heartbeat is overdue, and what has arrived is being read before that is held against the server.
+    /// Whether the heartbeat or an attachment is overdue, and what has arrived is being read before that is held against the server.
     private var isLastLook = false
     /// Whether a read is being dealt with, so that the server is alive.
     private(set) var isReading = false
@@ -365,15 +365,9 @@ extension SocketIOEngine {
         self.timer = (due, timer)
     }
 
-    /// Whether the server has been silent for too long, as far as is known.
-    func isOverdue() -> Bool {
-        if let heard = self.carrier?.lastHeard { self.owned?.session.heard(at: heard) }
-        self.heartbeatDeadline = self.owned?.look(\.heartbeatDeadline) ?? nil
-        return self.heartbeatDeadline.map { $0 <= self.now } ?? false
-    }
-
     func timerFired() {
-        if self.isOverdue(), !self.isLastLook {
+        let isAttachmentOverdue = self.isAttachmentOverdue()
+        if self.isOverdue() || isAttachmentOverdue, !self.isLastLook {
             // What has arrived meanwhile is to be read before a server is called dead: perhaps this side was busy.
             self.isLastLook = true
             self.timer?.timer.cancel()

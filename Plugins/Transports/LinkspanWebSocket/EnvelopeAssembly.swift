@@ -18,8 +18,8 @@ package struct EnvelopeAssembly: Sendable {
     private var pending: ArraySlice<LinkEvent> = []
     /// The codec's answers to the messages that were taken.
     private var answers: [WebSocketMessage] = []
-    /// The number of messages with attachments that have begun.
-    private(set) var begun = 0
+    /// The number of parts that have come of messages with attachments.
+    private(set) var parts = 0
 
     /// Whether attachments are due.
     package var isCollecting: Bool { self.partial != nil }
@@ -80,7 +80,7 @@ package struct EnvelopeAssembly: Sendable {
         case .one(let envelope, 0): return try Self.event(envelope)
         case .one(let envelope, let attachments):
             self.partial = Boxed(Partial(envelope: envelope, missing: attachments, bytes: byteCount))
-            self.begun += 1
+            self.parts += 1
             return nil
         case .several(let several):
             self.answers += several.answers
@@ -94,6 +94,7 @@ package struct EnvelopeAssembly: Sendable {
     ) throws(LinkspanError) -> LinkEvent? {
         var partial = partial
         self.partial = nil
+        self.parts += 1
         partial.attachments.append(attachment.detached())
         partial.missing -= 1
         partial.bytes += attachment.count

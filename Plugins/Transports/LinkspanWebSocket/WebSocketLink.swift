@@ -32,6 +32,8 @@ final class WebSocketLink: Link {
     private var scratch: [UInt8] = []
 
     private static let keptScratch = 64 << 10
+    /// The time for reading what has arrived when an attachment is overdue.
+    private static let lastLook = Duration.milliseconds(10)
 
     /// Makes a link.
     ///
@@ -40,7 +42,7 @@ final class WebSocketLink: Link {
     ///   - settings: the transport's.
     ///   - loop: the loop it lives on.
     ///   - receiver: hears what happens.
-    ///   - attachmentsTimeout: how long the attachments of one message may take to come; the default is Socket.IO's.
+    ///   - attachmentsTimeout: how long an attachment may take while no part of it comes; the default is Socket.IO's.
     init(
         request: LinkRequest, settings: WebSocketTransport.Settings, loop: any NetworkLoop,
         receiver: any LinkReceiver, attachmentsTimeout: Duration = .seconds(30)
@@ -238,12 +240,16 @@ extension WebSocketLink: WebSocketChannelHandler {
     }
 
     /// Makes sure that a message which lacks attachments is looked at again.
-    private func watchAttachments() {
+    private func watchAttachments(isLastLook: Bool = false) {
         guard self.watch == nil, self.assembly.isCollecting, self.state == .open else { return }
-        let begun = self.assembly.begun
-        self.watch = self.loop.scheduleLocally(after: self.attachmentsTimeout) {
+        let parts = self.assembly.parts
+        let time = isLastLook ? Self.lastLook : self.attachmentsTimeout
+        self.watch = self.loop.scheduleLocally(after: time) {
             self.watch = nil
-            guard self.assembly.isCollecting, self.assembly.begun == begun else { return self.watchAttachments() }
+            let isGettingOn = self.assembly.parts != parts || self.owned?.channel.isReceiving == true
+            guard self.assembly.isCollecting, !isGettingOn else { return self.watchAttachments() }
+            // What has arrived meanwhile is to be read before the server is blamed: perhaps this side was busy.
+            guard isLastLook else { return self.watchAttachments(isLastLook: true) }
             self.fail(
                 LinkspanError(.protocolViolation, "the attachments of a message did not arrive in time"),
                 .policyViolation)

@@ -31,7 +31,12 @@ package struct StreamStateMachine {
     /// The time after which the next address is dialed beside those before (RFC 8305 section 5).
     package static let attemptDelay = Duration.milliseconds(250)
 
+    /// The bytes of an exchange's answer that have to come within its deadline for that to begin anew.
+    package static let exchangeProgress = 64 << 10
+
     private var state = State.resolving
+    /// The bytes of an exchange's answer that have come since its deadline began.
+    private var progress = 0
     /// Whether the answer is a body, whatever its status, and not a stream.
     private let isExchange: Bool
 
@@ -131,6 +136,18 @@ extension StreamStateMachine {
         }
         self.state = .open
         return .open
+    }
+
+    /// A part of an answer has come.
+    package mutating func received(byteCount: Int) {
+        if self.isExchange { self.progress += byteCount }
+    }
+
+    /// The deadline passed; returns whether it begins anew, because an answer makes progress or is not read for now.
+    package mutating func isGettingOn(isPaused: Bool) -> Bool {
+        guard self.isExchange, self.isOpen else { return false }
+        defer { self.progress = 0 }
+        return isPaused || self.progress >= Self.exchangeProgress
     }
 
     /// The answer's body is complete; for a stream that is its end.

@@ -92,6 +92,9 @@ public final class WebSocketChannel {
     /// The bytes that wait to be sent, because the system has not taken them yet.
     public var pendingBytes: Int { self.stream?.pendingBytes ?? 0 }
 
+    /// Whether a message has begun to come and is not complete, or nothing is read for now.
+    package var isReceiving: Bool { self.isPaused || self.isBehind || self.session.unfinishedBytes != nil }
+
     /// The step that opening is waiting for; nil when it waits for none.
     public var openingStage: OpeningStage? { self.stream?.openingStage }
 
@@ -348,8 +351,6 @@ extension WebSocketChannel {
         if self.end == nil { self.end = Boxed(end) }
         self.stream?.abort()
     }
-
-    // MARK: Messages that come drop by drop
 
     /// Makes sure that an unfinished message is looked at again.
     private func watchMessage() {

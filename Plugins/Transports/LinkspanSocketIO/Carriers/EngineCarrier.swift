@@ -12,6 +12,9 @@ protocol EngineCarrier: AnyObject {
     /// The time at which anything last came, be it a part of a packet.
     var lastHeard: ContinuousClock.Instant? { get }
 
+    /// Whether a packet has begun to come and is not complete, or nothing is read for now.
+    var isReceiving: Bool { get }
+
     /// Whether anything that was taken is still here: the system, or over polling the server, does not have it.
     var hasPendingBytes: Bool { get }
 

@@ -69,6 +69,8 @@ final class PollingCarrier: EngineCarrier {
 
     var name: String { "polling" }
 
+    var isReceiving: Bool { self.session.isReadingPaused || self.decoder.hasPart }
+
     var hasPendingBytes: Bool { self.phase == .open && self.session.hasUnposted }
 
     var openingStage: OpeningStage? { self.phase == .opening ? self.exchanges[self.lastPoll]?.openingStage : nil }

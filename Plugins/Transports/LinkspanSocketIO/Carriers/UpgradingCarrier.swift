@@ -34,6 +34,8 @@ final class UpgradingCarrier: EngineCarrier {
         [self.polling?.lastHeard, self.candidate?.lastHeard].compactMap { $0 }.max()
     }
 
+    var isReceiving: Bool { self.current?.isReceiving ?? false }
+
     var hasPendingBytes: Bool { self.current?.hasPendingBytes ?? false }
 
     var isChanging: Bool { self.candidate != nil && !self.probe.isUpgraded }

@@ -44,6 +44,8 @@ final class WebSocketCarrier: EngineCarrier {
 
     var lastHeard: ContinuousClock.Instant? { self.channel?.lastHeard }
 
+    var isReceiving: Bool { self.channel?.isReceiving ?? false }
+
     var hasPendingBytes: Bool { self.channel.map { $0.pendingBytes > 0 } ?? false }
 
     var openingStage: OpeningStage? { self.channel?.openingStage }

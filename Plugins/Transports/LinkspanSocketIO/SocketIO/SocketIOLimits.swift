@@ -30,7 +30,8 @@ package struct SocketIOLimits: Sendable, Hashable {
         set { self.values.value.messageBytes = newValue }
     }
 
-    /// The time that the attachments of one packet may take to come.
+    /// The time that may pass before the first attachment of a packet, and between one and the next, while no part of
+    /// it comes.
     package var attachmentsTimeout: Duration {
         get { self.values.value.attachmentsTimeout }
         set { self.values.value.attachmentsTimeout = newValue }

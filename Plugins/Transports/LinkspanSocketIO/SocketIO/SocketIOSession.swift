@@ -158,6 +158,16 @@ struct SocketIOSession: Sendable {
         self.handle(self.engine.receive(binary: binary, now: now), now: now, output: &output)
     }
 
+    /// Whether the next attachment of a packet is overdue.
+    func isAttachmentOverdue(now: ContinuousClock.Instant) -> Bool {
+        self.attachmentsDeadline.map { $0 <= now } ?? false
+    }
+
+    /// The next attachment of a packet is on its way: its time begins anew.
+    mutating func putOffAttachment(now: ContinuousClock.Instant) {
+        self.attachmentsDeadline = now.advanced(by: self.limits.attachmentsTimeout)
+    }
+
     /// Something has come at that moment, whatever it was: the server lives.
     mutating func heard(at instant: ContinuousClock.Instant) { self.engine.heard(at: instant) }
 
@@ -169,7 +179,7 @@ struct SocketIOSession: Sendable {
         case .sendPing: output.frames.append { EngineIOPacket.ping([]).append(to: &$0) }
         case .end(let error): return self.close(error, output: &output)
         }
-        if let deadline = self.attachmentsDeadline, now >= deadline {
+        if self.isAttachmentOverdue(now: now) {
             let violation = SocketIOProtocolError(
                 .attachmentsOverdue, "the attachments of a packet did not arrive in time")
             return self.close(LinkspanError(violation), output: &output)
@@ -195,7 +205,7 @@ extension SocketIOSession {
         case .text(let text):
             self.handle(in: text, behind: 0, now: now, output: &output)
         case .binary(let data):
-            self.handle(binary: data, output: &output)
+            self.handle(binary: data, now: now, output: &output)
         case .nothing:
             ()
         case .pong(let roundTrip):
@@ -239,17 +249,19 @@ extension SocketIOSession {
             // Nothing complete: perhaps the first part of a packet whose attachments are now awaited.
             if self.decoder.isCollecting {
                 output.hasNewDeadlines = true
-                self.attachmentsDeadline = now.advanced(by: self.limits.attachmentsTimeout)
+                self.putOffAttachment(now: now)
             }
         } catch {
             self.close(LinkspanError(error), output: &output)
         }
     }
 
-    private mutating func handle(binary data: ArraySlice<UInt8>, output: inout SocketIOOutput) {
+    private mutating func handle(
+        binary data: ArraySlice<UInt8>, now: ContinuousClock.Instant, output: inout SocketIOOutput
+    ) {
         if self.codecDecoder != nil { return self.handle(.binary(data), output: &output) }
         do throws(SocketIOProtocolError) {
-            guard let packet = try self.decoder.receive(binary: data) else { return }
+            guard let packet = try self.decoder.receive(binary: data) else { return self.putOffAttachment(now: now) }
             self.attachmentsDeadline = nil
             self.dispatch(packet, output: &output)
         } catch {

@@ -29,6 +29,9 @@ struct PollingDecoder: Sendable {
         self.maximumBytes = maximumBytes
     }
 
+    /// Whether a packet has begun to come and is not complete.
+    var hasPart: Bool { !self.text.isEmpty || self.isDecoding }
+
     /// Takes a part of the body; the packets that are complete with it may be slices of it.
     mutating func receive(_ part: [UInt8]) throws(SocketIOProtocolError) -> [WebSocketMessage] {
         guard self.version == .v4 else {

@@ -1,0 +1,20 @@
+internal import Linkspan
+internal import LinkspanNetwork
+internal import LinkspanRuntime
+
+extension SocketIOEngine {
+    /// Whether the server has been silent for too long, as far as is known.
+    func isOverdue() -> Bool {
+        if let heard = self.carrier?.lastHeard { self.owned?.session.heard(at: heard) }
+        self.heartbeatDeadline = self.owned?.look(\.heartbeatDeadline) ?? nil
+        return self.heartbeatDeadline.map { $0 <= self.now } ?? false
+    }
+
+    /// Whether the next attachment of a packet is overdue, and no part of it comes.
+    func isAttachmentOverdue() -> Bool {
+        guard self.owned?.look({ $0.isAttachmentOverdue(now: self.now) }) == true else { return false }
+        guard self.carrier?.isReceiving == true else { return true }
+        self.owned?.session.putOffAttachment(now: self.now)
+        return false
+    }
+}
