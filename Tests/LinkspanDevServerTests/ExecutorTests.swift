@@ -83,6 +83,18 @@ struct ExecutorTests {
     }
 
     @Test(arguments: Place.allCases)
+    func `the end is told on the executor, outside the call that gives the connection back`(_ place: Place) async throws
+    {
+        try await Self.run(place) { app, configuration, manager in
+            let handler = try configuration.connect(by: manager)
+            handler.onEnd { app.called("end") }
+            app.call { handler.release() }
+            try await app.recorder.wait(for: "the end") { !$0.isEmpty }
+            #expect(app.recorder.notes == ["end"])
+        }
+    }
+
+    @Test(arguments: Place.allCases)
     func `a listener may send, request, subscribe and disconnect; its calls take effect afterwards`(_ place: Place)
         async throws
     {

@@ -75,4 +75,49 @@ struct LivenessTests {
         #expect(wire.ends == (hasArrived ? [] : [.heartbeatMissed]))
         withExtendedLifetime(link) {}
     }
+
+    @Test(arguments: [SocketIOTransport.Carriers.webSocket, .polling], [true, false])
+    func `an attachment may take any time while it comes, over Socket.IO`(
+        _ carriers: SocketIOTransport.Carriers, _ isComing: Bool
+    ) throws {
+        let wire = ScriptedWire(carriers)
+        let link = try wire.open()
+        let header = #"451-["file",{"_placeholder":true,"num":0}]"#
+        let part = [UInt8](repeating: UInt8(ascii: "A"), count: 100_000)
+        let text = String(decoding: part, as: UTF8.self)
+        carriers == .polling ? wire.answerPoll(header) : wire.say(header)
+        if isComing {
+            carriers == .polling ? wire.answerPoll(part: "b" + text, isFirst: true) : wire.say(bytes: Self.frame)
+        }
+        for _ in 0..<3 {
+            wire.loop.suspend(for: .seconds(31))
+            switch (carriers, isComing) {
+            case (.polling, true): wire.answerPoll(part: text)
+            case (.polling, false): wire.answerPoll("2")
+            case (_, true): wire.say(bytes: part)
+            case (_, false): wire.say("2")
+            }
+            wire.loop.fireTimers()
+        }
+        #expect(wire.ends == (isComing ? [] : [.protocolViolation]))
+        withExtendedLifetime(link) {}
+    }
+
+    @Test(arguments: [true, false])
+    func `an attachment may take any time while it comes, over a raw WebSocket`(_ isComing: Bool) throws {
+        let wire = ScriptedWire(nil)
+        let link = try wire.open()
+        wire.say(#"{"event":"file","data":[{"_placeholder":true,"num":0}],"attachments":1}"#)
+        if isComing { wire.say(bytes: Self.frame) }
+        for _ in 0..<3 {
+            // A pong that nobody asked for proves life without being part of a message.
+            wire.say(bytes: isComing ? [UInt8](repeating: 0, count: 100_000) : [0x8A, 0])
+            wire.loop.fireTimers()
+        }
+        #expect(wire.ends == (isComing ? [] : [.protocolViolation]))
+        withExtendedLifetime(link) {}
+    }
+
+    /// The beginning of a binary frame of a million bytes.
+    private static let frame: [UInt8] = [0x82, 127, 0, 0, 0, 0, 0, 0x0F, 0x42, 0x40]
 }

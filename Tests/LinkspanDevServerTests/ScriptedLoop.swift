@@ -48,10 +48,13 @@ final class ScriptedLoop: NetworkLoop, @unchecked Sendable {
     /// Runs the jobs there are, and those that they give.
     func run() { while !self.jobs.isEmpty { self.enter(self.jobs.removeFirst()) } }
 
-    /// Has all timers fire that there are, due or not.
-    func fireTimers() {
-        let timers = self.timers
-        self.timers = []
+    /// The number of timers that there are, those that were cancelled included.
+    var timerCount: Int { self.timers.count }
+
+    /// Has timers fire, due or not: all that there are, or so many of the oldest.
+    func fireTimers(first count: Int = .max) {
+        let timers = self.timers.prefix(count)
+        self.timers.removeFirst(timers.count)
         for timer in timers {
             self.enter { timer.job?() }
             self.run()

@@ -57,6 +57,36 @@ struct SendingTests {
         #expect(wire.heard().filter { $0.contains(text) }.count == 2)
     }
 
+    @Test(arguments: [true, false])
+    func `a stream tells of room whatever its high-water mark is`(isSocketIO: Bool) throws {
+        let wire = ScriptedWire(isSocketIO ? .webSocket : nil, highWaterMark: 4_096)
+        let link = try wire.open()
+        #expect(wire.requests.map { $0.lowWaterMark <= 4_096 } == [true])
+        withExtendedLifetime(link) {}
+    }
+
+    @Test
+    func `a polling session that closes goes on while its server answers`() throws {
+        let wire = ScriptedWire(.polling)
+        let link = try wire.open()
+        wire.holdsPosts = true
+        for number in 0..<40 {
+            let message = OutboundMessage(event: "say", payload: try Payload(number))
+            #expect(wire.loop.enter { link.send(message) } == .accepted)
+        }
+        wire.loop.run()
+        wire.loop.enter { link.close() }
+        wire.loop.run()
+        for _ in 0..<2 {
+            let former = wire.loop.timerCount
+            wire.answerPost()
+            wire.loop.fireTimers(first: former)
+            #expect(wire.ends.isEmpty)
+        }
+        wire.answerPost()
+        #expect(wire.heard().joined().contains("39"))
+    }
+
     @Test(arguments: [SocketIOTransport.Carriers.polling, .webSocket])
     func `without negotiated compression the option has no effect`(carriers: SocketIOTransport.Carriers) throws {
         let wire = ScriptedWire(carriers)

@@ -50,4 +50,20 @@ struct AnswerReaderTests {
         #expect(body?.count == 10_000)
         #expect(moves.withLock { $0 } <= answer.utf8.count >> 14)
     }
+
+    @Test(arguments: ["Content-Length: 2 ", "Content-Length:\t 2\t", "Content-Length:2"])
+    func `have fields whose values may stand between blanks`(field: String) {
+        #expect(Self.body("HTTP/1.1 200 OK\r\n\(field)\r\n\r\nok and more") == Array("ok".utf8))
+    }
+
+    @Test
+    func `name no sub-protocol in an empty field`() {
+        var reader = AnswerReader(isExchange: false)
+        Array("HTTP/1.1 101 Go\r\nSec-WebSocket-Protocol: \r\n\r\n".utf8).withUnsafeBytes { reader.append($0) }
+        guard case .head(let answer) = reader.next() else {
+            Issue.record("no head")
+            return
+        }
+        #expect(answer.head.subprotocol == nil)
+    }
 }

@@ -33,7 +33,9 @@ extension OutboxOptions {
             PluginOption(
                 "rows", .number(1...100_000_000), fallback: "\(standard.rows)",
                 "The number of deliveries that may wait."),
-            PluginOption("bytes", .number(1...(1 << 40)), fallback: "\(standard.bytes)", "The number of their bytes."),
+            PluginOption(
+                "bytes", .number(1...Int(clamping: Int64(1) << 40)), fallback: "\(standard.bytes)",
+                "The number of their bytes."),
             PluginOption(
                 "maximumAge", .seconds(1...315_360_000), fallback: "\(standard.maximumAge.components.seconds)",
                 "The longest time a delivery may wait, over all restarts."),

@@ -85,6 +85,9 @@ struct ConnectionKey: Sendable {
 }
 
 extension ConnectionKey {
+    /// A tebibyte, or as much as the machine can count.
+    private static let mostBytes = Int(clamping: Int64(1) << 40)
+
     static let all: [Self] = [
         .seconds(
             "replyTimeout", 0.001...86_400, \.options.replyTimeout,
@@ -105,7 +108,7 @@ extension ConnectionKey {
             "bufferCommands", 1...10_000_000, \.options.buffer.commands,
             "The number of commands that may wait while the connection is down."),
         .number(
-            "bufferBytes", 1...(1 << 40), \.options.buffer.bytes,
+            "bufferBytes", 1...Self.mostBytes, \.options.buffer.bytes,
             "The number of bytes that may wait while the connection is down."),
         .seconds(
             "bufferMaxAge", 0.01...31_536_000, limit: \.options.buffer.maxAge,
@@ -117,7 +120,7 @@ extension ConnectionKey {
             "deliveryCommands", 1...10_000_000, \.options.deliveries.commands,
             "The number of deliveries that may wait for their replies."),
         .number(
-            "deliveryBytes", 1...(1 << 40), \.options.deliveries.bytes,
+            "deliveryBytes", 1...Self.mostBytes, \.options.deliveries.bytes,
             "The number of bytes of deliveries that may wait for their replies."),
         .seconds(
             "deliveryRepeatAfter", 0.01...86_400, \.options.deliveries.repeatAfter,
@@ -133,7 +136,8 @@ extension ConnectionKey {
         .number(
             "flushCommands", 1...10_000_000, \.options.flush.commands,
             "The number of waiting commands that are sent in one turn once the connection is up."),
-        .number("flushBytes", 1...(1 << 40), \.options.flush.bytes, "The number of bytes after which a turn ends."),
+        .number(
+            "flushBytes", 1...Self.mostBytes, \.options.flush.bytes, "The number of bytes after which a turn ends."),
         .seconds("flushPause", 0...60, \.options.flush.pause, "The time between two turns."),
         .retry,
         .seconds(

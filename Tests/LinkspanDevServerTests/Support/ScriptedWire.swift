@@ -10,6 +10,7 @@ internal import Testing
 final class ScriptedWire: LinkReceiver, @unchecked Sendable {
     private let carriers: SocketIOTransport.Carriers?
     private let compression: WebSocketCompression?
+    private let highWaterMark: Int?
     private(set) lazy var loop = ScriptedLoop { [unowned self] request, stream in self.connected(request, stream) }
     private var stream: ScriptedStream?
     private var server: WebSocketSession?
@@ -19,6 +20,13 @@ final class ScriptedWire: LinkReceiver, @unchecked Sendable {
     private(set) var ends: [LinkspanError.Code] = []
     /// The names of the carriers that the link has reported, in order.
     private(set) var carrierNames: [String] = []
+    /// The names of the events that the link has received, in order.
+    private(set) var events: [String] = []
+    /// The requests of the client, in order.
+    private(set) var requests: [UpgradeRequest] = []
+    /// Whether POSTs wait for ``answerPost()``.
+    var holdsPosts = false
+    private var posts: [ScriptedStream] = []
 
     private var handshake: String {
         let upgrades = self.carriers == .upgrade ? #""websocket""# : ""
@@ -26,20 +34,28 @@ final class ScriptedWire: LinkReceiver, @unchecked Sendable {
     }
 
     /// Makes a wire of Socket.IO, or of envelopes when there are no carriers.
-    init(_ carriers: SocketIOTransport.Carriers?, compression: WebSocketCompression? = nil) {
-        (self.carriers, self.compression) = (carriers, compression)
+    init(
+        _ carriers: SocketIOTransport.Carriers?, compression: WebSocketCompression? = nil, highWaterMark: Int? = nil
+    ) {
+        (self.carriers, self.compression, self.highWaterMark) = (carriers, compression, highWaterMark)
     }
 
     func open() throws -> any Link {
+        let (compression, highWaterMark) = (self.compression, self.highWaterMark)
         let transport: any Transport
         if let carriers {
             transport = SocketIOTransport(
-                .init { [compression] in
+                .init {
                     $0.carriers = carriers
                     $0.compression = compression
+                    if let highWaterMark { $0.highWaterMark = highWaterMark }
                 }, loop: self.loop)
         } else {
-            transport = WebSocketTransport(.init { [compression] in $0.compression = compression }, loop: self.loop)
+            transport = WebSocketTransport(
+                .init {
+                    $0.compression = compression
+                    if let highWaterMark { $0.highWaterMark = highWaterMark }
+                }, loop: self.loop)
         }
         let url = try ConnectionURL(carriers == nil ? "ws://server/" : "http://server/")
         let link = transport.makeLink(LinkRequest(url: url), receiver: self)
@@ -50,6 +66,7 @@ final class ScriptedWire: LinkReceiver, @unchecked Sendable {
     }
 
     private func connected(_ request: UpgradeRequest, _ stream: ScriptedStream) {
+        self.requests.append(request)
         switch request.purpose {
         case .upgrade:
             self.stream = stream
@@ -60,6 +77,7 @@ final class ScriptedWire: LinkReceiver, @unchecked Sendable {
         case .post:
             let text = String(decoding: stream.writes.joined(), as: UTF8.self)
             self.texts.append(text)
+            guard !self.holdsPosts else { return self.posts.append(stream) }
             stream.answer("ok")
             if text == "40" { self.poll.take()?.answer(#"40{"sid":"n"}"#) }
         }
@@ -69,12 +87,31 @@ final class ScriptedWire: LinkReceiver, @unchecked Sendable {
     func say(_ texts: String...) {
         var bytes: [UInt8] = []
         for text in texts { FrameEncoder.append(.text, payload: Array(text.utf8), mask: nil, to: &bytes) }
+        self.say(bytes: bytes)
+    }
+
+    /// Has the server send bytes over the WebSocket.
+    func say(bytes: [UInt8]) {
         if self.loop.isCurrent { self.stream?.say(bytes) } else { self.loop.enter { self.stream?.say(bytes) } }
     }
 
     /// Has the server answer the poll that it holds back.
     func answerPoll(_ body: String) {
         self.loop.enter { self.poll.take()?.answer(body) }
+        self.loop.run()
+    }
+
+    /// Has the server begin or continue the answer to the poll that it holds back.
+    func answerPoll(part: String, isFirst: Bool = false) {
+        self.loop.enter {
+            if isFirst { self.poll?.open(ResponseHead(status: 200)) }
+            self.poll?.say(Array(part.utf8))
+        }
+    }
+
+    /// Has the server answer the first POST that it holds back.
+    func answerPost() {
+        self.loop.enter { self.posts.removeFirst().answer("ok") }
         self.loop.run()
     }
 
@@ -105,7 +142,8 @@ final class ScriptedWire: LinkReceiver, @unchecked Sendable {
             switch event {
             case .opened(let info), .changed(let info): self.carrierNames.append(info.facts["carrier"] ?? "none")
             case .closed(let error): self.ends.append(error.code)
-            case .message, .reply, .writable: ()
+            case .message(let message): self.events.append(message.event)
+            case .reply, .writable: ()
             }
         }
     }

@@ -37,6 +37,8 @@ package struct AnswerReader {
     private var input: [UInt8] = []
     /// The bytes of the input that were dealt with; they are removed once a read, and not once for each chunk in it.
     private var taken = 0
+    /// The bytes of the input in which no line end begins that is still to be found.
+    private var searched = 0
     private var interim: Int
 
     /// - Parameters:
@@ -64,7 +66,7 @@ package struct AnswerReader {
         while true {
             switch self.state {
             case .head:
-                guard let end = self.rest.firstRange(of: [13, 10, 13, 10])?.upperBound else { return self.wait() }
+                guard let end = self.find([13, 10, 13, 10]) else { return self.wait() }
                 let head = self.take(end - self.taken)
                 guard let answer = UpgradeAnswer(head: head) else { return .malformed }
                 guard answer.isInterim else {
@@ -121,14 +123,22 @@ package struct AnswerReader {
         let digits = line.prefix { Character(UnicodeScalar($0)).isHexDigit }
         let rest = line[digits.endIndex...].drop { $0 == UInt8(ascii: " ") || $0 == UInt8(ascii: "\t") }
         guard digits.count <= 8, rest.isEmpty || rest.first == UInt8(ascii: ";") else { return nil }
-        return UInt32(String(decoding: digits, as: UTF8.self), radix: 16).map(Int.init)
+        return UInt32(String(decoding: digits, as: UTF8.self), radix: 16).flatMap(Int.init(exactly:))
     }
 
     private func wait() -> Step { self.rest.count <= Self.lineLimit ? .more : .malformed }
 
     private mutating func line() -> [UInt8]? {
-        guard let end = self.rest.firstRange(of: [13, 10])?.upperBound else { return nil }
+        guard let end = self.find([13, 10]) else { return nil }
         return self.take(end - self.taken).dropLast(2)
+    }
+
+    /// Finds the end of a line or of a head; what was searched before is not searched again.
+    private mutating func find(_ mark: [UInt8]) -> Int? {
+        let start = max(self.taken, self.searched)
+        if let end = self.input[start...].firstRange(of: mark)?.upperBound { return end }
+        self.searched = max(start, self.input.count - mark.count + 1)
+        return nil
     }
 
     /// The input that was not dealt with.
@@ -143,6 +153,7 @@ package struct AnswerReader {
         guard self.taken > 0 else { return }
         assert(Growth.step())
         self.input.removeFirst(self.taken)
+        self.searched = max(0, self.searched - self.taken)
         self.taken = 0
     }
 }
@@ -160,18 +171,27 @@ extension UpgradeAnswer {
         var fields: [String: [String]] = [:]
         for line in lines.dropFirst() {
             guard let colon = line.firstIndex(of: ":"), colon > line.startIndex else { return nil }
-            let value = line[line.index(after: colon)...].drop { $0 == " " || $0 == "\t" }
-            fields[line[..<colon].lowercased(), default: []].append(String(value))
+            fields[line[..<colon].lowercased(), default: []].append(Self.value(line[line.index(after: colon)...]))
         }
         let field = { (name: String) in fields[name]?.joined(separator: ",") }
+        // An empty list names nothing.
+        let list = { (name: String) in field(name).flatMap { $0.isEmpty ? nil : $0 } }
         let isChunked = field("transfer-encoding") != nil
         self.init(
             head: ResponseHead(
                 status: status, upgrade: field("upgrade"), connection: field("connection"),
-                accept: field("sec-websocket-accept"), subprotocol: field("sec-websocket-protocol"),
-                extensions: field("sec-websocket-extensions")),
+                accept: field("sec-websocket-accept"), subprotocol: list("sec-websocket-protocol"),
+                extensions: list("sec-websocket-extensions")),
             location: field("location"), retryAfter: field("retry-after"),
             hasBody: field("content-length") != nil || isChunked, isChunked: isChunked)
         self.complete(cookies: fields["set-cookie"] ?? [], length: field("content-length"))
+    }
+
+    /// A field's value without the blanks around it (RFC 9110 section 5.5).
+    private static func value(_ text: Substring) -> String {
+        let isBlank = { (character: Character) in character == " " || character == "\t" }
+        var value = text.drop(while: isBlank)
+        while value.last.map(isBlank) == true { value.removeLast() }
+        return String(value)
     }
 }

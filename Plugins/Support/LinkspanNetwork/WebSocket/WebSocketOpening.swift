@@ -28,6 +28,8 @@ final class WebSocketOpening {
             compression: request.compression)
         var upgrade = request.upgrade
         upgrade.headers = self.handshake.headers + upgrade.headers
+        // A stream tells that it has drained only after it held more than this.
+        upgrade.lowWaterMark = min(upgrade.lowWaterMark, request.highWaterMark)
         self.request = upgrade
     }
 }

@@ -106,9 +106,15 @@ final class PollingCarrier: EngineCarrier {
             guard self.phase == .open else { return self.end(Self.closedByUs) }
             guard self.goodbye == nil else { return }
             self.session.close()
-            self.goodbye = self.loop.scheduleLocally(after: Self.closeDeadline) { self.end(Self.closedByUs) }
+            self.limitGoodbye()
             self.pump()
         }
+    }
+
+    /// Ends the session when the server has answered nothing for a while.
+    private func limitGoodbye() {
+        self.goodbye?.cancel()
+        self.goodbye = self.loop.scheduleLocally(after: Self.closeDeadline) { self.end(Self.closedByUs) }
     }
 
     func abort() {
@@ -296,6 +302,7 @@ extension PollingCarrier {
         do {
             _ = try PollingAnswer.body(of: result, isFirst: false)
             if self.session.posted() { self.handler.carrierDrained() }
+            if self.goodbye != nil { self.limitGoodbye() }
             self.pump()
         } catch {
             self.end(error)

@@ -159,7 +159,7 @@ private struct Decimals {
             case UInt8(ascii: "-"): isNegative = true
             case UInt8(ascii: "+"): break
             // Far beyond any number of digits that fits into a message.
-            default: written = min(written * 10 + Int(byte &- UInt8(ascii: "0")), 1 << 40)
+            default: written = min(written * 10 + Int(byte &- UInt8(ascii: "0")), .max / 16)
             }
         }
         self.exponent += isNegative ? -written : written
