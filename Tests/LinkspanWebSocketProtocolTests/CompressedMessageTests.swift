@@ -206,4 +206,21 @@ struct CompressedMessageTests {
         }
         return output
     }
+
+    @Test
+    func `are not decompressed once a session has said goodbye, and its end is still heard`() throws {
+        var session = WebSocketSession(role: .client, compression: try CompressionAgreement.client())
+        var output: [UInt8] = []
+        session.receive(Wire.bytes("41 03 f2 48 cd")[...])
+        _ = session.next(into: &output)
+        let before = session.inflatedBytes
+        _ = session.close(into: &output)
+        session.receive(Wire.bytes("80 04 c9 c9 07 00 c1 05 f2 00 11 00 00 c1 02 ff ff 88 02 03 e8")[...])
+        guard case .closed(let end, _)? = session.next(into: &output) else {
+            Issue.record("no end")
+            return
+        }
+        #expect(end.wasClean && end.code == .normal)
+        #expect(session.inflatedBytes == before)
+    }
 }

@@ -57,6 +57,8 @@ public struct FrameDecoder: Sendable {
     private var reservedBits: UInt8 = 0
     /// The number of bytes that were made of compressed messages so far.
     private(set) var inflatedBytes = 0
+    /// Whether compressed messages are passed over, because nobody wants them any more.
+    var dropsCompressed = false
 
     /// Makes a decoder for the frames that the end with `role` receives.
     public init(
@@ -221,7 +223,7 @@ public struct FrameDecoder: Sendable {
                 Masking.apply(Masking.rotate(mask, by: partial.received), to: &self.control, from: start)
             }
         } else if self.message.isCompressed {
-            try self.inflate(piece, of: partial)
+            if !self.dropsCompressed { try self.inflate(piece, of: partial) }
         } else {
             try self.message.append(piece, of: partial, limit: self.limits.maxMessageBytes)
         }
@@ -252,7 +254,13 @@ public struct FrameDecoder: Sendable {
     private mutating func finish(_ frame: PartialFrame) throws(WebSocketProtocolError) -> Incoming? {
         guard frame.opcode.isControl else {
             guard frame.isFinal else { return nil }
-            if self.message.isCompressed { try self.inflater?.finish(into: &self.message) }
+            if self.message.isCompressed {
+                guard !self.dropsCompressed else {
+                    self.message = PartialMessage()
+                    return nil
+                }
+                try self.inflater?.finish(into: &self.message)
+            }
             return try self.message.finish()
         }
         let payload = self.control[...]

@@ -285,6 +285,7 @@ public struct WebSocketSession: Sendable {
         case .open:
             FrameEncoder.appendClose(code, reason: reason, mask: self.nextMask(), to: &output)
             self.state = .closing
+            self.decoder.dropsCompressed = true
             return .awaitPeer
         case .closing, .closed:
             return .ignore
