@@ -117,14 +117,15 @@ struct CarrierMemoryTests {
         (ByteStreamError(timedOutIn: .connecting(.proxy)), false), (ByteStreamError(timedOutIn: .proxy), false),
         (ByteStreamError(timedOutIn: .tls), false),
     ])
-    func `a failure that says nothing about WebSockets has polling tried, and is not remembered`(
+    func `a failure that says nothing about WebSockets has one tried beside polling, and is not remembered`(
         _ failure: ByteStreamError, _ isRemembered: Bool
     ) {
         var memory = CarrierMemory()
         let first = memory.choice(for: Self.place, .fallback, now: at(0))
         let error = LinkspanError(WebSocketEnd.stream(failure))
-        #expect(memory.otherChoice(for: Self.place, .fallback, insteadOf: first, after: error) == .polling)
-        memory.worked(.polling, for: Self.place, now: at(0))
+        let other = memory.otherChoice(for: Self.place, .fallback, insteadOf: first, after: error)
+        #expect(other == (isRemembered ? .polling : .upgrade))
+        if let other { memory.worked(other, for: Self.place, now: at(0)) }
         #expect(memory.choice(for: Self.place, .fallback, now: at(1)) == (isRemembered ? .upgrade : first))
     }
 

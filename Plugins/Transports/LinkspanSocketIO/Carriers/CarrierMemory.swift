@@ -58,7 +58,12 @@ struct CarrierMemory: Sendable {
         }
         guard Self.mayDifferForPolling(error) else { return nil }
         if self.suspected.count >= Self.maximumPlaces { self.suspected = [] }
-        if Self.tellsOfCarrier(error) { self.suspected.insert(place) } else { self.suspected.remove(place) }
+        guard Self.tellsOfCarrier(error) else {
+            // The server may take a WebSocket again in a moment, so that one is tried beside the session.
+            self.suspected.remove(place)
+            return .upgrade
+        }
+        self.suspected.insert(place)
         return .polling
     }
 
