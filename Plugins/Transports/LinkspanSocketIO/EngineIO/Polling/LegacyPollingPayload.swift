@@ -7,7 +7,8 @@ internal import LinkspanWebSocketProtocol
 /// packet is `b4` and base64. In bytes it is 0 for text or 1 for binary, the length in bytes as one byte for each
 /// decimal digit, 255, and the packet, where a binary one begins with its type as a number.
 enum LegacyPollingPayload {
-    private static let mostDigits = 10
+    /// The most digits of a length; with one more it might not fit into 32 bits.
+    private static let mostDigits = 9
     private static let messageType: UInt8 = 4
 
     /// Takes a body apart, whichever form it has.
@@ -74,7 +75,8 @@ extension LegacyPollingPayload {
     }
 
     private static func packet(_ text: ArraySlice<UInt8>) throws(SocketIOProtocolError) -> WebSocketMessage {
-        guard text.first == UInt8(ascii: "b") else { return .text(text) }
+        // Not a part of the body, all of which it would keep.
+        guard text.first == UInt8(ascii: "b") else { return .text(Array(text)[...]) }
         guard text.dropFirst().first == UInt8(ascii: "4"), let bytes = Base64.decode(text.dropFirst(2)) else {
             throw SocketIOProtocolError(.badPolling, "a binary packet is not base64")
         }
@@ -100,12 +102,12 @@ extension LegacyPollingPayload {
                 guard UTF8Validator.isValid(packet) else {
                     throw SocketIOProtocolError(.badPolling, "a packet of a poll is not UTF-8")
                 }
-                packets.append(.text(packet))
+                packets.append(.text(Array(packet)[...]))
             } else {
                 guard packet.first == Self.messageType else {
                     throw SocketIOProtocolError(.badPolling, "a binary packet is no message")
                 }
-                packets.append(.binary(packet.dropFirst()))
+                packets.append(.binary(Array(packet.dropFirst())[...]))
             }
         }
         return packets
