@@ -47,11 +47,12 @@ public struct Endpoints: Sendable, Hashable {
         case latency
     }
 
-    /// The list as text without queries, for comparing and explaining.
+    /// The list as text, for comparing and explaining: instead of queries, which may hold secrets, it has their hash.
     var described: String {
         guard !self.urls.isEmpty else { return "none" }
         let urls = self.urls.map { (try? ConnectionURL($0).description) ?? "(unreadable)" }.joined(separator: " ")
-        return "\(self.policy) \(urls) return after \(self.returnAfter.map { "\($0)" } ?? "the next outage")"
+        let hash = String(UInt(bitPattern: self.urls.hashValue), radix: 16)
+        return "\(self.policy) \(urls) (\(hash)) return after \(self.returnAfter.map { "\($0)" } ?? "the next outage")"
     }
 
     /// The list without repetitions, the connection's own URL first.
