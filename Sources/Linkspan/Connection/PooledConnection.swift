@@ -322,6 +322,7 @@ extension PooledConnection {
                 switch wish {
                 case .readingPaused(let isPaused): core.setPaused(isPaused, by: id)
                 case .first: if event == nil { core.router.moveToFront(id) }
+                case .call(let job): core.effects.append(.answer(job))
                 }
             }
         }
@@ -355,7 +356,11 @@ extension PooledConnection {
             // Through the effects, so that the latest change comes neither twice nor after a newer one.
             core.effects.append(.introduce(observer: id))
         }
-        return self.subscription { _ = $0.observers.remove(id) }
+        let (inbox, core) = (self.inbox, self.core)
+        let asks: @Sendable (Subscription.Wish) -> Void = { wish in
+            if case .call(let job) = wish { Self.call(core, by: inbox) { $0.effects.append(.answer(job)) } }
+        }
+        return self.subscription(asks) { _ = $0.observers.remove(id) }
     }
 
     /// A subscription that is ended on the executor, and does not keep the connection.

@@ -101,8 +101,9 @@ extension Connection {
         let end = Promise<Bool>()
         end.whenFulfilled { if $0 { handler() } }
         let changes = self.onStateChange { if $0.to == .released { end.fulfill(true) } }
-        // A holder that gives the connection back ends it, too.
-        changes.atEnd { end.fulfill(true) }
+        // A holder that gives the connection back ends it, too; the handler is not called within that call.
+        let tell: @Sendable () -> Void = { end.fulfill(true) }
+        changes.atEnd { [asks = changes.asks] in if let asks { asks(.call(tell)) } else { tell() } }
         end.whenFulfilled { _ in changes.cancel() }
         return Subscription { end.fulfill(false) }
     }

@@ -11,6 +11,8 @@ public final class Subscription: Sendable {
         case readingPaused(Bool)
         /// To be called before the other listeners of its kind.
         case first
+        /// To call a closure on the executor, when the present call has returned.
+        case call(@Sendable () -> Void)
     }
 
     /// Passes a request to the connection; nil where it takes none.
