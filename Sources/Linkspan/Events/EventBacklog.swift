@@ -80,6 +80,28 @@ struct EventBacklog: Sendable {
         return first
     }
 
+    /// Makes an entry the first one.
+    mutating func putBack(_ entry: Entry) {
+        self.entries.prepend(entry)
+        self.byteCount += entry.message.byteCount
+    }
+
+    /// Puts all that an earlier backlog holds before what is here.
+    mutating func putBack(_ earlier: consuming EventBacklog) {
+        var whole = earlier
+        for var entry in self.entries {
+            if !whole.end.isEmpty {
+                var hole = whole.takeEnd()
+                hole.merge(entry.hole)
+                entry.hole = hole
+            }
+            whole.entries.append(entry)
+        }
+        whole.byteCount += self.byteCount
+        whole.end.merge(self.end)
+        self = whole
+    }
+
     /// The gap behind the last message, reported once.
     mutating func takeEnd() -> Hole {
         defer { self.end = Hole() }

@@ -114,6 +114,16 @@ final class EventQueue: Sendable {
         }
     }
 
+    /// Puts elements back that were taken and not read.
+    func putBack(_ unread: EventBacklog) {
+        guard !unread.isEmpty else { return }
+        let wake = self.state.withLock { state in
+            state.waiting.putBack(unread)
+            return state.wake()
+        }
+        if let (consumer, taken) = wake { consumer.continuation.resume(returning: taken) }
+    }
+
     /// Whether there is no room for a message; there always is for one.
     private func isFull(
         _ waiting: EventBacklog, for message: Message, slack: (messages: Int, bytes: Int) = (0, 0)

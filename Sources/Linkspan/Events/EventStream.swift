@@ -1,5 +1,3 @@
-internal import DequeModule
-
 /// The messages of an event as an asynchronous sequence, in the order of the wire.
 ///
 /// An element of ``Connection/events(_:capacity:bytes:overflow:)`` is a message and how many were dropped between the
@@ -37,12 +35,12 @@ public struct EventStream<Element: Sendable>: AsyncSequence, Sendable {
     /// Iterates over the elements, taking all that wait at once.
     public struct Iterator: AsyncIteratorProtocol {
         let stream: EventStream
-        private var batch = EventBacklog()
-        /// Told before the batch.
-        private var marks: Deque<Continuity> = []
-        private var entry: EventBacklog.Entry?
+        private let unread: UnreadEvents
 
-        init(stream: EventStream) { self.stream = stream }
+        init(stream: EventStream) {
+            self.stream = stream
+            self.unread = UnreadEvents(of: stream.queue)
+        }
 
         /// The next element, or nil at the end.
         public mutating func next() async -> Element? {
@@ -54,22 +52,17 @@ public struct EventStream<Element: Sendable>: AsyncSequence, Sendable {
             if let element = self.popFirst() { return element }
             let withEnd = self.stream.mark != nil
             guard let batch = await self.stream.queue.take(withEnd: withEnd, isolation: actor) else { return nil }
-            self.batch = batch
+            self.unread.batch = batch
             return self.popFirst()
         }
 
-        private mutating func popFirst() -> Element? {
-            guard let mark = self.stream.mark else { return self.batch.popFirst().map(self.stream.element) }
-            if let next = self.marks.popFirst() { return mark(next) }
-            if let entry = self.entry.take() { return self.stream.element(entry) }
-            if let entry = self.batch.popFirst() {
-                guard !entry.hole.isEmpty else { return self.stream.element(entry) }
-                self.marks = Deque(entry.hole.marks)
-                self.entry = entry
-            } else {
-                self.marks = Deque(self.batch.takeEnd().marks)
+        private func popFirst() -> Element? {
+            guard let mark = self.stream.mark else { return self.unread.batch.popFirst().map(self.stream.element) }
+            switch self.unread.popItem() {
+            case .mark(let continuity): return mark(continuity)
+            case .entry(let entry): return self.stream.element(entry)
+            case nil: return nil
             }
-            return self.marks.popFirst().map { mark($0) }
         }
     }
 }

@@ -41,6 +41,34 @@ struct StreamOverflowTests {
     }
 
     @Test
+    func `a reader that leaves a loop misses nothing when it reads on`() async {
+        let queue = EventQueue(capacity: 100)
+        for number in 1...3 { queue.push(self.message(number)) }
+        queue.push(Continuity.gap(.reconnected))
+        for number in 4...6 { queue.push(self.message(number)) }
+        queue.push(Continuity.gap(.overflow(missed: 2)))
+        let stream = EventStream(queue: queue)
+        var seen: [String] = []
+        for await item in stream.items {
+            seen.append(item.text)
+            if seen.count == 2 { break }
+        }
+        for await (message, missed) in stream {
+            seen.append("\(message.payload[0]?.int ?? 0)")
+            if missed == 0, seen.count == 3 { break }
+        }
+        // In the midst of the marks before a message, and before it.
+        for await item in stream.items {
+            seen.append(item.text)
+            if seen.count == 4 { break }
+        }
+        queue.push(self.message(7))
+        queue.finish()
+        seen += await self.items(of: queue)
+        #expect(seen == ["1", "2", "3", "gap reconnected", "4", "5", "6", "gap 2", "7"])
+    }
+
+    @Test
     func `one message always has room, and a large one takes the place of many`() async {
         let queue = EventQueue(capacity: 1_000, bytes: 100, overflow: .dropOldest)
         for number in 1...5 { queue.push(self.message(number)) }
