@@ -130,13 +130,31 @@ public final class ConnectionManager: Sendable {
             .sorted { $0.status.url.text < $1.status.url.text }
     }
 
-    /// Ends every connection, held or not, and waits until the peers have received the disconnect.
+    /// Ends every connection, held or not, when it has sent the events that wait for room on its link, and waits until
+    /// the peers have received the disconnect.
     ///
-    /// For the end of a process or a test.
+    /// For the end of a process or a test. Events that wait for a link are given up; see
+    /// ``ConnectionHandler/drain(within:)``.
     ///
-    /// - Parameter limit: how long to wait.
+    /// - Parameter limit: how long to wait; half of it for waiting events.
     public func shutdown(within limit: Duration = .seconds(5)) async {
-        await Self.settle(self.releaseAll(), within: limit)
+        let end = self.now + limit
+        await self.sendWaiting(within: limit / 2)
+        await Self.settle(self.releaseAll(), within: max(.zero, self.now.duration(to: end)))
+    }
+
+    /// Waits until open connections have sent the events that wait for room.
+    private func sendWaiting(within limit: Duration) async {
+        await withDiscardingTaskGroup { group in
+            for connection in self.pool.withLock({ $0.all }).map(\.connection) {
+                let status = connection.status
+                guard status.state == .connected, status.waitingCommands > 0 else { continue }
+                group.addTask {
+                    let events = await connection.commands.filter { $0.kind == .send }
+                    await connection.awaitOutcomes(of: Set(events.map(\.id)), within: limit)
+                }
+            }
+        }
     }
 
     deinit { _ = self.releaseAll() }

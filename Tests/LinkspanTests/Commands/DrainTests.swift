@@ -42,6 +42,30 @@ struct DrainTests {
     }
 
     @Test
+    func `a shutdown sends first what waits for room on an open link`() async throws {
+        let harness = PoolHarness { _ in .init { $0.capacity = 1 } }
+        let handler = try harness.connect()
+        harness.scheduler.settle()
+        for event in ["a", "b", "c"] { try handler.send(event) }
+        harness.scheduler.settle()
+        #expect(harness.transport.sent.map(\.event) == ["a"])
+        let hasEnded = Lock(false)
+        let (manager, timers) = (harness.manager, harness.scheduler.pendingCount)
+        let shutdown = Task {
+            await manager.shutdown(within: .seconds(10))
+            hasEnded.withLock { $0 = true }
+        }
+        await harness.scheduler.pending(atLeast: timers + 1)
+        for _ in 0..<3 {
+            harness.transport.openPeers.first?.read()
+            harness.scheduler.settle()
+        }
+        #expect(await harness.scheduler.run(within: .seconds(10)) { hasEnded.withLock { $0 } })
+        await shutdown.value
+        #expect(harness.transport.sent.map(\.event) == ["a", "b", "c"])
+    }
+
+    @Test
     func `after its time it says what is left`() async throws {
         let handler = try self.harness.connect()
         try handler.perform(Command(.request, event: "asked", payload: .empty))
