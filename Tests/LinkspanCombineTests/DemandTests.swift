@@ -1,6 +1,7 @@
 #if canImport(Combine) || OpenCombine
 internal import Linkspan
 internal import LinkspanCombine
+internal import LinkspanInMemory
 internal import LinkspanRuntime
 internal import Testing
 
@@ -48,6 +49,20 @@ struct DemandTests {
         self.lobby.emit(0..<1_000)
         #expect(reader.values.map(\.number) == Array(0..<1_000))
         #expect(reader.violations == [])
+    }
+
+    @Test
+    func `values that wait are bounded in bytes as well`() throws {
+        let connection = try self.lobby.connect()
+        let reader = Reader<Message>(.none)
+        let dropped = Lock(0)
+        connection.publisher(for: "text", isolation: nil) { count in dropped.withLock { $0 += count } }.subscribe(
+            reader)
+        let text = String(repeating: "x", count: 6 << 20)
+        for _ in 0..<4 { self.lobby.hub.emit("text", .json("\"\(text)\"")) }
+        reader.request(10)
+        #expect(reader.values.count == 2)
+        #expect(dropped.withLock { $0 } == 2)
     }
 
     @Test

@@ -67,8 +67,8 @@ final class ChannelSubscription<Output: Sendable>: Sendable {
         if !isKept { upstream.cancel() }
     }
 
-    func push(_ output: Output) {
-        if self.state.withLock({ $0.queue.push(output) }) { self.deliver() }
+    func push(_ output: Output, bytes: Int = 0) {
+        if self.state.withLock({ $0.queue.push(output, bytes: bytes) }) { self.deliver() }
     }
 
     func begin(with output: Output) {

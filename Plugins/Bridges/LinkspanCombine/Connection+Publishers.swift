@@ -19,7 +19,8 @@ extension Connection {
     ///
     /// - Parameters:
     ///   - event: the name of the event.
-    ///   - capacity: the number of messages that may wait for a subscriber without demand, or whose actor is busy.
+    ///   - capacity: the number of messages that may wait for a subscriber without demand, or whose actor is busy;
+    ///     together they may have 16 MiB.
     ///   - isolation: the actor that subscribers are called on; nil for the main actor when they subscribe on the main
     ///     thread, and for the connection's executor otherwise.
     ///   - onOverflow: gets the count of messages that were dropped, the oldest first, because the queue was full;
@@ -33,7 +34,7 @@ extension Connection {
             channel, subscription throws(LinkspanError) in
             subscription.own(
                 try channel.subscribe(to: event, once: false, onMark: nil) { [weak subscription] message in
-                    subscription?.push(message.detached())
+                    subscription?.push(message.detached(), bytes: message.payload.byteCount)
                 })
         }
     }

@@ -30,9 +30,13 @@ struct DemandQueue<Element: Sendable>: Sendable {
         case ended
     }
 
+    /// The most bytes that wait; one element may always wait.
+    private static var mostBytes: Int { 16 << 20 }
+
     private let capacity: Int
     private var state = State.open
-    private var waiting: Deque<Element> = []
+    private var waiting: Deque<(element: Element, bytes: Int)> = []
+    private var bytes = 0
     private var demand = Subscribers.Demand.none
     private var dropped = 0
     private var hasStarted = false
@@ -41,17 +45,21 @@ struct DemandQueue<Element: Sendable>: Sendable {
     /// Makes an empty queue that keeps at most `capacity` elements, at least one.
     init(capacity: Int) { self.capacity = max(1, capacity) }
 
-    /// Takes an element; when the queue is full, the oldest one goes.
+    /// Takes an element; when the queue is full, the oldest ones go.
     ///
+    /// - Parameters:
+    ///   - element: the element.
+    ///   - bytes: the memory that it keeps.
     /// - Returns: whether the caller has to deliver.
-    mutating func push(_ element: Element) -> Bool {
+    mutating func push(_ element: Element, bytes: Int = 0) -> Bool {
         guard case .open = self.state else { return false }
         self.hasStarted = true
-        if self.waiting.count >= self.capacity {
-            self.waiting.removeFirst()
+        while !self.waiting.isEmpty, self.waiting.count >= self.capacity || self.bytes + bytes > Self.mostBytes {
+            self.bytes -= self.waiting.removeFirst().bytes
             self.dropped += 1
         }
-        self.waiting.append(element)
+        self.waiting.append((element, bytes))
+        self.bytes += bytes
         return self.beginDelivering()
     }
 
@@ -80,7 +88,7 @@ struct DemandQueue<Element: Sendable>: Sendable {
     /// Forgets everything; the subscriber is left alone from now on.
     mutating func cancel() {
         self.state = .ended
-        self.waiting = []
+        (self.waiting, self.bytes) = ([], 0)
     }
 
     /// The next thing to do, for the one who delivers.
@@ -89,10 +97,11 @@ struct DemandQueue<Element: Sendable>: Sendable {
             self.isDelivering = false
             return .wait
         }
-        guard let element = self.waiting.popFirst() else {
+        guard let (element, bytes) = self.waiting.popFirst() else {
             self.state = .ended
             return .finish
         }
+        self.bytes -= bytes
         self.demand -= 1
         defer { self.dropped = 0 }
         return .give(element, dropped: self.dropped)
