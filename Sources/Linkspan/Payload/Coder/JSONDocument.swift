@@ -22,7 +22,7 @@ final class JSONDocument {
     /// The text with what follows the value, as long as the call lasts; nil when nothing may follow it.
     private var whole: UnsafeBufferPointer<UInt8>?
     private var isOwner = false
-    /// For each array that a path led through: the element where it went on.
+    /// For each array and object that a path led through: the element, or the key, where it went on.
     private var steps: [Int: (ordinal: Int, element: Int)] = [:]
 
     private init(
@@ -284,15 +284,17 @@ extension JSONDocument {
 
     /// The keys that lead to a value, found by walking down to it: a path costs nothing until somebody asks for it.
     ///
-    /// Each array is walked on from where the last path left it, so that the paths to all elements together cost no more than
-    /// one walk.
+    /// Each array and object is walked on from where the last path left it, so that the paths to all elements together cost
+    /// no more than one walk.
     func path(to target: Int) -> [any CodingKey] {
         var path: [any CodingKey] = []
         var index = 0
         while index < target {
             if self.tokens[index].kind == .object {
                 var key = index + 1
+                if let last = self.steps[index], last.element <= target { key = last.element }
                 while Int(self.tokens[key + 1].next) <= target { key = Int(self.tokens[key + 1].next) }
+                self.steps[index] = (0, key)
                 let around = path
                 path.append(PayloadKey.name(self.rules.read(self.key(at: key), path: around)))
                 index = key + 1
