@@ -7,6 +7,8 @@ final class SharedCredentials: Sendable {
     /// Asks the provider; told how often all had been forgotten before.
     typealias Provide = @Sendable (CredentialRequest, _ login: UInt64) async throws -> Credentials
 
+    /// Its hash, because an address may later be another's.
+    private let number = ProcessNumber.next()
     private let provide: Provide
     private let onForget: @Sendable (_ login: UInt64) -> Void
     /// Answers and calls: between the executors of all connections of one source and the tasks that ask the provider.
@@ -96,5 +98,5 @@ final class SharedCredentials: Sendable {
 extension SharedCredentials: Hashable {
     static func == (one: SharedCredentials, other: SharedCredentials) -> Bool { one === other }
 
-    func hash(into hasher: inout Hasher) { hasher.combine(ObjectIdentifier(self)) }
+    func hash(into hasher: inout Hasher) { hasher.combine(self.number) }
 }
