@@ -27,10 +27,9 @@ public final class WebSocketChannel {
     private static let farewellBytes = 1 << 20
     /// The time for reading what has arrived when an answer to a ping is overdue.
     private static let lastLook = Duration.milliseconds(10)
-    /// The number of bytes that are made of compressed messages in one turn; what is behind them waits for the next
-    /// one.
+    /// The bytes that are made of compressed messages in one turn; what is behind them waits for the next one.
     private static let inflationPerTurn = 1 << 20
-    /// The pause before that turn, in which others are served: decompressing takes a fifth of a core at most.
+    /// The pause for each so many, in which others are served: decompressing takes a fifth of a core at most.
     private static let inflationPause = Duration.milliseconds(5)
 
     /// Nil once the stream is open.
@@ -60,8 +59,8 @@ public final class WebSocketChannel {
     private var messages = 0
     /// Whether the owner wants nothing to be read.
     private var isPaused = false
-    /// Whether bytes that were read wait to be decompressed in a later turn.
-    private var isBehind = false
+    /// The time after which bytes that were read are decompressed in a later turn; nil when none wait.
+    private var pause: Duration?
     private var nextTurn: (any ScheduledWork)?
     /// The end of the stream while messages waited.
     private var heldEnd: Boxed<ByteStreamError>?
@@ -83,6 +82,8 @@ public final class WebSocketChannel {
         self.session = WebSocketSession(
             role: .client, limits: request.limits, masks: MaskSource(generator: SystemRandomBlock()))
     }
+
+    private var isBehind: Bool { self.pause != nil }
 
     private var stream: (any ByteStream)? {
         get { self.owned?.stream }
@@ -220,7 +221,7 @@ extension WebSocketChannel {
     private func take(_ chunk: [UInt8]) {
         let controlFrames = self.session.controlFrames
         var reading = Reading(chunk: chunk, inflationLimit: self.session.inflatedBytes + Self.inflationPerTurn)
-        self.isBehind = false
+        self.pause = nil
         var first = self.nextMessage(&reading)
         if first != nil { self.handler.received { first.take() ?? self.nextMessage(&reading) } }
         if reading.hasPong, let pinged = self.pinged.take() { self.handler.answeredPing(after: self.loop.now - pinged) }
@@ -251,7 +252,7 @@ extension WebSocketChannel {
     private func awaitTurn() {
         self.stream?.setReadingPaused(true)
         guard self.nextTurn == nil, self.takesTurns else { return }
-        self.nextTurn = self.loop.scheduleLocally(after: Self.inflationPause) { self.turnCame() }
+        self.nextTurn = self.loop.scheduleLocally(after: self.pause ?? .zero) { self.turnCame() }
     }
 
     /// An owner that wants nothing has to be told of the end all the same.
@@ -286,7 +287,8 @@ extension WebSocketChannel {
             }
             self.messages += 1
             if self.session.inflatedBytes >= reading.inflationLimit {
-                self.isBehind = true
+                let excess = self.session.inflatedBytes - reading.inflationLimit
+                self.pause = Self.inflationPause * (1 + excess / Self.inflationPerTurn)
                 reading.isOver = true
             }
             if !reading.output.isEmpty { self.write(&reading) }
@@ -374,8 +376,6 @@ extension WebSocketChannel {
         }
         self.watchMessage()
     }
-
-    // MARK: Keep-alive
 
     private func scheduleKeepAlive() {
         guard let keepAlive = self.settings.keepAlive, self.stream != nil else { return }
