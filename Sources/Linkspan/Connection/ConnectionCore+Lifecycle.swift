@@ -68,6 +68,8 @@ extension ConnectionCore {
             guard case .failed(let error) = change.reason else { return }
             self.commands.givenUp(error, effects: &self.effects)
         case .released:
+            // A link holds the connection that it tells of its events.
+            self.latestLink = nil
             self.commands.end(effects: &self.effects)
         case .reconnecting:
             self.commands.reopened()
