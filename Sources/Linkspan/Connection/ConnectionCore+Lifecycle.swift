@@ -44,6 +44,7 @@ extension ConnectionCore {
             self.stopWaitingForCredentials()
             self.endRace()
             if let link = self.link.take() {
+                self.isResumptionFixed = !politely
                 self.endingLinks += 1
                 self.effects.append(.endLink(link, politely: politely))
             }
@@ -229,10 +230,12 @@ extension ConnectionCore {
         // Overtaken by a move: this place is no longer meant.
         guard self.epoch == epoch else { return }
         self.probe?.attempting(attempt)
+        // The link may be given up before the end of the turn publishes it.
+        self.publishResumption()
         let request = LinkRequest(
             url: credentials.url ?? self.machine.endpoint ?? self.destination.url, credentials: credentials,
             attempt: attempt,
-            deadline: self.destination.options.openDeadline, resumption: self.resumption,
+            deadline: self.destination.options.openDeadline, resumption: self.publishedResumption,
             identity: self.destination.identity)
         (self.isReadingPaused, self.hasServerSpoken) = (false, false)
         if credentials.url == nil, let (candidates, urls) = self.machine.candidates, candidates.count > 1 {
@@ -248,7 +251,10 @@ extension ConnectionCore {
 
     /// The text that the next link resumes from.
     var resumption: Secret? {
-        if let latest = self.latestLink { return self.isLeft ? nil : latest.resumption }
+        if let latest = self.latestLink {
+            guard !self.isLeft, let resumption = latest.resumption else { return nil }
+            return self.isResumptionFixed ? self.publishedResumption : resumption
+        }
         guard self.machine.state != .released else { return nil }
         return self.destination.resumption ?? self.sessions?.value.former?.resumption
     }

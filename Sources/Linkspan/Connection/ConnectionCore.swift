@@ -49,7 +49,10 @@ final class ConnectionCore {
     @exclusivity(unchecked) var drains = DrainWaiters()
     @exclusivity(unchecked) private(set) var ownedLink: OwnedLink?
     /// The latest link, which knows how the next one resumes its session.
-    var latestLink: (any Link)?
+    var latestLink: (any Link)? { didSet { self.isResumptionFixed = false } }
+    /// Whether the next link resumes from what was published last: the latest was given up, and goes past messages that
+    /// are not delivered any more.
+    var isResumptionFixed = false
     /// The URL of the latest link.
     var lastEndpoint: ConnectionURL?
     /// The links of an attempt at several endpoints.
