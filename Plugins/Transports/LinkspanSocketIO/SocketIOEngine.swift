@@ -140,12 +140,12 @@ extension SocketIOEngine {
             link.deliver(.closed(reason))
         } else if let index = self.index(of: link), let active = self.owned?.look(\.activeNamespaces) {
             if politely || active > 1 {
-                self.owned?.session.leave(index, reason: reason, output: &output)
+                self.owned?.session.leave(index, reason: reason, politely: politely, output: &output)
                 // The link ends when its last words are on their way.
-                while let event = output.takeEvent(of: index) { self.farewells.append((link, event)) }
+                while politely, let event = output.takeEvent(of: index) { self.farewells.append((link, event)) }
             } else {
                 // Given up without a word: the server may let the next link resume.
-                self.owned?.session.streamClosed(reason, output: &output)
+                self.owned?.session.giveUp(index, reason: reason, output: &output)
             }
         }
         self.setReadingPaused(false, for: link)
