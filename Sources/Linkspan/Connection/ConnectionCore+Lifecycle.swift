@@ -169,6 +169,7 @@ extension ConnectionCore {
         self.credentials.linkEnded(self)
         self.credentials = ConnectionCredentials(next)
         self.latestLink = nil
+        self.sessions?.value.forgetFormer()
         self.adopt(next)
         if hasOtherSource {
             if self.store != nil { self.sessions = Boxed(StoredSessions()) }
