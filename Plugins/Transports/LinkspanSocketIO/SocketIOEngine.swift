@@ -46,7 +46,7 @@ final class SocketIOEngine {
     var heartbeatDeadline: ContinuousClock.Instant?
     private(set) var maximumPayload = Int.max
     /// Whether the heartbeat or an attachment is overdue, and what has arrived is being read before that is held against the server.
-    private var isLastLook = false
+    private(set) var isLastLook = false
     /// Whether a read is being dealt with, so that the server is alive.
     private(set) var isReading = false
     /// The links that want nothing to be read for now.
@@ -150,7 +150,8 @@ extension SocketIOEngine {
         }
         self.setReadingPaused(false, for: link)
         self.carryOut(&output)
-        self.closeIfUnused(politely: politely)
+        // Others that have left may still have something to say.
+        self.closeIfUnused(politely: politely || !self.farewells.isEmpty)
         self.awaitFlush(until: self.now + Self.farewellDeadline)
     }
 
