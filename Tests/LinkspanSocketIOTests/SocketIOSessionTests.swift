@@ -261,6 +261,33 @@ struct SocketIORecoveryTests {
         #expect(session.recovery(of: 0) == nil)
     }
 
+    @Test(arguments: [LinkspanError.Code.protocolViolation, .timedOut, .connectionLost])
+    func `a replay that breaks a limit or a deadline is not asked for again, one that is cut off is`(
+        code: LinkspanError.Code
+    ) throws {
+        var limits = SocketIOLimits()
+        limits.maximumEarlyEvents = 2
+        var session = SocketIOSession.opened(limits: limits)
+        _ = try session.enter(recovery: Self.old)
+        for _ in 0..<2 { _ = session.take(#"42["e","O1"]"#) }
+        var output = SocketIOOutput()
+        switch code {
+        case .protocolViolation: output = session.take(#"42["e","O2"]"#)
+        case .timedOut: output = session.tick(at: 10)
+        default: session.streamClosed(LinkspanError(code, "reset"), output: &output)
+        }
+        #expect(output.happenings == [.closed(0, code)])
+        #expect(session.recovery(of: 0) == (code == .connectionLost ? Self.old : nil))
+    }
+
+    @Test
+    func `a deadline without a replay says nothing against the session`() throws {
+        var session = SocketIOSession.opened()
+        _ = try session.enter(recovery: Self.old)
+        #expect(session.tick(at: 10).happenings == [.closed(0, .timedOut)])
+        #expect(session.recovery(of: 0) == Self.old)
+    }
+
     @Test
     func `the secret is never printed`() {
         let recovery = SocketIORecovery(pid: "hunter2", offset: RecoveryOffset(latest: "O"))

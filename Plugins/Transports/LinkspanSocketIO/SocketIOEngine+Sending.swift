@@ -56,7 +56,8 @@ extension SocketIOEngine {
         guard self.takesMessages else { return .refused }
         // A suspended process wakes with its timers still to fire: what it writes then goes to a peer long gone.
         if !self.isReading, let deadline = self.heartbeatDeadline, deadline <= self.now, self.isOverdue() {
-            self.engines.loop.executeLocally { self.timerFired() }
+            // Once, whatever else is refused meanwhile: during the last look the timer firing is the end.
+            self.engines.loop.executeLocally { if !self.isLastLook { self.timerFired() } }
             return .refused
         }
         switch self.ownedCarrier {

@@ -46,7 +46,7 @@ final class SocketIOEngine {
     var heartbeatDeadline: ContinuousClock.Instant?
     private(set) var maximumPayload = Int.max
     /// Whether the heartbeat or an attachment is overdue, and what has arrived is being read before that is held against the server.
-    private var isLastLook = false
+    private(set) var isLastLook = false
     /// Whether a read is being dealt with, so that the server is alive.
     private(set) var isReading = false
     /// The links that want nothing to be read for now.
@@ -140,17 +140,18 @@ extension SocketIOEngine {
             link.deliver(.closed(reason))
         } else if let index = self.index(of: link), let active = self.owned?.look(\.activeNamespaces) {
             if politely || active > 1 {
-                self.owned?.session.leave(index, reason: reason, output: &output)
+                self.owned?.session.leave(index, reason: reason, politely: politely, output: &output)
                 // The link ends when its last words are on their way.
-                while let event = output.takeEvent(of: index) { self.farewells.append((link, event)) }
+                while politely, let event = output.takeEvent(of: index) { self.farewells.append((link, event)) }
             } else {
                 // Given up without a word: the server may let the next link resume.
-                self.owned?.session.streamClosed(reason, output: &output)
+                self.owned?.session.giveUp(index, reason: reason, output: &output)
             }
         }
         self.setReadingPaused(false, for: link)
         self.carryOut(&output)
-        self.closeIfUnused(politely: politely)
+        // Others that have left may still have something to say.
+        self.closeIfUnused(politely: politely || !self.farewells.isEmpty)
         self.awaitFlush(until: self.now + Self.farewellDeadline)
     }
 

@@ -40,7 +40,7 @@ final class SocketIOLink: Link {
     private var info = LinkInfo()
 
     private enum Recovery {
-        /// The values that the link was made with, later those that the engine left when the namespace ended with it.
+        /// The values that the link was made with, later those that the engine left when the namespace ended.
         case kept(Boxed<SocketIORecovery>?)
         case renounced
     }

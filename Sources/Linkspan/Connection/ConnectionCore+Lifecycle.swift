@@ -44,6 +44,7 @@ extension ConnectionCore {
             self.stopWaitingForCredentials()
             self.endRace()
             if let link = self.link.take() {
+                self.isResumptionFixed = !politely
                 self.endingLinks += 1
                 self.effects.append(.endLink(link, politely: politely))
             }
@@ -68,6 +69,8 @@ extension ConnectionCore {
             guard case .failed(let error) = change.reason else { return }
             self.commands.givenUp(error, effects: &self.effects)
         case .released:
+            // A link holds the connection that it tells of its events.
+            self.latestLink = nil
             self.commands.end(effects: &self.effects)
         case .reconnecting:
             self.commands.reopened()
@@ -166,6 +169,7 @@ extension ConnectionCore {
         self.credentials.linkEnded(self)
         self.credentials = ConnectionCredentials(next)
         self.latestLink = nil
+        self.sessions?.value.forgetFormer()
         self.adopt(next)
         if hasOtherSource {
             if self.store != nil { self.sessions = Boxed(StoredSessions()) }
@@ -227,10 +231,12 @@ extension ConnectionCore {
         // Overtaken by a move: this place is no longer meant.
         guard self.epoch == epoch else { return }
         self.probe?.attempting(attempt)
+        // The link may be given up before the end of the turn publishes it.
+        self.publishResumption()
         let request = LinkRequest(
             url: credentials.url ?? self.machine.endpoint ?? self.destination.url, credentials: credentials,
             attempt: attempt,
-            deadline: self.destination.options.openDeadline, resumption: self.resumption,
+            deadline: self.destination.options.openDeadline, resumption: self.publishedResumption,
             identity: self.destination.identity)
         (self.isReadingPaused, self.hasServerSpoken) = (false, false)
         if credentials.url == nil, let (candidates, urls) = self.machine.candidates, candidates.count > 1 {
@@ -246,7 +252,10 @@ extension ConnectionCore {
 
     /// The text that the next link resumes from.
     var resumption: Secret? {
-        if let latest = self.latestLink { return self.isLeft ? nil : latest.resumption }
+        if let latest = self.latestLink {
+            guard !self.isLeft, let resumption = latest.resumption else { return nil }
+            return self.isResumptionFixed ? self.publishedResumption : resumption
+        }
         guard self.machine.state != .released else { return nil }
         return self.destination.resumption ?? self.sessions?.value.former?.resumption
     }

@@ -49,7 +49,10 @@ final class ConnectionCore {
     @exclusivity(unchecked) var drains = DrainWaiters()
     @exclusivity(unchecked) private(set) var ownedLink: OwnedLink?
     /// The latest link, which knows how the next one resumes its session.
-    var latestLink: (any Link)?
+    var latestLink: (any Link)? { didSet { self.isResumptionFixed = false } }
+    /// Whether the next link resumes from what was published last: the latest was given up, and goes past messages that
+    /// are not delivered any more.
+    var isResumptionFixed = false
     /// The URL of the latest link.
     var lastEndpoint: ConnectionURL?
     /// The links of an attempt at several endpoints.
@@ -85,6 +88,8 @@ final class ConnectionCore {
     private var isPerforming = false
     /// Whether a change of state was announced in this turn.
     private var hasAnnounced = false
+    /// What had arrived from other threads when the turn began, and is not dealt with yet.
+    @exclusivity(unchecked) private var arrived: Deque<ConnectionInbox.Item> = []
     /// Whether items were taken in the midst of the turn.
     private var hasTaken = false
     /// Whether a link is being called, which must not call back.
@@ -147,13 +152,10 @@ extension ConnectionCore {
     ///   - items: what has arrived from other threads, which comes first.
     ///   - body: the reason for the turn.
     func makeTurn(_ items: consuming Deque<ConnectionInbox.Item>, _ body: (ConnectionCore) -> Void) {
-        var items = items
         let hasTaken = !items.isEmpty
+        if hasTaken { self.arrived = items }
         CurrentTurn.make(of: self) {
-            while let item = items.popFirst() {
-                self.take(item)
-                self.performEffects()
-            }
+            if hasTaken { self.takeItems() }
             body(self)
             self.performEffects()
             if !self.pausing.isEmpty || self.isReadingPaused { self.pauseOrResumeReading() }
@@ -172,15 +174,27 @@ extension ConnectionCore {
         }
         // Behind the turn: whatever the store's executor runs at once is not part of it.
         if self.hasStoreCalls { self.handOverStoreCalls() }
-        if !self.recorded.isEmpty { self.completeRecorded() }
+        // In a turn of its own, which also moves the connection: from there on it belongs to the other executor.
+        if !self.recorded.isEmpty { return self.completeRecorded() }
+        assert(self.executor.isCurrent, "the connection has moved within its turn")
         if let executor = self.nextExecutor.take() { self.move(to: executor) }
     }
 
-    /// Deals with what has arrived during this turn, for a call that skipped the inbox and was still made after it.
+    /// Deals with what had arrived when the turn began.
+    private func takeItems() {
+        while let item = self.arrived.popFirst() {
+            self.take(item)
+            self.performEffects()
+        }
+        // Gives the memory back.
+        self.arrived = []
+    }
+
+    /// Deals with what has arrived before a call that skipped the inbox: in this turn, or before it and still to be done.
     func takeArrived() {
         self.hasTaken = true
-        var items = self.inbox.takeItems(on: self.executor) ?? []
-        while let item = items.popFirst() { self.take(item) }
+        if let newer = self.inbox.takeItems(on: self.executor) { self.arrived.append(contentsOf: newer) }
+        while let item = self.arrived.popFirst() { self.take(item) }
     }
 
     private func take(_ item: consuming ConnectionInbox.Item) {

@@ -20,6 +20,8 @@ struct StoredSessions {
     private var attempt: Effect?
     /// The session that the first attempt resumes.
     private(set) var former: StoredSession?
+    /// Whether the connection has moved since, to a server that does not have the session of the former process.
+    private var hasMoved = false
     private var kept: StoredSession?
     private var mayKeepAt: ContinuousClock.Instant?
     /// Whether a timer runs for what is to be kept next.
@@ -38,8 +40,14 @@ struct StoredSessions {
     mutating func answered(_ former: StoredSession?) -> Effect? {
         guard !self.isKnown else { return nil }
         self.isKnown = true
-        self.former = former
+        self.former = self.hasMoved ? nil : former
         return self.attempt.take()
+    }
+
+    /// The connection leaves the server of the former session, whose secret is for that server alone.
+    mutating func forgetFormer() {
+        self.hasMoved = true
+        self.former = nil
     }
 
     /// The next step for the present session; nil for nothing.

@@ -7,10 +7,15 @@ final class EndpointRace {
     let epoch: UInt64
     /// The links that have neither opened nor failed, by endpoint.
     var links: [Int: any Link] = [:]
+    /// The endpoints as they were when the race began: the connection's list may change meanwhile.
+    let urls: [ConnectionURL]
     /// The most telling failure so far.
     var error: LinkspanError?
 
-    init(epoch: UInt64) { self.epoch = epoch }
+    init(epoch: UInt64, urls: [ConnectionURL]) {
+        self.epoch = epoch
+        self.urls = urls
+    }
 
     /// Notes that a link has failed.
     func lose(_ candidate: Int, _ error: LinkspanError) {
@@ -28,7 +33,7 @@ extension LinkspanError {
 extension ConnectionCore {
     /// Opens a link to each candidate.
     func race(epoch: UInt64, _ candidates: [Int], _ request: LinkRequest, urls: [ConnectionURL]) {
-        let race = EndpointRace(epoch: epoch)
+        let race = EndpointRace(epoch: epoch, urls: urls)
         for candidate in candidates {
             var request = request
             request.url = urls[candidate]
@@ -70,13 +75,14 @@ extension ConnectionCore {
     }
 
     private func win(_ candidate: Int, epoch: UInt64) {
-        guard let link = self.race?.links.removeValue(forKey: candidate) else { return }
+        guard let race = self.race, let link = race.links.removeValue(forKey: candidate) else { return }
+        let url = race.urls[candidate]
         self.endRace()
         self.raceWinner = (epoch, candidate)
-        self.machine.choose(endpoint: candidate)
+        self.machine.choose(endpoint: url)
         self.link = link
         self.latestLink = link
-        if let url = self.machine.endpoint { self.noteEndpoint(url) }
+        self.noteEndpoint(url)
     }
 
     /// Notes the endpoint of the latest link, for sessions and for the observer.

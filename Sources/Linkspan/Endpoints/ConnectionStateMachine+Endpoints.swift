@@ -16,7 +16,7 @@ extension ConnectionStateMachine {
     }
 
     /// Of several endpoints that were tried at once, this one answered first.
-    mutating func choose(endpoint index: Int) { self.endpoints?.choose(index) }
+    mutating func choose(endpoint url: ConnectionURL) { self.endpoints?.choose(url) }
 
     /// Whether the way back to the first endpoint is due, and may be put off while requests are under way.
     func mayPutOffReturn(now: ContinuousClock.Instant) -> Bool {

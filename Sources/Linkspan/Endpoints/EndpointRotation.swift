@@ -121,8 +121,8 @@ extension EndpointRotation {
         self.returns += 1
     }
 
-    /// Of several that were tried at once, this one answered first.
-    mutating func choose(_ index: Int) { self.index = index }
+    /// Of several that were tried at once, this one answered first; it may be gone from the list since.
+    mutating func choose(_ url: ConnectionURL) { self.index = self.urls.firstIndex(of: url) ?? self.index }
 
     private mutating func startRound() {
         self.failed = []

@@ -107,6 +107,22 @@ struct StoredSessionTests {
         #expect(store.sessions[nil] == StoredSession(resumption: nil))
     }
 
+    @Test(arguments: [true, false])
+    func `a move leaves the stored session, known or not, to the former server`(isKnown: Bool) throws {
+        let store = CountingStore()
+        store.holdsAnswers.withLock { $0 = true }
+        let harness = try self.harness(store)
+        let former = StoredSession(resumption: Secret("of the former server"))
+        if isKnown { store.answer(.success(former)) }
+        try harness.connection.move(
+            to: ConnectionBuilder("scripted://other").transport(harness.transport).options { $0.store = store }.build())
+        try harness.connection.connect()
+        if !isKnown { store.answer(.success(former)) }
+        harness.scheduler.settle()
+        #expect(harness.connection.state == .connected)
+        #expect(harness.peers.map { $0.request.resumption?.exposed } == [nil])
+    }
+
     @Test
     func `the first attempt waits for what the store knows, and goes on without it when it fails`() throws {
         let store = CountingStore()

@@ -35,6 +35,19 @@ struct ConcealingTests {
         #expect(credentials.concealed(in: "credential of ann") == "credential of ann")
     }
 
+    @Test(arguments: ["…", ""])
+    func `a secret is left out of a text that was cut inside it`(ellipsis: String) throws {
+        let token = String(repeating: "secret", count: 60)
+        let credentials = Self.credentials {
+            $0.headers = [.init("A", Secret("Bearer \(token)")), .init("B", "secretsecret")]
+        }
+        for length in [8, 100, 185] {
+            let text = "invalid token \(token.prefix(length))\(ellipsis)"
+            #expect(credentials.concealed(in: text) == "invalid token <redacted>\(ellipsis)", "\(length)")
+        }
+        #expect(credentials.concealed(in: "a secret\(ellipsis) b") == "a secret\(ellipsis) b")
+    }
+
     @Test func `of a value and a part of it the whole is left out`() throws {
         let credentials = Self.credentials {
             $0.headers = [.init("A", "part-of-it"), .init("B", "part-of-it-and-more")]

@@ -207,6 +207,24 @@ struct EndpointTests {
         #expect(transport.openPeers.isEmpty)
     }
 
+    @Test(arguments: [(["scripted://c"], "c"), (["scripted://c", "scripted://b"], "c"), (["scripted://b"], "server")])
+    func `a list that changes in the midst of a race names the endpoint that answered, if it still has it`(
+        urls: [String], endpoint: String
+    ) throws {
+        let harness = PoolHarness { number in .init { $0.openingDelay = .milliseconds([300, 200, 100][number - 1]) } }
+        let connection = try harness.connect {
+            $0.endpoints = Endpoints(["scripted://b", "scripted://c"], policy: .latency)
+        }
+        harness.scheduler.advance(by: .milliseconds(50))
+        var options = ConnectionOptions()
+        options.endpoints = Endpoints(urls, policy: .latency)
+        try harness.manager.adjust(connection, options)
+        harness.scheduler.advance(by: .milliseconds(250))
+        #expect(connection.state == .connected)
+        #expect(harness.transport.openPeers.map { $0.request.url.host } == ["c"])
+        #expect(connection.status.endpoint.host == endpoint)
+    }
+
     @Test
     func `a race fails when all have failed, with what says most, and is run again`() throws {
         let down = Hosts(["server": .permanent, "b": .lost, "c": .permanent])

@@ -116,6 +116,82 @@ struct MoveTests {
         #expect(self.harness.transport.openPeers.isEmpty)
     }
 
+    /// Performs A behind something that moves the connection in the same turn, and B as late as in its callback.
+    private func performAround(_ next: ConnectionConfiguration) throws -> PooledConnection {
+        let handler = try self.harness.connect()
+        self.harness.scheduler.settle()
+        try handler.disconnect()
+        self.harness.scheduler.settle()
+        let connection = try #require(handler.connection as? PooledConnection)
+        let commands = ["A", "B"].map {
+            Command(.send, event: $0, payload: .empty, completion: self.recorder.completion($0))
+        }
+        let executor = self.harness.scheduler.executor
+        executor.execute {
+            _ = connection.onStatusChange { _ in
+                guard connection.url != next.url else { return }
+                connection.inbox.submit(.command(commands[1], made: nil), to: connection.core)
+                try? connection.move(to: next)
+            }
+            connection.inbox.submit(.command(commands[0], made: nil), to: connection.core)
+        }
+        #expect(connection.url == next.url)
+        try connection.connect()
+        self.harness.scheduler.settle()
+        withExtendedLifetime(handler) {}
+        return connection
+    }
+
+    @Test
+    func `a callback that moves keeps what was sent before in order`() throws {
+        let connection = try self.performAround(self.harness.configuration("scripted://other"))
+        #expect(connection.state == .connected)
+        #expect(self.harness.transport.received.map(\.event) == ["A", "B"])
+    }
+
+    @Test
+    func `a callback that moves to another user sends nothing that came before it`() throws {
+        let next = try ConnectionBuilder("scripted://other").transport(self.harness.transport)
+            .credentials(.fixed(Credentials(auth: ["user": "bob"]))).build()
+        let connection = try self.performAround(next)
+        #expect(connection.state == .connected)
+        #expect(self.harness.transport.received.isEmpty)
+        for event in ["A", "B"] {
+            guard case .failure(let error)? = self.recorder.outcomes(event).first else {
+                Issue.record("\(event) has no outcome")
+                continue
+            }
+            #expect(error.code == .moved)
+        }
+    }
+
+    /// The turn in which deliveries get their outcomes moves the connection; an assertion watches what follows it.
+    @Test
+    func `a delivery in the turn of a move to another executor ends, and the connection goes on there`() throws {
+        let (store, scheduler) = (MemoryDeliveryStore(executor: InlineExecutor()), VirtualScheduler())
+        let other = ScriptedTransport(scheduler: scheduler)
+        let handler = try ConnectionBuilder("scripted://server").transport(self.harness.transport)
+            .credentials(.fixed(Credentials(), account: "ann")).options { $0.store = store }
+            .connect(by: self.harness.manager)
+        self.harness.scheduler.settle()
+        try handler.disconnect()
+        let connection = try #require(handler.connection as? PooledConnection)
+        let next = try ConnectionBuilder("scripted://other").transport(other)
+            .credentials(.fixed(Credentials(), account: "bob")).options { $0.store = store }.build()
+        let command = Command(
+            .deliver(orderingKey: "say"), event: "kept", payload: .empty, completion: self.recorder.completion("kept"))
+        self.harness.scheduler.executor.execute {
+            try? connection.perform(command)
+            try? connection.move(to: next)
+        }
+        #expect(self.recorder.outcomes("kept").count == 1)
+        try connection.connect()
+        scheduler.settle()
+        #expect(connection.state == .connected)
+        #expect(other.openPeers.count == 1)
+        withExtendedLifetime(handler) {}
+    }
+
     @Test
     func `other limits hold at once, on the link there is`() throws {
         let handler = try self.harness.connect()

@@ -1,4 +1,5 @@
 @testable import Linkspan
+internal import LinkspanInMemory
 internal import LinkspanRuntime
 internal import LinkspanTesting
 internal import Testing
@@ -203,6 +204,31 @@ struct PoolTests {
         }
         harness.scheduler.advance(by: .seconds(60))
         #expect(connection == nil)
+        #expect(witness.count == 0)
+    }
+
+    @Test
+    func `a released connection that had a link keeps nothing of its configuration`() throws {
+        let harness = PoolHarness()
+        // Unlike a scripted transport, a hub does not remember links, which hold the connection's receiver.
+        let hub = InMemoryHub(executor: harness.scheduler.executor)
+        let witness = Witness()
+        do {
+            let policy = RetryPolicy { [held = Held(witness)] _ in
+                held.touch()
+                return nil
+            }
+            let handler = try ConnectionBuilder("memory://lobby").transport(.inMemory(hub))
+                .options {
+                    $0.idleTimeout = .zero
+                    $0.retry = policy
+                }
+                .connect(by: harness.manager)
+            harness.scheduler.settle()
+            #expect(handler.state == .connected)
+            #expect(witness.count == 1)
+        }
+        harness.scheduler.advance(by: .seconds(60))
         #expect(witness.count == 0)
     }
 }

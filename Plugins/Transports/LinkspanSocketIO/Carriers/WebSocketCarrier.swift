@@ -15,6 +15,8 @@ final class WebSocketCarrier: EngineCarrier {
     private let binaryType: UInt8?
     private let loop: any NetworkLoop
     private let handler: any EngineCarrierHandler
+    /// Whether the server has sent a binary frame without the type that it must begin with.
+    private var isTypeMissing = false
     @exclusivity(unchecked) private var owned: OwnedChannel?
 
     init(
@@ -110,26 +112,27 @@ extension WebSocketCarrier: WebSocketChannelHandler {
 
     func received(_ next: () -> WebSocketMessage?) {
         guard let type = self.binaryType else { return self.handler.carrierReceived(next) }
-        var isValid = true
         self.handler.carrierReceived {
             while let message = next() {
                 // Nothing counts that comes behind a broken rule.
-                guard isValid else { continue }
+                guard !self.isTypeMissing else { continue }
                 guard case .binary(let bytes) = message else { return message }
                 if bytes.first == type { return .binary(bytes.dropFirst()) }
                 // Nothing else is sent in binary.
-                isValid = false
+                self.isTypeMissing = true
             }
             return nil
         }
-        if !isValid { self.abort() }
+        if self.isTypeMissing { self.abort() }
     }
 
     func drained() { self.handler.carrierDrained() }
 
     func closed(_ end: WebSocketEnd) {
         self.owned = nil
-        self.handler.carrierClosed(Self.error(end))
+        guard self.isTypeMissing else { return self.handler.carrierClosed(Self.error(end)) }
+        let violation = SocketIOProtocolError(.unknownType, "a binary frame is not of the type for messages")
+        self.handler.carrierClosed(LinkspanError(violation))
     }
 
     /// A reference server agrees to the upgrade before it looks at the version, and then answers 400.

@@ -196,8 +196,12 @@ struct NamespaceSession: Sendable {
     }
 
     /// The owner goes: says goodbye where the server knows us.
-    mutating func leave(_ reason: LinkspanError, output: inout SocketIOOutput) {
-        self.recovery = nil
+    ///
+    /// Who gives the namespace up, mostly because the path is gone, may still resume it. The DISCONNECT has hardly arrived
+    /// then; a server that did get it answers the next CONNECT with a new session, and so does one to which that comes
+    /// first.
+    mutating func leave(_ reason: LinkspanError, politely: Bool = true, output: inout SocketIOOutput) {
+        if politely { self.recovery = nil } else { self.giveUpReplay() }
         switch self.state {
         case .connected:
             self.coding.append(disconnectIn: self.namespace, to: &output.frames)
@@ -211,6 +215,11 @@ struct NamespaceSession: Sendable {
         case .abandoned, .closed:
             ()
         }
+    }
+
+    /// The owner gives the namespace up: a replay that has not come to its end by then would not do so the next time.
+    mutating func giveUpReplay() {
+        if case .connecting(_, let early) = self.state, !early.messages.isEmpty { self.recovery = nil }
     }
 
     /// Looks at the clock.
@@ -272,6 +281,8 @@ extension NamespaceSession {
     }
 
     private mutating func end(_ error: LinkspanError, output: inout SocketIOOutput) {
+        // Another replay would be too long again, or break the same rule.
+        if error.code != .connectionLost { self.giveUpReplay() }
         self.state = .closed
         output.deliver(.closed(error), to: self.index)
     }

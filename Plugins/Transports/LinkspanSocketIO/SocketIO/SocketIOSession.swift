@@ -129,10 +129,18 @@ struct SocketIOSession: Sendable {
     }
 
     /// Leaves a namespace: says goodbye where that is possible, and delivers `closed` with the reason.
-    mutating func leave(_ index: Int, reason: LinkspanError, output: inout SocketIOOutput) {
+    ///
+    /// Impolitely, the next join may resume it.
+    mutating func leave(_ index: Int, reason: LinkspanError, politely: Bool = true, output: inout SocketIOOutput) {
         guard self.namespaces.indices.contains(index) else { return }
-        self.namespaces[index].leave(reason, output: &output)
+        self.namespaces[index].leave(reason, politely: politely, output: &output)
         if self.version == .v3, self.namespaces[index].namespace == .main { self.main = .left }
+    }
+
+    /// Gives a namespace up together with the stream, which is about to end.
+    mutating func giveUp(_ index: Int, reason: LinkspanError, output: inout SocketIOOutput) {
+        self.namespaces[index].giveUpReplay()
+        self.streamClosed(reason, output: &output)
     }
 
     /// Takes a text frame.

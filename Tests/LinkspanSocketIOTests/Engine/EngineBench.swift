@@ -1,0 +1,190 @@
+internal import Linkspan
+internal import LinkspanNetwork
+internal import LinkspanRuntime
+internal import LinkspanWebSocketProtocol
+internal import Testing
+
+@testable import LinkspanSocketIO
+
+/// Links of one engine over a WebSocket whose other end is the test.
+// Unchecked because it belongs to the one task of its test.
+final class EngineBench: @unchecked Sendable {
+    /// A link, and what it has told.
+    final class Client: LinkReceiver, @unchecked Sendable {
+        fileprivate(set) var link: (any Link)?
+        private(set) var messages: [String] = []
+        private(set) var ends: [LinkspanError.Code] = []
+
+        func receive(_ next: () -> LinkEvent?) {
+            while let event = next() {
+                switch event {
+                case .message(let message): self.messages.append(message.event)
+                case .closed(let error): self.ends.append(error.code)
+                case .opened, .changed, .reply, .writable: ()
+                }
+            }
+        }
+    }
+
+    let loop = BenchLoop()
+    private let transport: SocketIOTransport
+    private let handshake = #"0{"sid":"e","upgrades":[],"pingInterval":1000,"pingTimeout":1000}"#
+
+    init(_ version: SocketIOTransport.Version = .v4) {
+        self.transport = SocketIOTransport(.init { $0.protocol = version }, loop: self.loop)
+    }
+
+    /// The newest stream.
+    var stream: BenchStream? { self.loop.streams.last }
+
+    /// Begins to open a link to a namespace; the first of an engine gets the handshake of Engine.IO.
+    func open(_ namespace: String, resuming resumption: String? = nil) throws -> Client {
+        let client = Client()
+        let request = LinkRequest(
+            url: try ConnectionURL("http://server\(namespace)"), resumption: resumption.map { Secret($0) })
+        let link = self.transport.makeLink(request, receiver: client)
+        client.link = link
+        let streams = self.loop.streams.count
+        self.loop.enter { link.open() }
+        if self.loop.streams.count > streams { self.say(self.handshake) }
+        return client
+    }
+
+    /// Opens a link to a namespace in which the server offers recovery, and has events come with these offsets.
+    func opened(_ namespace: String, offsets: String...) throws -> Client {
+        let client = try self.open(namespace)
+        self.say(#"40\#(namespace),{"sid":"s","pid":"P"}"#)
+        for offset in offsets { self.say(#"42\#(namespace),["e","\#(offset)"]"#) }
+        #expect(client.messages.count == offsets.count)
+        return client
+    }
+
+    /// Has the server send text frames.
+    func say(_ texts: String...) {
+        for text in texts { self.say(.text, Array(text.utf8)) }
+    }
+
+    /// Has the server send a frame.
+    func say(_ opcode: Opcode, _ payload: [UInt8]) {
+        var bytes: [UInt8] = []
+        FrameEncoder.append(opcode, payload: payload, mask: nil, to: &bytes)
+        self.loop.enter { self.stream?.say(bytes) }
+    }
+
+    /// Ends a link.
+    func end(_ client: Client, politely: Bool) {
+        self.loop.enter { politely ? client.link?.close() : client.link?.abort() }
+    }
+
+    /// The text that the next link resumes from.
+    func resumption(of client: Client) -> String? { self.loop.enter { client.link?.resumption?.exposed } }
+}
+
+/// A loop without a network: a test moves the clock and says when timers fire.
+// Unchecked because it belongs to the one task of its test.
+final class BenchLoop: NetworkLoop, @unchecked Sendable {
+    private final class Timer: ScheduledWork, @unchecked Sendable {
+        var job: (@Sendable () -> Void)?
+
+        init(_ job: @escaping @Sendable () -> Void) { self.job = job }
+
+        func cancel() { self.job = nil }
+    }
+
+    private var jobs: [@Sendable () -> Void] = []
+    private var timers: [Timer] = []
+    private(set) var streams: [BenchStream] = []
+    private(set) var isCurrent = false
+    /// The time on the loop.
+    var now = ContinuousClock.now
+
+    func execute(_ job: @escaping @Sendable () -> Void) { self.jobs.append(job) }
+
+    func schedule(
+        at instant: ContinuousClock.Instant, _ job: @escaping @Sendable () -> Void
+    ) -> any ScheduledWork {
+        let timer = Timer(job)
+        self.timers.append(timer)
+        return timer
+    }
+
+    /// Does something on the loop, and then the jobs that it gives.
+    func enter<Result>(_ body: () -> Result) -> Result {
+        self.isCurrent = true
+        defer { self.isCurrent = false }
+        let result = body()
+        while !self.jobs.isEmpty { self.jobs.removeFirst()() }
+        return result
+    }
+
+    /// Has all timers fire that there are, due or not.
+    func fireTimers() {
+        let timers = self.timers
+        self.timers = []
+        for timer in timers { self.enter { timer.job?() } }
+    }
+
+    func connect(_ request: UpgradeRequest, handler: any ByteStreamHandler) -> any ByteStream {
+        let stream = BenchStream(loop: self, handler: handler)
+        self.streams.append(stream)
+        self.executeLocally { stream.upgrade(request) }
+        return stream
+    }
+
+    func listen(
+        _ request: ListenRequest, accept: @escaping (any ByteStream) -> (any ByteStreamHandler)?
+    ) throws(ByteStreamError) -> any ByteListener {
+        throw ByteStreamError(.unlistenable, "the bench has no ports")
+    }
+
+    func shutdown() {}
+}
+
+/// A stream whose other end is a test.
+final class BenchStream: ByteStream {
+    private let loop: BenchLoop
+    private var handler: (any ByteStreamHandler)?
+    /// Bytes that count as not sent yet.
+    var pendingBytes = 0
+    /// Whether the client has dropped it with what was not sent.
+    private(set) var isAborted = false
+
+    fileprivate init(loop: BenchLoop, handler: any ByteStreamHandler) {
+        self.loop = loop
+        self.handler = handler
+    }
+
+    func write(_ fill: (inout [UInt8]) -> Void) -> Int? {
+        guard self.handler != nil else { return nil }
+        var bytes: [UInt8] = []
+        fill(&bytes)
+        return self.pendingBytes
+    }
+
+    func finish(readingAtMost limit: Int) { self.end(ByteStreamError(.closedByPeer, "ended by the test")) }
+
+    func abort() {
+        self.isAborted = true
+        self.end(ByteStreamError(.closedByUs, "ended by the client"))
+    }
+
+    func setReadingPaused(_ isPaused: Bool) {}
+
+    fileprivate func upgrade(_ request: UpgradeRequest) {
+        let answer = try? ServerHandshake().accept(method: "GET") { name in
+            name == "host" ? [request.host] : request.headers.filter { $0.name.lowercased() == name }.map(\.value)
+        }
+        func field(_ name: String) -> String? { answer?.headers.first { $0.name == name }?.value }
+        self.handler?.opened(
+            ResponseHead(
+                status: 101, upgrade: field("Upgrade"), connection: field("Connection"),
+                accept: field("Sec-WebSocket-Accept")))
+    }
+
+    fileprivate func say(_ bytes: [UInt8]) { self.handler?.received(bytes) }
+
+    private func end(_ reason: ByteStreamError) {
+        guard let handler = self.handler.take() else { return }
+        self.loop.executeLocally { handler.closed(reason) }
+    }
+}

@@ -1,0 +1,88 @@
+internal import Linkspan
+internal import LinkspanWebSocketProtocol
+internal import Testing
+
+@testable import LinkspanSocketIO
+
+@Suite("Links that share an engine")
+struct EngineTests {
+    @Test(arguments: [true, false])
+    func `a namespace that is given up resumes from its last message, whether it is the last on its socket or not`(
+        isLast: Bool
+    ) throws {
+        let bench = EngineBench()
+        let client = try bench.opened("/a", offsets: "O1", "O2")
+        if !isLast { _ = try bench.opened("/b") }
+        bench.end(client, politely: false)
+        #expect(client.ends == [.connectionLost])
+        #expect(bench.resumption(of: client) == #""P","O2""#)
+    }
+
+    @Test
+    func `a namespace that is left on purpose resumes nothing`() throws {
+        let bench = EngineBench()
+        let client = try bench.opened("/a", offsets: "O1")
+        _ = try bench.opened("/b")
+        bench.end(client, politely: true)
+        #expect(client.ends == [.connectionLost])
+        #expect(bench.resumption(of: client) == nil)
+    }
+
+    @Test(arguments: [true, false], [true, false])
+    func `a replay in the midst of which the link is given up is not asked for again`(
+        hasBegun: Bool, isLast: Bool
+    ) throws {
+        let bench = EngineBench()
+        if !isLast { _ = try bench.opened("/b") }
+        let client = try bench.open("/a", resuming: #""P","O""#)
+        if hasBegun { bench.say(#"42/a,["e","O1"]"#) }
+        bench.end(client, politely: false)
+        #expect(client.ends == [.connectionLost])
+        #expect(bench.resumption(of: client) == (hasBegun ? nil : #""P","O""#))
+    }
+
+    @Test
+    func `giving up the last link lets another one that has left send its last words`() throws {
+        let bench = EngineBench()
+        let (leaving, hopeless) = (try bench.opened("/a"), try bench.open("/b"))
+        bench.stream?.pendingBytes = 100
+        bench.end(leaving, politely: true)
+        bench.end(hopeless, politely: false)
+        #expect(hopeless.ends == [.connectionLost])
+        #expect(leaving.ends.isEmpty)
+        #expect(bench.stream?.isAborted == false)
+        // The server does not answer the Close frame.
+        bench.loop.fireTimers()
+        #expect(leaving.ends.count == 1)
+    }
+
+    @Test
+    func `messages that are refused while the heartbeat is overdue do not end the last look at what has arrived`()
+        throws
+    {
+        let bench = EngineBench()
+        let client = try bench.opened("/a")
+        let link = try #require(client.link)
+        let message = OutboundMessage(event: "say", payload: .empty)
+        // The shortest patience that is believed is 2 s.
+        bench.loop.now += .milliseconds(2_001)
+        bench.loop.enter {
+            for _ in 0..<2 { #expect(link.send(message) == .refused) }
+        }
+        #expect(bench.loop.enter { link.send(message) } == .refused)
+        #expect(client.ends.isEmpty)
+        bench.say("2")
+        #expect(bench.loop.enter { link.send(message) } == .accepted)
+        bench.loop.fireTimers()
+        #expect(client.ends.isEmpty)
+    }
+
+    @Test
+    func `a binary frame without its type is a violation of the protocol`() throws {
+        let bench = EngineBench(.v2)
+        let client = try bench.open("/")
+        bench.say("40")
+        bench.say(.binary, [7, 1, 2])
+        #expect(client.ends == [.protocolViolation])
+    }
+}
