@@ -135,7 +135,7 @@ extension LinkspanError.Code {
     public static let suspended = Self(rawValue: "suspended")
     /// The connection moved, so the link was closed; see ``ConnectionManager/move(_:to:)``.
     ///
-    /// Of a command: the connection moved to another credential source.
+    /// Of a command: the connection moved to another identity.
     public static let moved = Self(rawValue: "moved")
     /// The host name has no address.
     public static let nameNotResolved = Self(rawValue: "nameNotResolved")

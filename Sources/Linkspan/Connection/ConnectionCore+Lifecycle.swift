@@ -106,7 +106,10 @@ extension ConnectionCore {
         if change.to == .released { self.finishListening() }
     }
 
-    func tell(_ change: StatusChange) { for handler in self.observers.introduced { handler(change) } }
+    func tell(_ change: StatusChange) {
+        // One that is called may cancel another.
+        for id in self.observers.introduced { self.observers.handler(of: id)?(change) }
+    }
 
     /// Gives a new observer the latest change of state.
     func introduce(_ id: UInt64) {
@@ -138,7 +141,11 @@ extension ConnectionCore {
     func end(_ error: LinkspanError?) {
         guard self.machine.state != .released else { return }
         let now = self.now
-        if let error { self.commands.end(error, effects: &self.effects) }
+        if let error {
+            // Before the account is closed.
+            self.forgetSession()
+            self.commands.end(error, effects: &self.effects)
+        }
         self.run { $0.retire(error.map { .failed($0) } ?? .unoccupied, now: now) }
         try? self.release()
     }
@@ -160,12 +167,12 @@ extension ConnectionCore {
 
     func move(to next: Destination) {
         let now = self.now
-        let hasOtherSource = self.destination.identity.source != next.identity.source
-        if hasOtherSource {
-            // Nothing that one user asked for is sent as another.
-            self.commands.failAll(
-                .moved, "failed: the connection moved to another credential source", effects: &self.effects)
+        if self.destination.identity != next.identity {
+            // Nothing that one user asked for is sent as another, and nothing that one was sent is shown to another.
+            self.commands.failAll(.moved, "failed: the connection moved to another identity", effects: &self.effects)
+            self.router.dropHeld()
         }
+        let hasOtherSource = self.destination.identity.source != next.identity.source
         self.credentials.linkEnded(self)
         self.credentials = ConnectionCredentials(next)
         self.latestLink = nil

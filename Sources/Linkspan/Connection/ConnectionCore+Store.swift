@@ -58,6 +58,12 @@ extension ConnectionCore {
         self.isResumptionStale = true
     }
 
+    /// Asks the store to forget the text that the next process would resume from.
+    func forgetSession() {
+        guard self.sessions != nil, let account = self.commands.openAccount else { return }
+        self.tellStore(.keepSession(StoredSession(resumption: nil), account: account))
+    }
+
     /// Asks the store to keep the text that the next process resumes from; called after the listeners of the turn's
     /// messages.
     func keepSession() {

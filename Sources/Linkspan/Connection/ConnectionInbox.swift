@@ -370,11 +370,15 @@ extension ConnectionInbox {
 
     /// Follows other options from now on.
     func adopt(_ destination: Destination) {
-        self.state.withLock { state in
+        // The former ones are let go of outside the lock, because that may run foreign code.
+        let former = self.state.withLock { state in
             let options = destination.options
+            let former = state.destination
             state.destination = destination
             if options.trace != state.trace.capacity { state.trace = FrameTrace(capacity: options.trace) }
+            return former
         }
+        _ = consume former
     }
 
     /// Moves the connection to another executor, at the end of a turn.

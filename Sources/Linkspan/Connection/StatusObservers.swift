@@ -12,8 +12,11 @@ struct StatusObservers {
 
     private var observers: [Observer] = []
 
-    /// The handlers of those that know the latest change.
-    var introduced: [Handler] { self.observers.filter(\.isIntroduced).map(\.handler) }
+    /// Those that know the latest change.
+    var introduced: [UInt64] { self.observers.filter(\.isIntroduced).map(\.id) }
+
+    /// The handler of an observer; nil when it has been removed.
+    func handler(of id: UInt64) -> Handler? { self.observers.first { $0.id == id }?.handler }
 
     mutating func add(_ id: UInt64, _ handler: @escaping Handler) {
         self.observers.append(Observer(id: id, handler: handler))

@@ -200,6 +200,9 @@ extension EventRouter {
         while self.held.count > self.limits.messages || self.heldBytes > self.limits.bytes { self.dropOldest() }
     }
 
+    /// Drops all held messages; a gap stays in their place.
+    func dropHeld() { while !self.held.isEmpty { self.dropOldest() } }
+
     private func dropOldest() {
         guard let hold = self.held.popFirst() else { return self.heldBytes = 0 }
         self.heldBytes -= hold.backlog.entries.first?.message.byteCount ?? 0

@@ -39,9 +39,10 @@ extension ConnectionManager {
 
     /// Moves a pooled connection to another endpoint: another URL, transport, credential source or other options.
     ///
-    /// Its holders and listeners go with it, and so does all that waits, unless it moves to another credential source:
-    /// what was sent as one user never reaches the server as another, so commands without an outcome fail with code
-    /// `moved` then. It leaves its link politely and makes a first attempt at the new place at once; requests under way
+    /// Its holders and listeners go with it, and so does all that waits, unless it moves to another identity, which is
+    /// another credential source, client certificate, proxy login or headers: what was sent as one user never reaches
+    /// the server as another, so commands without an outcome fail with code `moved` then, and messages that no listener
+    /// has taken yet are dropped. It leaves its link politely and makes a first attempt at the new place at once; requests under way
     /// fail as with any lost link, deliveries are repeated. Nothing that was learned at the former place goes along, no
     /// session is resumed. A connection that is down on purpose stays so.
     ///
