@@ -249,6 +249,8 @@ extension CommandStateMachine {
         case .success(let rows):
             if let last = rows.last {
                 for row in self.ledger.waiting(of: rows) { self.restore(row, now: now, effects: &effects) }
+                // Some may have expired while no process had them.
+                self.expire(now: now, effects: &effects)
                 self.ledger.backlog = .loading(after: last.number, isAsked: false)
                 self.loadMore(effects: &effects)
             } else {
