@@ -323,15 +323,22 @@ extension CommandStateMachine {
 // MARK: - Ends of deliveries
 
 extension CommandStateMachine {
+    /// The policy that judges a reply; nil for the reply to another command than a delivery.
+    func policy(forReplyTo requestID: UInt64) -> ReplyPolicy? {
+        guard let policy = self.options.deliveries.replies, self.awaited[requestID]?.isDelivery == true else {
+            return nil
+        }
+        return policy
+    }
+
     /// The outcome that a reply means for its command; nil for a delivery that is to be sent again.
     mutating func outcome(
-        ofReply reply: consuming Payload, to requestID: UInt64, effects: inout Deque<Effect>
+        ofReply reply: Payload, _ verdict: ReplyPolicy.Verdict?, to requestID: UInt64, effects: inout Deque<Effect>
     ) -> Result<Payload, LinkspanError>? {
-        let reply = reply.detached()
-        guard let policy = self.options.deliveries.replies, let command = self.awaited[requestID],
-            case .deliver(let orderingKey) = command.kind
-        else { return .success(reply) }
-        switch policy.verdict(of: reply) {
+        guard let verdict, let command = self.awaited[requestID], case .deliver(let orderingKey) = command.kind else {
+            return .success(reply)
+        }
+        switch verdict {
         case .taken: return .success(reply)
         case .refused: return .failure(command.failure(.messageRefused, "was refused by the server", details: reply))
         case .later:

@@ -165,7 +165,12 @@ extension ConnectionCore {
                 return
             }
         }
-        guard let outcome = self.commands.outcome(ofReply: payload, to: id, effects: &self.effects) else { return }
+        payload = payload.detached()
+        let policy = self.commands.policy(forReplyTo: id)
+        let verdict = self.calling { policy?.verdict(of: payload) }
+        guard let outcome = self.commands.outcome(ofReply: payload, verdict, to: id, effects: &self.effects) else {
+            return
+        }
         guard let command = self.commands.takeAwaited(id, effects: &self.effects) else {
             return self.inbox.withState { $0.lateReplies = self.commands.lateReplies }
         }
