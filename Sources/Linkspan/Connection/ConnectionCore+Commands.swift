@@ -217,7 +217,8 @@ extension ConnectionCore {
 
 extension ConnectionCore {
     func greet(epoch: UInt64) {
-        guard let greeting = self.destination.options.greeting else { return }
+        // A listener that heard of the link before may have ended it.
+        guard let greeting = self.destination.options.greeting, self.commands.isGreeting(epoch) else { return }
         let (inbox, reference, scheduler) = (self.inbox, self.reference, self.environment.scheduler)
         let deadline = self.later(at: self.now + greeting.deadline) { core in
             core.greetingFailed(
