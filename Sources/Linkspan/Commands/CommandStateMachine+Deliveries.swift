@@ -249,6 +249,8 @@ extension CommandStateMachine {
         case .success(let rows):
             if let last = rows.last {
                 for row in self.ledger.waiting(of: rows) { self.restore(row, now: now, effects: &effects) }
+                // Some may have expired while no process had them.
+                self.expire(now: now, effects: &effects)
                 self.ledger.backlog = .loading(after: last.number, isAsked: false)
                 self.loadMore(effects: &effects)
             } else {
@@ -276,22 +278,73 @@ extension CommandStateMachine {
     }
 }
 
+// MARK: - Repetition
+
+extension CommandStateMachine {
+    /// The payload of a delivery with its key where the server expects it.
+    func payload(of delivery: Command) -> Payload {
+        guard let key = delivery.key else { return delivery.payload }
+        return switch self.options.deliveries.keyPlacement {
+        case .none: delivery.payload
+        case .lastArgument: delivery.payload.appending(key)
+        // An earlier process may have accepted it under other rules; without its key it may be applied twice, not lost.
+        case .field(let name): delivery.payload.adding(key, as: name)
+        }
+    }
+
+    /// Sends deliveries again that were not answered in time, unless that was their last attempt.
+    mutating func sendAgain(_ ids: [Command.ID], now: ContinuousClock.Instant, effects: inout Deque<Effect>) {
+        var exhausted: Set<Command.ID> = []
+        for id in ids {
+            // One that the link did not take at first has a later instant by now.
+            guard self.awaited.contains(id), self.queues.mayRepeat(id, now: now) else { continue }
+            if self.queues.tried == id { self.endTrials(effects: &effects) }
+            if let limit = self.options.deliveries.attempts, self.queues.attempts(of: id) ?? 0 >= limit {
+                exhausted.insert(id)
+            } else {
+                self.queues.interrupt(id)
+            }
+        }
+        for (command, certainty) in self.remove(exhausted, effects: &effects) {
+            effects.append(command.fail(.timedOut, certainty, "got no reply to its last attempt"))
+        }
+        self.beginNext(effects: &effects)
+    }
+
+    /// Ends deliveries that were given to links as often as they may be.
+    mutating func endExhausted(effects: inout Deque<Effect>) {
+        guard let limit = self.options.deliveries.attempts, let deliveries = self.deliveries else { return }
+        for command in deliveries.queues.removeHeads(givenTimes: limit) {
+            effects.append(command.fail(.timedOut, .unknown, "got no reply to its last attempt"))
+        }
+    }
+}
+
 // MARK: - Ends of deliveries
 
 extension CommandStateMachine {
+    /// The policy that judges a reply; nil for the reply to another command than a delivery.
+    func policy(forReplyTo requestID: UInt64) -> ReplyPolicy? {
+        guard let policy = self.options.deliveries.replies, self.awaited[requestID]?.isDelivery == true else {
+            return nil
+        }
+        return policy
+    }
+
     /// The outcome that a reply means for its command; nil for a delivery that is to be sent again.
     mutating func outcome(
-        ofReply reply: consuming Payload, to requestID: UInt64, effects: inout Deque<Effect>
+        ofReply reply: Payload, _ verdict: ReplyPolicy.Verdict?, to requestID: UInt64, effects: inout Deque<Effect>
     ) -> Result<Payload, LinkspanError>? {
-        let reply = reply.detached()
-        guard let policy = self.options.deliveries.replies, let command = self.awaited[requestID],
-            case .deliver(let orderingKey) = command.kind
-        else { return .success(reply) }
-        switch policy.verdict(of: reply) {
+        guard let verdict, let command = self.awaited[requestID], case .deliver(let orderingKey) = command.kind else {
+            return .success(reply)
+        }
+        switch verdict {
         case .taken: return .success(reply)
         case .refused: return .failure(command.failure(.messageRefused, "was refused by the server", details: reply))
         case .later:
-            // Until then it counts as unanswered.
+            // Until then it counts as unanswered, but it has not ended its link.
+            self.queues.acquit(command.id)
+            self.beginNext(effects: &effects)
             guard let refused = self.queues.noteRefusal(of: command.id) else { return nil }
             guard refused.refusals >= self.options.deliveries.refusals else {
                 if let call = self.postponed(refused, orderingKey: orderingKey) { effects.append(.callStore(call)) }

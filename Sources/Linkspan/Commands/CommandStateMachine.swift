@@ -60,9 +60,9 @@ struct CommandStateMachine: ~Copyable {
     /// The instants at which commands expire.
     private var deadlines = DeadlineQueue()
     private var lastRequestID: UInt64 = 0
-    /// Whether anything was sent beside the delivery that was sent last.
-    private var hasCompany = false
     private var lastPause: UInt64 = 0
+    /// The pause in which everything else waits for trials of suspected deliveries.
+    private var trialPause: UInt64 = 0
     private(set) var lateReplies: UInt64 = 0
 
     /// Makes a machine without a link.
@@ -146,22 +146,30 @@ extension CommandStateMachine {
             self.phase = .greeting(epoch: epoch)
             effects.append(.greet(epoch: epoch))
         } else {
-            self.beginFlush(effects: &effects)
+            self.beginLink(effects: &effects)
         }
     }
 
     /// The app's greeting is complete.
     mutating func greeted(epoch: UInt64, effects: inout Deque<Effect>) {
-        if self.isGreeting(epoch) { self.beginFlush(effects: &effects) }
+        if self.isGreeting(epoch) { self.beginLink(effects: &effects) }
+    }
+
+    /// Sends suspected deliveries first, one after the other; what waits for them waits for a bounded time.
+    private mutating func beginLink(effects: inout Deque<Effect>) {
+        if let deliveries = self.deliveries, deliveries.queues.beginTrials() {
+            self.lastPause += 1
+            self.trialPause = self.lastPause
+            effects.append(.pauseFlush(self.trialPause, self.options.deliveries.repeatAfter))
+        }
+        self.beginFlush(effects: &effects)
     }
 
     /// The link is gone: requests under way fail now, deliveries go back to the heads of their ordering keys unless
     /// this was their last attempt.
     mutating func linkLost(_ cause: LinkspanError?, effects: inout Deque<Effect>) {
         self.phase = .down
-        let guilty = self.deliveries?.queues.interruptAll(
-            isBlamed: cause?.code == .messageRefused, wasAlone: !self.hasCompany)
-        for command in guilty ?? [] {
+        if let command = self.deliveries?.queues.interruptAll(isBlamed: cause?.code == .messageRefused) {
             let error = LinkspanError(
                 .messageRefused, "'\(command.event)' ended its link twice and is not sent again", cause: cause,
                 certainty: .unknown)
@@ -175,14 +183,6 @@ extension CommandStateMachine {
             effects.append(.finish(command, .failure(error)))
         }
         self.endExhausted(effects: &effects)
-    }
-
-    /// Ends deliveries that were given to links as often as they may be.
-    private mutating func endExhausted(effects: inout Deque<Effect>) {
-        guard let limit = self.options.deliveries.attempts, let deliveries = self.deliveries else { return }
-        for command in deliveries.queues.removeHeads(givenTimes: limit) {
-            effects.append(command.fail(.timedOut, .unknown, "got no reply to its last attempt"))
-        }
     }
 
     /// There will be no link until the app asks for one: what waits fails now, and what comes is refused.
@@ -253,8 +253,7 @@ extension CommandStateMachine {
 extension CommandStateMachine {
     /// Whether a command goes to the link as it is: a plain send while nothing waits, the commonest of all.
     func passes(_ command: borrowing Command) -> Bool {
-        guard case .open = self.phase, !(self.deliveries?.queues.hasSuspects ?? false) else { return false }
-        return command.isPlain
+        if case .open = self.phase { command.isPlain } else { false }
     }
 
     /// Takes a command.
@@ -360,7 +359,6 @@ extension CommandStateMachine {
     }
 
     private mutating func outgoing(_ command: consuming Command) -> Outgoing {
-        self.hasCompany = true
         guard command.isRequest else { return Outgoing(command: command, requestID: nil, delivery: nil) }
         let number = self.nextRequestID()
         command.setRequestID(number)
@@ -368,8 +366,6 @@ extension CommandStateMachine {
     }
 
     private mutating func outgoing(_ begun: DeliveryQueues.Begun, now: ContinuousClock.Instant) -> Outgoing {
-        // Of several heads each is alone only if it is suspected, and then nothing is sent beside it.
-        self.hasCompany = false
         let command = begun.command
         var message = OutboundMessage(
             event: command.event, payload: self.payload(of: command), isCompressible: command.message.isCompressible)
@@ -380,16 +376,6 @@ extension CommandStateMachine {
         self.queues.note(requestID: number, repeatAt: due, of: command.id)
         self.watchReply(to: command, until: due)
         return Outgoing(command: command, requestID: number, delivery: message)
-    }
-
-    private func payload(of delivery: Command) -> Payload {
-        guard let key = delivery.key else { return delivery.payload }
-        return switch self.options.deliveries.keyPlacement {
-        case .none: delivery.payload
-        case .lastArgument: delivery.payload.appending(key)
-        // An earlier process may have accepted it under other rules; without its key it may be applied twice, not lost.
-        case .field(let name): delivery.payload.adding(key, as: name)
-        }
     }
 
     private mutating func nextRequestID() -> UInt64 {
@@ -411,6 +397,16 @@ extension CommandStateMachine {
     /// A turn that is used up while more waits is followed by a pause, which is left as an effect.
     mutating func nextToFlush(now: ContinuousClock.Instant, effects: inout Deque<Effect>) -> Outgoing? {
         guard case .flushing = self.phase else { return nil }
+        if self.deliveries?.queues.isTrying == true {
+            if let begun = self.queues.beginTrial() {
+                self.count(begun.command)
+                return self.outgoing(begun, now: now)
+            }
+            if self.queues.isTrying {
+                self.phase = .pausing(number: self.trialPause)
+                return nil
+            }
+        }
         guard !self.buffer.isEmpty || self.hasReady else {
             self.phase = .open
             // What waits later waits for room of the link, which bounds how fast it leaves.
@@ -449,10 +445,17 @@ extension CommandStateMachine {
     ///   - hasLeft: whether the link has passed all of the turn to the network: then the next pause is half as long.
     ///   - effects: gets the effects.
     mutating func resume(pause: UInt64, hasLeft: Bool, effects: inout Deque<Effect>) {
+        if pause == self.trialPause { return self.endTrials(effects: &effects) }
         guard case .pausing(number: pause) = self.phase else { return }
         let longest = self.options.flush.pause
         self.pause = self.pause.map { hasLeft ? max($0 / 2, longest / 16) : min($0 * 2, longest) }
         self.beginFlush(effects: &effects)
+    }
+
+    /// Everything is sent, whether or not suspects have been answered.
+    mutating func endTrials(effects: inout Deque<Effect>) {
+        self.deliveries?.queues.endTrials()
+        if case .pausing(number: self.trialPause) = self.phase { self.beginFlush(effects: &effects) }
     }
 
     /// The link refused a command: it goes back to the head of what waits, until the link has room or ends.
@@ -487,16 +490,18 @@ extension CommandStateMachine {
         if command.isDelivery {
             // An earlier link may have carried it.
             if let attempts = self.queues.attempts(of: command.id), attempts > 1 { error.certainty = .unknown }
-            _ = self.queues.remove(command.id)
-            self.beginNext(effects: &effects)
+            self.settleDelivery(command.id, effects: &effects)
         }
         effects.append(.finish(command, .failure(error)))
     }
 
     /// Sends the next of an ordering key through the flush, so that there is one place that sends deliveries.
     mutating func beginNext(effects: inout Deque<Effect>) {
-        guard case .open = self.phase, self.hasReady else { return }
-        self.beginFlush(effects: &effects)
+        switch self.phase {
+        case .open where self.hasReady, .pausing(number: self.trialPause) where self.queues.tried == nil:
+            self.beginFlush(effects: &effects)
+        case .down, .greeting, .flushing, .pausing, .full, .open, .failed, .ended: ()
+        }
     }
 
     /// Whether a delivery may be sent now.
@@ -512,11 +517,15 @@ extension CommandStateMachine {
             self.lateReplies += 1
             return nil
         }
-        if command.isDelivery {
-            _ = self.queues.remove(command.id)
-            self.beginNext(effects: &effects)
-        }
+        if command.isDelivery { self.settleDelivery(command.id, effects: &effects) }
         return command
+    }
+
+    /// Takes out a delivery that cannot end its link any more.
+    private mutating func settleDelivery(_ id: Command.ID, effects: inout Deque<Effect>) {
+        self.queues.acquit(id)
+        _ = self.queues.remove(id)
+        self.beginNext(effects: &effects)
     }
 
     /// The commands that have no outcome yet, in the order in which they were made.
@@ -553,25 +562,8 @@ extension CommandStateMachine {
         if !unanswered.isEmpty { self.sendAgain(unanswered, now: now, effects: &effects) }
     }
 
-    private mutating func sendAgain(_ ids: [Command.ID], now: ContinuousClock.Instant, effects: inout Deque<Effect>) {
-        var exhausted: Set<Command.ID> = []
-        for id in ids {
-            // One that the link did not take at first has a later instant by now.
-            guard self.awaited.contains(id), self.queues.mayRepeat(id, now: now) else { continue }
-            if let limit = self.options.deliveries.attempts, self.queues.attempts(of: id) ?? 0 >= limit {
-                exhausted.insert(id)
-            } else {
-                self.queues.interrupt(id)
-            }
-        }
-        for (command, certainty) in self.remove(exhausted, effects: &effects) {
-            effects.append(command.fail(.timedOut, certainty, "got no reply to its last attempt"))
-        }
-        self.beginNext(effects: &effects)
-    }
-
     /// Takes commands out, wherever they are.
-    private mutating func remove(
+    mutating func remove(
         _ ids: Set<Command.ID>, effects: inout Deque<Effect>
     ) -> [(Command, LinkspanError.Certainty)] {
         guard !ids.isEmpty else { return [] }

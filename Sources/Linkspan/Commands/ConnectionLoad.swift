@@ -19,6 +19,17 @@ struct ConnectionLoad: Sendable, Hashable {
         }
     }
 
+    mutating func remove(_ command: borrowing Command) {
+        let size = command.byteCount
+        if command.isOfDelivery {
+            self.deliveries -= 1
+            self.deliveryBytes -= size
+        } else {
+            self.commands -= 1
+            self.bytes -= size
+        }
+    }
+
     static func + (one: Self, other: Self) -> Self {
         Self(
             commands: one.commands + other.commands, bytes: one.bytes + other.bytes,

@@ -165,7 +165,12 @@ extension ConnectionCore {
                 return
             }
         }
-        guard let outcome = self.commands.outcome(ofReply: payload, to: id, effects: &self.effects) else { return }
+        payload = payload.detached()
+        let policy = self.commands.policy(forReplyTo: id)
+        let verdict = self.calling { policy?.verdict(of: payload) }
+        guard let outcome = self.commands.outcome(ofReply: payload, verdict, to: id, effects: &self.effects) else {
+            return
+        }
         guard let command = self.commands.takeAwaited(id, effects: &self.effects) else {
             return self.inbox.withState { $0.lateReplies = self.commands.lateReplies }
         }
@@ -212,7 +217,8 @@ extension ConnectionCore {
 
 extension ConnectionCore {
     func greet(epoch: UInt64) {
-        guard let greeting = self.destination.options.greeting else { return }
+        // A listener that heard of the link before may have ended it.
+        guard let greeting = self.destination.options.greeting, self.commands.isGreeting(epoch) else { return }
         let (inbox, reference, scheduler) = (self.inbox, self.reference, self.environment.scheduler)
         let deadline = self.later(at: self.now + greeting.deadline) { core in
             core.greetingFailed(

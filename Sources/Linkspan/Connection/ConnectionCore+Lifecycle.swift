@@ -10,7 +10,8 @@ extension ConnectionCore {
         _ event: (inout ConnectionStateMachine) throws(Failure) -> [ConnectionStateMachine.Action]
     ) throws(Failure) {
         let former = self.machine.progress
-        let actions = try event(&self.machine)
+        // The machine asks the app's retry policy.
+        let actions = try self.calling { () throws(Failure) in try event(&self.machine) }
         (self.epoch, self.isLeft) = (self.machine.epoch, self.machine.isLeft)
         self.machineDeadline = self.machine.deadline
         for action in actions { self.carryOut(action) }

@@ -249,11 +249,12 @@ extension ConnectionCore {
         }
     }
 
-    /// Calls a link or the observer.
-    func calling<Result>(_ body: () -> Result) -> Result {
+    /// Calls a link, the observer or a policy of the app: what these ask for meanwhile happens after the turn.
+    func calling<Result, Failure: Error>(_ body: () throws(Failure) -> Result) throws(Failure) -> Result {
+        let former = self.isCallingLink
         self.isCallingLink = true
-        defer { self.isCallingLink = false }
-        return body()
+        defer { self.isCallingLink = former }
+        return try body()
     }
 
     /// Publishes whether the link takes commands at once, before the turn ends.

@@ -132,21 +132,22 @@ extension ConnectionInbox {
     ///
     /// - Throws: `released`, `bufferFull`, `disconnected`; none has been taken then.
     func submit(_ batch: [Command], made: ContinuousClock.Instant, to core: CoreReference) throws(LinkspanError) {
-        let (executor, dropped) = try self.state.withLock {
-            state throws(LinkspanError) -> ((any JobExecutor)?, [Command]) in
+        var dropped: [Command] = []
+        // Those that made room for a batch that is refused in the end are gone all the same.
+        defer { for command in dropped { self.post({ $0.drop(command) }, to: core) } }
+        let executor = try self.state.withLock { state throws(LinkspanError) -> (any JobExecutor)? in
             let former = (state.arriving, state.arrivingKeys)
-            var dropped: [Command] = []
             do throws(LinkspanError) {
                 for command in batch { if let victim = try state.admit(command) { dropped.append(victim) } }
             } catch {
                 (state.arriving, state.arrivingKeys) = former
+                for victim in dropped { state.arriving.remove(victim) }
                 throw error
             }
             var executor: (any JobExecutor)?
             for command in batch { executor = state.append(.command(command, made: made)) ?? executor }
-            return (executor, dropped)
+            return executor
         }
-        for command in dropped { self.post({ $0.drop(command) }, to: core) }
         if let executor { self.schedule(core, on: executor) }
     }
 
@@ -271,8 +272,7 @@ extension ConnectionInbox.State {
             self.destination.options.buffer.overflow == .dropOldest
             ? self.items.firstIndex(where: isVictim) : self.items.lastIndex(where: isVictim)
         guard let index, case .command(let victim, _) = self.items.remove(at: index) else { return nil }
-        self.arriving.commands -= 1
-        self.arriving.bytes -= victim.byteCount
+        self.arriving.remove(victim)
         return victim
     }
 }

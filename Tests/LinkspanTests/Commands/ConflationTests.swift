@@ -152,6 +152,34 @@ struct BatchTests {
     }
 
     @Test
+    func `a send that made room for a refused batch has its outcome`() throws {
+        let harness = try Harness(
+            options: {
+                $0.buffer = BufferLimits(commands: 1, overflow: .dropOldest)
+                $0.deliveries.commands = 1
+            }, script: { _ in .perfect })
+        // From one job of the executor, so that all is on its way still.
+        harness.scheduler.executor.execute {
+            #expect(throws: Never.self) {
+                try harness.perform(.send, "victim")
+                try harness.perform(.deliver(orderingKey: "room"), "waits")
+            }
+            let batch = [
+                Command(.send, event: "a", payload: .empty),
+                Command(.deliver(orderingKey: "room"), event: "b", payload: .empty),
+            ]
+            #expect(throws: LinkspanError.self) { try harness.connection.perform(batch: batch) }
+            #expect(throws: Never.self) { try harness.perform(.send, "next") }
+        }
+        harness.scheduler.settle()
+        #expect(harness.failure("victim")?.code == .bufferFull)
+        #expect(harness.failure("victim")?.certainty == .notSent)
+        #expect(harness.connection.status.waitingCommands == 2)
+        try harness.enter(.connected)
+        #expect(harness.arrived == ["next", "waits"])
+    }
+
+    @Test
     func `nothing is sent when the body throws, and nothing for an empty batch`() throws {
         let harness = try Harness.connected()
         #expect(throws: LinkspanError.self) {

@@ -34,7 +34,7 @@ struct DeliveryQueuesTests {
             try queues.append(self.command(event), orderingKey: "room", within: BufferLimits())
         }
         _ = queues.beginAll()
-        _ = queues.interruptAll(isBlamed: false, wasAlone: false)
+        _ = queues.interruptAll(isBlamed: false)
         #expect(queues.beginAll().map(\.command.event) == ["first"])
     }
 
@@ -54,7 +54,7 @@ struct DeliveryQueuesTests {
         for event in ["a", "b"] { try queues.append(self.command(event), orderingKey: "one", within: BufferLimits()) }
         try queues.append(self.command("c"), orderingKey: "two", within: BufferLimits())
         _ = queues.beginAll(limit: 1)
-        _ = queues.interruptAll(isBlamed: false, wasAlone: false)
+        _ = queues.interruptAll(isBlamed: false)
         let left = queues.removeAll()
         #expect(left.map(\.command.event) == ["a", "b", "c"])
         #expect(left.map(\.wasSent) == [true, false, false])

@@ -54,6 +54,21 @@ struct DeliveryStoreTests {
     }
 
     @Test
+    func `a stored delivery that has expired is not sent over a link that is open when it is loaded`() throws {
+        let store = MemoryDeliveryStore(executor: InlineExecutor())
+        let former = try self.harness(store)
+        try former.perform(.deliver(orderingKey: "a"), "fresh", timeout: .seconds(60))
+        try former.perform(.deliver(orderingKey: "b"), "expired", timeout: .zero)
+        let next = MemoryDeliveryStore(executor: InlineExecutor(), rowsOf: store)
+        // One row at a time: the second is loaded when the first has ended, over the open link.
+        let harness = try self.harness(next) { $0.flush.commands = 1 }
+        try harness.enter(.connected)
+        #expect(harness.arrived == ["fresh"])
+        #expect(next.failure("expired") == .timedOut)
+        #expect(next.waiting.isEmpty)
+    }
+
+    @Test
     func `a release leaves its deliveries in the store, a cancellation ends them`() throws {
         let store = MemoryDeliveryStore(executor: InlineExecutor())
         let harness = try self.harness(store)

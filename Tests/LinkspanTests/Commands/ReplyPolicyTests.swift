@@ -1,4 +1,5 @@
 @testable import Linkspan
+internal import LinkspanRuntime
 internal import LinkspanTesting
 internal import Testing
 
@@ -77,6 +78,27 @@ struct ReplyPolicyTests {
         harness.transport.onMessage { $0.reply(.json("\"taken\"")) }
         harness.scheduler.advance(by: .seconds(10))
         #expect(harness.isSuccess("busy"))
+    }
+
+    @Test
+    func `what a policy asks of its connection happens after the delivery has its outcome`() throws {
+        let connection = Lock<PooledConnection?>(nil)
+        let harness = try self.harness { options in
+            options.deliveries.replies = ReplyPolicy { _ in
+                let connection = connection.withLock { $0 }
+                connection?.cancelCommands { _ in true }
+                try? connection?.perform(Command(.deliver(orderingKey: "room"), event: "sent by it", payload: .empty))
+                return .taken
+            }
+        }
+        connection.withLock { $0 = harness.connection }
+        try harness.perform(.deliver(orderingKey: "room"), "judged")
+        harness.transport.onMessage { if $0.event == "judged" { $0.reply() } }
+        harness.scheduler.settle()
+        #expect(harness.isSuccess("judged"))
+        #expect(harness.connection.lateReplies == 0)
+        #expect(harness.arrived == ["judged", "sent by it"])
+        connection.withLock { $0 = nil }
     }
 
     @Test

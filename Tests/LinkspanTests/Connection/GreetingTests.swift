@@ -120,6 +120,20 @@ struct GreetingTests {
     }
 
     @Test
+    func `none begins for a link that a listener ended when it heard of it`() async throws {
+        let begun = Counter()
+        let harness = try self.harness { _ in begun.increment() }
+        let connection = harness.connection
+        _ = connection.onStateChange { if $0.to == .connected { try? connection.disconnect() } }
+        try harness.enter(.connected)
+        #expect(harness.connection.state == .disconnected)
+        #expect(try connection.ask { $0.greetingTask == nil })
+        #expect(connection.inbox.withState { $0.greeting } == nil)
+        harness.scheduler.advance(by: .seconds(20))
+        #expect(begun.value == 0)
+    }
+
+    @Test
     func `its channel is for its own link alone`() async throws {
         let kept = Promise<GreetingChannel>()
         let harness = try self.harness { channel in

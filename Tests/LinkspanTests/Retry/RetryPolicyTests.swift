@@ -1,4 +1,5 @@
 @testable import Linkspan
+internal import LinkspanRuntime
 internal import LinkspanTesting
 internal import Testing
 
@@ -84,6 +85,25 @@ struct RetryPolicyTests {
         #expect(policy.delay(for: self.question(3)) != nil)
         #expect(policy.delay(for: self.question(4)) == nil)
         #expect(RetryPolicy.never.delay(for: self.question(1)) == nil)
+    }
+
+    @Test(arguments: [Duration.seconds(1), nil])
+    func `a policy may call its connection, which happens after the decision`(delay: Duration?) throws {
+        let connection = Lock<PooledConnection?>(nil)
+        let harness = try Harness(
+            options: {
+                $0.retry = RetryPolicy { _ in
+                    try? connection.withLock { $0 }?.disconnect()
+                    return delay
+                }
+            }, script: { _ in .perfect })
+        connection.withLock { $0 = harness.connection }
+        try harness.enter(.connected)
+        harness.peers.first?.drop()
+        harness.scheduler.advance(by: .seconds(60))
+        #expect(harness.connection.state == .disconnected)
+        #expect(harness.peers.count == 1)
+        connection.withLock { $0 = nil }
     }
 
     struct Herd: Sendable, CustomTestStringConvertible {

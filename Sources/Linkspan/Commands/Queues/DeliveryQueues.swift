@@ -19,8 +19,6 @@ struct DeliveryQueues {
         /// The last of those that an earlier process left, which come first.
         var lastRestored = CommandLists.none
         var isUnderWay = false
-        /// Whether a link ended because of a message while the head was under way.
-        var isSuspect = false
         /// The number of times the head was given to a link, be it this one or an earlier one.
         var attempts: Int32 = 0
         /// The head for which it is in ``DeliveryQueues/ready``.
@@ -34,7 +32,6 @@ struct DeliveryQueues {
         mutating func beginAnew() {
             self.isUnderWay = false
             self.attempts = 0
-            self.isSuspect = false
             self.requestID = nil
         }
     }
@@ -62,20 +59,18 @@ struct DeliveryQueues {
     private(set) var byteCount = 0
     /// The number of deliveries that an earlier process left.
     private(set) var restoredCount = 0
-    /// The ordering keys whose heads are suspected of having ended a link.
-    ///
-    /// They travel alone, one after the other, so that it is known which of them did.
-    private var suspects: [Command.ID] = []
-    /// The number of heads that are under way.
-    private var underWay = 0
+    private var suspects = Suspects()
 
     var count: Int { self.commands.count }
 
-    /// Whether a head that is suspected of having ended a link travels alone, or is about to.
-    var hasSuspects: Bool { !self.suspects.isEmpty }
-
     /// Whether some ordering key's head could be sent.
-    var hasReady: Bool { !self.ready.isEmpty && (self.suspects.isEmpty || self.underWay == 0) }
+    var hasReady: Bool { !self.ready.isEmpty }
+
+    /// Whether everything else waits for trials of suspects.
+    var isTrying: Bool { self.suspects.isTrying }
+
+    /// The suspect that is under way alone.
+    var tried: Command.ID? { self.suspects.tried }
 }
 
 // MARK: - Ordering keys
@@ -176,16 +171,13 @@ extension DeliveryQueues {
             self.lanes[lane].lastRestored = isRestored ? previous : CommandLists.none
         }
         if wasHead {
-            if self.lanes[lane].isUnderWay { self.underWay -= 1 }
             self.lanes[lane].beginAnew()
+            self.suspects.remove(id)
         }
         self.byteCount -= command.byteCount
         if command.isRestored { self.restoredCount -= 1 }
         if self.lanes[lane].list.isEmpty { self.removeLane(lane) } else { self.makeReady(lane) }
-        if self.count == 0 {
-            if self.hasGrown || !self.ready.isEmpty { (self.ready, self.hasGrown) = (Heap(), false) }
-            if !self.suspects.isEmpty { self.suspects = [] }
-        }
+        if self.count == 0, self.hasGrown || !self.ready.isEmpty { (self.ready, self.hasGrown) = (Heap(), false) }
         return (command, wasSent)
     }
 
@@ -198,8 +190,8 @@ extension DeliveryQueues {
         self.commands.removeAll()
         self.lanes.removeAll()
         self.names.removeAll()
-        (self.ready, self.hasGrown, self.suspects) = (Heap(), false, [])
-        (self.underWay, self.byteCount, self.restoredCount) = (0, 0, 0)
+        (self.ready, self.hasGrown, self.suspects) = (Heap(), false, Suspects())
+        (self.byteCount, self.restoredCount) = (0, 0)
     }
 
     /// The oldest of each ordering key, when there are few enough keys to look at each.
@@ -260,26 +252,9 @@ extension DeliveryQueues {
 extension DeliveryQueues {
     /// The next head that is not under way, to be sent now: heads come in the order in which they were made.
     mutating func beginNext() -> Begun? {
-        if let suspect = self.beginSuspect() { return suspect }
-        guard self.suspects.isEmpty else { return nil }
         while let next = self.ready.popMin() {
             guard self.lanes[next.lane].ready == next.head else { continue }
             if let begun = self.begin(next.lane) { return begun }
-        }
-        return nil
-    }
-
-    /// The next suspect, when nothing else is under way.
-    private mutating func beginSuspect() -> Begun? {
-        while let head = self.suspects.first {
-            guard let lane = self.lane(ofHead: head), self.lanes[lane].isSuspect else {
-                self.suspects.removeFirst()
-                continue
-            }
-            guard self.underWay == 0 else { return nil }
-            if let begun = self.begin(lane) { return begun }
-            // It has to wait for something else; its time to prove itself is later.
-            self.suspects.removeFirst()
         }
         return nil
     }
@@ -294,7 +269,6 @@ extension DeliveryQueues {
         else { return nil }
         self.lanes[lane].isUnderWay = true
         self.lanes[lane].attempts += 1
-        self.underWay += 1
         return Begun(command: head, requestID: self.lanes[lane].requestID)
     }
 
@@ -326,6 +300,7 @@ extension DeliveryQueues {
     mutating func giveBack(_ id: Command.ID) {
         guard let lane = self.lane(ofHead: id), self.lanes[lane].isUnderWay else { return }
         self.lanes[lane].attempts -= 1
+        self.suspects.giveBack(id)
         self.interrupt(lane)
     }
 
@@ -342,33 +317,25 @@ extension DeliveryQueues {
     mutating func interrupt(_ id: Command.ID) { if let lane = self.lane(ofHead: id) { self.interrupt(lane) } }
 
     private mutating func interrupt(_ lane: Place) {
-        if self.lanes[lane].isUnderWay { self.underWay -= 1 }
         self.lanes[lane].isUnderWay = false
         self.makeReady(lane)
     }
 
     /// The link is gone: every head is to be sent again, under a number of the next link.
     ///
-    /// - Parameters:
-    ///   - isBlamed: whether the link ended because of a message.
-    ///   - wasAlone: whether nothing else was given to the link beside a suspect.
-    /// - Returns: the heads that are known to have ended two links; they are taken out.
-    mutating func interruptAll(isBlamed: Bool, wasAlone: Bool) -> [Command] {
-        var guilty: [Command.ID] = []
+    /// - Parameter isBlamed: whether the link ended because of a message.
+    /// - Returns: the head that is known to have ended two links; it is taken out.
+    mutating func interruptAll(isBlamed: Bool) -> Command? {
+        let guilty = isBlamed ? self.suspects.tried : nil
+        // A link that ended in another way proves nothing, and trials over each of many such links would stop the rest.
+        if isBlamed { self.suspects.stop() } else { self.suspects = Suspects() }
         for lane in self.lanes.places {
             guard let head = self.commands.id(at: self.lanes[lane].list.first) else { continue }
             self.lanes[lane].requestID = nil
-            if isBlamed, self.lanes[lane].isUnderWay {
-                if self.lanes[lane].isSuspect, wasAlone {
-                    guilty.append(head)
-                } else if !self.lanes[lane].isSuspect {
-                    self.lanes[lane].isSuspect = true
-                    self.suspects.append(head)
-                }
-            }
+            if isBlamed, guilty == nil, self.lanes[lane].isUnderWay { self.suspects.add(head) }
             self.interrupt(lane)
         }
-        return guilty.compactMap { self.remove($0)?.command }
+        return guilty.flatMap { self.remove($0)?.command }
     }
 
     private mutating func makeReady(_ lane: Place) {
@@ -385,4 +352,34 @@ extension DeliveryQueues {
         let lanes = self.lanes
         self.ready = Heap(self.ready.unordered.filter { lanes[$0.lane].ready == $0.head })
     }
+}
+
+// MARK: - Trials
+
+extension DeliveryQueues {
+    /// A new link is up, and nothing has been given to it.
+    ///
+    /// - Returns: whether there are suspects, which go first.
+    mutating func beginTrials() -> Bool {
+        self.suspects.beginTrials()
+        return self.isTrying
+    }
+
+    /// The next suspect, to be sent now; nil when one is under way, and when nothing waits for trials any longer.
+    mutating func beginTrial() -> Begun? {
+        guard self.tried == nil else { return nil }
+        for head in self.suspects.all {
+            guard let lane = self.lane(ofHead: head), let begun = self.begin(lane) else { continue }
+            self.suspects.beginTrial(of: head)
+            return begun
+        }
+        self.suspects.stop()
+        return nil
+    }
+
+    /// The server has answered a head, or no link can carry it.
+    mutating func acquit(_ id: Command.ID) { self.suspects.acquit(id) }
+
+    /// The time of the trials is over.
+    mutating func endTrials() { self.suspects.endTrials() }
 }
