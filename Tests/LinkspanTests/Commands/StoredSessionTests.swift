@@ -96,6 +96,21 @@ struct StoredSessionTests {
     }
 
     @Test
+    func `a session of a user who has logged out is not resumed`() throws {
+        let store = MemoryDeliveryStore(executor: InlineExecutor())
+        let harness = try self.harness(store)
+        try harness.enter(.connected)
+        harness.peers.first?.emit("line", .empty)
+        harness.scheduler.advance(by: .seconds(1))
+        #expect(store.sessions[nil]?.resumption != nil)
+        harness.peers.first?.drop()
+        harness.scheduler.settle()
+        harness.connection.end(LinkspanError(.loggedOut, "the credential source was logged out"))
+        harness.scheduler.advance(by: .seconds(1))
+        #expect(store.sessions[nil] == StoredSession(resumption: nil))
+    }
+
+    @Test
     func `a session that the app has left is not resumed`() throws {
         let store = MemoryDeliveryStore(executor: InlineExecutor())
         let harness = try self.harness(store)

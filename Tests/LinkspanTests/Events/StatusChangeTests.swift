@@ -34,6 +34,23 @@ struct StatusChangeTests {
     }
 
     @Test
+    func `a handler that another one has cancelled is not called`() throws {
+        let harness = PoolHarness()
+        let handler = try harness.connect()
+        harness.scheduler.settle()
+        let (told, other) = (Lock<[ConnectionState]>([]), Lock<Subscription?>(nil))
+        handler.onStateChange { change in
+            if change.to == .disconnected { other.withLock { $0 }?.cancel() }
+        }
+        let cancelled = handler.onStateChange { change in told.withLock { $0.append(change.to) } }
+        other.withLock { $0 = cancelled }
+        harness.scheduler.settle()
+        try handler.disconnect()
+        harness.scheduler.settle()
+        #expect(told.withLock { $0 } == [.connected])
+    }
+
+    @Test
     func `sequences of messages, values and states do not keep a connection, and end with its holder`() async throws {
         let harness = PoolHarness()
         var handler: ConnectionHandler? = try harness.connect()

@@ -93,6 +93,47 @@ struct IdentityTests {
     }
 
     @Test
+    func `a move to other identifying settings keeps what one user sent and was sent from the next`() throws {
+        let transports = ["ann", "bob"].map { IdentifiedTransport(base: self.harness.transport, key: Secret($0)) }
+        let handler = try ConnectionBuilder("scripted://server").transport(transports[0])
+            .connect(by: self.harness.manager)
+        self.harness.scheduler.settle()
+        self.harness.transport.openPeers.first?.emit("dm", .json("1"))
+        self.harness.scheduler.settle()
+        try handler.disconnect()
+        let (recorder, heard) = (EventRecorder(), Lock<[String]>([]))
+        try handler.perform(
+            Command(
+                .deliver(orderingKey: "a"), event: "pay", payload: .empty, completion: recorder.completion("pay")))
+        let next = try ConnectionBuilder("scripted://server").transport(transports[1]).build()
+        try self.harness.manager.move(handler, to: next)
+        self.harness.scheduler.settle()
+        try handler.on("dm") { message in heard.withLock { $0.append(message.payload.text) } }
+        try handler.connect()
+        self.harness.scheduler.settle()
+        self.harness.transport.openPeers.first?.emit("dm", .json("2"))
+        self.harness.scheduler.settle()
+        #expect(recorder.failure("pay")?.code == .moved)
+        #expect(self.harness.transport.received.isEmpty)
+        #expect(heard.withLock { $0 } == ["2"])
+    }
+
+    @Test
+    func `endpoints that differ in their queries conflict, without showing them`() throws {
+        let handler = try self.configuration(.none, "scripted://server") {
+            $0.endpoints = Endpoints(["scripted://other?user=ann"])
+        }.connect(by: self.harness.manager)
+        let error = #expect(throws: LinkspanError.self) {
+            try self.configuration(.none, "scripted://server") {
+                $0.endpoints = Endpoints(["scripted://other?user=bob"])
+            }.connect(by: self.harness.manager)
+        }
+        #expect(error?.code == .conflictingOptions)
+        #expect(error?.message.contains("user=") == false)
+        withExtendedLifetime(handler) {}
+    }
+
+    @Test
     func `other options for the same identity still conflict, for another identity they do not`() async throws {
         let source = CredentialSource.user("ann")
         let handler = try await self.connect(source)
