@@ -111,6 +111,10 @@ final class ScriptedWire: LinkReceiver, @unchecked Sendable {
 
     /// Has the server answer the first POST that it holds back.
     func answerPost() {
+        guard !self.posts.isEmpty else {
+            Issue.record("no POST waits for its answer")
+            return
+        }
         self.loop.enter { self.posts.removeFirst().answer("ok") }
         self.loop.run()
     }
