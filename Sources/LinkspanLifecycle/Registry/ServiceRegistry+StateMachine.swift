@@ -265,8 +265,6 @@ extension ServiceRegistry.StateMachine {
         /// Removed meanwhile: it must be stopped now.
         var mustTearDown = false
         var late = OnClaim()
-        /// The services that had been skipped for want of this one, and are started now.
-        var revived: Set<ServiceID> = []
         var waiters: [@Sendable () -> Void] = []
     }
 
@@ -276,25 +274,23 @@ extension ServiceRegistry.StateMachine {
         member.state = state
         if case .failed = state { member.failedStarts += 1 } else { member.failedStarts = 0 }
         self.members[id] = member
-        let revived = state == .ready ? self.revive() : []
+        if state == .ready { self.revive() }
         if state != .ready, !member.isRemoved, self.isRequired(id) { self.abortStart(.startFailed) }
         var result = OnSettle(
             isReady: state == .ready && !member.isRemoved, mustTearDown: member.isRemoved, late: self.claimLate())
-        result.revived = revived
         // One that is being removed settles when it is gone.
         if !member.isRemoved { result.waiters = self.settleWaiters.removeValue(forKey: id) ?? [] }
         return result
     }
 
     /// Revives services that were skipped for want of one that is ready now.
-    private mutating func revive() -> Set<ServiceID> {
-        guard case .running = self.state else { return [] }
+    private mutating func revive() {
+        guard case .running = self.state else { return }
         let revived = self.members.filter { id, member in
             guard case .skipped = member.state, !member.isRemoved else { return false }
             return self.failedNeed(of: id) == nil
         }
         for id in revived.keys { self.members[id]?.state = .registered }
-        return Set(revived.keys)
     }
 
     /// The starts in a row that threw, of a service that may be started again.
