@@ -462,17 +462,13 @@ extension ServiceRegistry.StateMachine {
 
     mutating func beginStop(until deadline: ContinuousClock.Instant, _ waiter: @escaping StopWaiter) -> OnStop {
         switch self.state {
-        case .idle:
-            let report = ShutdownReport(rows: self.rows([]), time: .zero)
-            self.state = .stopped(report)
-            return .done(report)
         case .starting(var waiters, let abort):
             waiters.stop.append(waiter)
             var abort = abort ?? Abort(code: .startCancelled)
             abort.deadline = min(abort.deadline ?? deadline, deadline)
             self.state = .starting(waiters, abort: abort)
             return .abortStart
-        case .running:
+        case .idle, .running:
             self.state = .stopping(Waiters())
             return .begin(self.plan)
         case .stopping(var waiters):
@@ -531,6 +527,17 @@ extension ServiceRegistry.StateMachine {
         }
         self.settleWaiters = [:]
         return (report, waiters)
+    }
+
+    /// Lets go of the services that nobody is starting or stopping any more: one that holds its registry would keep it.
+    mutating func dropServices() -> [ServiceID: any LifecycleService] {
+        let done = self.members.filter { _, member in
+            switch member.state {
+            case .registered, .stopped, .skipped, .abandoned: true
+            case .starting, .ready, .quiescing, .stopping, .failed: false
+            }
+        }
+        return done.keys.reduce(into: [:]) { $0[$1] = self.members[$1]?.entry.dropService() }
     }
 
     /// The rows of the services that were stopped, then those of all others.
