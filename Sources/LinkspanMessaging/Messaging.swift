@@ -78,6 +78,8 @@ public final class Messaging: Sendable {
             messaging.show(plan)
             try await services.start()
         } catch {
+            // What was not started still holds the registry.
+            await services.stop()
             throw LinkspanError(.invalidConfiguration, "the services cannot be started: \(error.message)", cause: error)
         }
         return messaging

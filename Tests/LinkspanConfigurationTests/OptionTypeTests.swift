@@ -20,6 +20,7 @@ struct OptionTypeTests {
         var weights: [String: Double] = ["a": 0.5]
         var note: String?
         var small: UInt8 = 3
+        var pauses = [Duration.seconds(1)]
     }
 
     private struct Service: LifecycleService {
@@ -62,6 +63,11 @@ struct OptionTypeTests {
     }
 
     @Test
+    func `durations in a list are read`() throws {
+        #expect(try self.limits("pauses: [0.5, 2]").pauses == [.milliseconds(500), .seconds(2)])
+    }
+
+    @Test
     func `variables give lists and maps with commas`() throws {
         let limits = try self.limits(
             "",
@@ -79,6 +85,9 @@ struct OptionTypeTests {
         ("weights: 3", "services.limits.weights  expected a map of keys and values, found \"3\""),
         ("weights: { a: [1] }", "services.limits.weights.a  expected a value, found a list"),
         ("steps: [1, x]", "services.limits  option 'steps[1]': expected a whole number"),
+        ("pauses: [1, nan]", "services.limits  option 'pauses[1]': expected a number of seconds"),
+        ("pauses: [inf]", "services.limits  option 'pauses[0]': expected a number of seconds"),
+        ("pauses: [-1e300]", "services.limits  option 'pauses[0]': expected a number of seconds"),
         ("weights: { a: much }", "services.limits  option 'weights.a': expected a number"),
         ("small: 256", "services.limits.small  expected a whole number from 0 to 255, found \"256\""),
         ("cuont: 1", "services.limits.cuont  unknown option 'cuont' (did you mean 'count'?"),

@@ -24,6 +24,18 @@ struct TextTests {
         #expect(try Payload(checking: json.bytes[...])[0]?["half"] != nil)
     }
 
+    @Test(arguments: [(Int64.max, "9007199254740992"), (.min, "-9007199254740992"), (2, "2000")])
+    func `times far away are shown as the farthest that a page counts exactly`(seconds: Int64, shown: String) {
+        let now = ContinuousClock.now
+        var batch = InspectorBatch(now: now, epoch: now)
+        var row = ConnectionRow(id: 1)
+        row.credentials.expiry = now.advanced(by: .seconds(seconds))
+        batch.connections = [row]
+        var json = JSONText()
+        json.object { batch.write(to: &$0, excerpts: false) }
+        #expect(String(decoding: json.bytes, as: UTF8.self).contains("\"expiry\":\(shown)}"))
+    }
+
     @Test(arguments: [
         (#"{"token":"canary","text":"hello"}"#, #"{"token":"…","text":"hello"}"#),
         (#"{"user":{"Password" : {"a":["canary"]}},"x":1}"#, #"{"user":{"Password" :"…"},"x":1}"#),

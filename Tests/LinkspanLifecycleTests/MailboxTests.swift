@@ -219,6 +219,22 @@ struct MailboxTests {
     }
 
     @Test
+    func `a barrier waits for a service as soon as its state is ready`() async throws {
+        let registry = ServiceRegistry()
+        try await registry.start()
+        for number in 0..<200 {
+            let late = Listener("late\(number)")
+            let registration = try registry.register(late)
+            // Without a pause, which would let the start get ahead.
+            while registry.state(of: "services.late\(number)") != .ready, !Task.isCancelled {}
+            await registry.barrier(message("end"))
+            #expect(late.journal.all(with: "message ") == ["end"])
+            registration.cancel()
+        }
+        await registry.stop()
+    }
+
+    @Test
     func `a barrier from inside a barrier of its family is a signal and a fault, not a deadlock`() async throws {
         let registry = ServiceRegistry()
         let listener = Listener("listener") { event, _ in

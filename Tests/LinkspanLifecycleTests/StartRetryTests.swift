@@ -103,6 +103,40 @@ struct StartRetryTests {
     }
 
     @Test
+    func `a skipped service that waits for a second need gets its events once it has started`() async throws {
+        let registry = self.registry()
+        let (entered, door) = (Door(), Door())
+        let waiting = Listener("c")
+        // Starts again only while the start of the other one is under way.
+        for (name, isEntering) in [("a" as ServiceName, false), ("b", true)] {
+            let failures = Lock(1)
+            try registry.register(
+                Probe(name) {
+                    $0.onStart = { _ in
+                        let fails = failures.withLock { left in
+                            left -= 1
+                            return left >= 0
+                        }
+                        if fails { throw Trouble() }
+                        if isEntering { entered.open() }
+                        await (isEntering ? door : entered).pass()
+                    }
+                }
+            ).keep()
+        }
+        try registry.register(
+            waiting, settings: ServiceSettings(placement: Placement(needs: [.hard("a"), .soft("b")]))
+        ).keep()
+        try await registry.start()
+        await eventually { registry.state(of: "services.c") == .registered }
+        door.open()
+        await eventually { registry.state(of: "services.c") == .ready }
+        await registry.barrier(message("end"))
+        #expect(waiting.journal.all(with: "message ") == ["end"])
+        await registry.stop()
+    }
+
+    @Test
     func `a registry that stops starts nothing again`() async throws {
         let registry = self.registry { $0.retryDelay = .seconds(3_600) }
         try registry.register(self.flaky("a", failures: 1)).keep()

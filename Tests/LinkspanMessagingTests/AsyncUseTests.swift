@@ -93,6 +93,43 @@ struct AsyncUseTests {
     }
 
     @Test
+    func `a connect that failed opens nothing, although other services have their connection; the next one does`()
+        async throws
+    {
+        let transport = ScriptedTransport(scheduler: self.clock)
+        let (listener, refusing) = (Listener(), Refusing())
+        let messaging = try await self.start(transport, listener, refusing)
+        #expect(throws: LinkspanError.self) { try messaging.connect() }
+        messaging.manager.signal(.foreground)
+        self.clock.advance(by: .seconds(60))
+        #expect(transport.peers.isEmpty)
+        let connection = try messaging.connect()
+        await self.clock.run { connection.state == .connected }
+        transport.openPeers.first?.emit("score", .json("3"))
+        self.clock.settle()
+        #expect(listener.recorder.notes == ["3"])
+        await messaging.stop()
+    }
+
+    @Test(arguments: [KeeperSignal.foreground, .pathAvailable])
+    func `neither the app's return nor the path's opens the connection before every service has taken it`(
+        signal: KeeperSignal
+    ) async throws {
+        let transport = ScriptedTransport(scheduler: self.clock)
+        let gate = Promise<Void>()
+        let slow = Slow(gate)
+        let messaging = try await self.start(transport, slow)
+        let connection = try messaging.connect()
+        await slow.isCalled.value
+        messaging.manager.signal(signal)
+        self.clock.settle()
+        #expect(transport.peers.isEmpty)
+        gate.fulfill()
+        await self.clock.run { connection.state == .connected }
+        await messaging.stop()
+    }
+
+    @Test
     func `a service that throws is a fault, and the connection is opened without it`() async throws {
         let transport = ScriptedTransport(scheduler: self.clock)
         let faults = Faults()

@@ -38,6 +38,25 @@ struct AppForwarderTests {
     }
 
     @Test
+    func `a forwarder that is restarted forwards what came meanwhile and what comes then`() async throws {
+        let forwarder = AppForwarder()
+        let feature = Feature("feature")
+        let registry = ServiceRegistry(name: "app")
+        try registry.register(feature).keep()
+        let former = try registry.register(forwarder)
+        _ = try await registry.start()
+        forwarder.moved(to: .active)
+        #expect(await feature.next() == "didBecomeActive")
+        await former.cancelAndDrain()
+        forwarder.registered(deviceToken: Data([1]))
+        try registry.register(forwarder).keep()
+        #expect(await feature.next() == "token 01")
+        forwarder.moved(to: .background)
+        #expect(await feature.next() == "willResignActive")
+        _ = await registry.stop()
+    }
+
+    @Test
     func `a service that starts later gets the token`() async throws {
         let forwarder = AppForwarder()
         let registry = ServiceRegistry(name: "app")

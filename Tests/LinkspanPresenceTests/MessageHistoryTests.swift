@@ -202,4 +202,41 @@ struct MessageHistoryTests {
         #expect(self.told == "a b")
         #expect(history.position == 2)
     }
+
+    @Test
+    func `offsets at the ends of the range are left out`() throws {
+        let scripted = try Scripted()
+        scripted.transport.onMessage { $0.reply((try? Payload([Int.max, 2, Int.min])) ?? .empty) }
+        let history = try self.history(scripted)
+        scripted.clock.settle()
+        for line in [Int.max, Int.min, 1, Int.max] { try scripted.emit("line", line) }
+        history.note(.max)
+        history.reset(to: .max)
+        try scripted.reconnect()
+        try scripted.emit("line", 3)
+        #expect(self.told == "1 2 3")
+        #expect(history.position == 3)
+    }
+
+    @Test(arguments: [Int.max, Int.min, -1])
+    func `a loss of an absurd number of messages is a gap of unknown size`(lost: Int) throws {
+        let scripted = try Scripted()
+        scripted.transport.onMessage { $0.reply(.empty) }
+        let recorder = self.recorder
+        let history = try MessageHistory<Int>(
+            over: scripted.connection, after: 7,
+            .init(
+                event: "line", item: { try $0.decode(Int.self) }, offset: { $0 },
+                missed: { ("since", try Payload($0)) }, page: { _ in .init(items: [8], lost: lost) })
+        ) { news in
+            switch news {
+            case .item(let item): recorder.note("\(item)")
+            case .gap(let lost): recorder.note("gap \(lost.map { "\($0)" } ?? "?")")
+            }
+        }
+        scripted.clock.settle()
+        try scripted.emit("line", 9)
+        #expect(self.told == "gap ? 8 9")
+        #expect(history.position == 9)
+    }
 }

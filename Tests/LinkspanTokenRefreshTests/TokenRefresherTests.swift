@@ -329,4 +329,28 @@ struct TokenRefresherTests {
         #expect(await run.due() == nil)
         await run.end()
     }
+
+    @Test
+    func `a renewal that a log-out has failed is not asked for anew, even if the log-out is told later`() async throws {
+        let run = Run([.token(600), .later(Promise<Void>(), .token(600)), .token(600)])
+        try await run.begin()
+        try run.ask(.first)
+        try await run.wait("refreshed 600 1", "answer 600")
+        run.pass(540)
+        try await run.wait("fetch expiring")
+        await run.tokens.refresher.renewalFailed(1)
+        #expect(await run.due() == nil)
+        #expect(run.fetches.count == 2)
+        await run.end()
+    }
+
+    @Test
+    func `a failed renewal says how many log-outs there were, the one that has failed it included`() async throws {
+        let run = Run([.later(Promise<Void>(), .fails)])
+        let login = Promise<UInt64>()
+        let url = try ConnectionURL("scripted://server")
+        _ = run.tokens.credentials.renew(url, scheduler: run.scheduler) { login.fulfill($0) }
+        run.tokens.credentials.forget()
+        #expect(await login.value == 1)
+    }
 }

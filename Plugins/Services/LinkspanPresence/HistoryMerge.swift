@@ -12,6 +12,8 @@ struct HistoryMerge<Item: Sendable>: Sendable {
     static var heldLimit: Int { 10_000 }
     /// The number of identities that are remembered.
     static var identityLimit: Int { 10_000 }
+    /// The offsets that are taken, since the server chooses them: sums and differences of two must not overflow.
+    static var offsets: ClosedRange<Int> { .min / 4 ... .max / 4 }
 
     private let isDense: Bool
     private let canAsk: Bool
@@ -27,7 +29,7 @@ struct HistoryMerge<Item: Sendable>: Sendable {
     private var oldest = 0
 
     init(after position: Int?, isDense: Bool, canAsk: Bool) {
-        self.position = position
+        self.position = position.flatMap { Self.offsets.contains($0) ? $0 : nil }
         self.isDense = isDense
         self.canAsk = canAsk
     }
@@ -39,6 +41,7 @@ struct HistoryMerge<Item: Sendable>: Sendable {
     ///
     /// - Returns: what the app is told now, and the question that has to be asked.
     mutating func receive(_ item: Item, at offset: Int, _ identity: (Item) -> String?) -> ([News], Question?) {
+        guard Self.offsets.contains(offset) else { return ([], nil) }
         if let position = self.position, offset <= position { return ([], nil) }
         if self.question != nil {
             self.hold(item, at: offset)
@@ -60,6 +63,7 @@ struct HistoryMerge<Item: Sendable>: Sendable {
 
     /// The app knows the item of an offset without having received it, such as one of its own.
     mutating func note(_ offset: Int, _ identity: (Item) -> String?) -> [News] {
+        guard Self.offsets.contains(offset) else { return [] }
         guard let position = self.position else {
             self.position = offset
             return []
@@ -75,6 +79,7 @@ struct HistoryMerge<Item: Sendable>: Sendable {
 
     /// The server says where the conversation stands: what it says counts, even if it goes back.
     mutating func reset(to position: Int, _ identity: (Item) -> String?) -> [News] {
+        guard Self.offsets.contains(position) else { return [] }
         var news: [News] = []
         self.position = position
         self.question = nil
@@ -92,11 +97,14 @@ struct HistoryMerge<Item: Sendable>: Sendable {
         self.question = nil
         var news: [News] = []
         if let lost {
-            news.append(.gap(lost: lost))
+            let known = (0...Self.offsets.upperBound).contains(lost) ? lost : nil
+            news.append(.gap(lost: known))
             // What is lost makes no second gap.
-            self.position = max(self.position ?? 0, question.after + lost)
+            let next = min(question.after + (known ?? 0), Self.offsets.upperBound)
+            self.position = max(self.position ?? next, next)
         }
-        for (offset, item) in items.sorted(by: { $0.offset < $1.offset }) where offset > self.position ?? .min {
+        let ordered = items.filter { Self.offsets.contains($0.offset) }.sorted { $0.offset < $1.offset }
+        for (offset, item) in ordered where offset > self.position ?? .min {
             self.advance(to: offset, into: &news)
             self.tell(item, into: &news, identity)
         }

@@ -233,14 +233,18 @@ extension TokenRefresher {
 
     private func renew() {
         guard let source = self.renewals?.source, let url else { return }
-        self.wait = source.renew(url, scheduler: self.scheduler) { [weak self] in
+        self.wait = source.renew(url, scheduler: self.scheduler) { [weak self] login in
             // No parent can own this task: the answer comes from outside all tasks.
-            Task { await self?.renewalFailed() }
+            Task { await self?.renewalFailed(login) }
         }
     }
 
     /// A failure that is not noted is that of a call that was under way when the renewal came due: it is asked for anew.
-    private func renewalFailed() { if self.renewals?.schedule.isAsking == true { self.renew() } }
+    func renewalFailed(_ login: UInt64) {
+        // A log-out fails the call, too, and may be told later than that.
+        self.loggedOut(login)
+        if self.renewals?.schedule.isAsking == true { self.renew() }
+    }
 
     /// Makes sure that a timer runs for the schedule's deadline, and for no other.
     private func arm() {

@@ -147,7 +147,8 @@ public struct ConnectionStatus: Sendable {
     }
 
     private static func seconds(_ duration: Duration) -> String {
-        let tenths = max(0, Int((duration / .milliseconds(100)).rounded()))
+        // A retry policy may ask for any wait.
+        let tenths = Int64(min(max(0, (duration / .milliseconds(100)).rounded()), 1e15))
         return "\(tenths / 10).\(tenths % 10) s"
     }
 }

@@ -79,7 +79,7 @@ public struct CredentialSource: Sendable, Hashable {
     ///
     /// - Returns: a call that stops waiting for them; the provider is cancelled when nobody else waits.
     package func renew(
-        _ url: ConnectionURL, scheduler: any Scheduler, onFailure: @escaping @Sendable () -> Void
+        _ url: ConnectionURL, scheduler: any Scheduler, onFailure: @escaping @Sendable (_ login: UInt64) -> Void
     ) -> @Sendable () -> Void {
         guard case .provider(let shared) = self.kind else { return {} }
         return shared.renew(url, scheduler: scheduler, onFailure: onFailure)

@@ -45,12 +45,14 @@ final class SharedCredentials: Sendable {
     }
 
     /// Asks the provider for newer credentials than there are, unless it is being asked.
+    ///
+    /// A failure comes with the number of log-outs so far, since a log-out is one.
     func renew(
-        _ url: ConnectionURL, scheduler: any Scheduler, onFailure: @escaping @Sendable () -> Void
+        _ url: ConnectionURL, scheduler: any Scheduler, onFailure: @escaping @Sendable (_ login: UInt64) -> Void
     ) -> CredentialWait {
         let held = self.machine.withLock { $0.generation }
         return self.ask(CredentialRequest(url: url, reason: .expiring), held: held, scheduler: scheduler) {
-            if case .failure = $0 { onFailure() }
+            if case .failure = $0 { onFailure(self.machine.withLock { $0.login }) }
         }
     }
 

@@ -88,6 +88,7 @@ public final class ConnectionManager: Sendable {
 
     /// Connects a connection that is held, and looks after it from now on.
     package func open(_ handler: ConnectionHandler) throws(LinkspanError) {
+        self.pool.withLock { $0.open(handler.connection) }
         do throws(LinkspanError) {
             try handler.connect()
         } catch  where error.code == .wrongState {
@@ -109,7 +110,8 @@ public final class ConnectionManager: Sendable {
             if let former = try self.pool.withLock({ pool throws(LinkspanError) in try pool.occupy(key, described) }) {
                 let state = former.connection.state
                 guard state == .released else {
-                    return (former.connection, former.holders == 0 && state == .disconnected)
+                    let isWaiting = former.isUnopened && state == .created
+                    return (former.connection, isWaiting || former.holders == 0 && state == .disconnected)
                 }
                 // It has ended without leaving the pool: by its own release, or because it is a third party's.
                 _ = self.pool.withLock { $0.discard(former.connection) }
@@ -252,7 +254,7 @@ public final class ConnectionManager: Sendable {
         KeptConnection(
             connection: entry.connection, isOccupied: entry.holders > 0,
             idleFor: entry.idleSince.map { $0.duration(to: now) } ?? .zero, idleTimeout: entry.idleTimeout,
-            leavePool: { [weak self] in self?.withdraw(entry.connection) ?? false })
+            isUnopened: entry.isUnopened, leavePool: { [weak self] in self?.withdraw(entry.connection) ?? false })
     }
 
     private func withdraw(_ connection: any ManagedConnection) -> Bool {

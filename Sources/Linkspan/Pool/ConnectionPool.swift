@@ -52,6 +52,8 @@ struct ConnectionPool: Sendable {
         var next: Key?
         var terms: Terms
         var holders = 0
+        /// Whether it was only held so far: whoever holds it opens it when all is ready for its messages.
+        var isUnopened = true
         /// Since when nobody holds it.
         var idleSince: ContinuousClock.Instant?
 
@@ -182,6 +184,11 @@ extension ConnectionPool {
         throw LinkspanError(
             .conflictingOptions,
             "the connection to \(other.key.url) of the same account uses this store: give each its own")
+    }
+
+    /// Somebody opens a connection.
+    mutating func open(_ connection: any ManagedConnection) {
+        self.entries[ObjectIdentifier(connection)]?.isUnopened = false
     }
 
     /// One holder less.

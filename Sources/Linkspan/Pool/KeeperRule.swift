@@ -22,6 +22,8 @@ package struct KeptConnection: Sendable {
     package internal(set) var signal: KeeperSignal?
     /// Whether the app has been in the background for longer than the manager's idle timeout.
     package internal(set) var isInBackground = false
+    /// Whether its holders have yet to open it.
+    var isUnopened = false
     let leavePool: @Sendable () -> Bool
 
     /// Removes the connection from the pool, unless it has a holder since; false then.
@@ -31,16 +33,18 @@ package struct KeptConnection: Sendable {
     package func withdraw() -> Bool { self.leavePool() }
 }
 
-/// Occupied and never asked to connect: connects.
+/// Occupied, opened and never asked to connect: connects.
 ///
-/// What was connected once brings itself back; what was disconnected by request or for good stays so.
+/// What its holders have yet to open waits for them: its messages would be missed. What was connected once brings itself
+/// back; what was disconnected by request or for good stays so.
 struct ReconnectRule: KeeperRule {
     /// Makes the rule.
     init() {}
 
-    /// Whether the connection is occupied, new and idle.
+    /// Whether the connection is occupied, opened, new and idle.
     func canExecute(_ kept: KeptConnection) -> Bool {
-        kept.isOccupied && kept.connection.state == .created && kept.connection.status.progress == .idle
+        kept.isOccupied && !kept.isUnopened && kept.connection.state == .created
+            && kept.connection.status.progress == .idle
     }
 
     /// Connects it.

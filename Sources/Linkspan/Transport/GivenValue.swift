@@ -32,7 +32,10 @@ struct GivenValue: Decoder {
 
     func decode<Value: Decodable>(_ type: Value.Type) throws -> Value {
         if type == Duration.self {
-            guard let seconds = Double(try self.text()), let value = Duration.seconds(seconds) as? Value else {
+            // A duration cannot be made of any number.
+            guard let seconds = Double(try self.text()), abs(seconds) < 1e9,
+                let value = Duration.seconds(seconds) as? Value
+            else {
                 throw self.mismatch("a number of seconds")
             }
             return value

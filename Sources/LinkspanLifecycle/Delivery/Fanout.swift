@@ -188,6 +188,8 @@ extension Fanout {
         self.tellCollectors()
     }
 
+    func hasMailbox(_ id: ServiceID) -> Bool { self.index[id] != nil }
+
     /// Opens a receiver's mailbox; `true` if a consumer must be begun.
     mutating func open(_ id: ServiceID) -> Bool {
         self[id]?.open()

@@ -147,7 +147,8 @@ extension RegistryCore {
         return removed
     }
 
-    private func beginConsumer(_ id: ServiceID) {
+    /// Begins to hand out what waits for a receiver, if anything does and nobody hands it out yet.
+    func beginConsumer(_ id: ServiceID) {
         guard let (generation, urgency, watch) = self.fanout({ $0.beginConsumer(id) }) else { return }
         let task = self.threads(for: urgency).begin { await self.consume(id, generation) }
         self.fanout { $0.setTask(task, id, generation: generation) }

@@ -2,7 +2,7 @@
 struct Entry: Sendable {
     let id: ServiceID
     var group: ServiceID
-    let service: any LifecycleService
+    private(set) var service: any LifecycleService
     let name: ServiceName
     let placement: Placement
     let budgets: Budgets
@@ -25,6 +25,17 @@ struct Entry: Sendable {
         self.urgency = service.urgency
         self.origin = settings.origin
     }
+
+    /// Lets go of the service, whose last reference goes with what is returned.
+    mutating func dropService() -> any LifecycleService {
+        defer { self.service = DroppedService(name: self.name) }
+        return self.service
+    }
+}
+
+/// Takes the place of a service that its registry has let go of.
+struct DroppedService: LifecycleService {
+    let name: ServiceName
 }
 
 /// A registry as part of another; at the top, the registry itself.

@@ -100,9 +100,9 @@ extension RegistryCore {
             case .threw(let error): .failed("\(error)")
             case .abandoned: .abandoned(during: .start)
             }
-        guard let result = self.machine({ $0.settle(member.entry.id, state) }) else { return }
+        guard let result = self.settleStart(member.entry.id, state) else { return }
         if result.isReady {
-            self.open(member.entry.id)
+            self.beginConsumer(member.entry.id)
             self.beginRun(member)
         } else {
             self.close(member.entry.id)
@@ -116,9 +116,6 @@ extension RegistryCore {
         }
         for waiter in result.waiters {
             waiter()
-        }
-        for member in result.late.begin + result.late.skipped where result.revived.contains(member.entry.id) {
-            self.renewMailbox(member)
         }
         self.beginLate(result.late)
         if case .failed = state { self.retryLater(member.entry.id) }
@@ -140,6 +137,8 @@ extension RegistryCore {
     func beginLate(_ claim: ServiceRegistry.StateMachine.OnClaim) {
         self.tellSkipped(claim.skipped)
         for member in claim.begin {
+            // One that was skipped before has lost its mailbox.
+            if !self.fanout({ $0.hasMailbox(member.entry.id) }) { self.renewMailbox(member) }
             let deadline = self.later(member.entry.budgets.start)
             ServiceThreads.beginHousekeeping { await self.startOne(member, until: deadline) }
         }

@@ -80,6 +80,7 @@ extension RegistryCore {
 
     private func finishStop(_ rows: [ShutdownReport.Row], time: Duration) -> ShutdownReport {
         let (report, waiters) = self.machine { $0.finishStop(rows, time: time) }
+        self.dropServices()
         for waiter in waiters.stop {
             waiter(report)
         }
@@ -90,6 +91,15 @@ extension RegistryCore {
             }
         }
         return report
+    }
+
+    /// Ends what a stopped registry would keep: its services, which may hold it, and its threads.
+    private func dropServices() {
+        let services = self.machine { $0.dropServices() }
+        // One that was not started still has its mailbox.
+        for id in services.keys { self.close(id) }
+        self.threads.close()
+        self.watchers.close()
     }
 
     private func inReverse(_ wave: [ServiceID]) -> [ServiceID] { wave.reversed() }

@@ -108,6 +108,20 @@ extension RegistryCore {
         }
     }
 
+    /// Settles a start, and opens the mailbox of a service that is ready in the same moment.
+    ///
+    /// Whoever sees that a service is ready may rely on a barrier to wait for it.
+    ///
+    /// - Returns: what follows; nil when the service is not being started.
+    func settleStart(_ id: ServiceID, _ state: ServiceState) -> ServiceRegistry.StateMachine.OnSettle? {
+        self.handOver()
+        return self.state.withLock { own in
+            let result = own.machine.settle(id, state)
+            if result?.isReady == true { _ = own.fanout.open(id) }
+            return result
+        }
+    }
+
     /// Notes the background work of a service.
     ///
     /// - Returns: whether the service still wants it; a removal may have come in between and found nothing to cancel.

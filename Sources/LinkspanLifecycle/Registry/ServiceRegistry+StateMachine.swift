@@ -265,8 +265,6 @@ extension ServiceRegistry.StateMachine {
         /// Removed meanwhile: it must be stopped now.
         var mustTearDown = false
         var late = OnClaim()
-        /// The services that had been skipped for want of this one, and are started now.
-        var revived: Set<ServiceID> = []
         var waiters: [@Sendable () -> Void] = []
     }
 
@@ -276,25 +274,23 @@ extension ServiceRegistry.StateMachine {
         member.state = state
         if case .failed = state { member.failedStarts += 1 } else { member.failedStarts = 0 }
         self.members[id] = member
-        let revived = state == .ready ? self.revive() : []
+        if state == .ready { self.revive() }
         if state != .ready, !member.isRemoved, self.isRequired(id) { self.abortStart(.startFailed) }
         var result = OnSettle(
             isReady: state == .ready && !member.isRemoved, mustTearDown: member.isRemoved, late: self.claimLate())
-        result.revived = revived
         // One that is being removed settles when it is gone.
         if !member.isRemoved { result.waiters = self.settleWaiters.removeValue(forKey: id) ?? [] }
         return result
     }
 
     /// Revives services that were skipped for want of one that is ready now.
-    private mutating func revive() -> Set<ServiceID> {
-        guard case .running = self.state else { return [] }
+    private mutating func revive() {
+        guard case .running = self.state else { return }
         let revived = self.members.filter { id, member in
             guard case .skipped = member.state, !member.isRemoved else { return false }
             return self.failedNeed(of: id) == nil
         }
         for id in revived.keys { self.members[id]?.state = .registered }
-        return Set(revived.keys)
     }
 
     /// The starts in a row that threw, of a service that may be started again.
@@ -466,17 +462,13 @@ extension ServiceRegistry.StateMachine {
 
     mutating func beginStop(until deadline: ContinuousClock.Instant, _ waiter: @escaping StopWaiter) -> OnStop {
         switch self.state {
-        case .idle:
-            let report = ShutdownReport(rows: self.rows([]), time: .zero)
-            self.state = .stopped(report)
-            return .done(report)
         case .starting(var waiters, let abort):
             waiters.stop.append(waiter)
             var abort = abort ?? Abort(code: .startCancelled)
             abort.deadline = min(abort.deadline ?? deadline, deadline)
             self.state = .starting(waiters, abort: abort)
             return .abortStart
-        case .running:
+        case .idle, .running:
             self.state = .stopping(Waiters())
             return .begin(self.plan)
         case .stopping(var waiters):
@@ -535,6 +527,17 @@ extension ServiceRegistry.StateMachine {
         }
         self.settleWaiters = [:]
         return (report, waiters)
+    }
+
+    /// Lets go of the services that nobody is starting or stopping any more: one that holds its registry would keep it.
+    mutating func dropServices() -> [ServiceID: any LifecycleService] {
+        let done = self.members.filter { _, member in
+            switch member.state {
+            case .registered, .stopped, .skipped, .abandoned: true
+            case .starting, .ready, .quiescing, .stopping, .failed: false
+            }
+        }
+        return done.keys.reduce(into: [:]) { $0[$1] = self.members[$1]?.entry.dropService() }
     }
 
     /// The rows of the services that were stopped, then those of all others.

@@ -92,7 +92,8 @@ extension ServiceRegistry {
 
     /// Quiesces all services, then stops them in the reverse order of start; returns within `budget`.
     ///
-    /// Cancelling the task changes nothing about it. A second call joins the first or returns its report.
+    /// Cancelling the task changes nothing about it. A second call joins the first or returns its report. The registry
+    /// lets go of its services then, so that lookups find none.
     @discardableResult
     public func stop(within budget: Duration? = nil) async -> ShutdownReport {
         let core = self.core.home

@@ -27,6 +27,13 @@ struct DiagnosisTests {
     }
 
     @Test
+    func `while it waits for longer than can be counted`() throws {
+        var status = ConnectionStatus(url: try ConnectionURL("scripted://server/"), state: .reconnecting)
+        status.progress = .waiting(until: status.time.advanced(by: .seconds(Int64.max)), attempt: 2)
+        #expect(status.sentences.last == "Attempt 2 begins in 100000000000000.0 s.")
+    }
+
+    @Test
     func `when trying again would not help`() throws {
         let harness = try Harness { _ in .refusing(LinkspanError(.tlsFailed, "the certificate has expired")) }
         try harness.connection.connect()

@@ -41,11 +41,17 @@ extension InspectorBatch {
     }
 
     private func milliseconds(_ time: ContinuousClock.Instant) -> Int64 {
-        Int64(self.epoch.duration(to: time) / .milliseconds(1))
+        Self.milliseconds(self.epoch.duration(to: time))
     }
 
     private func age(_ time: ContinuousClock.Instant?) -> Int64? {
-        time.map { Int64($0.duration(to: self.now) / .milliseconds(1)) }
+        time.map { Self.milliseconds($0.duration(to: self.now)) }
+    }
+
+    /// What a server or an app says may be any time; a page counts exactly up to the limit.
+    private static func milliseconds(_ duration: Duration) -> Int64 {
+        let limit = Double(1 << 53 as Int64)
+        return Int64(min(max(-limit, duration / .milliseconds(1)), limit))
     }
 
     private func write(_ row: ConnectionRow, to json: inout JSONText) {

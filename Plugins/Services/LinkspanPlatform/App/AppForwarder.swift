@@ -1,6 +1,7 @@
 public import Foundation
 internal import Linkspan
 public import LinkspanLifecycle
+internal import LinkspanRuntime
 
 /// Forwards calls of an app's delegate, or of SwiftUI's modifiers, to the services of a registry.
 ///
@@ -28,37 +29,63 @@ public final class AppForwarder: LifecycleService {
         case phase(AppPhase, ContinuousClock.Instant)
     }
 
-    private let inputs: AsyncStream<Input>
-    private let input: AsyncStream<Input>.Continuation
-
-    /// Makes a forwarder.
-    public init() {
-        (self.inputs, self.input) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(256))
+    private struct State: Sendable {
+        /// The inputs that have not been forwarded, the oldest first.
+        var waiting: [Input] = []
+        var tracker = AppPhaseTracker()
+        /// Wakes the latest run; a stream serves one run only.
+        var bell: AsyncStream<Void>.Continuation?
     }
 
-    /// Forwards until the service stops; it can run once.
+    /// The most inputs that wait.
+    private static let limit = 256
+
+    // Guards what waits: the app's threads contend with the run.
+    private let state = Lock(State())
+
+    /// Makes a forwarder.
+    public init() {}
+
+    /// Forwards until the service stops; the next run goes on with what came meanwhile.
     public func run(_ scope: ServiceScope) async throws {
-        var tracker = AppPhaseTracker()
-        for await input in self.inputs {
-            switch input {
-            case .event(let emit): emit(scope)
-            case .phase(let phase, let time):
-                for event in tracker.moved(to: phase, now: time) { try? scope.emit(event) }
-            }
+        let (rings, bell) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
+        self.state.withLock { $0.bell = bell }
+        bell.yield()
+        for await _ in rings {
+            while !Task.isCancelled, let input = self.next() { self.forward(input, scope) }
         }
+    }
+
+    private func next() -> Input? { self.state.withLock { $0.waiting.isEmpty ? nil : $0.waiting.removeFirst() } }
+
+    private func forward(_ input: Input, _ scope: ServiceScope) {
+        switch input {
+        case .event(let emit): emit(scope)
+        case .phase(let phase, let time):
+            for event in self.state.withLock({ $0.tracker.moved(to: phase, now: time) }) { try? scope.emit(event) }
+        }
+    }
+
+    private func add(_ input: Input) {
+        let bell = self.state.withLock { state in
+            if state.waiting.count == Self.limit { state.waiting.removeFirst() }
+            state.waiting.append(input)
+            return state.bell
+        }
+        bell?.yield()
     }
 
     /// Forwards an event of any family.
     ///
     /// - Parameter event: the event.
     public func forward(_ event: some LifecycleEvent) {
-        self.input.yield(.event { try? $0.emit(event) })
+        self.add(.event { try? $0.emit(event) })
     }
 
     /// Forwards the phase of the app or of its scene; use it, or the service `app`, but not both.
     ///
     /// - Parameter phase: the phase.
-    public func moved(to phase: AppPhase) { self.input.yield(.phase(phase, .now)) }
+    public func moved(to phase: AppPhase) { self.add(.phase(phase, .now)) }
 
     /// Forwards the token of the device: `application(_:didRegisterForRemoteNotificationsWithDeviceToken:)`.
     ///

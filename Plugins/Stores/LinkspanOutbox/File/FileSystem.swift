@@ -25,7 +25,7 @@ enum FileSystem {
     static func identity(_ path: String) -> Identity? {
         var status = stat()
         guard stat(path, &status) == 0 else { return nil }
-        return Identity(device: UInt64(status.st_dev), node: UInt64(status.st_ino))
+        return Identity(device: UInt64(truncatingIfNeeded: status.st_dev), node: UInt64(status.st_ino))
     }
 
     /// Makes sure that there is a regular file that only its owner reads, and that its folder knows of it.

@@ -1,0 +1,72 @@
+internal import Linkspan
+internal import LinkspanLifecycle
+internal import LinkspanMessaging
+internal import LinkspanRuntime
+internal import LinkspanTesting
+internal import Testing
+
+@Suite("The end of messaging", .timeLimit(.minutes(1)))
+struct MessagingEndTests {
+    /// What must go with it.
+    private struct Rest {
+        weak var services: ServiceRegistry?
+        weak var manager: ConnectionManager?
+        weak var feature: Feature?
+
+        var isGone: Bool { self.services == nil && self.manager == nil && self.feature == nil }
+    }
+
+    private let clock = VirtualScheduler()
+
+    /// Returns once a condition holds; what a connection leaves behind ends on the clock's executor.
+    private func eventually(_ condition: () -> Bool) async {
+        while !condition(), !Task.isCancelled {
+            self.clock.advance(by: .seconds(60))
+            await Task.yield()
+        }
+    }
+
+    private func connectAndStop() async throws -> Rest {
+        let (clock, transport, feature) = (self.clock, ScriptedTransport(scheduler: self.clock), Feature())
+        let messaging = try await Messaging.start(
+            MessagingPlan(url: "scripted://server", transport: transport, services: [feature]),
+            connections: .init { $0.scheduler = clock })
+        let connection = try messaging.connect()
+        await clock.run { connection.state == .connected }
+        async let report = messaging.stop()
+        await clock.run { connection.state == .released }
+        #expect(await report.isClean)
+        return Rest(services: messaging.services, manager: messaging.manager, feature: feature)
+    }
+
+    @Test
+    func `nothing is left once it has stopped, although services keep their connection`() async throws {
+        let rest = try await self.connectAndStop()
+        await self.eventually { rest.isGone }
+        #expect(rest.isGone)
+    }
+
+    private func startInVain() async -> Rest {
+        let (feature, transport) = (Feature(), ScriptedTransport(scheduler: self.clock))
+        let planned = PlannedService(feature, settings: .init(placement: Placement(needs: [.hard("nothing")])))
+        await #expect(throws: LinkspanError.self) {
+            try await Messaging.start(
+                MessagingPlan(url: "scripted://server", transport: transport, planned: [planned]))
+        }
+        return Rest(feature: feature)
+    }
+
+    @Test
+    func `nothing is left of one that could not be started`() async {
+        let rest = await self.startInVain()
+        await self.eventually { rest.isGone }
+        #expect(rest.isGone)
+    }
+}
+
+private final class Feature: ConnectionUsing {
+    let name: ServiceName = "feature"
+    private let connection = Lock<(any Connection)?>(nil)
+
+    func use(_ connection: any Connection) throws(LinkspanError) { self.connection.withLock { $0 = connection } }
+}
