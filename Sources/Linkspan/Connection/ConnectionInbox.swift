@@ -34,21 +34,21 @@ final class ConnectionInbox: Sendable {
 
     struct State: Sendable {
         fileprivate(set) var executor: any JobExecutor
-        fileprivate var items: Deque<Item> = []
+        var items: Deque<Item> = []
         /// Whether the executor is about to look for items.
         fileprivate var isScheduled = false
         /// The load of the items.
-        fileprivate var arriving = ConnectionLoad()
+        var arriving = ConnectionLoad()
         /// The load of items that the executor has taken out and not dealt with yet.
         fileprivate var arrived = ConnectionLoad()
-        fileprivate var waiting: ConnectionLoad
+        var waiting: ConnectionLoad
         /// The keys of commands that newer ones replace: of those on their way, of those that the executor is dealing with,
         /// and of those that wait.
-        fileprivate var arrivingKeys: Set<String> = []
-        fileprivate var arrivedKeys: Set<String> = []
-        fileprivate var waitingKeys: Set<String> = []
+        var arrivingKeys: Set<String> = []
+        var arrivedKeys: Set<String> = []
+        var waitingKeys: Set<String> = []
         /// Whether the link takes commands at once.
-        fileprivate var isOpen = false
+        var isOpen = false
         var published = Published()
         /// The state after the calls that are on their way.
         fileprivate var intended: Boxed<Published>?
@@ -120,11 +120,11 @@ extension ConnectionInbox {
     /// - Throws: `released`, `bufferFull`, `disconnected`.
     func submit(_ command: Command, made: ContinuousClock.Instant?, to core: CoreReference) throws(LinkspanError) {
         let (executor, dropped) = try self.state.withLock {
-            state throws(LinkspanError) -> ((any JobExecutor)?, Command?) in
+            state throws(LinkspanError) -> ((any JobExecutor)?, [Command]) in
             let dropped = try state.admit(command)
             return (state.append(.command(command, made: made)), dropped)
         }
-        if let dropped { self.post({ $0.drop(dropped) }, to: core) }
+        self.report(dropped, to: core)
         if let executor { self.schedule(core, on: executor) }
     }
 
@@ -134,11 +134,11 @@ extension ConnectionInbox {
     func submit(_ batch: [Command], made: ContinuousClock.Instant, to core: CoreReference) throws(LinkspanError) {
         var dropped: [Command] = []
         // Those that made room for a batch that is refused in the end are gone all the same.
-        defer { for command in dropped { self.post({ $0.drop(command) }, to: core) } }
+        defer { self.report(dropped, to: core) }
         let executor = try self.state.withLock { state throws(LinkspanError) -> (any JobExecutor)? in
             let former = (state.arriving, state.arrivingKeys)
             do throws(LinkspanError) {
-                for command in batch { if let victim = try state.admit(command) { dropped.append(victim) } }
+                for command in batch { dropped += try state.admit(command) }
             } catch {
                 (state.arriving, state.arrivingKeys) = former
                 for victim in dropped { state.arriving.remove(victim) }
@@ -166,6 +166,14 @@ extension ConnectionInbox {
     /// Posts a call for the core; never refused.
     func post(_ call: @escaping @Sendable (ConnectionCore) -> Void, to core: CoreReference) {
         self.submit(.call(call), to: core)
+    }
+
+    /// Has the core report that commands were dropped; their payloads are of no more use.
+    private func report(_ dropped: [Command], to core: CoreReference) {
+        for var command in dropped {
+            command.payload = .empty
+            self.post({ [command] in $0.drop(command) }, to: core)
+        }
     }
 
     func submit(_ item: Item, to core: CoreReference) {
@@ -205,75 +213,6 @@ extension ConnectionInbox.State {
         guard !self.isScheduled else { return nil }
         self.isScheduled = true
         return self.executor
-    }
-
-    /// Counts a command as on its way, if it may come and there is room.
-    ///
-    /// - Returns: a command that had to be dropped on its way.
-    /// - Throws: `released`, `bufferFull`, `disconnected`.
-    fileprivate mutating func admit(_ command: Command) throws(LinkspanError) -> Command? {
-        guard self.shown.state != .released else {
-            throw LinkspanError(.released, "the connection has been released", certainty: .notSent)
-        }
-        if let failure = self.shown.failure,
-            command.isRefused(keepingDeliveries: self.destination.options.keepsDeliveries)
-        {
-            throw LinkspanError(failedForGood: failure)
-        }
-        let dropped = try self.makeRoom(for: command)
-        self.arriving.add(command)
-        if let key = command.replacedKey { self.arrivingKeys.insert(key) }
-        return dropped
-    }
-
-    /// Whether a command takes the place of one that is there.
-    private func replaces(_ command: Command) -> Bool {
-        command.replacedKey.map { key in
-            self.arrivingKeys.contains(key) || self.arrivedKeys.contains(key) || self.waitingKeys.contains(key)
-        } ?? false
-    }
-
-    /// Sees to it that there is room for a command.
-    ///
-    /// - Returns: a command that had to be dropped on its way.
-    /// - Throws: `bufferFull`.
-    fileprivate mutating func makeRoom(for command: Command) throws(LinkspanError) -> Command? {
-        let (load, size) = (self.load, command.byteCount)
-        if command.isOfDelivery {
-            let limits = self.destination.options.deliveries.limits
-            let hasRoom = load.deliveries < limits.commands && load.deliveryBytes + size <= limits.bytes
-            guard load.deliveries == 0 || hasRoom else {
-                throw LinkspanError(
-                    .bufferFull, "'\(command.event)' refused: \(load.deliveries) deliveries are waiting",
-                    certainty: .notSent)
-            }
-            return nil
-        }
-        let limits = self.isOpen ? ConnectionInbox.openLimit : self.destination.options.buffer
-        guard load.commands > 0, load.commands >= limits.commands || load.bytes + size > limits.bytes,
-            !command.isVolatile, !self.replaces(command)
-        else { return nil }
-        guard limits.overflow != .refuse, !self.isOpen else {
-            throw LinkspanError(
-                .bufferFull,
-                "'\(command.event)' refused: the buffer is full with \(load.commands) commands, \(load.bytes) bytes",
-                certainty: .notSent)
-        }
-        // The core drops from what waits there; here only what is on its way is bounded.
-        guard self.arriving.commands >= limits.commands else { return nil }
-        return self.dropArriving()
-    }
-
-    private mutating func dropArriving() -> Command? {
-        let isVictim: (ConnectionInbox.Item) -> Bool = { item in
-            if case .command(let command, _) = item { !command.isOfDelivery } else { false }
-        }
-        let index =
-            self.destination.options.buffer.overflow == .dropOldest
-            ? self.items.firstIndex(where: isVictim) : self.items.lastIndex(where: isVictim)
-        guard let index, case .command(let victim, _) = self.items.remove(at: index) else { return nil }
-        self.arriving.remove(victim)
-        return victim
     }
 }
 

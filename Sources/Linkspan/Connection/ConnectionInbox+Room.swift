@@ -1,0 +1,92 @@
+internal import DequeModule
+
+/// The room for commands on their way to the executor.
+extension ConnectionInbox.State {
+    /// Counts a command as on its way, if it may come and there is room.
+    ///
+    /// - Returns: the commands that had to be dropped on their way.
+    /// - Throws: `released`, `bufferFull`, `disconnected`.
+    mutating func admit(_ command: Command) throws(LinkspanError) -> [Command] {
+        guard self.shown.state != .released else {
+            throw LinkspanError(.released, "the connection has been released", certainty: .notSent)
+        }
+        if let failure = self.shown.failure,
+            command.isRefused(keepingDeliveries: self.destination.options.keepsDeliveries)
+        {
+            throw LinkspanError(failedForGood: failure)
+        }
+        let dropped = try self.makeRoom(for: command)
+        self.arriving.add(command)
+        if let key = command.replacedKey { self.arrivingKeys.insert(key) }
+        return dropped
+    }
+
+    /// Whether a command takes the place of one that is there.
+    private func replaces(_ command: Command) -> Bool {
+        command.replacedKey.map { key in
+            self.arrivingKeys.contains(key) || self.arrivedKeys.contains(key) || self.waitingKeys.contains(key)
+        } ?? false
+    }
+
+    /// Sees to it that there is room for a command.
+    ///
+    /// Volatile commands and those that replace another take no room where commands wait, but on their way they are
+    /// bounded as well.
+    ///
+    /// - Returns: the commands that had to be dropped on their way.
+    /// - Throws: `bufferFull`.
+    mutating func makeRoom(for command: Command) throws(LinkspanError) -> [Command] {
+        let (load, size) = (self.load, command.byteCount)
+        if command.isOfDelivery {
+            let limits = self.destination.options.deliveries.limits
+            let hasRoom = load.deliveries < limits.commands && load.deliveryBytes + size <= limits.bytes
+            guard load.deliveries == 0 || hasRoom else {
+                throw LinkspanError(
+                    .bufferFull, "'\(command.event)' refused: \(load.deliveries) deliveries are waiting",
+                    certainty: .notSent)
+            }
+            return []
+        }
+        let takesRoom = !command.isVolatile && !self.replaces(command)
+        let (used, limits) = takesRoom ? (load, self.limits) : (self.arriving, ConnectionInbox.openLimit)
+        guard used.commands > 0, used.commands >= limits.commands || used.bytes + size > limits.bytes else { return [] }
+        if !takesRoom, let former = self.dropArriving(.dropOldest, where: { $0.isReplaced(by: command) }) {
+            return [former]
+        }
+        guard limits.overflow != .refuse else {
+            throw LinkspanError(
+                .bufferFull,
+                "'\(command.event)' refused: the buffer is full with \(used.commands) commands, \(used.bytes) bytes",
+                certainty: .notSent)
+        }
+        // The core drops from what waits there; here only what is on its way is bounded.
+        var dropped: [Command] = []
+        while self.arriving.commands >= limits.commands || self.arriving.bytes + size > limits.bytes,
+            let victim = self.dropArriving(limits.overflow, where: { !$0.isOfDelivery })
+        { dropped.append(victim) }
+        return dropped
+    }
+
+    /// The limits for commands that may wait: those of the buffer, unless the link takes commands at once.
+    private var limits: BufferLimits { self.isOpen ? ConnectionInbox.openLimit : self.destination.options.buffer }
+
+    private mutating func dropArriving(
+        _ overflow: BufferLimits.Overflow, where isMeant: (Command) -> Bool
+    ) -> Command? {
+        let isVictim: (ConnectionInbox.Item) -> Bool = { item in
+            if case .command(let command, _) = item { isMeant(command) } else { false }
+        }
+        let index =
+            overflow == .dropOldest ? self.items.firstIndex(where: isVictim) : self.items.lastIndex(where: isVictim)
+        guard let index, case .command(let victim, _) = self.items.remove(at: index) else { return nil }
+        self.arriving.remove(victim)
+        return victim
+    }
+}
+
+extension Command {
+    /// Whether a newer command takes the place of this one.
+    fileprivate func isReplaced(by newer: Command) -> Bool {
+        self.replacedKey.map { $0 == newer.replacedKey } ?? false
+    }
+}
