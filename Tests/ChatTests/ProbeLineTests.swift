@@ -82,6 +82,13 @@ struct ProbeFormatTests {
     }
 
     @Test
+    func `a string that begins with a combining mark is one string`() {
+        let json = "\"\u{301}" + String(repeating: "x,* connected {", count: 10) + "\""
+        #expect(PrettyJSON.lines(json) == json)
+        #expect(PrettyJSON.compact(json) == json)
+    }
+
+    @Test
     func `each format shows events, acknowledgements and binary`() throws {
         let blob: [UInt8] = [0, 255]
         let payload = try Payload(
@@ -102,6 +109,29 @@ struct ProbeFormatTests {
         let bytes = try Payload(checking: Array(#"{"_placeholder":true,"num":0}"#.utf8)[...], attachments: [blob[...]])
         #expect(ProbeFormat.line.text(.event(wantsReply: false), "binary", bytes, isRaw: true) == "hex:00ff")
         #expect(ProbeFormat.json.text(.event(wantsReply: false), "binary", bytes, isRaw: true) == #"{"binary":"AP8="}"#)
+    }
+
+    @Test(arguments: ["\n", "\r\n", "\r", "\u{2028}"])
+    func `nothing that a server sends begins another line`(lineEnd: String) throws {
+        let forged = "x\(lineEnd)* connected to https://bank in 3 ms"
+        let event = ForeignText.line(forged)
+        let text = { (format: ProbeFormat, kind: ProbeFormat.Kind) in
+            format.text(kind, forged, .empty, isRaw: false)
+        }
+        #expect(text(.line, .event(wantsReply: false)) == event)
+        #expect(text(.line, .acknowledgement) == "ack \(event)")
+        #expect(text(.pretty, .event(wantsReply: false)) == "← \(event)")
+        #expect(text(.pretty, .event(wantsReply: true)) == "← \(event) (wants an acknowledgement: !)")
+        #expect(text(.pretty, .acknowledgement) == "← acknowledged \(event)")
+
+        let raw = { (format: ProbeFormat) in
+            format.text(.event(wantsReply: false), "text", try Payload(forged), isRaw: true)
+        }
+        #expect(try raw(.line) == event)
+        #expect(try raw(.pretty) == "← x\n  * connected to https://bank in 3 ms")
+        let long = String(repeating: "long ", count: 1_000)
+        #expect(
+            ProbeFormat.line.text(.event(wantsReply: false), "text", try Payload(long), isRaw: true) == long)
     }
 }
 

@@ -1,4 +1,5 @@
 internal import LinkspanNetwork
+internal import LinkspanRuntime
 internal import Testing
 
 @Suite
@@ -56,5 +57,21 @@ struct HTTPRequestParserTests {
         _ = try parser.next()
         let rest = parser.takeRest()
         #expect(rest == Array("\u{81}x".utf8))
+    }
+
+    @Test
+    func `what is left of a read moves once, however many requests it has`() throws {
+        let bytes = Array(String(repeating: "GET / HTTP/1.1\r\nContent-Length: 1\r\n\r\nx", count: 10_000).utf8)
+        let (moves, size) = (Lock(0), 1 << 14)
+        var parser = self.parser()
+        var count = 0
+        try Growth.$onStep.withValue({ moves.withLock { $0 += 1 } }) {
+            for start in stride(from: 0, to: bytes.count, by: size) {
+                parser.receive(Array(bytes[start..<min(start + size, bytes.count)]))
+                while try parser.next() != nil { count += 1 }
+            }
+        }
+        #expect(count == 10_000)
+        #expect(moves.withLock { $0 } <= bytes.count / size)
     }
 }

@@ -106,6 +106,22 @@ struct PayloadEncryptionTests {
     }
 
     @Test
+    func `an error quotes the name of an event in one short line`() throws {
+        let event = "news\n\u{1B}[2J" + String(repeating: "x", count: 1_000)
+        let quoted = "'\(ForeignText.line(event))'"
+        let malformed = try Payload(["kid": "k1", "sealed": "*"])
+        let opening = #expect(throws: LinkspanError.self) {
+            try Self.encryption().open(malformed, of: event, from: .server)
+        }
+        #expect(opening?.message == "\(quoted) cannot be decrypted")
+        #expect((opening?.cause as? LinkspanError)?.message == "\(quoted) is not well-formed")
+        let sealing = #expect(throws: LinkspanError.self) {
+            try Self.encryption("none").seal(.empty, of: event, isReply: true, from: .client)
+        }
+        #expect(sealing?.message == "\(quoted) cannot be encrypted")
+    }
+
+    @Test
     func `a new key takes over while messages under the former one are on their way`() throws {
         let (old, new) = (Self.encryption("k1"), Self.encryption("k2"))
         let sealed = try old.seal(try Payload(1), of: "a", from: .server)

@@ -138,7 +138,11 @@ struct NamespaceSessionTests {
         #expect(error.code == .unsupportedVersion)
     }
 
-    @Test(arguments: ["", #"a\nb"#, #"\u0000"#, #"\u001b[31m"#])
+    @Test(
+        arguments: [
+            "", #"a\nb"#, #"\u0000"#, #"\u001b[31m"#, #"\u007f"#, #"\u009b31m"#, #"a\u202eb"#, #"a\u2028b"#,
+            String(repeating: "a", count: 513),
+        ])
     func `a sid that would spoil a log is refused`(sid: String) throws {
         var session = SocketIOSession.opened()
         _ = try session.enter()

@@ -34,6 +34,23 @@ struct SocketIODecoderTests {
         #expect(Verdict(packet) == .refused(code))
     }
 
+    @Test
+    func `a packet above a limit of this side is refused with the limit`() {
+        let packets = [
+            #"2["e","# + String(repeating: "[", count: 64):
+                "a packet's payload is nested deeper than the 64 levels that are accepted here",
+            #"2["e""# + String(repeating: ",0", count: 100_000) + "]":
+                "a packet's payload has more than the 100000 values that are accepted here",
+            #"511-["e"]"#: "a packet announces more attachments than the 10 that are accepted here",
+            #"2["e",]"#: "a packet's payload is not acceptable JSON",
+        ]
+        for (packet, message) in packets {
+            var decoder = SocketIODecoder()
+            let error = #expect(throws: SocketIOProtocolError.self) { try decoder.receive(text: bytes(packet)) }
+            #expect(error?.message == message)
+        }
+    }
+
     @Test(arguments: [
         (#"0{"sid":"x"}"#, Flat("connect", "", #"{"sid":"x"}"#)),
         (#"0/a,{"sid":"x"}"#, Flat("connect", "/a", #"{"sid":"x"}"#)),

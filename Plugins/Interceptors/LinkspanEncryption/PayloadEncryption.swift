@@ -116,7 +116,7 @@ extension PayloadEncryption {
             }
             return Payload(trustedElements: elements[...], attachments: blobs)
         } catch {
-            throw LinkspanError(.encodingFailed, "'\(event)' cannot be encrypted", cause: error)
+            throw LinkspanError(.encodingFailed, "'\(ForeignText.line(event))' cannot be encrypted", cause: error)
         }
     }
 
@@ -137,12 +137,12 @@ extension PayloadEncryption {
             let head = try payload.decode(Sealed.self)
             let key = try self.provide(head.kid)
             guard key.id == head.kid, let box = Data(base64Encoded: head.sealed) else {
-                throw LinkspanError(.decodingFailed, "'\(event)' is not well-formed")
+                throw LinkspanError(.decodingFailed, "'\(ForeignText.line(event))' is not well-formed")
             }
             let context = Context(side: side, isReply: isReply, key: key.id, event: event)
             let text = try Self.open(box, key, context.bytes(blob: nil))
             guard text.first == UInt8(ascii: "["), text.last == UInt8(ascii: "]"), text.count >= 2 else {
-                throw LinkspanError(.decodingFailed, "'\(event)' has no list of arguments")
+                throw LinkspanError(.decodingFailed, "'\(ForeignText.line(event))' has no list of arguments")
             }
             var blobs: [ArraySlice<UInt8>] = []
             for (index, blob) in payload.attachments.enumerated() {
@@ -150,7 +150,7 @@ extension PayloadEncryption {
             }
             return try Payload(checking: text.dropFirst().dropLast(), attachments: blobs)
         } catch {
-            throw LinkspanError(.decodingFailed, "'\(event)' cannot be decrypted", cause: error)
+            throw LinkspanError(.decodingFailed, "'\(ForeignText.line(event))' cannot be decrypted", cause: error)
         }
     }
 

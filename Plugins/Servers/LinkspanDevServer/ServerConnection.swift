@@ -165,11 +165,20 @@ extension ServerConnection {
     }
 
     /// Drops the connection.
-    func abort() { self.stream.abort() }
+    func abort() {
+        self.serveNoMore()
+        self.stream.abort()
+    }
+
+    /// Leaves the requests that have come unserved.
+    private func serveNoMore() {
+        // An owner still has to hear of the end, which the stream reports.
+        if case .idle = self.state.phase { self.state.phase = .ended }
+    }
 
     private func write(_ fill: (inout [UInt8]) -> Void) {
-        let pending = self.stream.write(fill)
-        if let pending, pending > self.run.configuration.maximumWaitingBytes { self.stream.abort() }
+        guard let pending = self.stream.write(fill) else { return self.serveNoMore() }
+        if pending > self.run.configuration.maximumWaitingBytes { self.abort() }
     }
 }
 

@@ -52,7 +52,7 @@ public struct JSONEnvelopeCodec: EnvelopeCodec {
         do throws(JSONScanError) {
             object = try Payload(scanning: text)[0]
         } catch {
-            throw LinkspanError(.protocolViolation, "the envelope is not acceptable JSON", cause: error)
+            throw LinkspanError(.protocolViolation, error.sentence(about: "the envelope"), cause: error)
         }
         let payload = try Self.payload(of: object?["data"])
         let count = try Self.attachments(object?["attachments"])
@@ -101,9 +101,13 @@ public struct JSONEnvelopeCodec: EnvelopeCodec {
 
     private static func attachments(_ value: PayloadValue?) throws(LinkspanError) -> Int {
         guard let value else { return 0 }
-        guard let count = value.int, (0...Self.maximumAttachments).contains(count) else {
+        let most = Self.maximumAttachments
+        guard let count = value.int, count >= 0 else {
+            throw LinkspanError(.protocolViolation, "the envelope's attachments are not a number from 0 to \(most)")
+        }
+        guard count <= most else {
             throw LinkspanError(
-                .protocolViolation, "the envelope's attachments are not a number from 0 to \(Self.maximumAttachments)")
+                .protocolViolation, "the envelope announces more attachments than the \(most) that are accepted here")
         }
         return count
     }

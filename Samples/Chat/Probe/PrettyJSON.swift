@@ -17,49 +17,55 @@ struct PrettyJSON {
     private static func render(_ json: String, isCompact: Bool) -> String {
         var printer = Self()
         var (isString, isEscaped) = (false, false)
-        var previous: Character = " "
-        for character in json {
+        var previous: Unicode.Scalar = " "
+        // Not by characters: a quote with a combining mark behind it is another character than a quote.
+        for scalar in json.unicodeScalars {
+            let isSpace = !isString && scalar.properties.isWhitespace
             if isString {
-                printer.output.append(character)
+                printer.append(scalar)
                 if isEscaped {
                     isEscaped = false
-                } else if character == "\\" {
+                } else if scalar == "\\" {
                     isEscaped = true
                 } else {
-                    isString = character != "\""
+                    isString = scalar != "\""
                 }
-            } else if !character.isWhitespace {
-                printer.take(character, after: previous, isCompact)
-                isString = character == "\""
+            } else if !isSpace {
+                printer.take(scalar, after: previous, isCompact)
+                isString = scalar == "\""
             }
-            if !character.isWhitespace || isString { previous = character }
+            if !isSpace { previous = scalar }
         }
         return printer.output
     }
 
-    private mutating func take(_ character: Character, after previous: Character, _ isCompact: Bool) {
-        switch character {
+    private mutating func take(_ scalar: Unicode.Scalar, after previous: Unicode.Scalar, _ isCompact: Bool) {
+        switch scalar {
         case "{", "[":
             self.breakAfterOpening(previous, isCompact)
-            self.output.append(character)
+            self.append(scalar)
             self.depth += 1
         case "}", "]":
             self.depth -= 1
-            if !isCompact, !"{[".contains(previous) { self.breakLine() }
-            self.output.append(character)
+            if !isCompact, !Self.opens(previous) { self.breakLine() }
+            self.append(scalar)
         case ",":
             self.output.append(",")
             if !isCompact { self.breakLine() }
         case ":": self.output += isCompact ? ":" : ": "
         default:
             self.breakAfterOpening(previous, isCompact)
-            self.output.append(character)
+            self.append(scalar)
         }
     }
 
-    private mutating func breakAfterOpening(_ previous: Character, _ isCompact: Bool) {
-        if !isCompact, "{[".contains(previous) { self.breakLine() }
+    private mutating func breakAfterOpening(_ previous: Unicode.Scalar, _ isCompact: Bool) {
+        if !isCompact, Self.opens(previous) { self.breakLine() }
     }
+
+    private static func opens(_ scalar: Unicode.Scalar) -> Bool { scalar == "{" || scalar == "[" }
+
+    private mutating func append(_ scalar: Unicode.Scalar) { self.output.unicodeScalars.append(scalar) }
 
     private mutating func breakLine() {
         self.output += "\n" + String(repeating: " ", count: self.depth * Self.step)

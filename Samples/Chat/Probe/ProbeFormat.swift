@@ -20,10 +20,12 @@ enum ProbeFormat: String, CaseIterable, ExpressibleByArgument, Sendable {
 
     /// The text for a message.
     ///
-    /// Over a raw WebSocket there are no events, and a text is printed as it is.
+    /// Over a raw WebSocket there are no events, and a text is printed as it is. What could pass for another line is
+    /// escaped or indented, except in JSON.
     func text(_ kind: Kind, _ event: String, _ payload: Payload, isRaw: Bool) -> String {
         if self == .json { return Self.json(kind, event, payload, isRaw: isRaw) }
         if isRaw { return self.raw(event, payload) }
+        let event = ForeignText.line(event)
         let arguments = payload.values.map { self.argument($0) }
         switch (self, kind) {
         case (.pretty, .event(false)): return (["← \(event)"] + arguments).joined(separator: "\n")
@@ -38,9 +40,12 @@ enum ProbeFormat: String, CaseIterable, ExpressibleByArgument, Sendable {
     private func raw(_ event: String, _ payload: Payload) -> String {
         if let blob = payload[0]?.blob { return Self.hex(blob) }
         let text = payload[0]?.string ?? ""
-        guard self == .pretty else { return text }
+        guard self == .pretty else { return ForeignText.line(text, limit: .max) }
         let isJSON = text.hasPrefix("{") || text.hasPrefix("[")
-        guard isJSON, (try? PayloadValue(json: text)) != nil else { return "← \(text)" }
+        guard isJSON, (try? PayloadValue(json: text)) != nil else {
+            let lines = text.split(omittingEmptySubsequences: false, whereSeparator: \.isNewline)
+            return "← \(lines.joined(separator: "\n  "))"
+        }
         return "← \(PrettyJSON.lines(text))"
     }
 

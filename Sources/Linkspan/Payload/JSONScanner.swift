@@ -23,6 +23,15 @@ package struct JSONScanError: Error, Sendable, Hashable, CustomStringConvertible
         self.offset = offset
     }
 
+    /// The problem as a sentence about `text`, in which a limit is told as one of this side.
+    package func sentence(about text: String) -> String {
+        switch self.reason {
+        case .truncated, .unexpectedByte: "\(text) is not acceptable JSON"
+        case .tooDeep: "\(text) is nested deeper than the \(JSONScanner.maximumDepth) levels that are accepted here"
+        case .tooManyValues: "\(text) has more than the \(JSONScanner.maximumValues) values that are accepted here"
+        }
+    }
+
     /// The reason and the offset.
     package var description: String { "JSON \(self.reason.rawValue) at byte \(self.offset)" }
 }

@@ -59,6 +59,22 @@ struct InteractiveSessionTests {
         #expect(ending == .finished(undelivered: 0))
     }
 
+    @Test(.timeLimit(.minutes(1)))
+    func `a name in the answer to who passes neither for several nor for another line`() async throws {
+        let floor = FakeFloor(names: ["ann, bob", "eve\n* disconnected", "zoe"])
+        let terminal = FakeTerminal(columns: 60, rows: 20)
+        let ending = try await Self.run(floor, terminal) {
+            terminal.type("/who\r/transport nowhere\r")
+            let screen = try #require(await terminal.wait(for: "* there is no way"))
+            #expect(
+                screen.lines.prefix(2) == [
+                    "  here: \"ann, bob\", \"eve\u{FFFD}* disconnected\", zoe", "* there is no way",
+                ])
+            terminal.type("\u{4}")
+        }
+        #expect(ending == .finished(undelivered: 0))
+    }
+
     @Test(.timeLimit(.minutes(1)), arguments: 0...4)
     func `the terminal is given back, however the session ends`(way: Int) async throws {
         let (floor, terminal) = (FakeFloor(undelivered: 2), FakeTerminal(columns: 40, rows: 10))

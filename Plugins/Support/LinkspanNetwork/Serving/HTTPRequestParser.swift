@@ -1,3 +1,5 @@
+internal import LinkspanRuntime
+
 /// Reads the requests of one connection: bytes go in, requests come out (RFC 9112).
 ///
 /// Bounded in everything, and strict where leniency is how requests are smuggled: lines end with CRLF, a body has one
@@ -27,6 +29,8 @@ package struct HTTPRequestParser: Sendable {
     private let limits: Limits
     private var state = State.head
     private var buffer: [UInt8] = []
+    /// The bytes of the buffer that were dealt with; they are removed once a read, and not once for each request in it.
+    private var taken = 0
     /// The position at which the search for the head's end goes on.
     private var searched = 0
 
@@ -36,16 +40,19 @@ package struct HTTPRequestParser: Sendable {
     /// Whether a request has begun and is not complete.
     package var isWithinRequest: Bool {
         if case .body = self.state { return true }
-        return !self.buffer.isEmpty
+        return !self.rest.isEmpty
     }
 
     /// Whether more came before its turn than is kept.
     package var isFlooded: Bool {
-        self.buffer.count > self.limits.headBytes + self.limits.bodyBytes + self.limits.earlyBytes
+        self.rest.count > self.limits.headBytes + self.limits.bodyBytes + self.limits.earlyBytes
     }
 
     /// Takes received bytes.
-    package mutating func receive(_ bytes: [UInt8]) { self.buffer.append(contentsOf: bytes) }
+    package mutating func receive(_ bytes: [UInt8]) {
+        self.removeTaken()
+        self.buffer.append(contentsOf: bytes)
+    }
 
     /// The next request that is complete; nil when more bytes are needed.
     package mutating func next() throws(HTTPRequestError) -> HTTPRequest? {
@@ -61,31 +68,40 @@ package struct HTTPRequestParser: Sendable {
 
     /// Gives away what came behind the last request: the bytes of the protocol that it changed to.
     package mutating func takeRest() -> [UInt8] {
-        let rest = self.buffer
-        self.buffer = []
-        self.searched = 0
-        return rest
+        defer { (self.buffer, self.taken, self.searched) = ([], 0, 0) }
+        return Array(self.rest)
     }
 
     private mutating func readHead() throws(HTTPRequestError) {
         guard let end = self.endOfHead() else {
-            guard self.buffer.count <= self.limits.headBytes else { throw Self.oversized }
+            guard self.rest.count <= self.limits.headBytes else { throw Self.oversized }
             return
         }
-        guard end <= self.limits.headBytes else { throw Self.oversized }
-        let request = try HTTPRequestHead.parse(self.buffer[..<(end - 4)], fields: self.limits.fields)
+        guard end - self.taken <= self.limits.headBytes else { throw Self.oversized }
+        let request = try HTTPRequestHead.parse(self.rest[..<(end - 4)], fields: self.limits.fields)
         let length = try self.length(of: request)
-        self.buffer.removeFirst(end)
-        self.searched = 0
+        self.taken = end
         self.state = .body(request, length: length)
     }
 
     private mutating func readBody() -> HTTPRequest? {
-        guard case .body(var request, let length) = self.state, self.buffer.count >= length else { return nil }
-        request.body = Array(self.buffer.prefix(length))
-        self.buffer.removeFirst(length)
+        guard case .body(var request, let length) = self.state, self.rest.count >= length else { return nil }
+        request.body = Array(self.rest.prefix(length))
+        self.taken += length
+        self.searched = self.taken
         self.state = .head
         return request
+    }
+
+    /// The bytes that were not dealt with.
+    private var rest: ArraySlice<UInt8> { self.buffer[self.taken...] }
+
+    private mutating func removeTaken() {
+        guard self.taken > 0 else { return }
+        assert(Growth.step())
+        self.buffer.removeFirst(self.taken)
+        self.searched -= self.taken
+        self.taken = 0
     }
 
     /// Behind the empty line that ends the head.

@@ -41,6 +41,8 @@ public final class WebSocketChannel {
     @exclusivity(unchecked) private var owned: OwnedStream?
     // Its methods call nobody but the writers of messages, which only append, so that no access meets another.
     @exclusivity(unchecked) private var session: WebSocketSession
+    /// The bytes behind the handshake that may be the start of a refusal.
+    private var refusalStart = RefusalStart()
     /// Whether messages may be sent, as far as the handshake and the end of the stream go.
     private var isOpen = false
     private var end: Boxed<WebSocketEnd>?
@@ -196,12 +198,10 @@ extension WebSocketChannel {
     }
 
     func streamReceived(_ chunk: [UInt8]) {
-        guard self.mayCome(chunk.count) else {
-            self.stream?.finish(readingAtMost: Self.farewellBytes)
-            return
-        }
+        guard self.mayCome(chunk.count) else { return self.stream?.finish(readingAtMost: Self.farewellBytes) ?? () }
         self.isAlive = true
         self.lastHeard = self.loop.now
+        guard let chunk = self.refusalStart.take(chunk) else { return }
         self.session.receive(chunk[...])
         if !self.isBehind { self.take(chunk) }
     }

@@ -27,3 +27,29 @@ extension WebSocketEnd {
                 status: status))
     }
 }
+
+/// The first bytes behind the handshake, kept together while they may be the start of a refusal in HTTP.
+///
+/// As a frame they break the protocol from the first byte on, before the status has come.
+struct RefusalStart {
+    private static let version = Array("HTTP/1.1 ".utf8)
+    /// The bytes up to the end of the status.
+    private static let length = Self.version.count + 3
+
+    /// Nil once it is known that they are something else, or the status is there.
+    private var kept: [UInt8]? = []
+
+    /// Takes a chunk.
+    ///
+    /// - Returns: the bytes to read now, the kept ones first; nil when the chunk was kept.
+    mutating func take(_ chunk: [UInt8]) -> [UInt8]? {
+        guard let kept = self.kept else { return chunk }
+        let start = kept.isEmpty ? chunk : kept + chunk
+        guard start.count < Self.length, start.starts(with: Self.version.prefix(start.count)) else {
+            self.kept = nil
+            return start
+        }
+        self.kept = start
+        return nil
+    }
+}

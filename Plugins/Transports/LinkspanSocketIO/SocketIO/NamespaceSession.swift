@@ -315,6 +315,6 @@ extension NamespaceSession {
 
     /// Servers may make ids of their own, so only what could spoil a log is refused.
     private static func isSID(_ text: String) -> Bool {
-        (1...512).contains(text.utf8.count) && text.utf8.allSatisfy { $0 >= 0x20 && $0 != 0x7F }
+        (1...512).contains(text.utf8.count) && ForeignText.line(text, limit: 512) == text
     }
 }

@@ -112,7 +112,7 @@ extension SocketIOBody {
         } catch {
             problem = error
         }
-        throw SocketIOProtocolError(.badJSON, "a packet's payload is not acceptable JSON", cause: problem)
+        throw SocketIOProtocolError(.badJSON, problem.sentence(about: "a packet's payload"), cause: problem)
     }
 
     /// Checks the shape that the type wants (S05).

@@ -72,7 +72,8 @@ struct SocketIOHeader: Sendable, Hashable {
             position &+= 1
             // Checked at each digit, so that the sum cannot overflow.
             guard value <= most else {
-                throw SocketIOProtocolError(.badAttachments, "a packet announces more attachments than \(most)")
+                throw SocketIOProtocolError(
+                    .badAttachments, "a packet announces more attachments than the \(most) that are accepted here")
             }
         }
         let hasLeadingZero = position &- start > 1 && text[start] == UInt8(ascii: "0")

@@ -67,7 +67,9 @@ struct RequestQueue: Sendable {
         case .leave(let room):
             guard let room = room ?? current else { throw ChatRefusal(sentence: "you are not in a room") }
             return .entered(room: try await self.floor.leave(room))
-        case .who: return .answer("here: " + (try await self.floor.who()).joined(separator: ", "))
+        case .who:
+            let names = try await self.floor.who().map { VisibleText.name($0) }
+            return .answer("here: \(names.joined(separator: ", "))")
         case .nick(let name):
             try await self.floor.nick(name)
             return .renamed(name)

@@ -10,11 +10,13 @@ actor FakeFloor: ChatFloor {
     /// What `drain` answers, and whether it waits for cancellation before.
     private let undelivered: Int
     private let isPatient: Bool
+    /// The names of everybody in the room.
+    private let names: [String]
 
-    init(undelivered: Int = 0, isPatient: Bool = false) {
+    init(undelivered: Int = 0, isPatient: Bool = false, names: [String] = ["ann", "bob"]) {
         (self.events, self.source) = AsyncStream.makeStream()
         (self.requests, self.request) = AsyncStream.makeStream()
-        (self.undelivered, self.isPatient) = (undelivered, isPatient)
+        (self.undelivered, self.isPatient, self.names) = (undelivered, isPatient, names)
     }
 
     func say(_ text: String) async throws(ChatRefusal) {
@@ -33,7 +35,7 @@ actor FakeFloor: ChatFloor {
 
     func who() async throws(ChatRefusal) -> [String] {
         try self.note("who")
-        return ["ann", "bob"]
+        return self.names
     }
 
     func typing() async { try? self.note("typing") }

@@ -1,0 +1,65 @@
+internal import LinkspanNetwork
+internal import LinkspanRuntime
+internal import LinkspanWebSocketProtocol
+internal import Testing
+
+/// Servers that agree to the upgrade and answer in HTTP all the same.
+@Suite
+struct LateRefusalTests {
+    private final class Recorder: WebSocketChannelHandler {
+        private(set) var ends: [WebSocketEnd] = []
+        private(set) var messages: [WebSocketMessage] = []
+
+        func opened(subprotocol: String?) {}
+        func received(_ next: () -> WebSocketMessage?) { while let message = next() { self.messages.append(message) } }
+        func drained() {}
+        func closed(_ end: WebSocketEnd) { self.ends.append(end) }
+    }
+
+    /// A channel whose server sends these bytes behind its 101, in pieces of so many.
+    private static func hear(_ bytes: [UInt8], inPiecesOf size: Int) throws -> Recorder {
+        let recorder = Recorder()
+        let loop = ScriptedLoop { request, stream in
+            _ = try? stream.upgrade(request)
+            for start in stride(from: 0, to: bytes.count, by: size) {
+                stream.say(Array(bytes[start..<min(start + size, bytes.count)]))
+            }
+        }
+        let upgrade = UpgradeRequest(host: "127.0.0.1", port: 80, isSecure: false)
+        let channel = try WebSocketChannel(WebSocketRequest(upgrade: upgrade), on: loop, handler: recorder)
+        loop.enter { channel.open() }
+        loop.run()
+        return recorder
+    }
+
+    @Test(arguments: 1...13)
+    func `a refusal is told by its status, wherever it is cut`(size: Int) throws {
+        let recorder = try Self.hear(Array("HTTP/1.1 400 Bad Request\r\n\r\n".utf8), inPiecesOf: size)
+        guard case .stream(let error)? = recorder.ends.first else {
+            Issue.record("\(recorder.ends)")
+            return
+        }
+        #expect(error.code == .refusedAfterUpgrade)
+        #expect(error.status == 400)
+        #expect(recorder.ends.count == 1)
+    }
+
+    @Test(arguments: ["HTTP/1.0 400 ", "HTTP/1.1 4x0 ", "HELLO", "JTTP/1.1 400 "])
+    func `bytes that are no refusal break the protocol`(text: String) throws {
+        for size in [1, 100] {
+            let recorder = try Self.hear(Array(text.utf8), inPiecesOf: size)
+            guard case .closed(let event)? = recorder.ends.first else {
+                Issue.record("\(recorder.ends)")
+                return
+            }
+            #expect(event.violation != nil)
+        }
+    }
+
+    @Test(arguments: [1, 2, 3, 100])
+    func `frames are heard as they come`(size: Int) throws {
+        let recorder = try Self.hear([0x81, 1, 0x48, 0x81, 1, 0x49], inPiecesOf: size)
+        #expect(recorder.messages == [.text([0x48]), .text([0x49])])
+        #expect(recorder.ends.isEmpty)
+    }
+}
