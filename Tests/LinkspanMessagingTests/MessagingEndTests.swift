@@ -26,22 +26,23 @@ struct MessagingEndTests {
         }
     }
 
-    private func connectAndStop() async throws -> Rest {
+    /// Stops while a service has its connection; without a link, since a scripted transport keeps its links for good.
+    private func takeAndStop() async throws -> Rest {
         let (clock, transport, feature) = (self.clock, ScriptedTransport(scheduler: self.clock), Feature())
         let messaging = try await Messaging.start(
-            MessagingPlan(url: "scripted://server", transport: transport, services: [feature]),
+            MessagingPlan(url: "scripted://server", transport: transport, services: [feature, Refusing()]),
             connections: .init { $0.scheduler = clock })
-        let connection = try messaging.connect()
-        await clock.run { connection.state == .connected }
+        #expect(throws: LinkspanError.self) { try messaging.connect() }
+        #expect(feature.state == .created)
         async let report = messaging.stop()
-        await clock.run { connection.state == .released }
+        await clock.run { feature.state == .released }
         #expect(await report.isClean)
         return Rest(services: messaging.services, manager: messaging.manager, feature: feature)
     }
 
     @Test
-    func `nothing is left once it has stopped, although services keep their connection`() async throws {
-        let rest = try await self.connectAndStop()
+    func `nothing is left once it has stopped, although a service keeps its connection`() async throws {
+        let rest = try await self.takeAndStop()
         await self.eventually { rest.isGone }
         #expect(rest.isGone)
     }
@@ -68,5 +69,13 @@ private final class Feature: ConnectionUsing {
     let name: ServiceName = "feature"
     private let connection = Lock<(any Connection)?>(nil)
 
+    var state: ConnectionState? { self.connection.withLock { $0 }?.state }
+
     func use(_ connection: any Connection) throws(LinkspanError) { self.connection.withLock { $0 = connection } }
+}
+
+private struct Refusing: ConnectionUsing {
+    let name: ServiceName = "refusing"
+
+    func use(_ connection: any Connection) throws(LinkspanError) { throw LinkspanError(.wrongState, "not now") }
 }
