@@ -17,4 +17,10 @@ extension SocketIOEngine {
         self.owned?.session.putOffAttachment(now: self.now)
         return false
     }
+
+    /// The reason for the end of a socket from which a link had nothing read: it is the other links', too.
+    func causeOfEnd(_ error: LinkspanError) -> LinkspanError {
+        guard !self.pausing.isEmpty, error.code == .heartbeatMissed else { return error }
+        return LinkspanError(.slowConsumer, "a full sequence had paused reading when the link ended", cause: error)
+    }
 }

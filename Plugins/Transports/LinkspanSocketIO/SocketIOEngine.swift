@@ -343,7 +343,9 @@ extension SocketIOEngine {
                     switch event {
                     case .message, .reply, .changed, .writable: ()
                     case .opened(let info): return .opened(link.isOpened(info))
-                    case .closed: link.isClosed(leaving: self.owned?.look { $0.recovery(of: namespace) } ?? nil)
+                    case .closed(let error):
+                        link.isClosed(leaving: self.owned?.look { $0.recovery(of: namespace) } ?? nil)
+                        return .closed(self.causeOfEnd(error))
                     }
                     return event
                 }

@@ -91,7 +91,7 @@ public enum StreamOverflow: Sendable, Hashable, CaseIterable {
     /// down. For a bulk transfer over a connection of its own.
     ///
     /// Everything that the server sends over this connection waits as well: replies, heartbeats and the messages of
-    /// all other listeners. So a `request` that is awaited between two elements may end with `timedOut`. If the pause
+    /// all other listeners, of Socket.IO those of all namespaces that share the socket. So a `request` that is awaited between two elements may end with `timedOut`. If the pause
     /// outlives the heartbeat, the link ends with code `slowConsumer` and the connection reconnects.
     ///
     /// What had been read before the pause still comes, so the bounds are exceeded by what one read brings. Over a

@@ -41,6 +41,16 @@ struct EngineTests {
         #expect(bench.resumption(of: client) == (hasBegun ? nil : #""P","O""#))
     }
 
+    @Test(arguments: [true, false])
+    func `a pause that outlives the heartbeat is the reason for all that share the socket`(isPaused: Bool) throws {
+        let bench = EngineBench()
+        let clients = [try bench.opened("/a"), try bench.opened("/b")]
+        bench.loop.enter { clients[0].link?.setReadingPaused(isPaused) }
+        bench.loop.now += .seconds(10)
+        for _ in 0..<2 { bench.loop.fireTimers() }
+        for client in clients { #expect(client.ends == [isPaused ? .slowConsumer : .heartbeatMissed]) }
+    }
+
     @Test
     func `giving up the last link lets another one that has left send its last words`() throws {
         let bench = EngineBench()
