@@ -45,9 +45,9 @@ test: prerequisites browser venv $(LEGACY)/.ready  ## Runs every test, those aga
 	Tests/all
 
 test-all: export LINKSPAN_WIRES := $(or $(WIRE),all)
-test-all: prerequisites venv $(LEGACY)/.ready  ## Runs the tests against servers over every wire, not a choice; WIRE=polling+tls: over that one.
+test-all: prerequisites venv $(LEGACY)/.ready  ## Runs the tests against servers over every wire and back end, not a choice; WIRE=polling+tls: over that one.
 	swift build --build-tests
-	swift test --skip-build --no-parallel --filter '^InteropTests[.]'
+	swift test --skip-build --no-parallel --filter '^(InteropTests|LinkspanDevServerTests)[.]'
 
 sanitize: prerequisites venv $(LEGACY)/.ready  ## Runs the tests under a sanitizer: SANITIZER=thread (the default) or address.
 	swift build --build-tests --sanitize=$(SANITIZER) --scratch-path .build-$(SANITIZER)

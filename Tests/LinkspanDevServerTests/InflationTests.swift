@@ -9,7 +9,7 @@ internal import Testing
 @testable import LinkspanDevServer
 
 /// A server whose compressed messages are a thousand times as large as what it sends.
-@Suite(.timeLimit(.minutes(1)), .overSomeBackEnd)
+@Suite(.timeLimit(.minutes(1)), .overEachBackEnd)
 struct InflationTests {
     /// The inflation of one connection, by the turns in which it does.
     private final class Recorder: WebSocketChannelHandler {

@@ -88,7 +88,7 @@ final class ConnectionCore {
     private var isPerforming = false
     /// Whether a change of state was announced in this turn.
     private var hasAnnounced = false
-    /// What had arrived from other threads when the turn began, and is not dealt with yet.
+    /// The items that had arrived from other threads when the turn began and wait to be dealt with.
     @exclusivity(unchecked) private var arrived: Deque<ConnectionInbox.Item> = []
     /// Whether items were taken in the midst of the turn.
     private var hasTaken = false

@@ -168,7 +168,7 @@ extension ConnectionInbox {
         self.submit(.call(call), to: core)
     }
 
-    /// Has the core report that commands were dropped; their payloads are of no more use.
+    /// Reports dropped commands by way of the core; their payloads are of no more use.
     private func report(_ dropped: [Command], to core: CoreReference) {
         for var command in dropped {
             command.payload = .empty

@@ -52,7 +52,7 @@ struct ConnectionPool: Sendable {
         var next: Key?
         var terms: Terms
         var holders = 0
-        /// Whether it was only held so far: whoever holds it opens it when all is ready for its messages.
+        /// Whether it was only held so far: its holder opens it when all is ready for its messages.
         var isUnopened = true
         /// Since when nobody holds it.
         var idleSince: ContinuousClock.Instant?

@@ -26,7 +26,7 @@ struct Entry: Sendable {
         self.origin = settings.origin
     }
 
-    /// Lets go of the service, whose last reference goes with what is returned.
+    /// Drops the service; the reference that is returned may be the last one.
     mutating func dropService() -> any LifecycleService {
         defer { self.service = DroppedService(name: self.name) }
         return self.service

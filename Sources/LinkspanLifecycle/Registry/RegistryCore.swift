@@ -110,7 +110,7 @@ extension RegistryCore {
 
     /// Settles a start, and opens the mailbox of a service that is ready in the same moment.
     ///
-    /// Whoever sees that a service is ready may rely on a barrier to wait for it.
+    /// A caller that sees that a service is ready may rely on a barrier to wait for it.
     ///
     /// - Returns: what follows; nil when the service is not being started.
     func settleStart(_ id: ServiceID, _ state: ServiceState) -> ServiceRegistry.StateMachine.OnSettle? {

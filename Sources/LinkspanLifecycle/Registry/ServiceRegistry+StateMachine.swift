@@ -529,7 +529,7 @@ extension ServiceRegistry.StateMachine {
         return (report, waiters)
     }
 
-    /// Lets go of the services that nobody is starting or stopping any more: one that holds its registry would keep it.
+    /// Drops the services that are neither starting nor stopping: one that holds its registry would keep it.
     mutating func dropServices() -> [ServiceID: any LifecycleService] {
         let done = self.members.filter { _, member in
             switch member.state {

@@ -48,7 +48,7 @@ extension InspectorBatch {
         time.map { Self.milliseconds($0.duration(to: self.now)) }
     }
 
-    /// What a server or an app says may be any time; a page counts exactly up to the limit.
+    /// The milliseconds of a duration, which a server or an app may have chosen: as many as a page counts exactly.
     private static func milliseconds(_ duration: Duration) -> Int64 {
         let limit = Double(1 << 53 as Int64)
         return Int64(min(max(-limit, duration / .milliseconds(1)), limit))
