@@ -9,7 +9,7 @@ struct ConnectionsService: LifecycleService {
 
     let name: ServiceName = Self.name
     let placement: Placement = Self.placement
-    let budgets = Budgets(quiesce: .seconds(4))
+    let budgets = Budgets(quiesce: .seconds(30))
     let manager: ConnectionManager
 
     /// Says goodbye on all connections.

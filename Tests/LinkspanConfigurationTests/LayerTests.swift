@@ -14,7 +14,7 @@ struct LayerTests {
             socketio: { url: "http://127.0.0.1:3000", path: "/file/" }
             websocket: { url: "ws://127.0.0.1:3001" }
             memory: { url: "memory://lobby" }
-          connection: { openDeadline: 7, idleTimeout: 0.5 }
+          connection: { openDeadline: 7, idleTimeout: 0.5, replyTimeout: 3 }
           services:
             enabled: [logging, presence]
             logging: { level: debug }
@@ -71,6 +71,7 @@ struct LayerTests {
         #expect(self.path(plan) == "/file/")
         #expect(plan.plan.options.openDeadline == .seconds(7))
         #expect(plan.plan.options.idleTimeout == .milliseconds(500))
+        #expect(plan.plan.options.replyTimeout == .seconds(3))
         #expect(plan.services == ["logging", "presence"])
         #expect((plan.plan.services.first?.service as? OptionService)?.values["level"] == "debug")
     }

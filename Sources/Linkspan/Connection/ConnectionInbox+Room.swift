@@ -50,7 +50,9 @@ extension ConnectionInbox.State {
         let takesRoom = !command.isVolatile && !self.replaces(command)
         let (used, limits) = takesRoom ? (load, self.limits) : (self.arriving, ConnectionInbox.openLimit)
         guard used.commands > 0, used.commands >= limits.commands || used.bytes + size > limits.bytes else { return [] }
-        if !takesRoom, let former = self.dropArriving(.dropOldest, where: { $0.isReplaced(by: command) }) {
+        if let key = command.replacedKey, !takesRoom, self.arrivingKeys.contains(key),
+            let former = self.dropArriving(.dropOldest, where: { $0.replacedKey == key })
+        {
             return [former]
         }
         guard limits.overflow != .refuse else {
@@ -81,12 +83,5 @@ extension ConnectionInbox.State {
         guard let index, case .command(let victim, _) = self.items.remove(at: index) else { return nil }
         self.arriving.remove(victim)
         return victim
-    }
-}
-
-extension Command {
-    /// Whether a newer command takes the place of this one.
-    fileprivate func isReplaced(by newer: Command) -> Bool {
-        self.replacedKey.map { $0 == newer.replacedKey } ?? false
     }
 }

@@ -1,3 +1,5 @@
+internal import LinkspanRuntime
+
 extension Connection {
     /// Answers the server's requests: calls `handler` with each value and sends its result back.
     ///
@@ -40,6 +42,8 @@ extension Connection {
     /// ``LinkspanError``. An error that is `Encodable` stands there itself, as its type writes it. Of any other error
     /// nothing is told but the code `failed`, because its words may not be meant for the server.
     ///
+    /// Up to 1,024 questions are answered at a time; the server is told `bufferFull` for those beyond.
+    ///
     /// - Parameters:
     ///   - event: the event.
     ///   - handler: makes the answer.
@@ -51,11 +55,22 @@ extension Connection {
         // As with `onEach`: the compiler checks the isolation of the caller's closure.
         @_inheritActorContext _ handler: @escaping @Sendable @isolated(any) (Value) async throws -> Reply
     ) throws(LinkspanError) -> Subscription {
-        try self.on(event.name) { message in
+        let underWay = Lock(0)
+        return try self.on(event.name) { message in
             guard message.wantsReply else { return }
             let question = message.detached()
+            let isTaken = underWay.withLock { count in
+                guard count < mostAnswers else { return false }
+                count += 1
+                return true
+            }
+            guard isTaken else {
+                let error = LinkspanError(.bufferFull, "\(mostAnswers) questions are being answered")
+                return question.reply(payload: Payload(failure: error, coder: event.coder))
+            }
             // No parent: it is the server that waits for the answer.
             Task {
+                defer { underWay.withLock { $0 -= 1 } }
                 do {
                     let reply = try await handler(try question.decode(Value.self, coder: event.coder))
                     question.reply(payload: try Payload(reply, coder: event.coder))
@@ -66,6 +81,9 @@ extension Connection {
         }
     }
 }
+
+/// The most questions of a registration that are being answered.
+private let mostAnswers = 1_024
 
 extension Payload {
     /// The answer to the server for a handler that failed.

@@ -14,7 +14,7 @@ public struct AttemptLimits: Sendable, Hashable {
     /// Whether both grow with the pool: to at least a quarter of its connections in a second, and a tenth at once.
     ///
     /// Default true: to a server, a process with a thousand connections is a thousand clients, and they are all back
-    /// within five seconds of its return.
+    /// within five seconds of its return, when it was away for a minute at most; then the pauses grow to 30 seconds.
     public var growsWithPool = true
     /// The shortest time between the beginnings of two attempts of one connection.
     ///

@@ -117,9 +117,8 @@ extension Attack {
         Self("poll-absurd-length", .polling, .protocolViolation),
         Self("poll-endless-chunks", .polling, .protocolViolation, runsAlone: true),
         Self("poll-endless-body", .polling, .protocolViolation, runsAlone: true),
-        // What comes proves that the server lives, so that the end is the answer's own deadline.
-        Self(
-            "poll-small-chunks", .polling, .timedOut, after: Self.shortestHeartbeat + .seconds(10), runsAlone: true),
+        // What comes proves that the server lives, so that the end is the limit of one packet, a byte a chunk.
+        Self("poll-small-chunks", .polling, .protocolViolation, after: .seconds(60), runsAlone: true),
         Self("poll-dripped-head", .polling, .timedOut, after: Self.openDeadline),
         Self("poll-dripped-body", .polling, .timedOut, after: Self.openDeadline),
         Self("poll-empty-answers", .polling, .protocolViolation, runsAlone: true),

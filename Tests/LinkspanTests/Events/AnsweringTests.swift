@@ -1,4 +1,5 @@
 @testable import Linkspan
+internal import LinkspanRuntime
 internal import LinkspanTesting
 internal import Testing
 
@@ -55,6 +56,26 @@ struct AnsweringTests {
     }
 
     @Test
+    func `a flood of questions is answered with an error beyond a thousand`() async throws {
+        let harness = try Harness.connected()
+        let gate = Promise<Void>()
+        try harness.connection.answer(.square) { question -> Report in
+            await gate.shared()
+            return Report(square: question.number)
+        }
+        for _ in 0..<1_030 {
+            harness.peers.first?.ask("square", .json(#"{"number":1}"#)) {
+                harness.recorder.note($0[0]?["error"]?["code"]?.string ?? "answered")
+            }
+        }
+        harness.scheduler.settle()
+        #expect(harness.recorder.notes == Array(repeating: "bufferFull", count: 6))
+        gate.fulfill()
+        await harness.scheduler.settle { harness.recorder.notes.count == 1_030 }
+        #expect(harness.recorder.notes.filter { $0 == "answered" }.count == 1_024)
+    }
+
+    @Test
     func `an error of the SDK is told with code and message`() async throws {
         let answer = try await self.answer { _ in
             throw LinkspanError(.init(rawValue: "unknownDevice"), "there is no device 4")
@@ -95,4 +116,9 @@ struct AnsweringTests {
         #expect(harness.recorder.notes == [#"{"square":1}"#])
         #expect(asked == [7])
     }
+}
+
+extension Promise where Value == Void {
+    /// Waits together with others.
+    fileprivate func shared() async { await withCheckedContinuation { go in self.whenFulfilled { go.resume() } } }
 }

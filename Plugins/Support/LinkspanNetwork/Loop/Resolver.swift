@@ -17,7 +17,7 @@ internal import LinkspanRuntime
 /// A name is looked up once at a time, for all who ask meanwhile, so that a name server that does not answer holds one
 /// thread for each of its names. Threads are started on demand, end when there is nothing left to do, and are shared out
 /// by what is known of a name: those that took long the last time leave room for names never asked before, and these
-/// leave room for names that were answered. So names that hang, however many, starve no name that does not.
+/// leave room for names that were answered. So names that hang and were asked before starve no name that does not, however many.
 package final class Resolver: Sendable {
     package typealias Completion = @Sendable (Result<[String], ByteStreamError>) -> Void
     package typealias Lookup = @Sendable (String) -> Result<[String], ByteStreamError>
