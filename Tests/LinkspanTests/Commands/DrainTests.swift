@@ -58,6 +58,7 @@ struct DrainTests {
         }
         // Until the next look at what the link has not passed on.
         harness.scheduler.advance(by: .milliseconds(10))
+        await harness.scheduler.run { harness.transport.openPeers.isEmpty }
         await shutdown.value
         #expect(harness.transport.sent.map(\.event) == ["a", "b", "c"])
     }
