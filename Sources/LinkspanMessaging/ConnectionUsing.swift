@@ -15,9 +15,9 @@ public import LinkspanLifecycle
 public protocol ConnectionUsing: LifecycleService {
     /// Hands over the service's own handler of the connection: the place to listen, and to keep it for sending later.
     ///
-    /// Called once, by ``Messaging/connect()`` before the connection is opened, so that no message of the server can be
-    /// missed; for a service that is added to a connected plan, before the service starts. The connection stays open
-    /// while the service stops.
+    /// Called once for each connection, by ``Messaging/connect()`` before the connection is opened, so that no message of
+    /// the server can be missed; for a service that is added to a connected plan, before the service starts. Another
+    /// connection follows only after a log-out. The connection stays open while the service stops.
     ///
     /// - Parameter connection: the handler, which need not be kept; it ends with the connection, when the service is
     ///   removed, or when the service releases it.

@@ -87,12 +87,14 @@ public final class Messaging: Sendable {
 
     /// The plan's connection: made and connected by the first call, shared by the others.
     ///
-    /// Services that adopt ``ConnectionUsing`` or ``AsyncConnectionUsing`` get a handler of their own first.
+    /// Services that adopt ``ConnectionUsing`` or ``AsyncConnectionUsing`` get a handler of their own first; and again when
+    /// their connection was released, as by ``/Linkspan/ConnectionManager/logOut(_:keepingDeliveries:within:)``.
     ///
     /// - Returns: a handler; the connection is kept while one is held.
     /// - Throws: ``/Linkspan/LinkspanError``; see ``/Linkspan/ConnectionManager/connect(_:)`` and
     ///   ``ConnectionUsing/use(_:)``.
     public func connect() throws(LinkspanError) -> ConnectionHandler {
+        self.forgetReleased()
         let (handler, mustConnect) = try self.manager.hold(self.configuration)
         let isFirst = try self.introduceServices()
         let isOpenedLater = self.introduceAsynchronously(handler)
@@ -139,6 +141,17 @@ public final class Messaging: Sendable {
 extension Messaging {
     /// The configuration for ``connect()``.
     private var configuration: ConnectionConfiguration { self.state.withLock { $0.configuration } }
+
+    /// Lets services have the next connection when theirs was released.
+    private func forgetReleased() {
+        guard self.state.withLock({ $0.handlers.values.joined().first })?.state == .released else { return }
+        let former = self.state.withLock { state in
+            defer { (state.handlers, state.waiting, state.waitingTasks) = ([:], nil, []) }
+            return state.handlers
+        }
+        // They end outside the lock.
+        _ = consume former
+    }
 
     /// Gives each service that wants one its connection, once.
     ///

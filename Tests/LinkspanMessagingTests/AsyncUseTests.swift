@@ -39,6 +39,27 @@ struct AsyncUseTests {
     }
 
     @Test
+    func `services take the next connection after a log-out`() async throws {
+        let transport = ScriptedTransport(scheduler: self.clock)
+        transport.onConnect { $0.emit("score", .json("1")) }
+        let (scores, board) = (Scores(), Board())
+        let messaging = try await self.start(transport, scores, board)
+        let first = try messaging.connect()
+        await self.clock.run { first.state == .connected }
+        async let isOut: Void = messaging.manager.logOut(.none)
+        await self.clock.run { first.state == .released && transport.openPeers.isEmpty }
+        await isOut
+        let second = try messaging.connect()
+        await self.clock.run { second.state == .connected }
+        transport.openPeers.first?.emit("score", .json("1"))
+        self.clock.settle()
+        await self.wait(for: scores)
+        #expect(await scores.sum == 3)
+        #expect(board.count == 3)
+        await messaging.stop()
+    }
+
+    @Test
     func `the connection is opened when every service has taken it`() async throws {
         let transport = ScriptedTransport(scheduler: self.clock)
         let gate = Promise<Void>()
@@ -195,5 +216,17 @@ private final class Faults: FaultObserving {
 
     func on(_ event: Stamped<FaultEvent>, _ scope: ServiceScope) async throws {
         self.recorder.note("\(event.event.path) \(event.event.message)")
+    }
+}
+
+/// A service that counts messages, and keeps no connection.
+private final class Board: ConnectionUsing {
+    let name: ServiceName = "board"
+    private let heard = Lock(0)
+
+    var count: Int { self.heard.withLock { $0 } }
+
+    func use(_ connection: any Connection) throws(LinkspanError) {
+        try connection.on("score") { [weak self] _ in self?.heard.withLock { $0 += 1 } }
     }
 }
