@@ -142,7 +142,7 @@ extension Messaging {
     /// The configuration for ``connect()``.
     private var configuration: ConnectionConfiguration { self.state.withLock { $0.configuration } }
 
-    /// Lets services have the next connection when theirs was released.
+    /// Forgets the handlers of services when their connection was released, so that they get the next one.
     private func forgetReleased() {
         guard self.state.withLock({ $0.handlers.values.joined().first })?.state == .released else { return }
         let former = self.state.withLock { state in
