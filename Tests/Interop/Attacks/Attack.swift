@@ -36,6 +36,9 @@ struct Attack: Sendable {
     /// connection closed.
     let isHiddenByLibwebsockets: Bool
 
+    /// The most bytes of a message that the client accepts.
+    let messageLimit: Int
+
     /// The path that the server knows it by.
     var path: String { self.wire == .webSocket ? "/webSocket/\(self.name)" : "/socket.io/\(self.wire)/\(self.name)/" }
 
@@ -46,7 +49,7 @@ struct Attack: Sendable {
 
     init(
         _ name: String, _ wire: Wire, _ outcome: LinkspanError.Code?, after deadline: Duration = .zero,
-        runsAlone: Bool = false, isHiddenByLibwebsockets: Bool = false
+        runsAlone: Bool = false, isHiddenByLibwebsockets: Bool = false, messageLimit: Int = 16 << 20
     ) {
         self.name = name
         self.wire = wire
@@ -54,6 +57,7 @@ struct Attack: Sendable {
         self.deadline = deadline
         self.runsAlone = runsAlone
         self.isHiddenByLibwebsockets = isHiddenByLibwebsockets
+        self.messageLimit = messageLimit
     }
 
     /// The outcome over a back end.
@@ -117,8 +121,9 @@ extension Attack {
         Self("poll-absurd-length", .polling, .protocolViolation),
         Self("poll-endless-chunks", .polling, .protocolViolation, runsAlone: true),
         Self("poll-endless-body", .polling, .protocolViolation, runsAlone: true),
-        // What comes proves that the server lives, so that the end is the limit of one packet, a byte a chunk.
-        Self("poll-small-chunks", .polling, .protocolViolation, after: .seconds(60), runsAlone: true),
+        // What comes proves that the server lives, so that the end is the limit of one packet, which comes a byte a chunk.
+        Self(
+            "poll-small-chunks", .polling, .protocolViolation, after: .seconds(60), runsAlone: true, messageLimit: 1 << 20),
         Self("poll-dripped-head", .polling, .timedOut, after: Self.openDeadline),
         Self("poll-dripped-body", .polling, .timedOut, after: Self.openDeadline),
         Self("poll-empty-answers", .polling, .protocolViolation, runsAlone: true),

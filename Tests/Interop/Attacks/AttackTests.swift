@@ -111,6 +111,7 @@ extension Interop {
             let configuration = SocketIOTransport.Configuration {
                 $0.tls = tls
                 $0.path = attack.path
+                $0.maximumMessageBytes = attack.messageLimit
                 $0.carriers = attack.wire.carriers
             }
             return try await bench.client(
