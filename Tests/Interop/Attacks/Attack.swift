@@ -123,7 +123,8 @@ extension Attack {
         Self("poll-endless-body", .polling, .protocolViolation, runsAlone: true),
         // What comes proves that the server lives, so that the end is the limit of one packet, which comes a byte a chunk.
         Self(
-            "poll-small-chunks", .polling, .protocolViolation, after: .seconds(60), runsAlone: true, messageLimit: 1 << 20),
+            "poll-small-chunks", .polling, .protocolViolation, after: .seconds(60), runsAlone: true,
+            messageLimit: 1 << 20),
         Self("poll-dripped-head", .polling, .timedOut, after: Self.openDeadline),
         Self("poll-dripped-body", .polling, .timedOut, after: Self.openDeadline),
         Self("poll-empty-answers", .polling, .protocolViolation, runsAlone: true),
