@@ -45,7 +45,7 @@ final class SocketIOEngine {
     private(set) var takesMessages = false
     var heartbeatDeadline: ContinuousClock.Instant?
     private(set) var maximumPayload = Int.max
-    /// Whether the heartbeat or an attachment is overdue, and what has arrived is being read before that is held against the server.
+    /// Whether the heartbeat or an attachment is overdue, and the socket is being read once more before the link ends.
     private(set) var isLastLook = false
     /// Whether a read is being dealt with, so that the server is alive.
     private(set) var isReading = false

@@ -46,7 +46,7 @@ public final class AppForwarder: LifecycleService {
     /// Makes a forwarder.
     public init() {}
 
-    /// Forwards until the service stops; the next run goes on with what came meanwhile.
+    /// Forwards events until the service stops; the next run begins with those that arrived in between.
     public func run(_ scope: ServiceScope) async throws {
         let (rings, bell) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
         self.state.withLock { $0.bell = bell }

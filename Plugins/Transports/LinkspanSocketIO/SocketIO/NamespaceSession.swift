@@ -197,7 +197,7 @@ struct NamespaceSession: Sendable {
 
     /// The owner goes: says goodbye where the server knows us.
     ///
-    /// Who gives the namespace up, mostly because the path is gone, may still resume it. The DISCONNECT has hardly arrived
+    /// A namespace that is given up, mostly because the path is lost, may still be resumed: the DISCONNECT rarely arrives
     /// then; a server that did get it answers the next CONNECT with a new session, and so does one to which that comes
     /// first.
     mutating func leave(_ reason: LinkspanError, politely: Bool = true, output: inout SocketIOOutput) {
