@@ -29,11 +29,11 @@ extension FuzzTarget {
                 if let packet { try SocketIOOracle.check(packet, limits) }
             case .failure:
                 due = 0
-                try require(!decoder.isCollecting && decoder.retainedBytes == 0, "something is kept after an error")
+                try require(!decoder.isCollecting && decoder.unfinishedBytes == 0, "something is kept after an error")
                 try SocketIOOracle.checkUsable(decoder)
             }
-            try require(decoder.retainedBytes <= limits.maximumMessageBytes, "more is kept than the limit")
-            try require(decoder.isCollecting || decoder.retainedBytes == 0, "an idle decoder keeps something")
+            try require(decoder.unfinishedBytes <= limits.maximumMessageBytes, "more is kept than the limit")
+            try require(decoder.isCollecting || decoder.unfinishedBytes == 0, "an idle decoder keeps something")
         }
     }
 }

@@ -12,7 +12,7 @@ extension FuzzTarget {
         do throws(SocketIOProtocolError) {
             packet = try decoder.receive(text: input[...])
         } catch {
-            try require(!decoder.isCollecting && decoder.retainedBytes == 0, "something is kept after \(error)")
+            try require(!decoder.isCollecting && decoder.unfinishedBytes == 0, "something is kept after \(error)")
             return
         }
         guard FuzzInput.isUTF8(input) else { return }

@@ -114,6 +114,92 @@ struct ResourceTests {
         }
     }
 
+    /// What somebody begins to send and does not end.
+    enum Part: CaseIterable {
+        case request, message, attachments, envelope
+
+        fileprivate func begin(_ bytes: Int, on client: RawClient) {
+            switch self {
+            case .request:
+                client.write("POST /any HTTP/1.1\r\nHost: localhost\r\nContent-Length: \(bytes + 1)\r\n\r\n")
+                client.write([UInt8](repeating: 0, count: bytes))
+            case .message:
+                client.write("GET /any HTTP/1.1\r\n" + upgrade)
+                _ = client.read(until: "\r\n\r\n")
+                client.write(Array(Self.frame(0x82, length: bytes + 1).dropLast()))
+            case .attachments:
+                client.write("GET /socket.io/?EIO=4&transport=websocket HTTP/1.1\r\n" + upgrade)
+                _ = client.read(until: "}")
+                let header = #"452-["any",{"_placeholder":true,"num":0},{"_placeholder":true,"num":1}]"#
+                client.write(Self.frame(0x81, Array(header.utf8)) + Self.frame(0x82, length: bytes))
+            case .envelope:
+                client.write("GET /any HTTP/1.1\r\n" + upgrade)
+                _ = client.read(until: "\r\n\r\n")
+                let header = #"{"event":"any","data":[],"attachments":2}"#
+                client.write(Self.frame(0x81, Array(header.utf8)) + Self.frame(0x82, length: bytes))
+            }
+        }
+
+        /// Does something that the server answers.
+        fileprivate func end(on client: RawClient) {
+            switch self {
+            case .request, .message: client.write([0])
+            case .attachments, .envelope: client.write(Self.frame(0x89))
+            }
+        }
+
+        /// A client's frame, with a mask of zeros.
+        private static func frame(_ first: UInt8, _ payload: [UInt8] = [], length: Int = 0) -> [UInt8] {
+            let payload = payload + [UInt8](repeating: 0, count: length)
+            let length = withUnsafeBytes(of: UInt64(payload.count).bigEndian) { Array($0) }
+            return [first, 0xFF] + length + [0, 0, 0, 0] + payload
+        }
+    }
+
+    @Test(arguments: Part.allCases)
+    func `when too much is kept for all clients together, the one with the most is dropped`(_ part: Part) async throws {
+        let configuration = DevServer.Configuration { $0.maximumKeptBytes = 1_000_000 }
+        let run = ServerRun(
+            configuration, rules: try AccessRules(configuration), hubs: ["/": InMemoryHub()],
+            condition: ServerCondition(port: 0), loop: makeLoop(name: "kept", listens: true))
+        let port = try await run.start(port: 0)
+        let clients = try [300_000, 500_000, 300_000].map { bytes in
+            let client = try RawClient(port: port)
+            part.begin(bytes, on: client)
+            return client
+        }
+        #expect(clients[1].readToEnd() != nil)
+        for client in [clients[0], clients[2]] {
+            part.end(on: client)
+            #expect(client.read(1) != nil)
+        }
+        await run.stop(gracefully: false)
+    }
+
+    @Test
+    func `what was sent in the meantime is not counted`() throws {
+        final class Keeper: ByteKeeper {
+            var keptBytes: Int
+            init(_ bytes: Int) { self.keptBytes = bytes }
+            func drop() {}
+        }
+        var budget = ByteBudget(limit: 100)
+        let (sends, stays) = (Keeper(60), Keeper(40))
+        #expect(budget.count(sends) == nil && budget.count(stays) == nil)
+        sends.keptBytes = 30
+        stays.keptBytes = 70
+        #expect(budget.count(stays) == nil)
+        stays.keptBytes = 71
+        #expect(budget.count(stays) === stays)
+        // Whom nothing is kept for takes nothing of the limit.
+        stays.keptBytes = 0
+        sends.keptBytes = 100
+        #expect(budget.count(stays) == nil && budget.count(sends) == nil)
+        budget.remove(sends)
+        stays.keptBytes = 100
+        #expect(budget.count(stays) == nil)
+    }
+
     @Test
     func `one address has no more places than its limit, and others are served`() async throws {
         let configuration = DevServer.Configuration {

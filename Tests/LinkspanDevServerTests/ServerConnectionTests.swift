@@ -45,7 +45,7 @@ struct ServerConnectionTests {
         let (loop, stream) = (ScriptedLoop { _, _ in }, CloggedStream())
         let connection = try Self.connection(over: stream, on: loop)
         loop.enter {
-            connection.abort()
+            connection.drop()
             connection.received(Self.requests)
         }
         #expect(stream.hasEnded)

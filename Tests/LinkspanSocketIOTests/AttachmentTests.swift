@@ -21,7 +21,7 @@ struct AttachmentTests {
             return
         }
         #expect(!decoder.isCollecting)
-        #expect(decoder.retainedBytes == 0)
+        #expect(decoder.unfinishedBytes == 0)
         #expect(message.replyID == 3)
         #expect(message.payload[0]?.blob == [4])
         #expect(message.payload[1]?["deep"]?[0]?.blob == first)
@@ -46,7 +46,7 @@ struct AttachmentTests {
         _ = try decoder.receive(binary: [1, 2, 3])
         let error = #expect(throws: SocketIOProtocolError.self) { try decoder.receive(text: bytes(packet)) }
         #expect(error?.code == .outOfTurn)
-        #expect(decoder.retainedBytes == 0)
+        #expect(decoder.unfinishedBytes == 0)
         #expect(try Flat(#require(try decoder.receive(text: bytes(#"2["next"]"#)))).event == "next")
     }
 
@@ -55,7 +55,7 @@ struct AttachmentTests {
         var decoder = SocketIODecoder()
         let error = #expect(throws: SocketIOProtocolError.self) { try decoder.receive(binary: [1]) }
         #expect(error?.code == .outOfTurn)
-        #expect(decoder.retainedBytes == 0)
+        #expect(decoder.unfinishedBytes == 0)
     }
 
     @Test(arguments: [
@@ -112,7 +112,7 @@ struct AttachmentTests {
         #expect(Flat(packet) == Flat("event", event: "e", "1"))
         #expect(!decoder.isCollecting)
         #expect(throws: SocketIOProtocolError.self) { try decoder.receive(binary: [1, 2, 3]) }
-        #expect(decoder.retainedBytes == 0)
+        #expect(decoder.unfinishedBytes == 0)
         #expect(try decoder.receive(text: bytes(#"2["e"]"#)) != nil)
     }
 
@@ -124,13 +124,13 @@ struct AttachmentTests {
         let header = bytes(#"52-["e"]"#)
         _ = try decoder.receive(text: header)
         _ = try decoder.receive(binary: Array(repeating: 0, count: 50)[...])
-        #expect(decoder.retainedBytes == header.count + 50)
+        #expect(decoder.unfinishedBytes == header.count + 50)
         let error = #expect(throws: SocketIOProtocolError.self) {
             try decoder.receive(binary: Array(repeating: 0, count: 43)[...])
         }
         #expect(error?.code == .tooLarge)
         #expect(error?.message == "a message is larger than the 100 bytes that are accepted here")
-        #expect(decoder.retainedBytes == 0)
+        #expect(decoder.unfinishedBytes == 0)
         _ = try decoder.receive(text: header)
         _ = try decoder.receive(binary: Array(repeating: 0, count: 50)[...])
         #expect(try decoder.receive(binary: Array(repeating: 0, count: 42)[...]) != nil, "the limit itself is allowed")

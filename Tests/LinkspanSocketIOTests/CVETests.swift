@@ -49,7 +49,7 @@ struct CVETests {
             try decoder.receive(text: bytes(#"5\#(count)-["e",\#(Self.placeholder)]"#))
         }
         #expect(!decoder.isCollecting)
-        #expect(decoder.retainedBytes == 0)
+        #expect(decoder.unfinishedBytes == 0)
     }
 
     @Test
@@ -59,7 +59,7 @@ struct CVETests {
         #expect(try decoder.receive(text: bytes(#"50-["e"]"#)) != nil)
         #expect(!decoder.isCollecting)
         #expect(throws: SocketIOProtocolError.self) { try decoder.receive(binary: [1, 2, 3]) }
-        #expect(decoder.retainedBytes == 0)
+        #expect(decoder.unfinishedBytes == 0)
         #expect(try decoder.receive(text: bytes(#"2["next"]"#)) != nil)
     }
 
@@ -76,7 +76,7 @@ struct CVETests {
         #expect(throws: SocketIOProtocolError.self) {
             try decoder.receive(binary: [UInt8](repeating: 1, count: 60)[...])
         }
-        #expect(decoder.retainedBytes == 0)
+        #expect(decoder.unfinishedBytes == 0)
     }
 
     @Test(.timeLimit(.minutes(1)), arguments: ["[", #"{"a":"#])

@@ -53,6 +53,11 @@ extension DevServer {
         ///
         /// Default 16 MiB.
         public var maximumWaitingBytes = 16 << 20
+        /// The most bytes kept for all clients together: of messages that have come in part, and of those that wait to
+        /// be sent.
+        ///
+        /// Default 256 MiB. Beyond it, the client for which the most is kept is dropped.
+        public var maximumKeptBytes = 256 << 20
         /// The most TCP connections, and the most sessions of Socket.IO.
         ///
         /// Default 2,000. At the limit, the server closes the one that has been idle longest to make room for a new

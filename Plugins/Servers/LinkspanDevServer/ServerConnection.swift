@@ -36,6 +36,7 @@ final class ServerConnection: ByteStreamHandler {
         var phase = Phase.idle
         var parser: HTTPRequestParser
         var isPumping = false
+        var hasClosed = false
         /// The time at which the connection came in, or its last request was answered.
         var restingSince = ContinuousClock.now
     }
@@ -74,6 +75,7 @@ final class ServerConnection: ByteStreamHandler {
         self.run.remove(self)
         self.deadline.set(nil)
         let phase = self.withState { state in
+            state.hasClosed = true
             defer { state.phase = .ended }
             return state.phase
         }
@@ -99,10 +101,24 @@ final class ServerConnection: ByteStreamHandler {
         case false?: self.pump()
         case nil: self.stream.abort()
         }
+        self.run.count(self)
     }
 
     private func restedEnough() {
         if case .idle = self.state.phase { self.stream.abort() }
+    }
+}
+
+extension ServerConnection: ByteKeeper {
+    var keptBytes: Int {
+        guard !self.state.hasClosed else { return 0 }
+        let received =
+            switch self.state.phase {
+            case .idle, .busy: self.state.parser.keptBytes
+            case .webSocket(let session, _): session.unfinishedBytes ?? 0
+            case .ended: 0
+            }
+        return received + self.stream.pendingBytes
     }
 }
 
@@ -165,7 +181,7 @@ extension ServerConnection {
     }
 
     /// Drops the connection.
-    func abort() {
+    func drop() {
         self.serveNoMore()
         self.stream.abort()
     }
@@ -178,7 +194,7 @@ extension ServerConnection {
 
     private func write(_ fill: (inout [UInt8]) -> Void) {
         guard let pending = self.stream.write(fill) else { return self.serveNoMore() }
-        if pending > self.run.configuration.maximumWaitingBytes { self.abort() }
+        if pending > self.run.configuration.maximumWaitingBytes { self.drop() } else { self.run.count(self) }
     }
 }
 

@@ -11,6 +11,7 @@ final class ServerRun: Sendable {
         var listener: (any ByteListener)?
         var connections: Places<ServerConnection>
         var sessions: Places<EngineConnection>
+        var kept: ByteBudget
         /// The work for the time when the server is no longer stalled.
         var held: [() -> Void] = []
         /// The work for bytes that arrived and are looked at later, and the time of the last of it.
@@ -23,6 +24,7 @@ final class ServerRun: Sendable {
             let (limit, limitPerAddress) = (configuration.maximumConnections, configuration.maximumPerAddress)
             self.connections = Places(limit: limit, limitPerAddress: limitPerAddress)
             self.sessions = Places(limit: limit, limitPerAddress: limitPerAddress)
+            self.kept = ByteBudget(limit: configuration.maximumKeptBytes)
         }
     }
 
@@ -174,7 +176,7 @@ final class ServerRun: Sendable {
         let connection = ServerConnection(stream: stream, run: self)
         switch self.withState({ $0.isStopping ? .refused : $0.connections.add(connection) }) {
         case .taken: ()
-        case .takenFrom(let other): other.abort()
+        case .takenFrom(let other): other.drop()
         case .refused: return nil
         }
         if self.condition.isStalled { stream.setReadingPaused(true) }
@@ -185,6 +187,7 @@ final class ServerRun: Sendable {
     func remove(_ connection: ServerConnection) {
         let waiter = self.withState { state in
             state.connections.remove(connection)
+            state.kept.remove(connection)
             return state.takeWaiter()
         }
         waiter?.resume()
@@ -204,8 +207,14 @@ final class ServerRun: Sendable {
     func session(_ sid: String) -> EngineConnection? { self.withState { $0.sessions[sid] } }
 
     func remove(_ session: EngineConnection) {
-        self.withState { $0.sessions.remove(session) }
+        self.withState { state in
+            state.sessions.remove(session)
+            state.kept.remove(session)
+        }
     }
+
+    /// Counts what is kept for a client, and drops the one for whom the most is kept when that is too much together.
+    func count(_ keeper: any ByteKeeper) { self.withState { $0.kept.count(keeper) }?.drop() }
 
     /// Drops every connection and forgets every session, as if the process had died.
     func drop() {
@@ -214,7 +223,7 @@ final class ServerRun: Sendable {
             return (state.connections.all, state.sessions.all)
         }
         for session in sessions { session.drop() }
-        for connection in connections { connection.abort() }
+        for connection in connections { connection.drop() }
     }
 
     private func sayGoodbye() {

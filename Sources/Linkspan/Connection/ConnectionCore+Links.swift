@@ -52,7 +52,8 @@ extension ConnectionCore {
     /// A link that is given up, perhaps by a listener of its last message, is still asked for the rest: its end counts.
     func receive(epoch: UInt64, at start: ContinuousClock.Instant, _ next: () -> LinkEvent?) {
         var count = 0
-        var first: String?
+        // When the latest message that is timed for itself began.
+        var mark = start
         while let event = next() {
             guard self.epoch == epoch else {
                 if case .closed = event { self.formerLinkEnded() }
@@ -61,33 +62,42 @@ extension ConnectionCore {
             if self.isTraced { self.trace(TracedFrame(event, at: self.now)) }
             count += 1
             if count == 1, event.isOwn { self.inbox.withState { $0.unheard() } }
-            if count == 1 { first = event.messageName }
             // Before listeners are called: they may read the session that they can resume. A link that has had nothing
             // to resume from is asked once a read.
             if count == 1 || self.publishedResumption != nil { self.publishResumption() }
-            if self.slowListeners.timesEach, let name = event.messageName {
-                let start = self.now
-                self.receive(consume event, epoch: epoch)
-                self.noteTime(since: start, messages: 1, only: name)
-            } else {
-                self.receive(consume event, epoch: epoch)
-            }
+            let isTimed = self.slowListeners.times(count)
+            let name = isTimed ? event.nameForTiming : nil
+            self.receive(consume event, epoch: epoch)
             if !self.effects.isEmpty { self.performEffects() }
+            if isTimed { mark = self.noteTime(of: name, since: mark) }
         }
-        self.noteTime(since: start, messages: count, only: first)
+        if count > SlowListeners.timedMessages { self.slowListeners.heardSeveral(in: mark.duration(to: self.now)) }
         self.isResumptionStale = true
     }
 
+    /// Delivers the messages that were held for an event.
+    func replay(_ event: String) {
+        let start = self.now
+        self.router.replay(event)
+        self.noteTime(of: event, since: start)
+    }
+
     /// Warns of listeners that hold up everything else on the executor.
-    private func noteTime(since start: ContinuousClock.Instant, messages: Int, only event: String?) {
-        let time = start.duration(to: self.now)
-        guard messages == 1 else { return self.slowListeners.heardSeveral(in: time) }
-        guard let event, self.slowListeners.heard(event, in: time) else { return }
-        self.environment.logger.warning(
-            "A listener blocked the executor that its connections share; use a sequence or move the work elsewhere",
-            metadata: [
-                "url": "\(self.destination.url)", "event": "\(ForeignText.line(event))", "time": "\(time)",
-            ])
+    ///
+    /// - Parameter event: nil when those that took the time are not the app's listeners.
+    /// - Returns: now.
+    @discardableResult
+    private func noteTime(of event: String?, since start: ContinuousClock.Instant) -> ContinuousClock.Instant {
+        let now = self.now
+        let time = start.duration(to: now)
+        if let event, self.slowListeners.heard(event, in: time) {
+            self.environment.logger.warning(
+                "A listener blocked the executor that its connections share; use a sequence or move the work elsewhere",
+                metadata: [
+                    "url": "\(self.destination.url)", "event": "\(ForeignText.line(event))", "time": "\(time)",
+                ])
+        }
+        return now
     }
 
     @inline(__always)
@@ -136,6 +146,12 @@ extension LinkEvent {
         }
     }
 
-    /// The name of the event, when this is a message.
-    fileprivate var messageName: String? { if case .message(let message) = self { message.event } else { nil } }
+    /// The name under which listeners are timed, when this calls some.
+    fileprivate var nameForTiming: String? {
+        switch self {
+        case .message(let message): message.event
+        case .reply: "(a reply)"
+        case .opened, .changed, .writable, .closed: nil
+        }
+    }
 }

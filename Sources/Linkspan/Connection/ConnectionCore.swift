@@ -241,7 +241,7 @@ extension ConnectionCore {
         case .flush: self.flush()
         case .pauseFlush(let number, let pause): self.pauseFlush(number, pause)
         case .introduce(let observer): self.introduce(observer)
-        case .replay(let event): self.router.replay(event)
+        case .replay(let event): self.replay(event)
         case .tellOutgoing(let command): self.tellOutgoing(command)
         case .callStore(let call): self.tellStore(call)
         case .retryStore(let session, let error): self.retryStore(session: session, error)

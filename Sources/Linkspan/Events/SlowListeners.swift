@@ -1,24 +1,28 @@
 /// Finds out whose listeners hold the connection's executor for too long.
 ///
-/// A read is timed as a whole, which costs its messages next to nothing. Only after one that took too long are the
-/// messages of the next reads timed one by one.
+/// The first messages of a read are timed one by one, the others together, which costs them next to nothing. After others
+/// that took too long, all messages of the next reads are timed one by one.
 struct SlowListeners {
-    /// The number of reads after a slow one in which messages are timed one by one.
+    /// The number of messages at the beginning of each read that are timed one by one.
+    static let timedMessages = 8
+    /// The number of reads after a slow one in which all messages are timed one by one.
     private static let timedReads = 1_000
     /// Names come from the server.
     private static let nameLimit = 256
 
-    /// The time limit for the listeners of a message, or of a read.
+    /// The time limit for the listeners of a message, or of several.
     var limit: Duration
-    /// The number of the next reads in which each message is timed.
+    /// The number of the next reads, of those with many messages, in which each message is timed.
     private var readsToTime = 0
     /// The events that have been told.
     private var told: Set<String> = []
 
     init(limit: Duration) { self.limit = limit }
 
-    /// Whether messages are timed one by one.
-    var timesEach: Bool { self.readsToTime > 0 }
+    /// Whether a message is timed for itself.
+    ///
+    /// - Parameter message: its place in the read, from 1.
+    func times(_ message: Int) -> Bool { message <= Self.timedMessages || self.readsToTime > 0 }
 
     /// The listeners of one message have returned.
     ///
@@ -28,8 +32,12 @@ struct SlowListeners {
         return self.told.insert(event).inserted
     }
 
-    /// The listeners of several messages have returned.
+    /// The listeners of all messages behind the first ones of a read have returned.
     mutating func heardSeveral(in time: Duration) {
-        if time > self.limit { self.readsToTime = Self.timedReads } else if self.timesEach { self.readsToTime -= 1 }
+        if time > self.limit {
+            self.readsToTime = Self.timedReads
+        } else if self.readsToTime > 0 {
+            self.readsToTime -= 1
+        }
     }
 }

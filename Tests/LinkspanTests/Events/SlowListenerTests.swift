@@ -11,26 +11,38 @@ struct SlowListenerTests {
         let scheduler = DraggingScheduler()
         let log = WarningLog()
         let connection: PooledConnection
+        let transport: ScriptedTransport
         let peer: ScriptedPeer
 
-        init(limit: Duration = .milliseconds(100)) throws {
-            let transport = ScriptedTransport(scheduler: self.scheduler.base)
+        init(limit: Duration = .milliseconds(100), hearsAll: Bool = true) throws {
+            self.transport = ScriptedTransport(scheduler: self.scheduler.base)
             let log = self.log
             let environment = ConnectionEnvironment(
                 scheduler: self.scheduler, random: { 0.5 }, logger: Logger(label: "test") { _ in log }, observer: nil)
-            let configuration = try ConnectionBuilder("scripted://server").transport(transport)
+            let configuration = try ConnectionBuilder("scripted://server").transport(self.transport)
                 .options { $0.slowListener = limit }.build()
             self.connection = PooledConnection(id: 1, configuration: configuration, environment: environment)
             let scheduler = self.scheduler
-            try self.connection.onAny { scheduler.drag(.milliseconds((try? $0.decode(Int.self)) ?? 0)) }
+            if hearsAll {
+                try self.connection.onAny { scheduler.drag(.milliseconds((try? $0.decode(Int.self)) ?? 0)) }
+            }
             try self.connection.connect()
             scheduler.base.settle()
-            self.peer = try #require(transport.peers.first)
+            self.peer = try #require(self.transport.peers.first)
         }
 
         func hear(_ event: String, milliseconds: Int) {
             self.peer.emit(event, .json("\(milliseconds)"))
             self.scheduler.base.settle()
+        }
+
+        /// What one read brings.
+        func hear(_ events: [(String, milliseconds: Int)]) throws {
+            let messages = events.map { LinkEvent.message(InboundMessage(event: $0, payload: .json("\($1)"))) }
+            try self.connection.ask { core in
+                var iterator = messages.makeIterator()
+                core.receive(epoch: core.epoch ?? 0, at: core.now) { iterator.next() }
+            }
         }
     }
 
@@ -54,15 +66,47 @@ struct SlowListenerTests {
     }
 
     @Test
-    func `after a read whose messages took long together, each is timed for itself`() {
-        var listeners = SlowListeners(limit: .milliseconds(100))
-        #expect(!listeners.timesEach)
-        listeners.heardSeveral(in: .milliseconds(100))
-        #expect(!listeners.timesEach)
-        listeners.heardSeveral(in: .milliseconds(101))
-        #expect(listeners.timesEach)
-        let told = [listeners.heard("quick", in: .milliseconds(60)), listeners.heard("slow", in: .milliseconds(101))]
-        #expect(told == [false, true])
+    func `among the first messages of a read, the one that blocked is told`() throws {
+        let stage = try Stage()
+        try stage.hear([("quick", 60), ("slow", 150), ("quick", 60), ("last", 101)])
+        #expect(stage.log.warnings.map(\.event) == ["slow", "last"])
+        #expect(stage.log.warnings.first?.time == "0.15 seconds")
+    }
+
+    @Test
+    func `behind the first messages of a read, the next one that blocks is told`() throws {
+        let stage = try Stage()
+        let quick = Array(repeating: ("quick", milliseconds: 1), count: SlowListeners.timedMessages)
+        try stage.hear(quick + [("slow", 150)])
+        #expect(stage.log.warnings.isEmpty)
+        try stage.hear(quick + [("quick", 60), ("slow", 150), ("quick", 60)])
+        #expect(stage.log.warnings.map(\.event) == ["slow"])
+    }
+
+    @Test
+    func `the handler of a reply that blocks is told`() throws {
+        let stage = try Stage()
+        let scheduler = stage.scheduler
+        try stage.connection.perform(
+            Command(.request, event: "question", payload: .empty) { _ in scheduler.drag(.milliseconds(150)) })
+        scheduler.base.settle()
+        let id = try #require(stage.transport.sent.last?.requestID)
+        stage.peer.reply(id)
+        scheduler.base.settle()
+        #expect(stage.log.warnings.map(\.event) == ["(a reply)"])
+    }
+
+    @Test
+    func `a listener that blocks with messages that were held for it is told`() throws {
+        let stage = try Stage(hearsAll: false)
+        stage.hear("held", milliseconds: 60)
+        stage.hear("held", milliseconds: 60)
+        #expect(stage.log.warnings.isEmpty)
+        let scheduler = stage.scheduler
+        let listener = try stage.connection.on("held") { _ in scheduler.drag(.milliseconds(60)) }
+        scheduler.base.settle()
+        #expect(stage.log.warnings.map(\.event) == ["held"])
+        listener.cancel()
     }
 }
 

@@ -161,8 +161,8 @@ final class EngineConnection: ConnectionOwner {
             return state.takeAll()
         }
         self.run.remove(self)
-        poll?.abort()
-        webSocket?.abort()
+        poll?.drop()
+        webSocket?.drop()
         for relay in relays { relay.leave() }
     }
 
@@ -172,7 +172,7 @@ final class EngineConnection: ConnectionOwner {
         switch ending {
         case .closedByClient: webSocket?.close(.normal, reason: "")
         case .violation: webSocket?.close(.policyViolation, reason: "the client violated the protocol")
-        case .heartbeatMissed, .overflow: webSocket?.abort()
+        case .heartbeatMissed, .overflow: webSocket?.drop()
         }
         for relay in relays { relay.leave() }
     }
@@ -198,7 +198,7 @@ extension EngineConnection {
             case .answerPoll(let packets): self.answerPoll(packets)
             case .send(let frame): self.withState { $0.webSocket }?.send([frame])
             case .deliver(let message): self.deliver(message)
-            case .dropTried: self.takeWebSocket()?.abort()
+            case .dropTried: self.takeWebSocket()?.drop()
             case .end(let ending): self.end(ending)
             }
         }
@@ -226,6 +226,13 @@ extension EngineConnection {
     private func watch() {
         self.timer.set(self.state.engine.nextDeadline)
         if self.state.engine.isEnded { self.admission.set(nil) }
+        self.run.count(self)
+    }
+}
+
+extension EngineConnection: ByteKeeper {
+    var keptBytes: Int {
+        self.state.engine.isEnded ? 0 : self.state.engine.waitingBytes + self.state.socketIO.unfinishedBytes
     }
 }
 

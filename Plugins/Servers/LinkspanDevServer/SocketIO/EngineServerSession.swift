@@ -49,7 +49,8 @@ struct EngineServerSession: Sendable {
     private var carrier: Carrier
     private var isPolled = false
     private var waiting: [WebSocketMessage] = []
-    private var waitingBytes = 0
+    /// The size of what waits for a poll.
+    private(set) var waitingBytes = 0
     private var nextPing: ContinuousClock.Instant?
     private var pongDue: ContinuousClock.Instant?
     private var upgradeDue: ContinuousClock.Instant?

@@ -31,8 +31,8 @@ struct SocketIOServerSession: Sendable {
     /// Whether some namespace is joined, or is about to be.
     var isInUse: Bool { !self.members.isEmpty }
 
-    /// Whether attachments are due.
-    var isCollecting: Bool { self.decoder.isCollecting }
+    /// The bytes of a packet whose attachments are due.
+    var unfinishedBytes: Int { self.decoder.unfinishedBytes }
 
     /// Takes a message; nil when it means nothing, or nothing yet.
     mutating func receive(_ message: WebSocketMessage) -> Event? {

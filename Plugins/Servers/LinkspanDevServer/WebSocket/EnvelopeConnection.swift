@@ -53,6 +53,7 @@ final class EnvelopeConnection: ConnectionOwner {
 
     private func act(_ decide: (inout EnvelopeServerSession) -> [EnvelopeServerSession.Event]) {
         let events = self.withState { state in state.connection == nil ? [] : decide(&state.session) }
+        self.run.count(self)
         for event in events {
             switch event {
             case .enter(let auth): self.enter(auth)
@@ -86,7 +87,7 @@ final class EnvelopeConnection: ConnectionOwner {
         case .closed(let error):
             let hasEntered = self.withState { $0.hasEntered }
             guard let code = EnvelopeServerSession.closeCode(for: error, hasEntered: hasEntered) else {
-                return self.take().connection?.abort() ?? ()
+                return self.drop()
             }
             self.close(code, error.message)
         }
@@ -103,9 +104,17 @@ final class EnvelopeConnection: ConnectionOwner {
         relay?.leave()
     }
 
+    /// Ends without a word, as if the network were gone.
+    func drop() {
+        let (connection, relay) = self.take()
+        connection?.drop()
+        relay?.leave()
+    }
+
     private func take() -> (connection: ServerConnection?, relay: HubRelay?) {
         self.introduction.set(nil)
         self.heartbeat.set(nil)
+        defer { self.run.count(self) }
         return self.withState { state in
             defer { (state.connection, state.relay) = (nil, nil) }
             return (state.connection, state.relay)
@@ -123,4 +132,8 @@ final class EnvelopeConnection: ConnectionOwner {
         let configuration = self.run.configuration
         self.heartbeat.set(.now + (self.state.isPinged ? configuration.pingTimeout : configuration.pingInterval))
     }
+}
+
+extension EnvelopeConnection: ByteKeeper {
+    var keptBytes: Int { self.state.connection == nil ? 0 : self.state.session.unfinishedBytes }
 }

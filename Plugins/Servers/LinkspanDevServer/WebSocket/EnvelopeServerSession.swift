@@ -20,8 +20,8 @@ struct EnvelopeServerSession: Sendable {
 
     init(maximumBytes: Int) { self.assembly = EnvelopeAssembly(codec: self.codec, maximumBytes: maximumBytes) }
 
-    /// Whether attachments are due.
-    var isCollecting: Bool { self.assembly.isCollecting }
+    /// The bytes of a message whose attachments are due.
+    var unfinishedBytes: Int { self.assembly.unfinishedBytes }
 
     /// Takes a message.
     mutating func receive(_ message: WebSocketMessage) -> [Event] {

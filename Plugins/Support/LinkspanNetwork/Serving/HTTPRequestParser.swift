@@ -43,6 +43,9 @@ package struct HTTPRequestParser: Sendable {
         return !self.rest.isEmpty
     }
 
+    /// The bytes of what has not become a request.
+    package var keptBytes: Int { self.rest.count }
+
     /// Whether more came before its turn than is kept.
     package var isFlooded: Bool {
         self.rest.count > self.limits.headBytes + self.limits.bodyBytes + self.limits.earlyBytes

@@ -21,8 +21,8 @@ package struct SocketIODecoder: Sendable {
         if case .collecting = self.state { true } else { false }
     }
 
-    /// The bytes of the attachments that are kept.
-    var retainedBytes: Int {
+    /// The bytes of a packet whose attachments are due.
+    package var unfinishedBytes: Int {
         if case .collecting(let half) = self.state { half.byteCount } else { 0 }
     }
 
