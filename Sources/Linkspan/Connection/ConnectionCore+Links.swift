@@ -82,9 +82,8 @@ extension ConnectionCore {
         self.noteTime(of: event, since: start)
     }
 
-    /// Warns of listeners that hold up everything else on the executor.
+    /// Warns of listeners that hold up everything else on the executor; without an event none have been called.
     ///
-    /// - Parameter event: nil when those that took the time are not the app's listeners.
     /// - Returns: now.
     @discardableResult
     private func noteTime(of event: String?, since start: ContinuousClock.Instant) -> ContinuousClock.Instant {

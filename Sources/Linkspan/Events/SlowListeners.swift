@@ -19,9 +19,7 @@ struct SlowListeners {
 
     init(limit: Duration) { self.limit = limit }
 
-    /// Whether a message is timed for itself.
-    ///
-    /// - Parameter message: its place in the read, from 1.
+    /// Whether the message in this place of a read, counted from 1, is timed for itself.
     func times(_ message: Int) -> Bool { message <= Self.timedMessages || self.readsToTime > 0 }
 
     /// The listeners of one message have returned.
