@@ -1,3 +1,5 @@
+private import Dispatch
+
 #if canImport(Darwin)
 private import Darwin
 #elseif canImport(Glibc)
@@ -11,7 +13,8 @@ private import Android
 /// Reads files whose names come from a configuration: regular files of limited size, and nothing that could block.
 ///
 /// Opening a FIFO waits for a writer, and a device may have bytes without end. What is open is judged, so that it cannot be
-/// exchanged between a look and the reading.
+/// exchanged between a look and the reading. A file system that does not answer, such as that of a server which has gone, is
+/// given up after some seconds.
 package enum RegularFile {
     /// The reason why a file was not read.
     package struct Failure: Error, Sendable, Hashable {
@@ -22,14 +25,49 @@ package enum RegularFile {
         package init(reason: String) { self.reason = reason }
     }
 
+    /// The time that a file system has to answer.
+    private static let patience = Duration.seconds(10)
+
     /// The bytes of a file.
     ///
     /// - Parameters:
     ///   - path: the file.
     ///   - limit: the most bytes that it may have.
     /// - Returns: its bytes.
-    /// - Throws: ``Failure`` when it cannot be opened or read, is not a regular file, or is larger than `limit`.
+    /// - Throws: ``Failure`` when it cannot be opened or read, not in 10 seconds, is not a regular file, or is larger than
+    ///   `limit`.
     package static func read(_ path: String, limit: Int) throws(Failure) -> [UInt8] {
+        try Self.within(Self.patience) { () throws(Failure) in try Self.bytes(of: path, limit: limit) }
+    }
+
+    /// Throws unless there is a regular file, for those who have others read it.
+    package static func check(_ path: String) throws(Failure) {
+        try Self.within(Self.patience) { () throws(Failure) in
+            let descriptor = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC)
+            guard descriptor >= 0 else { throw Self.lastFailure() }
+            defer { close(descriptor) }
+            try Self.check(descriptor)
+        }
+    }
+
+    /// Does something on a thread of its own, and waits no longer than this.
+    static func within<Value: Sendable>(
+        _ patience: Duration, _ work: @escaping @Sendable () throws(Failure) -> Value
+    ) throws(Failure) -> Value {
+        let (outcome, isDone) = (Promise<Result<Value, Failure>>(), DispatchSemaphore(value: 0))
+        let hasThread = SystemThread.start(name: "linkspan-file") {
+            outcome.fulfill(Result { () throws(Failure) in try work() })
+            isDone.signal()
+        }
+        guard hasThread else { throw Failure(reason: "the system has no thread left to read it") }
+        _ = isDone.wait(timeout: .now() + .milliseconds(Int(patience / .milliseconds(1))))
+        guard let outcome = outcome.fulfilled else {
+            throw Failure(reason: "its file system did not answer within \(patience)")
+        }
+        return try outcome.get()
+    }
+
+    private static func bytes(of path: String, limit: Int) throws(Failure) -> [UInt8] {
         // Without O_NONBLOCK the opening of a FIFO would wait; on a regular file it means nothing.
         let descriptor = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC)
         guard descriptor >= 0 else { throw Self.lastFailure() }
@@ -46,14 +84,6 @@ package enum RegularFile {
             bytes += chunk[..<count]
         }
         throw Failure(reason: "it is larger than \(limit >> 10) KiB")
-    }
-
-    /// Throws unless there is a regular file, for those who have others read it.
-    package static func check(_ path: String) throws(Failure) {
-        let descriptor = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC)
-        guard descriptor >= 0 else { throw Self.lastFailure() }
-        defer { close(descriptor) }
-        try Self.check(descriptor)
     }
 
     private static func check(_ descriptor: CInt) throws(Failure) {

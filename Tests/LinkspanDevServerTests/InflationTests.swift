@@ -54,6 +54,32 @@ struct InflationTests {
         #expect(turns.reduce(0, +) == 500 * 60 << 10)
         #expect(turns.allSatisfy { $0 <= (1 << 20) + (60 << 10) })
     }
+
+    @Test(arguments: [1, 2, 8])
+    func `the pause behind a message grows with it`(megabytes: Int) throws {
+        var server: (session: WebSocketSession, stream: ScriptedStream)?
+        let loop = ScriptedLoop { request, stream in
+            server = (try? stream.upgrade(request)).map { ($0, stream) }
+        }
+        let recorder = Recorder()
+        let upgrade = UpgradeRequest(host: "server", port: 80, isSecure: false)
+        let request = WebSocketRequest(upgrade: upgrade, compression: .init())
+        loop.enter { try? WebSocketChannel(request, on: loop, handler: recorder).open() }
+        loop.run()
+        var (session, stream) = try #require(server)
+        var bytes: [UInt8] = []
+        _ = session.send(.binary, payload: [UInt8](repeating: 0, count: megabytes << 20)[...], into: &bytes)
+        // The next one shows that there is something to wait for.
+        _ = session.send(.text, payload: Array("next".utf8)[...], into: &bytes)
+        let (former, start) = (Set(loop.timerInstants), ContinuousClock.now)
+        loop.enter { stream.say(bytes) }
+        let end = ContinuousClock.now
+        #expect(recorder.turns.entries == [megabytes << 20])
+        let turns = loop.timerInstants.filter { !former.contains($0) }
+        let pause = Duration.milliseconds(5 * megabytes)
+        #expect(turns.count == 1)
+        #expect(turns.allSatisfy { start + pause <= $0 && $0 <= end + pause })
+    }
 }
 
 /// Agrees to compression, and sends 500 messages of 60 KiB in some 40 KiB, a Close frame, and the end of the stream.

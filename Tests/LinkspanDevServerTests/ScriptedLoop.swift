@@ -8,9 +8,13 @@ internal import LinkspanWebSocketProtocol
 // Unchecked because it belongs to the one task of its test.
 final class ScriptedLoop: NetworkLoop, @unchecked Sendable {
     private final class Timer: ScheduledWork, @unchecked Sendable {
+        let instant: ContinuousClock.Instant
         var job: (@Sendable () -> Void)?
 
-        init(_ job: @escaping @Sendable () -> Void) { self.job = job }
+        init(_ instant: ContinuousClock.Instant, _ job: @escaping @Sendable () -> Void) {
+            self.instant = instant
+            self.job = job
+        }
 
         func cancel() { self.job = nil }
     }
@@ -30,7 +34,7 @@ final class ScriptedLoop: NetworkLoop, @unchecked Sendable {
     func schedule(
         at instant: ContinuousClock.Instant, _ job: @escaping @Sendable () -> Void
     ) -> any ScheduledWork {
-        let timer = Timer(job)
+        let timer = Timer(instant, job)
         self.timers.append(timer)
         return timer
     }
@@ -50,6 +54,9 @@ final class ScriptedLoop: NetworkLoop, @unchecked Sendable {
 
     /// The number of timers that there are, those that were cancelled included.
     var timerCount: Int { self.timers.count }
+
+    /// The times of the timers that there are, those that were cancelled left out.
+    var timerInstants: [ContinuousClock.Instant] { self.timers.filter { $0.job != nil }.map(\.instant) }
 
     /// Has timers fire, due or not: all that there are, or so many of the oldest.
     func fireTimers(first count: Int = .max) {

@@ -1,6 +1,8 @@
+internal import Dispatch
 internal import Foundation
-internal import LinkspanRuntime
 internal import Testing
+
+@testable import LinkspanRuntime
 
 @Suite struct RegularFileTests {
     private func withFile(_ bytes: [UInt8], _ body: (String) throws -> Void) throws {
@@ -40,5 +42,15 @@ internal import Testing
         defer { unlink(path) }
         let failure = #expect(throws: RegularFile.Failure.self) { try RegularFile.read(path, limit: 10) }
         #expect(failure?.reason == "it is a FIFO, not a regular file")
+    }
+
+    @Test(.timeLimit(.minutes(1)))
+    func `a file system that does not answer is given up`() {
+        let hangs = DispatchSemaphore(value: 0)
+        defer { hangs.signal() }
+        let failure = #expect(throws: RegularFile.Failure.self) {
+            try RegularFile.within(.milliseconds(10)) { () throws(RegularFile.Failure) in hangs.wait() }
+        }
+        #expect(failure?.reason == "its file system did not answer within 0.01 seconds")
     }
 }

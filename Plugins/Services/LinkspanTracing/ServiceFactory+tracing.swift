@@ -40,16 +40,6 @@ extension TracingService.Options {
         self.spans = Set(subjects)
     }
 }
-
-extension TracingService: Reconfigurable {
-    /// Takes over the subjects of spans.
-    ///
-    /// - Parameter options: all of them.
-    /// - Throws: ``/Linkspan/LinkspanError`` with code `invalidConfiguration`, as when the service is made.
-    public func reconfigure(_ options: OptionValues) async throws {
-        self.options = try Options(options)
-    }
-}
 #else
 public import LinkspanMessaging
 

@@ -1,9 +1,10 @@
 #if Tracing
+public import Linkspan
 public import LinkspanLifecycle
 public import LinkspanMessaging
-internal import LinkspanRuntime
 public import Tracing
 
+// An actor for options and open spans: the registry's calls of handlers contend with reconfiguration.
 /// A service that makes spans from lifecycle events, after the fact, for any tracer of swift-distributed-tracing.
 ///
 /// | span | from | to | error |
@@ -18,22 +19,18 @@ public import Tracing
 /// Attributes are `messaging.system` (`linkspan`), `messaging.destination.name` (the name of the event),
 /// `messaging.message.body.size`, `linkspan.endpoint` (without query and credentials), `linkspan.attempt`,
 /// `linkspan.resumed`, `linkspan.transport`, and `error.type` on failure. Payloads and texts of errors are in no span.
-public final class TracingService: LifecycleService {
+public actor TracingService: LifecycleService {
     /// The name in registries and configuration.
-    public let name: ServiceName = "tracing"
+    public nonisolated let name: ServiceName = "tracing"
     /// Behind other threads, since the service only observes.
-    public let urgency: Urgency = .utility
+    public nonisolated let urgency: Urgency = .utility
     /// Among the first, so that it sees the others start.
-    public let placement = Placement(phase: .core, priority: 70)
+    public nonisolated let placement = Placement(phase: .core, priority: 70)
 
-    private struct State: Sendable {
-        var options: Options
-        var book = SpanBook()
-    }
-
+    /// The options.
+    public private(set) var options: Options
+    private var book = SpanBook()
     private let tracer: any Tracer
-    // Guards options and open spans: the thread that handles events contends with reconfiguration.
-    private let state: Lock<State>
 
     /// Options of the service.
     public struct Options: Sendable, Hashable {
@@ -63,20 +60,11 @@ public final class TracingService: LifecycleService {
     ///   - tracer: where spans go; nil for the tracer of the process, as it is now.
     public init(options: Options = Options(), tracer: (any Tracer)? = nil) {
         self.tracer = tracer ?? InstrumentationSystem.tracer
-        self.state = Lock(State(options: options))
+        self.options = options
     }
 
-    /// The options.
-    public var options: Options {
-        get { self.state.withLock { $0.options } }
-        set { self.state.withLock { $0.options = newValue } }
-    }
-
-    private func make(_ drafts: (inout SpanBook) -> SpanDraft?) {
-        let draft = self.state.withLock { state in
-            drafts(&state.book).flatMap { state.options.spans.contains($0.subject) ? $0 : nil }
-        }
-        guard let draft else { return }
+    private func make(_ draft: SpanDraft?) {
+        guard let draft, self.options.spans.contains(draft.subject) else { return }
         // Wall time, reckoned back from the present: events know the monotonic clock alone.
         let (wall, now) = (DefaultTracerClock.now, ContinuousClock.now)
         let span = self.tracer.startSpan(
@@ -88,15 +76,23 @@ public final class TracingService: LifecycleService {
     }
 }
 
+extension TracingService: Reconfigurable {
+    /// Takes over the subjects of spans.
+    ///
+    /// - Parameter options: all of them.
+    /// - Throws: ``/Linkspan/LinkspanError`` with code `invalidConfiguration`, as when the service is made.
+    public func reconfigure(_ options: OptionValues) async throws { self.options = try Options(options) }
+}
+
 extension TracingService: ConnectionObserving, MessageObserving {
     /// Makes a span of an attempt that has ended.
     public func on(_ event: Stamped<ConnectionEvent>, _ scope: ServiceScope) async throws {
-        self.make { $0.note(event) }
+        self.make(self.book.note(event))
     }
 
     /// Makes a span of a message from its outcome.
     public func on(_ event: Stamped<MessageEvent>, _ scope: ServiceScope) async throws {
-        self.make { $0.note(event) }
+        self.make(self.book.note(event))
     }
 }
 

@@ -1,5 +1,22 @@
 internal import LinkspanRuntime
 
+/// A connection that shows its inside, as the SDK's own do.
+protocol InspectableConnection: AnyObject, Sendable {
+    var id: UInt64 { get }
+    /// See ``InspectedConnection/read(_:)``.
+    func read(_ answer: @escaping @Sendable (ConnectionReading, (any ConnectionProbe)?) -> Void)
+    func provoke(_ fault: ConnectionFault)
+}
+
+extension PooledConnection: InspectableConnection {
+    func read(_ answer: @escaping @Sendable (ConnectionReading, (any ConnectionProbe)?) -> Void) {
+        let asked = self.scheduler.now
+        self.inbox.post({ answer($0.reading(asked: asked), $0.probe) }, to: self.core)
+    }
+
+    func provoke(_ fault: ConnectionFault) { self.inbox.post({ $0.provoke(fault) }, to: self.core) }
+}
+
 /// A connection in the pool, as a service that shows it to developers sees it.
 ///
 /// Of a connection that the app's own ``ConnectionFactory`` made there is the snapshot, and nothing of its inside.
@@ -11,17 +28,17 @@ package struct InspectedConnection: Sendable {
     /// The number of its holders.
     package let holders: Int
     /// Whether the SDK made the connection, and not a factory of the app's own.
-    package var isOwn: Bool { self.own != nil }
+    package var isOwn: Bool { self.inspectable != nil }
 
     private let connection: any ManagedConnection
+    private let inspectable: (any InspectableConnection)?
 
     fileprivate init(_ entry: ConnectionPool.Entry) {
-        self.id = (entry.connection as? PooledConnection)?.id ?? entry.number
-        self.holders = entry.holders
         self.connection = entry.connection
+        self.inspectable = entry.connection as? any InspectableConnection
+        self.id = self.inspectable?.id ?? entry.number
+        self.holders = entry.holders
     }
-
-    private var own: PooledConnection? { self.connection as? PooledConnection }
 
     /// A snapshot; see ``Connection/status``.
     package var status: ConnectionStatus { self.connection.status }
@@ -32,19 +49,16 @@ package struct InspectedConnection: Sendable {
     ///   called for a connection that does not exist any more.
     /// - Returns: false for a connection that the SDK did not make, which cannot be read.
     package func read(_ answer: @escaping @Sendable (ConnectionReading, (any ConnectionProbe)?) -> Void) -> Bool {
-        guard let own = self.own else { return false }
-        let asked = own.scheduler.now
-        own.inbox.post({ answer($0.reading(asked: asked), $0.probe) }, to: own.core)
-        return true
+        self.inspectable?.read(answer)
+        return self.isOwn
     }
 
     /// Provokes a fault.
     ///
     /// - Returns: false for a connection that the SDK did not make, which has no faults to provoke.
     package func provoke(_ fault: ConnectionFault) -> Bool {
-        guard let own = self.own else { return false }
-        own.inbox.post({ $0.provoke(fault) }, to: own.core)
-        return true
+        self.inspectable?.provoke(fault)
+        return self.isOwn
     }
 }
 

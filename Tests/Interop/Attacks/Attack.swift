@@ -121,7 +121,7 @@ extension Attack {
         Self("poll-absurd-length", .polling, .protocolViolation),
         Self("poll-endless-chunks", .polling, .protocolViolation, runsAlone: true),
         Self("poll-endless-body", .polling, .protocolViolation, runsAlone: true),
-        // What comes proves that the server lives, so that the end is the limit of one packet, which comes a byte a chunk.
+        // What comes proves that the server lives, so that the end is the limit of one packet, which comes in small chunks.
         Self(
             "poll-small-chunks", .polling, .protocolViolation, after: .seconds(60), runsAlone: true,
             messageLimit: 1 << 20),

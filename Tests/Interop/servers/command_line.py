@@ -3,9 +3,15 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
+import random
+import socket
 import ssl
 
 from lifetime import end_with_input
+
+# Below the ports that the system gives out, so that a server finds its own again after a crash.
+FREE_PORTS = range(10_000, 32_000)
 
 
 def parse(parser: argparse.ArgumentParser) -> argparse.Namespace:
@@ -29,3 +35,11 @@ def tls(arguments: argparse.Namespace) -> ssl.SSLContext | None:
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(arguments.ssl_cert, arguments.ssl_key)
     return context
+
+
+def listen(port: int, backlog: int = 128) -> socket.socket:
+    """Listens at a port of this machine; 0 picks one that is free."""
+    for number in random.sample(FREE_PORTS, 100) if port == 0 else []:
+        with contextlib.suppress(OSError):
+            return socket.create_server(("127.0.0.1", number), backlog=backlog)
+    return socket.create_server(("127.0.0.1", port), backlog=backlog)

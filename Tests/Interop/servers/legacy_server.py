@@ -77,7 +77,7 @@ def main() -> None:
     parser.add_argument("--ping-interval", type=int, default=25, metavar="SECONDS", help="whole seconds")
     parser.add_argument("--ping-timeout", type=float, default=5.0, metavar="SECONDS")
     options = command_line.parse(parser)
-    listener = socket.create_server(("127.0.0.1", options.port), backlog=128)
+    listener = command_line.listen(options.port)
     asyncio.run(serve(listener, options))
 
 

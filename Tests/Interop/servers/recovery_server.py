@@ -11,7 +11,6 @@ import argparse
 import asyncio
 import json
 import secrets
-import socket
 import ssl
 import time
 from collections import defaultdict
@@ -148,7 +147,7 @@ class Server:
 
 async def run(port: int, tls: ssl.SSLContext | None) -> None:
     """Serves until the process is ended."""
-    listener = socket.create_server(("127.0.0.1", port), backlog=128)
+    listener = command_line.listen(port)
     server = Server()
     application = web.Application(middlewares=[server.note])
     server.engine.attach(application, "socket.io")

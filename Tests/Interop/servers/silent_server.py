@@ -48,7 +48,7 @@ def fill(listener: socket.socket) -> list[socket.socket]:
 
 async def run(options: argparse.Namespace) -> None:
     is_open = options.at not in ("connection", "accept")
-    listener = socket.create_server(("127.0.0.1", options.port), backlog=0 if options.at == "connection" else 128)
+    listener = command_line.listen(options.port, backlog=0 if options.at == "connection" else 128)
     fillers = fill(listener) if options.at == "connection" else []
     if is_open:
         tls = command_line.tls(options)

@@ -34,7 +34,6 @@ import socketio  # noqa: E402
 
 NAMESPACES = ("/", "/admin", "/chat", "/auth")
 BUFFER_SIZE = 16 * 1024 * 1024
-HOST = "127.0.0.1"
 
 Handler = Callable[..., Coroutine[Any, Any, Any]]
 
@@ -293,7 +292,7 @@ def main() -> None:
     parser.add_argument("--redis", metavar="URL", help="what this server shares with others of its cluster")
     arguments = command_line.parse(parser)
     tls = command_line.tls(arguments)
-    listener = socket.create_server((HOST, arguments.port), backlog=128)
+    listener = command_line.listen(arguments.port)
     options = {"ping_interval": arguments.ping_interval, "ping_timeout": arguments.ping_timeout}
     if arguments.serializer is not None:
         options["serializer"] = arguments.serializer

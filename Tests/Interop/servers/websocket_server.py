@@ -9,7 +9,6 @@ import contextlib
 import http
 import json
 import signal
-import socket
 from collections.abc import Sequence
 from typing import Any
 
@@ -21,7 +20,6 @@ from websockets.typing import Subprotocol
 
 import command_line
 
-HOST = "127.0.0.1"
 SUBPROTOCOLS = (Subprotocol("linkspan.json"), Subprotocol("other"))
 FRAME_SIZE = 16 * 1024 * 1024
 ATTACHMENT_LIMIT = 100
@@ -259,7 +257,7 @@ async def run(options: argparse.Namespace) -> None:
     stop = asyncio.Event()
     for number in (signal.SIGINT, signal.SIGTERM):
         asyncio.get_running_loop().add_signal_handler(number, stop.set)
-    listener = socket.create_server((HOST, options.port), backlog=128)
+    listener = command_line.listen(options.port)
     async with serve(
         handle,
         sock=listener,

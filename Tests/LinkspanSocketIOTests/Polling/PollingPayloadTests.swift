@@ -73,6 +73,18 @@ struct PollingPayloadTests {
         #expect(try LegacyPollingPayload.decode(body[...]) == [.text(bytes("40")), .binary(Array(0..<10)[...])])
     }
 
+    @Test
+    func `in version 3 no packet keeps the whole body`() throws {
+        let inText = try LegacyPollingPayload.decode(bytes("2:407:42[\"é\"]"))
+        let body: [UInt8] = [0, 2, 255] + Array("40".utf8) + [1, 1, 1, 255, 4] + Array(0..<10)
+        for packet in inText + (try LegacyPollingPayload.decode(body[...])) {
+            switch packet {
+            // A part of the body would have its place in it.
+            case .text(let bytes), .binary(let bytes): #expect(bytes.startIndex == 0)
+            }
+        }
+    }
+
     @Test(arguments: ["", "x", "3:40", "1:40", "-1:4", "2", "2:", ":40", "99999999999:4", "1:😀", "7:b5AAEC"])
     func `a body of version 3 with a wrong length is refused`(body: String) {
         #expect(Self.code(Array(body.utf8), LegacyPollingPayload.decode) == .badPolling)

@@ -24,6 +24,28 @@ func expectLinear(
 
 @Suite("The growth of queues")
 struct GrowthTests {
+    /// Asks for its place in the document, as an error does that tells it.
+    private struct Placed: Decodable {
+        let path: [any CodingKey]
+
+        init(from decoder: any Decoder) { self.path = decoder.codingPath }
+    }
+
+    @Test
+    func `the places of all members of an object, and of all elements of an array, cost one walk`() throws {
+        try expectLinear { size in
+            let members = (0..<size).map { "\"key\($0)\":0" }.joined(separator: ",")
+            let payload = try Payload(checking: Array("{\(members)}".utf8)[...])
+            let placed = try payload.decode([String: Placed].self)
+            #expect(placed.allSatisfy { $1.path.last?.stringValue == $0 })
+        }
+        try expectLinear { size in
+            let elements = Array(repeating: "0", count: size).joined(separator: ",")
+            let placed = try Payload(checking: Array("[\(elements)]".utf8)[...]).decode([Placed].self)
+            #expect(placed.map { $0.path.last?.intValue } == Array(0..<size))
+        }
+    }
+
     /// The ways in which many commands wait.
     enum Shape: String, CaseIterable {
         case sends

@@ -32,6 +32,13 @@ struct SharedCredentialsTests {
         #expect(desk.calls.count == 2)
     }
 
+    @Test
+    func `a source that has gone leaves its place in no table to a later one`() {
+        // Their addresses repeat.
+        let hashes = Set((0..<100).map { _ in CredentialSource.provider { _ in Credentials() }.hashValue })
+        #expect(hashes.count == 100)
+    }
+
     @Test(arguments: [Duration.zero, .seconds(-1)])
     func `credentials with no time left are not used again`(validFor: Duration) throws {
         var desk = Run()

@@ -1,3 +1,5 @@
+internal import LinkspanRuntime
+
 #if canImport(FoundationEssentials)
 internal import FoundationEssentials
 #else
@@ -290,10 +292,14 @@ extension JSONDocument {
         var path: [any CodingKey] = []
         var index = 0
         while index < target {
+            assert(Growth.step())
             if self.tokens[index].kind == .object {
                 var key = index + 1
                 if let last = self.steps[index], last.element <= target { key = last.element }
-                while Int(self.tokens[key + 1].next) <= target { key = Int(self.tokens[key + 1].next) }
+                while Int(self.tokens[key + 1].next) <= target {
+                    assert(Growth.step())
+                    key = Int(self.tokens[key + 1].next)
+                }
                 self.steps[index] = (0, key)
                 let around = path
                 path.append(PayloadKey.name(self.rules.read(self.key(at: key), path: around)))
@@ -302,6 +308,7 @@ extension JSONDocument {
                 var (ordinal, element) = (0, index + 1)
                 if let last = self.steps[index], last.element <= target { (ordinal, element) = last }
                 while Int(self.tokens[element].next) <= target {
+                    assert(Growth.step())
                     element = Int(self.tokens[element].next)
                     ordinal += 1
                 }
