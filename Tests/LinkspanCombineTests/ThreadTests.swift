@@ -11,7 +11,7 @@ internal import OpenCombine
 #endif
 
 /// What many threads do at once; most telling under the thread sanitizer.
-@Suite("Publishers and threads", .timeLimit(.minutes(1)))
+@Suite("Publishers and threads", .timeLimit(.minutes(5)))
 struct ThreadTests {
     let lobby = Lobby()
 
