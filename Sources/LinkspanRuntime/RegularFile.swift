@@ -37,20 +37,27 @@ package enum RegularFile {
     /// - Throws: ``Failure`` when it cannot be opened or read, not in 10 seconds, is not a regular file, or is larger than
     ///   `limit`.
     package static func read(_ path: String, limit: Int) throws(Failure) -> [UInt8] {
-        try Self.within(Self.patience) { () throws(Failure) in try Self.bytes(of: path, limit: limit) }
+        try Self.withFile(path) { descriptor throws(Failure) in try Self.bytes(of: descriptor, limit: limit) }
     }
 
     /// Throws unless there is a regular file, for those who have others read it.
-    package static func check(_ path: String) throws(Failure) {
+    package static func check(_ path: String) throws(Failure) { try Self.withFile(path) { _ in } }
+
+    /// Opens a regular file for `body`, and gives both up when the file system does not answer.
+    private static func withFile<Value: Sendable>(
+        _ path: String, _ body: @escaping @Sendable (CInt) throws(Failure) -> Value
+    ) throws(Failure) -> Value {
         try Self.within(Self.patience) { () throws(Failure) in
+            // Without O_NONBLOCK the opening of a FIFO would wait; on a regular file it means nothing.
             let descriptor = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC)
             guard descriptor >= 0 else { throw Self.lastFailure() }
             defer { close(descriptor) }
             try Self.check(descriptor)
+            return try body(descriptor)
         }
     }
 
-    /// Does something on a thread of its own, and waits no longer than this.
+    /// Runs `work` on a thread of its own, and fails when it has not returned within `patience`.
     static func within<Value: Sendable>(
         _ patience: Duration, _ work: @escaping @Sendable () throws(Failure) -> Value
     ) throws(Failure) -> Value {
@@ -67,12 +74,7 @@ package enum RegularFile {
         return try outcome.get()
     }
 
-    private static func bytes(of path: String, limit: Int) throws(Failure) -> [UInt8] {
-        // Without O_NONBLOCK the opening of a FIFO would wait; on a regular file it means nothing.
-        let descriptor = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC)
-        guard descriptor >= 0 else { throw Self.lastFailure() }
-        defer { close(descriptor) }
-        try Self.check(descriptor)
+    private static func bytes(of descriptor: CInt, limit: Int) throws(Failure) -> [UInt8] {
         var bytes: [UInt8] = []
         var chunk = [UInt8](repeating: 0, count: 64 << 10)
         while bytes.count <= limit {

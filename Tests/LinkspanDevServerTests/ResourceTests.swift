@@ -4,6 +4,7 @@ internal import LinkspanInMemory
 internal import LinkspanNetwork
 internal import LinkspanRuntime
 internal import LinkspanSocketIO
+internal import LinkspanWebSocketProtocol
 internal import TestedBackEnds
 internal import RawSockets
 internal import Testing
@@ -114,46 +115,46 @@ struct ResourceTests {
         }
     }
 
-    /// What somebody begins to send and does not end.
+    /// Incomplete input that makes the server buffer bytes: a request, frame, packet or envelope without its end.
     enum Part: CaseIterable {
         case request, message, attachments, envelope
 
         fileprivate func begin(_ bytes: Int, on client: RawClient) {
+            let zeros = [UInt8](repeating: 0, count: bytes)
             switch self {
             case .request:
                 client.write("POST /any HTTP/1.1\r\nHost: localhost\r\nContent-Length: \(bytes + 1)\r\n\r\n")
-                client.write([UInt8](repeating: 0, count: bytes))
+                client.write(zeros)
             case .message:
                 client.write("GET /any HTTP/1.1\r\n" + upgrade)
                 _ = client.read(until: "\r\n\r\n")
-                client.write(Array(Self.frame(0x82, length: bytes + 1).dropLast()))
+                client.write(Array(Self.frame(.binary, zeros + [0]).dropLast()))
             case .attachments:
                 client.write("GET /socket.io/?EIO=4&transport=websocket HTTP/1.1\r\n" + upgrade)
                 _ = client.read(until: "}")
                 let header = #"452-["any",{"_placeholder":true,"num":0},{"_placeholder":true,"num":1}]"#
-                client.write(Self.frame(0x81, Array(header.utf8)) + Self.frame(0x82, length: bytes))
+                client.write(Self.frame(.text, Array(header.utf8)) + Self.frame(.binary, zeros))
             case .envelope:
                 client.write("GET /any HTTP/1.1\r\n" + upgrade)
                 _ = client.read(until: "\r\n\r\n")
                 let header = #"{"event":"any","data":[],"attachments":2}"#
-                client.write(Self.frame(0x81, Array(header.utf8)) + Self.frame(0x82, length: bytes))
+                client.write(Self.frame(.text, Array(header.utf8)) + Self.frame(.binary, zeros))
             }
         }
 
-        /// Does something that the server answers.
+        /// Sends the end, or a ping, so that the server answers on a connection that is still open.
         fileprivate func end(on client: RawClient) {
             switch self {
             case .request, .message: client.write([0])
-            case .attachments, .envelope: client.write(Self.frame(0x89))
+            case .attachments, .envelope: client.write(Self.frame(.ping))
             }
         }
 
-        /// A client's frame, with a mask of zeros.
-        private static func frame(_ first: UInt8, _ payload: [UInt8] = [], length: Int = 0) -> [UInt8] {
-            let payload = payload + [UInt8](repeating: 0, count: length)
-            let size = withUnsafeBytes(of: UInt64(payload.count).bigEndian) { Array($0) }
-            let header = payload.count < 126 ? [0x80 | UInt8(payload.count)] : [0xFF] + size
-            return [first] + header + [0, 0, 0, 0] + payload
+        /// A client's frame, whose mask of zeros changes no byte.
+        private static func frame(_ opcode: Opcode, _ payload: [UInt8] = []) -> [UInt8] {
+            var frame: [UInt8] = []
+            FrameEncoder.append(opcode, payload: payload, mask: 0, to: &frame)
+            return frame
         }
     }
 
@@ -181,7 +182,7 @@ struct ResourceTests {
     }
 
     @Test
-    func `what was sent in the meantime is not counted`() throws {
+    func `bytes sent since the last count do not count toward the limit`() {
         final class Keeper: ByteKeeper {
             var keptBytes: Int
             init(_ bytes: Int) { self.keptBytes = bytes }
@@ -195,7 +196,7 @@ struct ResourceTests {
         #expect(budget.count(stays) == nil)
         stays.keptBytes = 71
         #expect(budget.count(stays) === stays)
-        // Whom nothing is kept for takes nothing of the limit.
+        // A keeper without bytes takes no share of the limit.
         stays.keptBytes = 0
         sends.keptBytes = 100
         #expect(budget.count(stays) == nil && budget.count(sends) == nil)

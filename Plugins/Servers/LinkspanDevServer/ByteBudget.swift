@@ -1,6 +1,6 @@
-/// Something that keeps bytes for a client.
+/// An object that buffers bytes for one client.
 protocol ByteKeeper: AnyObject {
-    /// The bytes that are kept: of what came in part, and of what waits to be sent.
+    /// The number of buffered bytes: incomplete input from the client, and output that waits to be sent to it.
     var keptBytes: Int { get }
     /// Drops the client.
     func drop()
@@ -11,20 +11,20 @@ protocol ByteKeeper: AnyObject {
 /// Each client is within limits of its own, which many of them multiply.
 struct ByteBudget {
     private let limit: Int
-    /// Those for whom something was kept when they were counted last.
+    /// The keepers that had buffered bytes at their last count.
     private var keepers: [ObjectIdentifier: (keeper: any ByteKeeper, bytes: Int)] = [:]
-    /// The sum of what was counted.
+    /// The sum of these counts.
     private var total = 0
 
     init(limit: Int) { self.limit = limit }
 
-    /// Counts what is kept for a client.
+    /// Updates the count of a keeper.
     ///
-    /// - Returns: the client for whom the most is kept, which is to be dropped; nil as long as all is within the limit.
+    /// - Returns: the keeper with the most bytes, to be dropped, when the sum exceeds the limit; otherwise nil.
     mutating func count(_ keeper: any ByteKeeper) -> (any ByteKeeper)? {
         self.note(keeper)
         guard self.total > self.limit else { return nil }
-        // What was sent since then is still in the sum.
+        // A keeper whose output has been sent since its last count still has the old count.
         for (keeper, _) in self.keepers.values { self.note(keeper) }
         guard self.total > self.limit, let largest = self.keepers.values.max(by: { $0.bytes < $1.bytes }) else {
             return nil
@@ -33,7 +33,7 @@ struct ByteBudget {
         return largest.keeper
     }
 
-    /// Nothing is kept for a client any more.
+    /// Forgets a keeper that has ended.
     mutating func remove(_ keeper: any ByteKeeper) {
         self.total -= self.keepers.removeValue(forKey: ObjectIdentifier(keeper))?.bytes ?? 0
     }

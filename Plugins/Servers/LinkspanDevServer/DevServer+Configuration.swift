@@ -53,10 +53,9 @@ extension DevServer {
         ///
         /// Default 16 MiB.
         public var maximumWaitingBytes = 16 << 20
-        /// The most bytes kept for all clients together: of messages that have come in part, and of those that wait to
-        /// be sent.
+        /// The most bytes buffered for all clients together: incomplete input, and output that waits to be sent.
         ///
-        /// Default 256 MiB. Beyond it, the client for which the most is kept is dropped.
+        /// Default 256 MiB. Beyond it, the client with the most buffered bytes is dropped.
         public var maximumKeptBytes = 256 << 20
         /// The most TCP connections, and the most sessions of Socket.IO.
         ///

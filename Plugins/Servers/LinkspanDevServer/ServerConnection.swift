@@ -36,6 +36,7 @@ final class ServerConnection: ByteStreamHandler {
         var phase = Phase.idle
         var parser: HTTPRequestParser
         var isPumping = false
+        /// Whether the stream has ended, after which its unsent bytes no longer count.
         var hasClosed = false
         /// The time at which the connection came in, or its last request was answered.
         var restingSince = ContinuousClock.now

@@ -213,7 +213,7 @@ final class ServerRun: Sendable {
         }
     }
 
-    /// Counts what is kept for a client, and drops the one for whom the most is kept when that is too much together.
+    /// Updates the count of a client's buffered bytes, and drops the client with the most when the sum exceeds the limit.
     func count(_ keeper: any ByteKeeper) { self.withState { $0.kept.count(keeper) }?.drop() }
 
     /// Drops every connection and forgets every session, as if the process had died.

@@ -19,7 +19,7 @@ struct SlowListeners {
 
     init(limit: Duration) { self.limit = limit }
 
-    /// Whether the message in this place of a read, counted from 1, is timed for itself.
+    /// Whether to time the message at this position in a read on its own; positions start at 1.
     func times(_ message: Int) -> Bool { message <= Self.timedMessages || self.readsToTime > 0 }
 
     /// The listeners of one message have returned.

@@ -36,7 +36,7 @@ struct SlowListenerTests {
             self.scheduler.base.settle()
         }
 
-        /// What one read brings.
+        /// Delivers several events to the connection as one read.
         func hear(_ events: [(String, milliseconds: Int)]) throws {
             let messages = events.map { LinkEvent.message(InboundMessage(event: $0, payload: .json("\($1)"))) }
             try self.connection.ask { core in
