@@ -14,17 +14,18 @@ txaio.use_twisted()  # the suite is older than the need to say so
 from autobahntestsuite import choosereactor  # noqa: E402, F401, has to come before the reactor
 from autobahntestsuite.fuzzing import FuzzingServerFactory  # noqa: E402
 from twisted.internet import reactor, ssl  # noqa: E402
+from twisted.protocols.tls import TLSMemoryBIOFactory  # noqa: E402
 
 HOST = "127.0.0.1"
 
 
-def free_port():
-    """A port that nobody has; the factory wants to know its own before it listens."""
-    probe = socket.socket()
-    probe.bind((HOST, 0))
-    port = probe.getsockname()[1]
-    probe.close()
-    return port
+def listener():
+    """A socket that has its port and keeps it; the factory wants to know the port before it listens."""
+    listening = socket.socket()
+    listening.bind((HOST, 0))
+    listening.listen(64)
+    listening.setblocking(False)
+    return listening
 
 
 def end_with_input(factory):
@@ -48,16 +49,18 @@ def main():
     """Serves the cases of the file named as argument."""
     with open(sys.argv[1]) as file:
         spec = json.load(file)
-    port = free_port()
+    listening = listener()
+    port = listening.getsockname()[1]
     spec["url"] = str("%s://%s:%d" % ("wss" if spec.get("cert") else "ws", HOST, port))
     # What the suite prints goes to the log.
     output, sys.stdout = sys.stdout, sys.stderr
     factory = FuzzingServerFactory(spec)
+    served = factory
     if spec.get("cert"):
         context = ssl.DefaultOpenSSLContextFactory(str(spec["key"]), str(spec["cert"]))
-        reactor.listenSSL(port, factory, context, interface=HOST)
-    else:
-        reactor.listenTCP(port, factory, interface=HOST)
+        served = TLSMemoryBIOFactory(context, False, factory)
+    reactor.adoptStreamPort(listening.fileno(), socket.AF_INET, served)
+    listening.close()
     watcher = threading.Thread(target=end_with_input, args=(factory,))
     watcher.daemon = True
     watcher.start()

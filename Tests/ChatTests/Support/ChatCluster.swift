@@ -26,7 +26,7 @@ actor ChatCluster {
     static func start(on bench: Bench) async throws -> ChatCluster {
         let script = "\(Place.root)/Samples/Chat/cluster.sh"
         let venv = URL(fileURLWithPath: try Place.python()).deletingLastPathComponent().deletingLastPathComponent().path
-        let options = ["--host", Self.address(), "--port", "0", "--websocket-port", "0", "--until-eof"]
+        let options = ["--host", Place.unsharedAddress(), "--port", "0", "--websocket-port", "0", "--until-eof"]
         let command = [try Place.python(), "-c", Self.unblocker, script] + options
         let child = try await bench.start("the cluster", command, environment: ["VENV": venv])
         do {
@@ -87,12 +87,6 @@ actor ChatCluster {
         } catch {
             throw Transcript.Missing(description: "\(error)\n\(await child.errors.lines.joined(separator: "\n"))")
         }
-    }
-
-    /// A loopback address that nobody else uses: there the port of a server that was killed stays free for the next.
-    private static func address() -> String {
-        let numbers = (0..<3).map { _ in String(Int.random(in: 1...254)) }
-        return "127.\(numbers.joined(separator: "."))"
     }
 
     /// All lines that were taken in the lobby.

@@ -7,6 +7,8 @@ actor ChatServer {
     private var ports: [Wire: Int] = [.socketio: 0, .websocket: 0]
     private var child: Child?
     private let isSecure: Bool
+    /// Kept for a server that comes back; certificates name the common one.
+    private let host: String
     /// The file that keeps the lines.
     nonisolated let history: String
 
@@ -21,6 +23,7 @@ actor ChatServer {
         self.bench = bench
         self.options = options
         self.isSecure = options.contains("--ssl-cert")
+        self.host = self.isSecure ? "127.0.0.1" : Place.unsharedAddress()
         self.history = "\(bench.folder)/history-\(UUID().uuidString).jsonl"
     }
 
@@ -28,7 +31,8 @@ actor ChatServer {
     func start() async throws {
         let script = "\(Place.root)/Samples/Chat/server.py"
         let ports = ["--port", "\(self.ports[.socketio] ?? 0)", "--websocket-port", "\(self.ports[.websocket] ?? 0)"]
-        let command = [try Place.python(), "-c", Self.guardian, script] + ports + ["--history", self.history]
+        let place = ["--host", self.host] + ports
+        let command = [try Place.python(), "-c", Self.guardian, script] + place + ["--history", self.history]
         let child = try await self.bench.start("the server", command + self.options)
         self.child = child
         do {
@@ -56,7 +60,7 @@ actor ChatServer {
     /// The endpoint.
     func url(for wire: Wire) -> String {
         let scheme = wire == .socketio ? "http" : "ws"
-        return "\(scheme)\(self.isSecure ? "s" : "")://127.0.0.1:\(self.ports[wire] ?? 0)"
+        return "\(scheme)\(self.isSecure ? "s" : "")://\(self.host):\(self.ports[wire] ?? 0)"
     }
 
     /// The flags with which the chat reaches it.

@@ -35,6 +35,12 @@ enum Place {
         }
     }
 
+    /// A loopback address that nobody else uses: there the port of a server that was killed stays free for the next.
+    static func unsharedAddress() -> String {
+        let numbers = (0..<3).map { _ in String(Int.random(in: 1...254)) }
+        return "127.\(numbers.joined(separator: "."))"
+    }
+
     private static func executable(_ path: String) throws -> String {
         guard FileManager.default.isExecutableFile(atPath: path) else {
             throw Missing(description: "there is no \(path)")
