@@ -82,7 +82,8 @@ private final class Run: Sendable {
     func ask(_ reason: CredentialRequest.Reason, held: UInt64 = 0) throws {
         guard case .provider(let shared) = self.tokens.credentials.kind else { return }
         let request = CredentialRequest(url: try ConnectionURL("scripted://server"), reason: reason)
-        _ = shared.ask(request, held: held, scheduler: self.scheduler) { [recorder, scheduler] outcome in
+        _ = shared.ask(request, login: shared.login, held: held, scheduler: self.scheduler) {
+            [recorder, scheduler] outcome in
             switch outcome {
             case .success(let issued):
                 let rest = issued.expiry.map { scheduler.now.duration(to: $0).components.seconds }
@@ -319,7 +320,7 @@ struct TokenRefresherTests {
         try await run.wait("refreshed 600 1", "answer 600")
         run.pass(540)
         try await run.wait("fetch expiring")
-        run.tokens.credentials.forget()
+        run.tokens.credentials.forget()()
         late.fulfill()
         run.pass(5_000)
         #expect(run.fetches.count == 2)
@@ -350,7 +351,7 @@ struct TokenRefresherTests {
         let login = Promise<UInt64>()
         let url = try ConnectionURL("scripted://server")
         _ = run.tokens.credentials.renew(url, scheduler: run.scheduler) { login.fulfill($0) }
-        run.tokens.credentials.forget()
+        run.tokens.credentials.forget()()
         #expect(await login.value == 1)
     }
 }

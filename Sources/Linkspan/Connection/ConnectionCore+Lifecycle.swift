@@ -168,21 +168,18 @@ extension ConnectionCore {
 
     func move(to next: Destination) {
         let now = self.now
-        if self.destination.identity != next.identity {
+        let former = self.destination.identity
+        if former != next.identity {
             // Nothing that one user asked for is sent as another, and nothing that one was sent is shown to another.
             self.commands.failAll(.moved, "failed: the connection moved to another identity", effects: &self.effects)
             self.router.dropHeld()
         }
-        let hasOtherSource = self.destination.identity.source != next.identity.source
         self.credentials.linkEnded(self)
         self.credentials = ConnectionCredentials(next)
         self.latestLink = nil
         self.sessions?.value.forgetFormer()
         self.adopt(next)
-        if hasOtherSource {
-            if self.store != nil { self.sessions = Boxed(StoredSessions()) }
-            self.commands.changeAccount(next.source.account, effects: &self.effects)
-        }
+        if former != next.identity { self.reopenStore(former: former.source.account) }
         self.probe?.moved(to: Self.observed(self.id, next))
         self.run { $0.move(LinkspanError(.moved, "the connection moves to another endpoint"), now: now) }
         self.environment.attempts.spend(now: now)

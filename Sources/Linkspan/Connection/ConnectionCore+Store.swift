@@ -8,6 +8,17 @@ extension ConnectionCore {
         self.commands.openStore(effects: &self.effects)
     }
 
+    /// Opens the account anew, or another one: what was loaded of it has just failed, and is loaded again.
+    func reopenStore(former account: String?) {
+        if self.store != nil {
+            var sessions = StoredSessions()
+            // What the store knows of this account is the session that has just been left.
+            if account == self.destination.source.account { sessions.forgetFormer() }
+            self.sessions = Boxed(sessions)
+        }
+        self.commands.changeAccount(self.destination.source.account, effects: &self.effects)
+    }
+
     func storeOpened(_ account: String?, session: UInt64, _ result: Result<Void, any Error>) {
         self.commands.storeOpened(account, session: session, result, effects: &self.effects)
     }

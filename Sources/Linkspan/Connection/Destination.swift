@@ -10,6 +10,8 @@ final class Destination: Sendable {
     let identity: ConnectionIdentity
     /// The text that a former process left to resume its session from.
     let resumption: Secret?
+    /// The number of log-outs of the source when the app asked for this place.
+    let login: UInt64
 
     init(_ configuration: ConnectionConfiguration) {
         self.url = configuration.url
@@ -17,6 +19,7 @@ final class Destination: Sendable {
         self.sharedOptions = configuration.sharedOptions
         self.resumption = configuration.resumption
         self.identity = configuration.identity
+        self.login = configuration.identity.source.login
     }
 
     /// The same place by other rules.
@@ -26,6 +29,7 @@ final class Destination: Sendable {
         self.sharedOptions = Boxed(options)
         self.resumption = former.resumption
         self.identity = former.identity
+        self.login = former.login
     }
 
     var source: CredentialSource { self.identity.source }

@@ -89,8 +89,10 @@ extension ConnectionCredentials {
         case .provider(let shared):
             let (inbox, reference) = (core.inbox, core.reference)
             let request = CredentialRequest(url: self.destination.url, reason: reason)
-            return shared.ask(request, held: self.renewal?.shown ?? 0, scheduler: core.environment.scheduler) {
-                outcome in
+            return shared.ask(
+                request, login: self.destination.login, held: self.renewal?.shown ?? 0,
+                scheduler: core.environment.scheduler
+            ) { outcome in
                 inbox.post(
                     { core in completion(core, core.credentials.obtained(outcome, reason, for: core)) }, to: reference)
             }
@@ -145,7 +147,9 @@ extension ConnectionCredentials {
             let (turn, inbox, reference) = (renewal.turn, core.inbox, core.reference)
             let request = CredentialRequest(url: self.destination.url, reason: .expiring)
             let held = renewal.newest?.generation ?? 0
-            renewal.wait = shared.ask(request, held: held, scheduler: core.environment.scheduler) { outcome in
+            renewal.wait = shared.ask(
+                request, login: self.destination.login, held: held, scheduler: core.environment.scheduler
+            ) { outcome in
                 inbox.post({ $0.credentials.renewed(outcome, turn: turn, $0) }, to: reference)
             }
         case .stopAsking:

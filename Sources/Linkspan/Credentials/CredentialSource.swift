@@ -92,9 +92,16 @@ public struct CredentialSource: Sendable, Hashable {
             && credentials.query.isEmpty
     }
 
-    /// Forgets what the provider has answered, and cancels its call that is under way.
-    func forget() {
-        if case .provider(let shared) = self.kind { shared.forget() }
+    /// Forgets what the provider has answered, and gives nothing to connections that were made before.
+    ///
+    /// - Returns: a call that cancels the provider where it is being asked, and fails those who wait for it.
+    func forget() -> @Sendable () -> Void {
+        if case .provider(let shared) = self.kind { shared.forget() } else { {} }
+    }
+
+    /// The number of times that it has been logged out; 0 for one without a provider.
+    var login: UInt64 {
+        if case .provider(let shared) = self.kind { shared.login } else { 0 }
     }
 
     /// Whether a refusal can be answered with other credentials.

@@ -29,6 +29,8 @@ extension SharedCredentials {
             case endpoint(ConnectionURL)
         }
 
+        static let loggedOut = LinkspanError(.credentialsUnavailable, "the credential source has been logged out")
+
         private let isForAllServers: Bool
         /// Counts the times that all was forgotten.
         private(set) var login: UInt64 = 0
@@ -47,15 +49,17 @@ extension SharedCredentials {
 }
 
 extension SharedCredentials.StateMachine {
-    /// A connection wants credentials.
+    /// A connection of a login wants credentials.
     ///
     /// - Returns: its number, by which it can leave.
     mutating func ask(
-        _ request: CredentialRequest, held: UInt64, now: ContinuousClock.Instant,
+        _ request: CredentialRequest, login: UInt64, held: UInt64, now: ContinuousClock.Instant,
         answer: @escaping @Sendable (Result<IssuedCredentials, LinkspanError>) -> Void
     ) -> (id: UInt64, actions: [Action]) {
         self.lastWaiter += 1
         let waiter = Waiter(id: self.lastWaiter, request: request, held: held, answer: answer)
+        // One that the log-out has not reached yet would ask for the user who has gone, and leave the answer to the next.
+        guard login == self.login else { return (waiter.id, self.answer([waiter], .failure(Self.loggedOut))) }
         return (waiter.id, self.seat([waiter], now: now))
     }
 

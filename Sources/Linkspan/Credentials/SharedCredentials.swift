@@ -23,20 +23,26 @@ final class SharedCredentials: Sendable {
         self.machine = Lock(StateMachine(isForAllServers: isForAllServers))
     }
 
+    /// The number of log-outs so far.
+    var login: UInt64 { self.machine.withLock { $0.login } }
+
     /// Asks for credentials.
     ///
     /// - Parameters:
     ///   - request: for what, and why now.
+    ///   - login: the number of log-outs when the connection was made; after another one it gets an error.
     ///   - held: the generation of the credentials that were refused or expire; 0 for none.
     ///   - scheduler: the clock.
     ///   - answer: gets the outcome, once, at once or later, on any thread; never after it has left.
     /// - Returns: what leaves. The provider is cancelled when nobody waits for it any more.
     func ask(
-        _ request: CredentialRequest, held: UInt64, scheduler: any Scheduler,
+        _ request: CredentialRequest, login: UInt64, held: UInt64, scheduler: any Scheduler,
         answer: @escaping @Sendable (Result<IssuedCredentials, LinkspanError>) -> Void
     ) -> CredentialWait {
         let now = scheduler.now
-        let (id, actions) = self.machine.withLock { $0.ask(request, held: held, now: now, answer: answer) }
+        let (id, actions) = self.machine.withLock {
+            $0.ask(request, login: login, held: held, now: now, answer: answer)
+        }
         self.perform(actions, scheduler)
         return {
             let now = scheduler.now
@@ -50,22 +56,26 @@ final class SharedCredentials: Sendable {
     func renew(
         _ url: ConnectionURL, scheduler: any Scheduler, onFailure: @escaping @Sendable (_ login: UInt64) -> Void
     ) -> CredentialWait {
-        let held = self.machine.withLock { $0.generation }
-        return self.ask(CredentialRequest(url: url, reason: .expiring), held: held, scheduler: scheduler) {
-            if case .failure = $0 { onFailure(self.machine.withLock { $0.login }) }
+        let (held, login) = self.machine.withLock { ($0.generation, $0.login) }
+        let request = CredentialRequest(url: url, reason: .expiring)
+        return self.ask(request, login: login, held: held, scheduler: scheduler) {
+            if case .failure = $0 { onFailure(self.login) }
         }
     }
 
-    /// Forgets all answers, cancels the calls that are under way and fails those who wait for them.
-    func forget() {
+    /// Forgets all answers; connections that were made before get none any more.
+    ///
+    /// - Returns: a call that cancels the provider where it is being asked, and fails those who wait for it.
+    func forget() -> @Sendable () -> Void {
         let (login, (tasks, waiters)) = self.machine.withLock { machine in
             let forgotten = machine.forget()
             return (machine.login, forgotten)
         }
-        for task in tasks { task.cancel() }
-        self.onForget(login)
-        let error = LinkspanError(.credentialsUnavailable, "the credential source has been logged out")
-        for waiter in waiters { waiter.answer(.failure(error)) }
+        return {
+            for task in tasks { task.cancel() }
+            self.onForget(login)
+            for waiter in waiters { waiter.answer(.failure(StateMachine.loggedOut)) }
+        }
     }
 
     private func perform(_ actions: [StateMachine.Action], _ scheduler: any Scheduler) {

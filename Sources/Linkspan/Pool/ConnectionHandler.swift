@@ -66,13 +66,17 @@ public final class ConnectionHandler: Connection {
     ///
     /// - Parameter limit: how long to wait for the outcomes of all commands there are now, those of other holders
     ///   included.
-    /// - Returns: the commands that still have none. Sends and requests among them end with the connection's other
-    ///   holders, or with the connection.
+    /// - Returns: the commands that still have none, as far as a connection whose listener blocks can tell. Sends and
+    ///   requests among them end with the connection's other holders, or with the connection.
     public func drain(within limit: Duration) async -> [Command] {
         self.takesNoMore.raise()
-        let ids = Set(await self.commands.map(\.id))
-        await self.connection.awaitOutcomes(of: ids, within: limit)
-        let left = await self.commands.filter { ids.contains($0.id) }
+        let deadline = self.scheduler.now + limit
+        let commands = await self.connection.commands(until: deadline) ?? []
+        let ids = Set(commands.map(\.id))
+        await self.connection.awaitOutcomes(of: ids, within: max(.zero, self.scheduler.now.duration(to: deadline)))
+        // A connection that works answers at once, also when the limit has passed.
+        let patience = self.scheduler.now + .milliseconds(100)
+        let left = await self.connection.commands(until: patience)?.filter { ids.contains($0.id) } ?? commands
         self.release()
         return left
     }
@@ -178,6 +182,8 @@ public final class ConnectionHandler: Connection {
             holding.lastID += 1
             let id = holding.lastID
             let asks: @Sendable (Subscription.Wish) -> Void = { [weak self] wish in
+                // A third party's subscription takes no requests, but the call is made all the same.
+                if case .call(let job) = wish, subscription.asks == nil { return job() }
                 subscription.asks?(wish)
                 // Before all that there are, and behind none to come.
                 if case .first = wish {

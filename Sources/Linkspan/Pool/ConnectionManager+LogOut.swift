@@ -1,6 +1,8 @@
 internal import LinkspanRuntime
 
 extension ConnectionManager {
+    static let loggedOut = LinkspanError(.loggedOut, "the credential source was logged out")
+
     /// Ends everything that was made with a credential source, and returns when its links are closed.
     ///
     /// Call it when a user signs out. It is never refused, even while connections are held: all connections of the
@@ -26,12 +28,14 @@ extension ConnectionManager {
         _ source: CredentialSource, keepingDeliveries: Bool = false, within limit: Duration = .seconds(5)
     ) async {
         let deadline = self.options.scheduler.now + limit
+        // Before the connections leave the pool, so that one that is made meanwhile belongs to the next login or leaves too.
+        let failWaiters = source.forget()
         let (entries, leavers) = self.pool.withLock { $0.removeAll(of: source) }
         for entry in entries {
-            entry.connection.end(LinkspanError(.loggedOut, "the credential source was logged out"))
+            entry.connection.end(Self.loggedOut)
         }
-        // Behind the connections, which would ask it again.
-        source.forget()
+        // Behind their ends, so that none is told of a failed attempt first.
+        failWaiters()
         await Self.settle(entries.map(\.connection) + leavers.map(\.connection), within: limit)
         guard !keepingDeliveries else { return }
         var stores: [ObjectIdentifier: any DeliveryStore] = [:]

@@ -11,7 +11,7 @@ public final class ConnectionManager: Sendable {
     /// The manager of the process.
     public static let shared = ConnectionManager()
 
-    private let factory: any ConnectionFactory
+    let factory: any ConnectionFactory
     let options: Options
     let pool: SharedPool
 
@@ -118,11 +118,15 @@ public final class ConnectionManager: Sendable {
             }
             // Made outside the lock, because a factory is foreign code. Of two that are made at a time one is let go
             // unused.
+            let login = configuration.credentials.login
             let new = self.factory.makeConnection(configuration)
             let isAdded = try self.pool.withLock { pool throws(LinkspanError) in
                 try pool.add(new, key, configuration.options, described)
             }
-            if isAdded { return (new, true) }
+            guard isAdded else { continue }
+            if configuration.credentials.login == login { return (new, true) }
+            // The source was logged out meanwhile, and did not find this one, which gets no credentials any more.
+            if self.pool.withLock({ $0.discard(new) }) != nil { new.end(Self.loggedOut) }
         }
     }
 
@@ -141,19 +145,20 @@ public final class ConnectionManager: Sendable {
     /// - Parameter limit: how long to wait; half of it for waiting events.
     public func shutdown(within limit: Duration = .seconds(5)) async {
         let end = self.now + limit
-        await self.sendWaiting(within: limit / 2)
+        await self.sendWaiting(until: self.now + limit / 2)
         await Self.settle(self.releaseAll(), within: max(.zero, self.now.duration(to: end)))
     }
 
     /// Waits until open connections have sent the events that wait for room.
-    private func sendWaiting(within limit: Duration) async {
+    private func sendWaiting(until deadline: ContinuousClock.Instant) async {
         await withDiscardingTaskGroup { group in
             for connection in self.pool.withLock({ $0.all }).map(\.connection) {
                 let status = connection.status
                 guard status.state == .connected, status.waitingCommands > 0 else { continue }
                 group.addTask {
-                    let events = await connection.commands.filter { $0.kind == .send }
-                    await connection.awaitOutcomes(of: Set(events.map(\.id)), within: limit)
+                    let events = await connection.commands(until: deadline)?.filter { $0.kind == .send } ?? []
+                    let left = max(.zero, connection.scheduler.now.duration(to: deadline))
+                    await connection.awaitOutcomes(of: Set(events.map(\.id)), within: left)
                 }
             }
         }

@@ -1,3 +1,5 @@
+internal import LinkspanRuntime
+
 /// A connection as its manager needs it: one that can be finished, suspended and changed.
 ///
 /// Apps never see it: they hold a ``ConnectionHandler``. It is public so that a third party can bring connections of
@@ -63,4 +65,16 @@ public protocol ManagedConnection: Connection {
 
     /// Returns when a former disconnect has reached the peer, or after `limit`.
     func settle(within limit: Duration) async
+}
+
+extension ManagedConnection {
+    /// Its ``commands``; nil when it has not answered by `deadline`, because something blocks its executor.
+    func commands(until deadline: ContinuousClock.Instant) async -> [Command]? {
+        let answer = Promise<[Command]?>()
+        let timer = self.scheduler.schedule(at: deadline) { answer.fulfill(nil) }
+        // No parent can own this task: the question cannot be taken back, and is left behind when the executor is blocked.
+        Task { answer.fulfill(await self.commands) }
+        defer { timer.cancel() }
+        return await answer.value
+    }
 }

@@ -136,6 +136,45 @@ struct DeliveryAccountTests {
         #expect(self.arrived == ["bob of bob", "ann of ann"])
     }
 
+    @Test(arguments: [3, 600])
+    func `a move to another identity of the account sends all that waits, in its order`(count: Int) throws {
+        let events = (1...count).map { "\($0)" }
+        try self.leave(events, of: self.ann)
+        let handler = try self.connect(self.ann)
+        // While it is down, only a first part of many is loaded.
+        try handler.disconnect()
+        self.harness.scheduler.settle()
+        let transport = IdentifiedTransport(base: self.harness.transport, identity: ["certificate": Secret("another")])
+        try self.harness.manager.move(
+            handler,
+            to: ConnectionBuilder("scripted://server").transport(transport).credentials(self.ann)
+                .options { [store] in $0.store = store }.build())
+        try handler.connect()
+        self.harness.scheduler.advance(by: .seconds(60))
+        #expect(self.arrived == events.map { "ann \($0)" })
+        #expect(self.store.waiting.isEmpty)
+    }
+
+    @Test
+    func `a move to another source of the account leaves the session to the former server`() throws {
+        let harness = PoolHarness { _ in .init { $0.tellsResumption = true } }
+        let store = MemoryDeliveryStore(executor: harness.scheduler.executor)
+        func configuration(_ token: String, _ url: String) throws -> ConnectionConfiguration {
+            try ConnectionBuilder(url).transport(harness.transport)
+                .credentials(.fixed(.auth(token), account: "ann")).options { $0.store = store }.build()
+        }
+        let handler = try configuration("one", "scripted://server").connect(by: harness.manager)
+        harness.scheduler.settle()
+        harness.transport.peers.first?.emit("line")
+        harness.scheduler.advance(by: .seconds(1))
+        #expect(store.sessions["ann"]?.resumption != nil)
+        try harness.manager.move(handler, to: configuration("two", "scripted://other"))
+        harness.scheduler.advance(by: .seconds(5))
+        #expect(handler.state == .connected)
+        #expect(harness.transport.peers.map(\.request.token) == ["one", "two"])
+        #expect(harness.transport.peers.map { $0.request.resumption?.exposed } == [nil, nil])
+    }
+
     @Test
     func `a log-out erases the account, also when its connection has just gone`() async throws {
         try self.leave(["of bob"], of: self.bob)
@@ -195,5 +234,18 @@ struct DeliveryAccountTests {
         try self.leave(["of bob"], of: self.bob)
         await self.store.erase(account: "ann")
         #expect(self.store.waiting == ["of bob"])
+    }
+}
+
+/// The scripted transport for a client with an identity of its own.
+private struct IdentifiedTransport: Transport {
+    let base: ScriptedTransport
+    let identity: [String: Secret]
+    var name: String { self.base.name }
+    var schemes: Set<String> { self.base.schemes }
+    var executor: any JobExecutor { self.base.executor }
+
+    func makeLink(_ request: LinkRequest, receiver: any LinkReceiver) -> any Link {
+        self.base.makeLink(request, receiver: receiver)
     }
 }

@@ -1,4 +1,6 @@
 @testable import Linkspan
+internal import Dispatch
+internal import LinkspanInMemory
 internal import LinkspanRuntime
 internal import LinkspanTesting
 internal import Testing
@@ -10,11 +12,16 @@ struct DrainTests {
     /// Begins to drain, and returns once that has begun.
     private func drain(
         _ handler: ConnectionHandler, within limit: Duration
-    ) async -> Task<[Command], Never> {
-        let timers = self.harness.scheduler.pendingCount
+    ) async throws -> Task<[Command], Never> {
         let task = Task { await handler.drain(within: limit) }
-        await self.harness.scheduler.pending(atLeast: timers + 1)
+        try await self.begun(handler.connection, self.harness)
         return task
+    }
+
+    /// Returns once somebody waits for the outcomes of a connection's commands.
+    private func begun(_ connection: any ManagedConnection, _ harness: PoolHarness) async throws {
+        let pooled = try #require(connection as? PooledConnection)
+        try await eventually("the wait", harness.scheduler) { (try? pooled.ask { !$0.drains.isEmpty }) == true }
     }
 
     @Test
@@ -27,7 +34,7 @@ struct DrainTests {
             try handler.perform(
                 Command(kind, event: event, payload: .empty, completion: recorder.completion(event)))
         }
-        let drained = await self.drain(handler, within: .seconds(5))
+        let drained = try await self.drain(handler, within: .seconds(5))
         let error = #expect(throws: LinkspanError.self) { try handler.send("late") }
         #expect(error?.code == .released)
         #expect(error?.certainty == .notSent)
@@ -49,9 +56,9 @@ struct DrainTests {
         for event in ["a", "b", "c"] { try handler.send(event) }
         harness.scheduler.settle()
         #expect(harness.transport.sent.map(\.event) == ["a"])
-        let (manager, timers) = (harness.manager, harness.scheduler.pendingCount)
+        let manager = harness.manager
         let shutdown = Task { await manager.shutdown(within: .seconds(10)) }
-        await harness.scheduler.pending(atLeast: timers + 1)
+        try await self.begun(handler.connection, harness)
         for _ in 0..<3 {
             harness.transport.openPeers.first?.read()
             harness.scheduler.settle()
@@ -68,7 +75,7 @@ struct DrainTests {
         let handler = try self.harness.connect()
         try handler.perform(Command(.request, event: "asked", payload: .empty))
         self.harness.scheduler.settle()
-        let drained = await self.drain(handler, within: .seconds(5))
+        let drained = try await self.drain(handler, within: .seconds(5))
         self.harness.scheduler.advance(by: .seconds(5))
         #expect(await drained.value.map(\.event) == ["asked"])
     }
@@ -96,6 +103,30 @@ struct DrainTests {
         #expect(await drained.value.isEmpty)
         #expect(handler.state == .released)
         #expect(harness.transport.received.map(\.event) == ["gone"])
+    }
+
+    @Test(arguments: [true, false])
+    func `a listener that blocks its executor holds up neither a shutdown nor a drain`(isShutdown: Bool) async throws {
+        let (isBlocked, goOn, manager) = (Promise<Void>(), DispatchSemaphore(value: 0), ConnectionManager())
+        defer { goOn.signal() }
+        let (blocked, hub) = (InMemoryHub(), InMemoryHub())
+        blocked.onConnect { $0.emit("block", .empty) }
+        let handler = try ConnectionBuilder("memory://blocked").transport(.inMemory(blocked)).connect(by: manager)
+        let listener = try handler.on("block") { _ in
+            isBlocked.fulfill()
+            goOn.wait()
+        }
+        let neighbour = try ConnectionBuilder("memory://other").transport(.inMemory(hub)).connect(by: manager)
+        _ = try await neighbour.connected(within: .seconds(30))
+        await isBlocked.value
+        try handler.send("waits")
+        if isShutdown {
+            await manager.shutdown(within: .seconds(1))
+            #expect(neighbour.state == .released)
+        } else {
+            _ = await handler.drain(within: .milliseconds(500))
+        }
+        listener.cancel()
     }
 
     @Test

@@ -258,7 +258,7 @@ struct SecretTests {
         _ = desk.ask(waiter, now: .now)
         desk.keep(issued)
         var machine = SharedCredentials.StateMachine()
-        _ = machine.ask(request, held: 0, now: .now) { _ in }
+        _ = machine.ask(request, login: 0, held: 0, now: .now) { _ in }
         _ = machine.answered(1, credentials, now: .now)
         let transport = ScriptedTransport(scheduler: VirtualScheduler())
         let configuration = try ConnectionBuilder("scripted://server").transport(transport)

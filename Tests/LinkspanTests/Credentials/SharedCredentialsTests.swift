@@ -257,7 +257,8 @@ private struct Run {
         self.lastName += 1
         let (name, answers) = (self.lastName, self.answers)
         let request = CredentialRequest(url: try ConnectionURL(url), reason: reason)
-        let (id, actions) = self.machine.ask(request, held: held, now: self.now) { outcome in
+        let login = self.machine.login
+        let (id, actions) = self.machine.ask(request, login: login, held: held, now: self.now) { outcome in
             answers.withLock { answers in
                 switch outcome {
                 case .success(let issued): answers.generations[name, default: []].append(issued.generation)

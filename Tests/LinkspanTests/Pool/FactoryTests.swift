@@ -93,14 +93,19 @@ private struct MirrorFactory: ConnectionFactory {
 
 @Suite("A third party's connections", .timeLimit(.minutes(1)))
 struct FactoryTests {
+    private let manager = ConnectionManager(
+        options: .init {
+            $0.factory = MirrorFactory()
+        })
+
+    private func connect() throws(LinkspanError) -> ConnectionHandler {
+        let transport = InMemoryTransport(hub: InMemoryHub(executor: InlineExecutor()))
+        return try ConnectionBuilder("memory://mirror").transport(transport).connect(by: self.manager)
+    }
+
     @Test
     func `work behind the same handler, sequences included`() async throws {
-        let manager = ConnectionManager(
-            options: .init {
-                $0.factory = MirrorFactory()
-            })
-        let transport = InMemoryTransport(hub: InMemoryHub(executor: InlineExecutor()))
-        let handler = try ConnectionBuilder("memory://mirror").transport(transport).connect(by: manager)
+        let handler = try self.connect()
         for await change in handler.stateChanges where change.to == .connected { break }
         let stream = try handler.events("hello")
         let reply = try await handler.request("hello", "world").decode(String.self)
@@ -108,7 +113,17 @@ struct FactoryTests {
         var iterator = stream.makeAsyncIterator()
         let element = await iterator.next()
         #expect(try element?.message.decode(String.self) == "world")
-        await manager.shutdown()
+        await self.manager.shutdown()
         #expect(await iterator.next() == nil, "the stream ends when the connection is released")
+    }
+
+    @Test
+    func `the end of a holder is told, although they take no requests`() async throws {
+        let (handler, recorder) = (try self.connect(), EventRecorder())
+        handler.onEnd { recorder.note("ended") }
+        #expect(recorder.notes.isEmpty)
+        handler.release()
+        #expect(recorder.notes == ["ended"])
+        await self.manager.shutdown()
     }
 }

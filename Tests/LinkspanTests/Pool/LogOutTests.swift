@@ -1,4 +1,5 @@
 @testable import Linkspan
+internal import Foundation
 internal import LinkspanRuntime
 internal import LinkspanTesting
 internal import Testing
@@ -123,6 +124,65 @@ struct LogOutTests {
     }
 
     @Test
+    func `a connection that opens anew when its user is logged out leaves the next one no token`() async throws {
+        let provider = GatedProvider()
+        let source = CredentialSource.provider { try await provider.credentials(for: $0) }
+        let first = try self.connect(source)
+        try await provider.called(1, self.harness.scheduler)
+        provider.answer(1, token: "old", validFor: .seconds(3_600))
+        try await eventually("the link", self.harness.scheduler) { first.state == .connected }
+        try first.disconnect()
+        self.harness.scheduler.settle()
+        let isOut = Lock(false)
+        // Runs beside the clock, which has to be moved meanwhile.
+        Task {
+            await self.harness.manager.logOut(source)
+            isOut.withLock { $0 = true }
+        }
+        // Both wait for the executor: the intent to connect, and behind it the end of the connection.
+        let (isOver, executor) = (Promise<Void>(), self.harness.scheduler.executor)
+        let isStarted = SystemThread.start(name: "busy") {
+            executor.execute {
+                try? first.connect()
+                while source.login == 0 { sched_yield() }
+            }
+            isOver.fulfill()
+        }
+        try #require(isStarted)
+        await isOver.value
+        try await eventually("the end of the log-out", self.harness.scheduler) { isOut.withLock { $0 } }
+        #expect(first.state == .released)
+        #expect(provider.reasons == [.first])
+        let second = try self.connect(source)
+        try await provider.called(2, self.harness.scheduler)
+        provider.answer(2, token: "new")
+        try await eventually("the next user's link", self.harness.scheduler) { second.state == .connected }
+        #expect(self.harness.transport.peers.map(\.request.token) == ["old", "new"])
+    }
+
+    @Test
+    func `a connection that is made while its user is logged out is ended, and another one made`() async throws {
+        let provider = GatedProvider()
+        let source = CredentialSource.provider { try await provider.credentials(for: $0) }
+        let factory = OvertakenFactory(base: self.harness.manager.factory) { number in
+            if number == 1 { source.forget()() }
+        }
+        let manager = ConnectionManager(
+            options: .init { [scheduler = self.harness.scheduler] in
+                $0.scheduler = scheduler
+                $0.factory = factory
+            })
+        let handler = try ConnectionBuilder("scripted://server").transport(self.harness.transport).credentials(source)
+            .connect(by: manager)
+        try await provider.called(1, self.harness.scheduler)
+        provider.answer(1, token: "new")
+        try await eventually("the link", self.harness.scheduler) { handler.state == .connected }
+        #expect(manager.statistics.count == 1)
+        try await eventually("the end of the first", self.harness.scheduler) { factory.made.first?.state == .released }
+        #expect(factory.made.count == 2)
+    }
+
+    @Test
     func `waits for links that are closing already, those of a former source included`() async throws {
         let source = CredentialSource.fixed(.auth("ann"))
         let finish = Lock<(@Sendable () -> Void)?>(nil)
@@ -170,6 +230,30 @@ struct LogOutTests {
         }
         await task.value
         #expect(handler.state == .released)
+    }
+}
+
+/// Makes connections that something overtakes before they are in the pool.
+private final class OvertakenFactory: ConnectionFactory {
+    private let base: any ConnectionFactory
+    private let overtake: @Sendable (Int) -> Void
+    private let connections = Lock<[any ManagedConnection]>([])
+
+    init(base: any ConnectionFactory, by overtake: @escaping @Sendable (Int) -> Void) {
+        self.base = base
+        self.overtake = overtake
+    }
+
+    var made: [any ManagedConnection] { self.connections.withLock { $0 } }
+
+    func makeConnection(_ configuration: ConnectionConfiguration) -> any ManagedConnection {
+        let connection = self.base.makeConnection(configuration)
+        let count = self.connections.withLock { connections in
+            connections.append(connection)
+            return connections.count
+        }
+        self.overtake(count)
+        return connection
     }
 }
 
