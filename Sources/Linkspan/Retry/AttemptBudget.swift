@@ -18,9 +18,10 @@ struct AttemptBudget: Sendable {
 
     /// Follows the number of connections that share the bucket.
     mutating func fit(connections: Int) {
-        let (share, most) = self.limits.growsWithPool ? (connections / 4, connections / 10) : (0, 0)
+        let share = self.limits.growsWithPool ? connections / 4 : 0
         self.interval = .seconds(1) / max(1, self.limits.perSecond, share)
-        self.depth = self.interval * max(1, self.limits.burst, most)
+        // With the share of a tenth of a second on top, no more than 6 % of a large pool begin within that time.
+        self.depth = self.interval * max(1, share > self.limits.burst ? connections / 30 : self.limits.burst)
     }
 
     /// Takes a token, perhaps one that is still to come.

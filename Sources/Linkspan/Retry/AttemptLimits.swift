@@ -11,7 +11,8 @@ public struct AttemptLimits: Sendable, Hashable {
     ///
     /// Default 10.
     public var burst = 10
-    /// Whether both grow with the pool: to at least a quarter of its connections in a second, and a tenth at once.
+    /// Whether both follow the pool: at least a quarter of its connections in a second, and, where that is more than the
+    /// burst, a thirtieth of them at once instead.
     ///
     /// Default true: to a server, a process with a thousand connections is a thousand clients, and they are all back
     /// within five seconds of its return, when it was away for a minute at most; then the pauses grow to 30 seconds.
