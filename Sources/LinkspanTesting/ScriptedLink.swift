@@ -12,6 +12,12 @@ final class ScriptedLink: Link, Sendable {
         case ended
     }
 
+    /// A message or reply that the client has sent.
+    private enum Sent: Sendable {
+        case message(OutboundMessage)
+        case reply(id: UInt64, Payload)
+    }
+
     private struct State: Sendable {
         var phase = Phase.idle
         var script = LinkScript.perfect
@@ -20,14 +26,22 @@ final class ScriptedLink: Link, Sendable {
         var lastToServer: ContinuousClock.Instant?
         var lastToClient: ContinuousClock.Instant?
         var accepted = 0
-        /// Messages that were accepted and not yet read, wherever they are.
+        /// Messages and replies that were accepted and not yet read, wherever they are.
         var outstanding = 0
-        /// The messages that have arrived at a server that reads only when it is told to.
-        var unread: [OutboundMessage] = []
+        /// Those that have arrived at a server that reads only when it is told to.
+        var unread: [Sent] = []
         var isFull = false
         var renewals: [Credentials] = []
         /// Messages that have come from the server.
         var heard = 0
+
+        /// Takes one more message or reply.
+        mutating func accept() -> SendAcceptance {
+            self.outstanding += 1
+            guard let capacity = self.script.capacity else { return .accepted }
+            self.isFull = self.outstanding >= capacity
+            return self.isFull ? .acceptedAndFull : .accepted
+        }
     }
 
     let request: LinkRequest
@@ -99,16 +113,13 @@ final class ScriptedLink: Link, Sendable {
             guard state.phase == .open, state.peer != nil else { return .refused }
             if let error = state.script.rejects(message) { return .rejected(error) }
             state.accepted += 1
-            state.outstanding += 1
-            guard let capacity = state.script.capacity else { return .accepted }
-            state.isFull = state.outstanding >= capacity
-            return state.isFull ? .acceptedAndFull : .accepted
+            return state.accept()
         }
         guard acceptance == .accepted || acceptance == .acceptedAndFull else { return acceptance }
         let (peer, isLast) = self.withState { ($0.peer, $0.accepted == $0.script.dropsAfterMessages) }
         guard let peer else { return .refused }
         self.transport.accepted(message, link: peer.number)
-        self.toServer(from: now) { self.arrive(message, at: peer) }
+        self.toServer(from: now) { self.arrive(.message(message), at: peer) }
         if isLast { self.toServer(from: now) { self.drop(self.withState { $0.script.dropError }) } }
         return acceptance
     }
@@ -116,15 +127,14 @@ final class ScriptedLink: Link, Sendable {
     var hasPendingBytes: Bool { self.withState { $0.script.capacity != nil && $0.outstanding > 0 } }
 
     func reply(to id: UInt64, with payload: Payload) -> SendAcceptance {
-        let (peer, error) = self.withState { state in
-            (state.phase == .open ? state.peer : nil, state.script.rejectsReply(payload))
+        let (peer, acceptance) = self.withState { state -> (ScriptedPeer?, SendAcceptance) in
+            guard state.phase == .open, let peer = state.peer else { return (nil, .refused) }
+            if let error = state.script.rejectsReply(payload) { return (nil, .rejected(error)) }
+            return (peer, state.accept())
         }
-        guard let peer else { return .refused }
-        if let error { return .rejected(error) }
-        self.toServer(from: self.scheduler.now) {
-            if self.isHeard(by: peer) { peer.answered(id, payload) }
-        }
-        return .accepted
+        guard let peer else { return acceptance }
+        self.toServer(from: self.scheduler.now) { self.arrive(.reply(id: id, payload), at: peer) }
+        return acceptance
     }
 
     var resumption: Secret? {
@@ -157,17 +167,24 @@ final class ScriptedLink: Link, Sendable {
         _ = self.scheduler.schedule(at: instant, on: self.scheduler.executor, arrival)
     }
 
-    private func arrive(_ message: OutboundMessage, at peer: ScriptedPeer) {
+    private func arrive(_ sent: Sent, at peer: ScriptedPeer) {
         guard self.isHeard(by: peer) else { return }
         let isRead = self.withState { state in
             guard state.script.capacity == nil else {
-                state.unread.append(message)
+                state.unread.append(sent)
                 return false
             }
             state.outstanding -= 1
             return true
         }
-        if isRead { self.transport.arrived(message, at: peer) }
+        if isRead { self.hand(sent, to: peer) }
+    }
+
+    private func hand(_ sent: Sent, to peer: ScriptedPeer) {
+        switch sent {
+        case .message(let message): self.transport.arrived(message, at: peer)
+        case .reply(let id, let payload): peer.answered(id, payload)
+        }
     }
 
     private func isHeard(by peer: ScriptedPeer) -> Bool {
@@ -185,7 +202,7 @@ final class ScriptedLink: Link, Sendable {
     // MARK: From the server
 
     func read(_ count: Int?) {
-        let (messages, peer, hasRoom) = self.withState { state -> ([OutboundMessage], ScriptedPeer?, Bool) in
+        let (read, peer, hasRoom) = self.withState { state -> ([Sent], ScriptedPeer?, Bool) in
             let taken = Array(state.unread.prefix(count ?? .max))
             state.unread.removeFirst(taken.count)
             state.outstanding -= taken.count
@@ -194,7 +211,7 @@ final class ScriptedLink: Link, Sendable {
             return (taken, state.peer, hasRoom)
         }
         guard let peer else { return }
-        for message in messages { self.transport.arrived(message, at: peer) }
+        for sent in read { self.hand(sent, to: peer) }
         if hasRoom { self.deliver(.writable) }
     }
 

@@ -119,6 +119,20 @@ struct ConnectionModelTests {
     }
 
     @Test
+    func `a model that has gone leaves no timer behind with a connection that is kept`() throws {
+        let connection = try self.connect()
+        let timers = self.scheduler.pendingCount
+        var model: ConnectionModel? = ConnectionModel(connection)
+        self.scheduler.advance(by: .seconds(2))
+        #expect(model?.state == .connected)
+        #expect(self.scheduler.pendingCount == timers + 1)
+        model = nil
+        self.scheduler.advance(by: .seconds(2))
+        #expect(self.scheduler.pendingCount == timers)
+        #expect(connection.state == .connected)
+    }
+
+    @Test
     func `the release is told, and nothing behind it`() async throws {
         let connection = try self.connect()
         let model = ConnectionModel(connection)

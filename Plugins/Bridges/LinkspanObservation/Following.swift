@@ -2,10 +2,24 @@ internal import Linkspan
 internal import LinkspanRuntime
 
 /// Reports that a connection's status has changed, until it is ended.
-struct Following: Sendable {
+///
+/// A class, because the timer that looks at the figures goes on as long as there is a reference.
+final class Following: Sendable {
+    private let interval: Duration
     private let changes: Subscription
     private let connectionEnd: Subscription
     private let signal: AsyncStream<Void>.Continuation
+
+    private init(_ connection: any Connection, _ interval: Duration, _ signal: AsyncStream<Void>.Continuation) {
+        self.interval = max(interval, .milliseconds(10))
+        self.signal = signal
+        self.changes = connection.onStatusChange { _ in signal.yield() }
+        // A holder that gives the connection back is told no change.
+        self.connectionEnd = connection.onEnd {
+            signal.yield()
+            signal.finish()
+        }
+    }
 
     /// Begins to follow a connection, which is not kept.
     ///
@@ -15,17 +29,12 @@ struct Following: Sendable {
     /// - Returns: one element for all changes since the former element, and what ends them.
     static func begin(_ connection: any Connection, _ interval: Duration) -> (AsyncStream<Void>, Following) {
         let (stream, signal) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
-        let changes = connection.onStatusChange { _ in signal.yield() }
-        // A holder that gives the connection back is told no change.
-        let end = connection.onEnd {
-            signal.yield()
-            signal.finish()
-        }
-        Self.look(at: connection, every: max(interval, .milliseconds(10)), last: nil, signal)
-        return (stream, Following(changes: changes, connectionEnd: end, signal: signal))
+        let following = Following(connection, interval, signal)
+        following.look(at: connection, last: nil)
+        return (stream, following)
     }
 
-    /// Ends it; the last look that is due finds that out and is not repeated.
+    /// Ends it.
     func end() {
         self.changes.cancel()
         self.connectionEnd.cancel()
@@ -38,18 +47,16 @@ struct Following: Sendable {
         let roundTrip: Duration?
     }
 
-    private static func look(
-        at connection: any Connection, every interval: Duration, last: Figures?,
-        _ signal: AsyncStream<Void>.Continuation
-    ) {
+    private func look(at connection: any Connection, last: Figures?) {
         let scheduler = connection.scheduler
-        _ = scheduler.schedule(at: scheduler.now + interval) { [weak connection] in
-            guard let connection else { return }
+        // Weakly: one that is still due when the last reference has gone does nothing, and is not repeated.
+        _ = scheduler.schedule(at: scheduler.now + self.interval) { [weak self, weak connection] in
+            guard let self, let connection else { return }
             let status = connection.status
             guard status.state != .released else { return }
             let figures = Figures(waitingCommands: status.waitingCommands, roundTrip: status.link?.roundTrip)
-            if figures != last, case .terminated = signal.yield() { return }
-            Self.look(at: connection, every: interval, last: figures, signal)
+            if figures != last, case .terminated = self.signal.yield() { return }
+            self.look(at: connection, last: figures)
         }
     }
 }

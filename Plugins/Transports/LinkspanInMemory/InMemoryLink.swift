@@ -108,7 +108,7 @@ extension InMemoryLink {
     func ended(_ error: LinkspanError) {
         if self.state == .ended { return }
         (self.state, self.peer) = (.ended, nil)
-        self.isPaused = false
+        if self.isPaused { self.setReadingPaused(false) }
         self.tell(.closed(error))
     }
 

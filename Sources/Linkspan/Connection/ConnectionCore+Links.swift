@@ -113,7 +113,7 @@ extension ConnectionCore {
             let now = self.now
             self.run { $0.linkOpened(epoch: epoch, info, now: now) }
         case .changed(let info): if let measured = self.inbox.note(info) { self.probe?.measured(roundTrip: measured) }
-        case .writable: self.commands.linkIsWritable(effects: &self.effects)
+        case .writable: self.linkIsWritable()
         case .closed(let error):
             let cause = self.causeOfEnd(self.credentials.concealed(in: error))
             let (now, random) = (self.now, self.environment.random())

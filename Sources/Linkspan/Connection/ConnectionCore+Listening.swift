@@ -1,11 +1,6 @@
 extension ConnectionCore {
     func add(_ listener: EventListener, event: String?) {
-        guard listener.isOnce, let event else {
-            if self.router.add(listener, event: event), let event { self.effects.append(.replay(event: event)) }
-            return
-        }
-        guard let held = self.router.addOnce(listener, event: event) else { return }
-        self.effects.append(.answer { listener.hear(held) })
+        if self.router.add(listener, event: event), let event { self.effects.append(.replay(event: event)) }
     }
 
     /// Moves a listener to outgoing messages before the others.

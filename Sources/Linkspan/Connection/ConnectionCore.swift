@@ -48,6 +48,8 @@ final class ConnectionCore {
     var isReadingPaused = false
     @exclusivity(unchecked) var drains = DrainWaiters()
     @exclusivity(unchecked) private(set) var ownedLink: OwnedLink?
+    /// The replies that wait for room; nil while the link has some.
+    @exclusivity(unchecked) var waitingReplies: WaitingReplies?
     /// The latest link, which knows how the next one resumes its session.
     var latestLink: (any Link)? { didSet { self.isResumptionFixed = false } }
     /// Whether the next link resumes from what was published last: the latest was given up, and goes past messages that
@@ -135,7 +137,11 @@ final class ConnectionCore {
 
     var link: (any Link)? {
         get { self.ownedLink?.link }
-        set { self.ownedLink = newValue.map { OwnedLink(link: $0) } }
+        set {
+            self.ownedLink = newValue.map { OwnedLink(link: $0) }
+            // They answer what came over the former one.
+            self.waitingReplies = nil
+        }
     }
 
     var reference: CoreReference { CoreReference(self) }

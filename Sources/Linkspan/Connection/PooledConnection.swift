@@ -323,6 +323,7 @@ extension PooledConnection {
                 case .readingPaused(let isPaused): core.setPaused(isPaused, by: id)
                 case .first: if event == nil { core.router.moveToFront(id) }
                 case .call(let job): core.effects.append(.answer(job))
+                case .confirm(let isWanted): if let event { core.router.ask(id, event, isWanted) }
                 }
             }
         }

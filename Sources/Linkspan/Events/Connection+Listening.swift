@@ -145,8 +145,9 @@ extension Connection {
 extension Connection {
     /// Waits for one message of an event: the oldest that is held, or the next to come.
     ///
-    /// Exactly one message is taken. As long as nobody listens to the event for longer, what comes before the next call
-    /// is held for it, within the bounds of the hold; a loop over all messages is better served by ``EventStream``.
+    /// Exactly one message is taken, and none when this throws. As long as nobody listens to the event for longer, what
+    /// comes before the next call is held for it, within the bounds of the hold; a loop over all messages is better
+    /// served by ``EventStream``.
     ///
     /// - Parameters:
     ///   - event: the name of the event.
@@ -154,31 +155,38 @@ extension Connection {
     /// - Returns: the message.
     /// - Throws: ``LinkspanError``: `timedOut`, `released`, `cancelled`.
     public func next(_ event: String, timeout: Duration? = nil) async throws(LinkspanError) -> Message {
+        let cancelled = LinkspanError(.cancelled, "the wait for '\(event)' was cancelled")
+        guard !Task.isCancelled else { throw cancelled }
         let box = Promise<Result<Message, LinkspanError>>()
+        // What ends the wait: a message that is about to come, or a reason to wait no longer.
+        let end = Promise<Result<Void, LinkspanError>>()
+        end.whenFulfilled { if case .failure(let error) = $0 { box.fulfill(.failure(error)) } }
         let message = try self.once(event) { box.fulfill(.success($0.detached())) }
-        let end = self.onEnd {
-            box.fulfill(.failure(LinkspanError(.released, "the connection ended before '\(event)' arrived")))
-        }
+        // So that a message which comes too late stays for the next listener.
+        message.asks?(
+            .confirm {
+                end.fulfill(.success(()))
+                return if case .success = end.fulfilled { true } else { false }
+            })
+        let released = LinkspanError(.released, "the connection ended before '\(event)' arrived")
+        let connectionEnd = self.onEnd { end.fulfill(.failure(released)) }
         message.atEnd {
             // Taken off, unless that is because everything has ended: then this is called at once.
-            self.onEnd {
-                box.fulfill(.failure(LinkspanError(.released, "the connection ended before '\(event)' arrived")))
-            }
-            .cancel()
-            box.fulfill(.failure(LinkspanError(.cancelled, "the wait for '\(event)' was cancelled by off()")))
+            self.onEnd { end.fulfill(.failure(released)) }.cancel()
+            end.fulfill(.failure(LinkspanError(.cancelled, "the wait for '\(event)' was cancelled by off()")))
         }
         let timer = timeout.map { timeout in
             self.scheduler.schedule(at: self.scheduler.now + timeout) {
-                box.fulfill(.failure(LinkspanError(.timedOut, "'\(event)' did not arrive in time")))
+                end.fulfill(.failure(LinkspanError(.timedOut, "'\(event)' did not arrive in time")))
             }
         }
         let result = await withTaskCancellationHandler {
             await box.value
         } onCancel: {
-            box.fulfill(.failure(LinkspanError(.cancelled, "the wait for '\(event)' was cancelled")))
+            end.fulfill(.failure(cancelled))
         }
         message.cancel()
-        end.cancel()
+        connectionEnd.cancel()
         timer?.cancel()
         return try result.get()
     }

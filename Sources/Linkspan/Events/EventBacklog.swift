@@ -60,10 +60,17 @@ struct EventBacklog: Sendable {
     /// Notes a message that is not kept.
     mutating func miss() { self.end.missed += 1 }
 
-    /// Leaves out the oldest message; the place where it stood keeps what is known about it.
-    mutating func dropOldest() {
-        guard var hole = self.popFirst()?.hole else { return }
-        hole.missed += 1
+    /// Leaves out the oldest message, and notes that it is missing.
+    mutating func dropOldest() { _ = self.takeOldest(missed: 1) }
+
+    /// Takes out the oldest message; the place where it stood keeps what is known about it.
+    ///
+    /// - Parameter missed: how many more messages are missing there from now on.
+    /// - Returns: the message, if there was one.
+    mutating func takeOldest(missed: Int = 0) -> Message? {
+        guard let first = self.popFirst() else { return nil }
+        var hole = first.hole
+        hole.missed += missed
         if var next = self.entries.popFirst() {
             hole.merge(next.hole)
             next.hole = hole
@@ -72,6 +79,17 @@ struct EventBacklog: Sendable {
             hole.merge(self.end)
             self.end = hole
         }
+        return first.message
+    }
+
+    /// Leaves out the newest message, and notes that it is missing.
+    mutating func dropNewest() {
+        guard let last = self.entries.popLast() else { return }
+        self.byteCount -= last.message.byteCount
+        var hole = last.hole
+        hole.missed += 1
+        hole.merge(self.end)
+        self.end = hole
     }
 
     mutating func popFirst() -> Entry? {
@@ -100,6 +118,13 @@ struct EventBacklog: Sendable {
         whole.byteCount += self.byteCount
         whole.end.merge(self.end)
         self = whole
+    }
+
+    /// The gap before the oldest message, or the only one when there is no message, reported once.
+    mutating func takeStart() -> Hole {
+        guard !self.entries.isEmpty else { return self.takeEnd() }
+        defer { self.entries[0].hole = Hole() }
+        return self.entries[0].hole
     }
 
     /// The gap behind the last message, reported once.

@@ -18,6 +18,17 @@ final class EventQueue: Sendable {
         /// Cancelled with the queue.
         var subscriptions: [Subscription] = []
 
+        /// Whether elements are still taken in.
+        var isOpen: Bool { !self.isFinished && self.error == nil }
+
+        /// Ends the stream behind what waits, because that is too much.
+        mutating func overflow() -> Step {
+            self.error = LinkspanError(
+                .bufferFull,
+                "the stream is full with \(self.waiting.entries.count) messages, and ends instead of dropping one")
+            return .end
+        }
+
         /// The elements to hand over, if there are any.
         mutating func take(withEnd: Bool) -> EventBacklog? {
             guard !self.waiting.entries.isEmpty || withEnd && !self.waiting.isEmpty else { return nil }
@@ -78,13 +89,14 @@ final class EventQueue: Sendable {
 
     func push(_ mark: Continuity) {
         self.change { state in
-            state.waiting.mark(mark)
+            if state.isOpen { state.waiting.mark(mark) }
             return .none
         }
     }
 
     func push(_ message: Message) {
-        let step = self.change { state in
+        self.change { state in
+            guard state.isOpen else { return .none }
             guard self.isFull(state.waiting, for: message) else {
                 state.waiting.append(message)
                 return .none
@@ -99,38 +111,50 @@ final class EventQueue: Sendable {
                 return .pause
             case .end:
                 state.waiting.miss()
-                state.error = LinkspanError(
-                    .bufferFull,
-                    "the stream is full with \(state.waiting.entries.count) messages, and ends instead of dropping one"
-                )
-                return .end
+                return state.overflow()
             }
             return .none
-        }
-        switch step {
-        case .none: ()
-        case .end: self.finish()
-        case .pause: self.setPaused(true)
         }
     }
 
     /// Puts elements back that were taken and not read.
+    ///
+    /// Others may have filled the queue meanwhile: what is beyond its bounds now follows the rule for a full queue.
+    /// After the end of the stream everything stays, because nothing is added any more.
     func putBack(_ unread: EventBacklog) {
         guard !unread.isEmpty else { return }
-        let wake = self.state.withLock { state in
+        self.change { state in
             state.waiting.putBack(unread)
-            return state.wake()
+            guard state.isOpen, self.isOverfull(state.waiting) else { return .none }
+            switch self.overflow {
+            case .dropOldest:
+                while self.isOverfull(state.waiting) { state.waiting.dropOldest() }
+            case .dropNewest:
+                while self.isOverfull(state.waiting) { state.waiting.dropNewest() }
+            case .pause:
+                while self.isOverfull(state.waiting, slack: Self.slack) { state.waiting.dropOldest() }
+                return .pause
+            case .end:
+                return state.overflow()
+            }
+            return .none
         }
-        if let (consumer, taken) = wake { consumer.continuation.resume(returning: taken) }
     }
 
     /// Whether there is no room for a message; there always is for one.
     private func isFull(
         _ waiting: EventBacklog, for message: Message, slack: (messages: Int, bytes: Int) = (0, 0)
     ) -> Bool {
-        guard !waiting.entries.isEmpty else { return false }
-        return waiting.entries.count >= self.capacity + slack.messages
-            || waiting.byteCount + message.byteCount > self.bytes + slack.bytes
+        self.isTooMuch(waiting.entries.count + 1, waiting.byteCount + message.byteCount, slack)
+    }
+
+    /// Whether more waits than there is room for.
+    private func isOverfull(_ waiting: EventBacklog, slack: (messages: Int, bytes: Int) = (0, 0)) -> Bool {
+        self.isTooMuch(waiting.entries.count, waiting.byteCount, slack)
+    }
+
+    private func isTooMuch(_ count: Int, _ bytes: Int, _ slack: (messages: Int, bytes: Int)) -> Bool {
+        count > 1 && (count > self.capacity + slack.messages || bytes > self.bytes + slack.bytes)
     }
 
     /// Appends a message, and drops the oldest until there is room for it: with room for one, the newest stays.
@@ -146,17 +170,21 @@ final class EventQueue: Sendable {
         for subscription in self.state.withLock({ $0.subscriptions }) { subscription.asks?(.readingPaused(isPaused)) }
     }
 
-    /// Changes what waits, and wakes the consumer if there is something for it now.
-    @discardableResult
-    private func change(_ body: (inout State) -> Step) -> Step {
+    /// Changes what waits, wakes the consumer if there is something for it now, and takes the step that follows.
+    private func change(_ body: (inout State) -> Step) {
         let (wake, step) = self.state.withLock { state -> ((Consumer, EventBacklog)?, Step) in
-            guard !state.isFinished, state.error == nil else { return (nil, .none) }
             let step = body(&state)
+            // A consumer that waited takes everything, so that there is nothing to pause for.
+            if let wake = state.wake() { return (wake, step == .pause ? .none : step) }
             state.isPaused = state.isPaused || step == .pause
-            return (state.wake(), step)
+            return (nil, step)
         }
         if let (consumer, taken) = wake { consumer.continuation.resume(returning: taken) }
-        return step
+        switch step {
+        case .none: ()
+        case .end: self.finish()
+        case .pause: self.setPaused(true)
+        }
     }
 
     func finish() {

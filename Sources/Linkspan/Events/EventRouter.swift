@@ -23,12 +23,10 @@ final class EventRouter {
     private final class Hold {
         let event: String
         var backlog = EventBacklog()
+        /// Each gets a held message of its own; without one, all get the next.
         var awaiting: [EventListener] = []
 
         init(_ event: String) { self.event = event }
-
-        /// Whether nothing is known that a listener would have to be told.
-        var isEmpty: Bool { self.backlog.isEmpty && self.awaiting.isEmpty }
     }
 
     private enum Channel {
@@ -58,6 +56,8 @@ final class EventRouter {
     private var former: EventBacklog.Hole?
     /// Listeners for one message that are about to get it, unless they are removed before.
     private var taken: Set<UInt64> = []
+    /// Asks listeners for one message whether they still take it; see ``ask(_:_:_:)``.
+    private var questions: [UInt64: @Sendable () -> Bool] = [:]
     private(set) var droppedCount: UInt64 = 0
     private var isFinished = false
 
@@ -69,10 +69,10 @@ final class EventRouter {
     /// Forgets all listeners and held messages.
     func finish() {
         // Kept until after the accesses: listeners may hold anything.
-        let former = (self.channels, self.everything)
+        let former = (self.channels, self.everything, self.questions)
         withExtendedLifetime(former) {
             (self.channels, self.everything, self.held, self.heldBytes) = ([:], [], [], 0)
-            (self.muted, self.taken, self.isFinished) = ([], [], true)
+            (self.muted, self.taken, self.questions, self.isFinished) = ([], [], [:], true)
         }
     }
 }
@@ -97,11 +97,13 @@ extension EventRouter {
             isFirst = false
             listener.hear(message)
         }
+        var isUnheard = !listeners.isEmpty
         for listener in listeners {
             guard isFirst && !listener.isOnce || self.mayHear(listener, message.event) else { continue }
-            isFirst = false
+            (isFirst, isUnheard) = (false, false)
             listener.hear(message)
         }
+        if isUnheard { self.hold(unheard: message) }
     }
 
     /// There was a session before that of the first link.
@@ -110,11 +112,12 @@ extension EventRouter {
     /// Passes a mark to every listener that takes marks.
     func route(_ mark: Continuity) {
         self.former?.mark(mark)
-        for (listener, event) in self.note(mark) where self.mayHear(listener, event) { listener.onMark?(mark) }
+        for (listener, event) in self.note(mark) where self.isRegistered(listener.id, event) { listener.onMark?(mark) }
     }
 
     /// Hands held messages to the listeners that were added since.
     func replay(_ event: String) {
+        self.replayOnce(event)
         while let (listeners, backlog) = self.takeReplay(event) {
             for entry in backlog.entries {
                 for listener in listeners where self.mayHear(listener, event) {
@@ -123,8 +126,30 @@ extension EventRouter {
                 }
             }
             for mark in backlog.end.marks {
-                for listener in listeners where self.mayHear(listener, event) { listener.onMark?(mark) }
+                for listener in listeners where self.isRegistered(listener.id, event) { listener.onMark?(mark) }
             }
+        }
+    }
+
+    /// Hands one held message to each listener that waits for a single one, in the order in which they came.
+    ///
+    /// A message is taken out just before the call, so that a listener that was removed or gave up takes none. The gap
+    /// before it is for the first listener that takes marks, so it stays if this one does not.
+    private func replayOnce(_ event: String) {
+        while case .holding(let hold) = self.channels[event],
+            let listener = hold.awaiting.first(where: { !hold.backlog.entries.isEmpty || $0.onMark != nil })
+        {
+            let marks = listener.onMark == nil ? [] : hold.backlog.takeStart().marks
+            for mark in marks { listener.onMark?(mark) }
+            // It may have been removed by itself.
+            guard marks.isEmpty else { continue }
+            guard !hold.backlog.entries.isEmpty else { return }
+            hold.awaiting.removeFirst()
+            guard self.isWanted(by: listener.id), let message = hold.backlog.takeOldest() else { continue }
+            self.heldBytes -= message.byteCount
+            if let index = self.held.firstIndex(where: { $0 === hold }) { self.held.remove(at: index) }
+            self.tidy(hold)
+            listener.hear(message)
         }
     }
 
@@ -143,17 +168,17 @@ extension EventRouter {
             self.channels[message.event] = .replaying(listeners, backlog)
             return []
         case .holding(let hold):
-            guard hold.awaiting.isEmpty else {
-                let awaiting = hold.awaiting
-                hold.awaiting = []
-                if hold.isEmpty { self.channels[message.event] = nil }
-                self.take(awaiting)
-                return awaiting
+            // As with marks: behind held messages that are about to be handed over it waits.
+            guard !hold.awaiting.isEmpty, hold.backlog.entries.isEmpty else {
+                self.hold(message, hold)
+                return []
             }
-            self.hold(message, hold)
-            return []
-        case .muted:
-            return []
+            let awaiting = hold.awaiting
+            hold.awaiting = []
+            self.tidy(hold)
+            self.take(awaiting)
+            return awaiting
+        case .muted: return []
         case nil:
             guard !self.isFinished else { return [] }
             self.hold(message, nil)
@@ -172,21 +197,29 @@ extension EventRouter {
             case .live(let live):
                 for listener in live where listener.onMark != nil { listeners.append((listener, event)) }
             case .holding(let hold):
+                // Behind held messages that are about to be handed over it waits for its turn.
+                if hold.backlog.entries.isEmpty {
+                    for listener in hold.awaiting where listener.onMark != nil { listeners.append((listener, event)) }
+                }
                 // With nothing before it, it says nothing.
                 if !hold.backlog.isEmpty { hold.backlog.mark(mark) }
             case .replaying(let hearing, var backlog):
                 backlog.mark(mark)
                 self.channels[event] = .replaying(hearing, backlog)
-            case .muted:
-                ()
+            case .muted: ()
             }
         }
         return listeners
     }
 
+    private func makeHold(_ event: String) -> Hold {
+        let hold = Hold(event)
+        if let former = self.former { hold.backlog.mark(former) }
+        return hold
+    }
+
     private func hold(_ message: Message, _ known: Hold?) {
-        let hold = known ?? Hold(message.event)
-        if known == nil, let former = self.former { hold.backlog.mark(former) }
+        let hold = known ?? self.makeHold(message.event)
         guard message.byteCount <= self.limits.bytes else {
             self.droppedCount += 1
             hold.backlog.miss()
@@ -200,6 +233,16 @@ extension EventRouter {
         while self.held.count > self.limits.messages || self.heldBytes > self.limits.bytes { self.dropOldest() }
     }
 
+    /// Holds a message whose listeners have given up, unless the event is listened to for longer.
+    private func hold(unheard message: Message) {
+        switch self.channels[message.event] {
+        case .holding(let hold): self.hold(message, hold)
+        case nil where !self.isFinished: self.hold(message, nil)
+        case .replaying, .live, .muted, nil: return
+        }
+        self.replayOnce(message.event)
+    }
+
     /// Drops all held messages; a gap stays in their place.
     func dropHeld() { while !self.held.isEmpty { self.dropOldest() } }
 
@@ -208,9 +251,14 @@ extension EventRouter {
         self.heldBytes -= hold.backlog.entries.first?.message.byteCount ?? 0
         hold.backlog.dropOldest()
         self.droppedCount += 1
+        self.tidy(hold)
+    }
+
+    /// Forgets a hold without messages and listeners, unless it has a gap to tell and there is room for that.
+    private func tidy(_ hold: Hold) {
         guard hold.backlog.entries.isEmpty, hold.awaiting.isEmpty else { return }
         self.channels[hold.event] = nil
-        if self.mayNote(hold.event) { self.channels[hold.event] = .holding(hold) }
+        if !hold.backlog.isEmpty, self.mayNote(hold.event) { self.channels[hold.event] = .holding(hold) }
     }
 
     /// Whether there is room to remember a gap alone: the name comes from the server.
@@ -224,7 +272,9 @@ extension EventRouter {
 extension EventRouter {
     /// Adds a listener for one event, or for every event when it is nil.
     ///
-    /// - Returns: whether held messages are to be handed over by ``replay(_:)``.
+    /// One for a single message leaves the event as it found it: as long as nothing listens for more, the rest is held.
+    ///
+    /// - Returns: whether held messages or marks are to be handed over by ``replay(_:)``.
     func add(_ listener: EventListener, event: String?) -> Bool {
         guard !self.isFinished else { return false }
         guard let event else {
@@ -232,25 +282,22 @@ extension EventRouter {
             return false
         }
         switch self.channels[event] {
+        case .holding(let hold) where listener.isOnce:
+            hold.awaiting.append(listener)
+            return !hold.backlog.isEmpty
+        case nil where listener.isOnce:
+            let hold = self.makeHold(event)
+            hold.awaiting = [listener]
+            self.channels[event] = .holding(hold)
+            return !hold.backlog.isEmpty
         case .holding(let hold):
             for entry in hold.backlog.entries { self.heldBytes -= entry.message.byteCount }
             self.held.removeAll { $0 === hold }
             self.channels[event] = .replaying(hold.awaiting + [listener], hold.backlog)
             return true
         case nil where self.former?.isEmpty == false:
-            var backlog = EventBacklog()
-            if let former = self.former { backlog.mark(former) }
-            self.channels[event] = .replaying([listener], backlog)
+            self.channels[event] = .replaying([listener], self.makeHold(event).backlog)
             return true
-        case .replaying, .live, .muted, nil:
-            self.join(listener, event)
-        }
-        return false
-    }
-
-    /// Adds a listener to an event of which nothing is held.
-    private func join(_ listener: EventListener, _ event: String) {
-        switch self.channels[event] {
         case .replaying(let listeners, let backlog):
             self.channels[event] = .replaying(listeners + [listener], backlog)
         case .live(let listeners):
@@ -258,36 +305,10 @@ extension EventRouter {
         case .muted:
             self.muted.removeAll { $0 == event }
             self.channels[event] = .live([listener])
-        case .holding, nil:
+        case nil:
             self.channels[event] = .live([listener])
         }
-    }
-
-    /// Adds a listener for one message: the oldest that is held, or the next.
-    ///
-    /// It leaves the event as it found it: as long as nothing listens for more than one message, the rest is held.
-    ///
-    /// - Returns: the held message, which is to be handed to the listener; nil when it waits for the next.
-    func addOnce(_ listener: EventListener, event: String) -> Message? {
-        guard !self.isFinished else { return nil }
-        switch self.channels[event] {
-        case .holding(let hold):
-            guard let first = hold.backlog.popFirst() else {
-                hold.awaiting.append(listener)
-                return nil
-            }
-            self.heldBytes -= first.message.byteCount
-            if let index = self.held.firstIndex(where: { $0 === hold }) { self.held.remove(at: index) }
-            if hold.isEmpty { self.channels[event] = nil }
-            return first.message
-        case .replaying, .live, .muted:
-            self.join(listener, event)
-        case nil:
-            let hold = Hold(event)
-            hold.awaiting = [listener]
-            self.channels[event] = .holding(hold)
-        }
-        return nil
+        return false
     }
 
     /// The next messages to be replayed and the listeners they are for; nil when the event has caught up.
@@ -309,13 +330,25 @@ extension EventRouter {
         for listener in listeners where listener.isOnce { self.taken.insert(listener.id) }
     }
 
-    /// Whether a listener that was found is still to be called: it may have been removed since.
+    /// Sets what is asked of a listener for one message right before it gets one: whether it still takes it.
+    func ask(_ id: UInt64, _ event: String, _ isWanted: @escaping @Sendable () -> Bool) {
+        if self.isRegistered(id, event) { self.questions[id] = isWanted }
+    }
+
+    private func isWanted(by id: UInt64) -> Bool { self.questions.removeValue(forKey: id)?() ?? true }
+
+    /// Whether a listener that was found is to be called with a message: it may have been removed, or have given up.
     private func mayHear(_ listener: EventListener, _ event: String?) -> Bool {
-        if listener.isOnce { return self.taken.remove(listener.id) != nil }
-        guard let event else { return self.everything.contains { $0.id == listener.id } }
+        guard listener.isOnce else { return self.isRegistered(listener.id, event) }
+        return self.taken.remove(listener.id) != nil && self.isWanted(by: listener.id)
+    }
+
+    private func isRegistered(_ id: UInt64, _ event: String?) -> Bool {
+        guard let event else { return self.everything.contains { $0.id == id } }
         switch self.channels[event] {
-        case .replaying(let listeners, _), .live(let listeners): return listeners.contains { $0.id == listener.id }
-        case .holding, .muted, nil: return false
+        case .replaying(let listeners, _), .live(let listeners): return listeners.contains { $0.id == id }
+        case .holding(let hold): return hold.awaiting.contains { $0.id == id }
+        case .muted, nil: return false
         }
     }
 
@@ -333,6 +366,7 @@ extension EventRouter {
 
     private func takeOut(_ id: UInt64, event: String?) -> [EventListener] {
         self.taken.remove(id)
+        self.questions[id] = nil
         guard let event else {
             defer { self.everything.removeAll { $0.id == id } }
             return self.everything
@@ -344,13 +378,12 @@ extension EventRouter {
         case .holding(let hold):
             let former = hold.awaiting
             hold.awaiting.removeAll { $0.id == id }
-            if hold.isEmpty { self.channels[event] = nil }
+            self.tidy(hold)
             return former
         case .replaying(let listeners, let backlog):
             self.channels[event] = .replaying(listeners.filter { $0.id != id }, backlog)
             return listeners
-        case .muted, nil:
-            return []
+        case .muted, nil: return []
         }
     }
 
@@ -363,9 +396,4 @@ extension EventRouter {
         guard self.muted.count > self.limits.events, let first = self.muted.popFirst() else { return }
         self.channels[first] = nil
     }
-}
-
-extension Message {
-    /// The size of the message while it is held.
-    var byteCount: Int { self.event.utf8.count + self.payload.byteCount }
 }

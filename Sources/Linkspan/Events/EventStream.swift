@@ -19,7 +19,7 @@
 /// replies, heartbeats and everybody else's messages too.
 ///
 /// The stream ends when the connection is released, the listening ends, or the iterating task is cancelled. One
-/// iterator at a time.
+/// iterator at a time; what it has not returned waits for the next one, under the same bounds.
 public struct EventStream<Element: Sendable>: AsyncSequence, Sendable {
     let queue: EventQueue
     let element: @Sendable (EventBacklog.Entry) -> Element
@@ -91,8 +91,9 @@ public enum StreamOverflow: Sendable, Hashable, CaseIterable {
     /// down. For a bulk transfer over a connection of its own.
     ///
     /// Everything that the server sends over this connection waits as well: replies, heartbeats and the messages of
-    /// all other listeners, of Socket.IO those of all namespaces that share the socket. So a `request` that is awaited between two elements may end with `timedOut`. If the pause
-    /// outlives the heartbeat, the link ends with code `slowConsumer` and the connection reconnects.
+    /// all other listeners, of Socket.IO those of all namespaces that share the socket. So a `request` that is awaited
+    /// between two elements may end with `timedOut`. If the pause outlives the heartbeat, the link ends with code
+    /// `slowConsumer` and the connection reconnects.
     ///
     /// What had been read before the pause still comes, so the bounds are exceeded by what one read brings. Over a
     /// transport that cannot pause, the oldest messages go when the stream is 65,536 messages or 16 MiB beyond them.

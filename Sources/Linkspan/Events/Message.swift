@@ -11,6 +11,9 @@ public struct Message: Sendable {
     /// Its arguments, undecoded.
     public var payload: Payload { self.inbound.payload }
 
+    /// The size of the message while it is held.
+    var byteCount: Int { self.event.utf8.count + self.payload.byteCount }
+
     /// A copy of the message in memory of its own: for messages that you keep.
     ///
     /// What a link received is part of a read of up to 64 KiB, and keeps all of it alive. What the SDK itself keeps, in
@@ -33,8 +36,9 @@ public struct Message: Sendable {
     ///
     /// Only the first answer counts, and only while the link it came over is up.
     ///
-    /// A reply that the transport does not take, for instance because it is too large, is logged as a warning, and
-    /// another one may be given.
+    /// While the link is full, replies wait, as many as ``ConnectionOptions/buffer`` has room for, apart from commands.
+    /// A reply beyond that, and one that the transport does not take, for instance because it is too large, is logged
+    /// as a warning, and another one may be given.
     ///
     /// - Parameter payload: the arguments of the answer.
     public func reply(payload: Payload) { self.replier?.reply(payload) }

@@ -1,3 +1,4 @@
+internal import DequeModule
 internal import LinkspanRuntime
 internal import Logging
 
@@ -46,7 +47,8 @@ final class ReplyRight: @unchecked Sendable {
     /// The name of the message that is answered, where interceptors want to know.
     let event: String?
     private let link: any Link
-    private var isUsed = false
+    /// Whether an answer was given, or waits for room.
+    fileprivate var isUsed = false
 
     init(id: UInt64, of event: String?, link: any Link) {
         self.id = id
@@ -54,20 +56,57 @@ final class ReplyRight: @unchecked Sendable {
         self.link = link
     }
 
+    /// Whether an answer would still be given: there was none, and the link is `current`.
+    fileprivate func isOpen(over current: (any Link)?) -> Bool { !self.isUsed && self.link === current }
+
     /// Answers, unless that has been done or the link is not `current`.
     ///
     /// An answer that the link would not take may be followed by another.
     ///
     /// - Returns: what became of it; nil when there was nothing to do.
     func use(_ payload: Payload, over current: (any Link)?) -> SendAcceptance? {
-        guard !self.isUsed, self.link === current else { return nil }
+        guard self.isOpen(over: current) else { return nil }
         let acceptance = self.link.reply(to: self.id, with: payload)
         self.isUsed = acceptance == .accepted || acceptance == .acceptedAndFull
         return acceptance
     }
 }
 
+/// Answers that wait until their link has room again.
+///
+/// A link has no bound of its own: it takes what it is given. So a peer that asks on and reads slowly would fill the
+/// memory with answers. Reading from the peer goes on meanwhile: if neither side read, both would wait for ever.
+struct WaitingReplies {
+    private var replies: Deque<(right: ReplyRight, payload: Payload)> = []
+    private var byteCount = 0
+
+    var count: Int { self.replies.count }
+
+    /// Adds an answer at the end, unless it is beyond the limits; one answer always has room.
+    ///
+    /// - Returns: whether there was room.
+    fileprivate mutating func append(_ payload: Payload, by right: ReplyRight, within limits: BufferLimits) -> Bool {
+        let bytes = self.byteCount + payload.byteCount
+        guard self.replies.isEmpty || self.replies.count < limits.commands && bytes <= limits.bytes else {
+            return false
+        }
+        right.isUsed = true
+        // What a handler sends back as it came is a slice of a read.
+        self.replies.append((right, payload.detached()))
+        self.byteCount = bytes
+        return true
+    }
+
+    fileprivate mutating func popFirst() -> (right: ReplyRight, payload: Payload)? {
+        guard let first = self.replies.popFirst() else { return nil }
+        self.byteCount -= first.payload.byteCount
+        first.right.isUsed = false
+        return first
+    }
+}
+
 extension ConnectionCore {
+    /// Gives an answer to the link; while the link is full, the answer waits.
     func answer(_ right: ReplyRight, _ payload: Payload) {
         var payload = payload
         if let chain = self.chain, let event = right.event {
@@ -78,12 +117,36 @@ extension ConnectionCore {
                 return self.warn(ofReply: error)
             }
         }
+        if self.waitingReplies == nil { self.give(payload, right) } else { self.keep(payload, right) }
+    }
+
+    /// The link has room: first for the answers that wait, then for commands.
+    func linkIsWritable() {
+        if var waiting = self.waitingReplies.take() {
+            while self.waitingReplies == nil, let (right, payload) = waiting.popFirst() { self.give(payload, right) }
+            // Full again.
+            guard self.waitingReplies == nil else { return self.waitingReplies = waiting }
+        }
+        self.commands.linkIsWritable(effects: &self.effects)
+    }
+
+    private func give(_ payload: Payload, _ right: ReplyRight) {
         switch self.calling({ right.use(payload, over: self.link) }) {
         case .accepted, nil: ()
-        case .acceptedAndFull: self.commands.linkIsFull()
+        case .acceptedAndFull:
+            self.commands.linkIsFull()
+            self.waitingReplies = WaitingReplies()
         case .refused: self.warn(ofReply: LinkspanError(.disconnected, "the link is full"))
         case .rejected(let error): self.warn(ofReply: error)
         }
+    }
+
+    private func keep(_ payload: Payload, _ right: ReplyRight) {
+        guard right.isOpen(over: self.link), var waiting = self.waitingReplies.take() else { return }
+        let isKept = waiting.append(payload, by: right, within: self.destination.options.buffer)
+        self.waitingReplies = waiting
+        guard !isKept else { return }
+        self.warn(ofReply: LinkspanError(.bufferFull, "the link is full, and \(waiting.count) replies wait for it"))
     }
 
     /// Nobody waits for the outcome of a reply, so that the log alone can tell.

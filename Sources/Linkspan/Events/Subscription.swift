@@ -13,6 +13,8 @@ public final class Subscription: Sendable {
         case first
         /// To call a closure on the executor, when the present call has returned.
         case call(@Sendable () -> Void)
+        /// To ask a listener for a single message, right before it gets one, whether it still takes it.
+        case confirm(@Sendable () -> Bool)
     }
 
     /// Passes a request to the connection; nil where it takes none.

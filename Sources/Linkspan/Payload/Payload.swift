@@ -165,8 +165,20 @@ extension ArraySlice<UInt8> {
     /// The same bytes in memory of their own, for what outlives the call that it came with.
     ///
     /// What a link received is a slice of a read, and keeps the whole of it: a thousand small messages would keep 64
-    /// MiB. What is as large as half a read stays where it is.
+    /// MiB. What is as large as half a read stays where it is; of larger messages see ``detached(from:)``.
     package func detached() -> Self { self.count < 32 << 10 ? Array(self)[...] : self }
+
+    /// The same bytes, in memory of their own when they are less than half of a message that is larger than a read.
+    ///
+    /// For codecs, which know the size. Such a message is in memory of its own, up to 16 MiB, and a slice keeps all of
+    /// it: what is held counts by its own bytes, and would keep alive many times as much.
+    ///
+    /// - Parameter count: the bytes of the message that these are a part of.
+    /// - Returns: the bytes.
+    @inlinable
+    package func detached(from count: Int) -> Self {
+        count > 64 << 10 && self.count < count / 2 ? Array(self)[...] : self
+    }
 }
 
 /// Walks over the comma-separated values of a well-formed text.

@@ -106,6 +106,61 @@ struct OnceTests {
     }
 
     @Test
+    func `cancelled in the callback that made it, it takes no held message`() throws {
+        let harness = try Harness.connected()
+        self.emit(harness, [1])
+        try harness.connection.on("go") { _ in
+            let late = try? harness.connection.once("number") { _ in harness.recorder.note("late") }
+            late?.cancel()
+        }
+        harness.peers.first?.emit("go")
+        harness.scheduler.settle()
+        try harness.connection.on("number") { harness.recorder.note($0.payload.text) }
+        #expect(harness.recorder.notes == ["1"])
+    }
+
+    // MARK: Marks
+
+    @Test
+    func `a gap before the message that it takes is told to the next listener`() async throws {
+        let harness = try Harness.connected()
+        self.emit(harness, 1...1_025)
+        try harness.connection.once("number") { harness.recorder.note($0.payload.text) }
+        #expect(harness.recorder.notes == ["2"])
+        var items = try harness.connection.events("number").items.makeAsyncIterator()
+        #expect(await items.next()?.text == "gap 1")
+        #expect(await items.next()?.text == "3")
+    }
+
+    @Test
+    func `with a handler for marks it is told the gap before its message, and the next listener is not`() {
+        let router = RouterDriver(limits: .init(messages: 2, bytes: 1_000))
+        let recorder = EventRecorder()
+        for number in 1...3 { router.route(self.message(number)) }
+        _ = router.addOnce(
+            event: "number", onMark: { recorder.note("once \(EventItem.continuity($0).text)") },
+            { recorder.note("once \($0.payload.text)") })
+        _ = router.addForItems(event: "number") { recorder.note($0.text) }
+        #expect(recorder.notes == ["once gap 1", "once 2", "3"])
+    }
+
+    @Test
+    func `with a handler for marks it is told a gap without messages, and each mark until its message comes`() {
+        let router = RouterDriver(limits: .init(messages: 1, bytes: 1_000))
+        let recorder = EventRecorder()
+        router.route(self.message(1))
+        router.route(Message(event: "other", payload: .empty))
+        for name in ["a", "b"] {
+            _ = router.addOnce(
+                event: "number", onMark: { recorder.note("\(name) \(EventItem.continuity($0).text)") },
+                { recorder.note("\(name) \($0.payload.text)") })
+        }
+        router.router.route(Continuity.gap(.reconnected))
+        router.route(self.message(2))
+        #expect(recorder.notes == ["a gap 1", "a gap reconnected", "b gap reconnected", "a 2", "b 2"])
+    }
+
+    @Test
     func `nothing of it stays behind`() throws {
         let witness = Witness()
         let harness = PoolHarness()

@@ -68,6 +68,64 @@ struct StreamOverflowTests {
         #expect(seen == ["1", "2", "3", "gap reconnected", "4", "5", "6", "gap 2", "7"])
     }
 
+    @Test(arguments: [StreamOverflow.dropOldest, .dropNewest])
+    func `a loop that is left again and again puts back no more than has room`(overflow: StreamOverflow) async {
+        let queue = EventQueue(capacity: 10, overflow: overflow)
+        let stream = EventStream(queue: queue)
+        var (sent, accounted, waiting) = (0, 0, 0)
+        for _ in 1...5 {
+            for number in sent + 1...sent + 10 { queue.push(self.message(number)) }
+            for await item in stream.items {
+                let (number, missed) = Optional(item).accounted
+                accounted += missed + (number == nil ? 0 : 1)
+                for number in sent + 11...sent + 20 { queue.push(self.message(number)) }
+                break
+            }
+            sent += 20
+        }
+        queue.finish()
+        for await item in stream.items {
+            let (number, missed) = Optional(item).accounted
+            accounted += missed + (number == nil ? 0 : 1)
+            guard let number else { continue }
+            waiting += 1
+            #expect(number == accounted)
+        }
+        #expect(waiting == 10)
+        #expect(accounted == sent)
+    }
+
+    @Test
+    func `a stream that is to end when it is full ends when a loop that is left puts back too much`() async {
+        let queue = EventQueue(capacity: 10, overflow: .end)
+        for number in 1...10 { queue.push(self.message(number)) }
+        for await _ in EventStream(queue: queue).items {
+            for number in 11...20 { queue.push(self.message(number)) }
+            break
+        }
+        #expect(queue.error?.code == .bufferFull)
+        queue.push(self.message(21))
+        #expect(await self.items(of: queue) == (2...20).map { "\($0)" })
+    }
+
+    @Test
+    func `a stream that pauses reading does so when a loop that is left puts back too much`() async {
+        let queue = EventQueue(capacity: 2, overflow: .pause)
+        let recorder = EventRecorder()
+        queue.own(
+            Subscription(
+                asks: { if case .readingPaused(let isPaused) = $0 { recorder.note(isPaused ? "pause" : "read on") } },
+                onCancel: {}))
+        for number in 1...3 { queue.push(self.message(number)) }
+        for await _ in EventStream(queue: queue).items {
+            for number in 4...5 { queue.push(self.message(number)) }
+            break
+        }
+        #expect(recorder.notes == ["pause", "read on", "pause"])
+        queue.finish()
+        #expect(await self.items(of: queue) == ["2", "3", "4", "5"])
+    }
+
     @Test
     func `one message always has room, and a large one takes the place of many`() async {
         let queue = EventQueue(capacity: 1_000, bytes: 100, overflow: .dropOldest)

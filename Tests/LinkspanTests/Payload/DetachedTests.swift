@@ -33,6 +33,14 @@ struct DetachedTests {
     }
 
     @Test
+    func `less than half of a message that is larger than a read is copied`() {
+        let part = Self.read[0..<40_000]
+        for count in [64 << 10, 80_000] { #expect(Self.isInRead(part.detached(from: count))) }
+        #expect(!Self.isInRead(part.detached(from: 80_002)))
+        #expect(part.detached(from: 80_002) == part)
+    }
+
+    @Test
     func `a message that waits in a sequence or for its first listener is a copy`() async throws {
         let harness = try Harness.connected()
         let stream = try harness.connection.events("queued")

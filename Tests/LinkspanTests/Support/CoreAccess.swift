@@ -48,10 +48,11 @@ final class RouterDriver: @unchecked Sendable {
                 id: self.nextID(), onMark: { handler(.continuity($0)) }, hear: { handler(.message($0)) }), event)
     }
 
-    func addOnce(event: String, _ handler: @escaping @Sendable (Message) -> Void) -> Subscription {
-        let listener = EventListener(id: self.nextID(), isOnce: true, hear: handler)
-        if let held = self.router.addOnce(listener, event: event) { listener.hear(held) }
-        return Subscription { self.router.remove(listener.id, event: event) }
+    func addOnce(
+        event: String, onMark: (@Sendable (Continuity) -> Void)? = nil,
+        _ handler: @escaping @Sendable (Message) -> Void
+    ) -> Subscription {
+        self.add(EventListener(id: self.nextID(), isOnce: true, onMark: onMark, hear: handler), event)
     }
 
     private func add(_ listener: EventListener, _ event: String?) -> Subscription {
