@@ -115,7 +115,7 @@ struct CarrierMemoryTests {
         (ByteStreamError(timedOutIn: .upgrade), true), (ByteStreamError(.handshakeMalformed, ""), true),
         (ByteStreamError(timedOutIn: .resolving(.server)), false),
         (ByteStreamError(timedOutIn: .connecting(.proxy)), false), (ByteStreamError(timedOutIn: .proxy), false),
-        (ByteStreamError(timedOutIn: .tls), false),
+        (ByteStreamError(timedOutIn: .tls), false), (ByteStreamError(.answerHeadTooLong, ""), false),
     ])
     func `a failure that says nothing about WebSockets has one tried beside polling, and is not remembered`(
         _ failure: ByteStreamError, _ isRemembered: Bool
@@ -336,6 +336,20 @@ struct LegacySessionTests {
             Issue.record("measured \(String(describing: output.heartbeat))")
             return
         }
+    }
+
+    @Test
+    func `what was heard after the time to ping counts like a pong`() throws {
+        var (session, _) = try Self.opened("/")
+        _ = session.take("40")
+        session.heard(at: at(29))
+        #expect(session.heartbeatDeadline == at(34))
+        session.heard(at: at(28))
+        #expect(session.heartbeatDeadline == at(34), "the latest counts")
+        var output = SocketIOOutput()
+        session.timer(now: at(33), output: &output)
+        #expect(output.frames.frames.map { text($0) } == ["2"])
+        #expect(output.close == nil)
     }
 
     @Test

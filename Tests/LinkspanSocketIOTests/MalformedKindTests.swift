@@ -73,6 +73,8 @@ struct MalformedKindTests {
         Kind("44 with a string", #"44"no""#, outcome: .leaves(.credentialsRefused)),
         Kind("44 with an object", #"44{"message":"no"}"#, outcome: .leaves(.credentialsRefused)),
         Kind("44 with an array", "44[1]", outcome: .leaves(.credentialsRefused)),
+        Kind("44 with null", "44null", outcome: .leaves(.protocolViolation)),
+        Kind("44 with true", "44true", outcome: .leaves(.protocolViolation)),
         Kind("a namespace without comma", "42/chat", outcome: .ignored),
         Kind("a namespace with a query", #"42/?x=1,["e"]"#, outcome: .ignored),
         Kind("a namespace of 64 KiB", "42/\(String(repeating: "n", count: 65_536)),[\"e\"]", outcome: .ignored),

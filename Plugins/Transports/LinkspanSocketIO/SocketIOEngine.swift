@@ -15,27 +15,29 @@ final class SocketIOEngine {
         func look<Answer>(_ body: (SocketIOSession) -> Answer) -> Answer { body(self.session) }
     }
 
-    /// The time that a link that leaves waits for its last words to be sent, and the interval of its looks.
-    private static let farewellDeadline = Duration.seconds(5)
-    private static let farewellPeriod = Duration.milliseconds(2)
     /// The time for reading what has arrived when the heartbeat or an attachment is overdue.
     private static let lastLook = Duration.milliseconds(10)
 
     let key: SocketIOEngines.Key
     let engines: SocketIOEngines
     /// The links that join when the carrier is up.
-    private var waiting: [SocketIOLink] = []
+    var waiting: [SocketIOLink] = []
     /// Nil until the carrier is up, and again after the end.
     // Its methods call nobody but the app's codec, which has no way to the engine, so that no access meets another.
     @exclusivity(unchecked) var owned: OwnedSession?
-    /// The links of the session's namespaces, by their indices.
-    private var links: [SocketIOLink?] = []
-    private var isClosed = false
-    /// The ends of links that have left, which are told when their last words are on their way.
+    /// The links of the session's namespaces, by their indices; nil where the link has ended.
+    var links: [SocketIOLink?] = []
+    private(set) var isClosed = false
+    /// The ends of links that have left, which are told when their last words are on their way, or with the end of the
+    /// carrier.
     ///
     /// With the links, because another link may have joined a namespace meanwhile.
-    private var farewells: [(link: SocketIOLink, event: LinkEvent)] = []
+    var farewells: [(link: SocketIOLink, event: LinkEvent)] = []
     private var choice = CarrierChoice.polling
+    /// The instant by which a carrier that may be given up for another one has to have opened the session.
+    private var provisionalUntil: ContinuousClock.Instant?
+    /// The reason for which the links go on with another carrier, as soon as the present one has closed.
+    private var openingError: LinkspanError?
     /// The carrier that has the session, or is to have it.
     @exclusivity(unchecked) private(set) var ownedCarrier: OwnedCarrier?
     private var timer: (due: ContinuousClock.Instant, timer: any ScheduledWork)?
@@ -80,6 +82,7 @@ final class SocketIOEngine {
         case .upgrade: carrier = UpgradingCarrier(Boxed(request), loop: loop, handler: self)
         }
         self.choice = choice
+        self.provisionalUntil = choice.isProvisional ? self.now + self.request.deadline * choice.share : nil
         self.carrier = carrier
         carrier.open()
     }
@@ -97,10 +100,17 @@ final class SocketIOEngine {
         return self.owned?.look { $0.recovery(of: index) }
     }
 
-    private func index(of link: SocketIOLink) -> Int? { self.links.firstIndex { $0 === link } }
+    /// The index of a link's namespace; nil when it has none, or has ended.
+    func index(of link: SocketIOLink) -> Int? {
+        link.index.flatMap { self.link(at: $0) === link ? $0 : nil }
+    }
+
+    private func link(at index: Int) -> SocketIOLink? {
+        self.links.indices.contains(index) ? self.links[index] : nil
+    }
 }
 
-// MARK: - Links come and go
+// MARK: - Links join
 
 extension SocketIOEngine {
     /// The result for a link that joins.
@@ -132,53 +142,6 @@ extension SocketIOEngine {
         return true
     }
 
-    func leave(_ link: SocketIOLink, politely: Bool) {
-        let reason = LinkspanError(.connectionLost, "closed by this side")
-        var output = SocketIOOutput()
-        if let waiting = self.waiting.firstIndex(where: { $0 === link }) {
-            self.waiting.remove(at: waiting)
-            link.deliver(.closed(reason))
-        } else if let index = self.index(of: link), let active = self.owned?.look(\.activeNamespaces) {
-            if politely || active > 1 {
-                self.owned?.session.leave(index, reason: reason, politely: politely, output: &output)
-                // The link ends when its last words are on their way.
-                while politely, let event = output.takeEvent(of: index) { self.farewells.append((link, event)) }
-            } else {
-                // Given up without a word: the server may let the next link resume.
-                self.owned?.session.giveUp(index, reason: reason, output: &output)
-            }
-        }
-        self.setReadingPaused(false, for: link)
-        self.carryOut(&output)
-        // Others that have left may still have something to say.
-        self.closeIfUnused(politely: politely || !self.farewells.isEmpty)
-        self.awaitFlush(until: self.now + Self.farewellDeadline)
-    }
-
-    /// Ends the links that have left when the system, or over polling the server, has all they said.
-    ///
-    /// The last of an engine ends with the carrier, whose goodbye the server answers.
-    private func awaitFlush(until limit: ContinuousClock.Instant) {
-        guard !self.farewells.isEmpty, !self.isClosed, self.takesMessages else { return }
-        if self.carrier?.hasPendingBytes == true, limit > self.now {
-            _ = self.engines.loop.scheduleLocally(after: Self.farewellPeriod) { self.awaitFlush(until: limit) }
-            return
-        }
-        self.deliverFarewells()
-    }
-
-    /// Ends the links that have left, whatever became of their last words.
-    func endFarewells() {
-        self.deliverFarewells()
-        self.closeIfUnused(politely: false)
-    }
-
-    private func deliverFarewells() {
-        let farewells = self.farewells
-        self.farewells = []
-        for (link, event) in farewells { link.deliver(event) }
-    }
-
     /// Joins a link to the session.
     private func letJoin(_ link: SocketIOLink, output: inout SocketIOOutput) -> Joining {
         do throws(LinkspanError) {
@@ -190,6 +153,7 @@ extension SocketIOEngine {
             guard let index else { return .unavailable }
             self.links.append(contentsOf: repeatElement(nil, count: max(0, index + 1 - self.links.count)))
             self.links[index] = link
+            link.index = index
             return .taken
         } catch {
             return error.code == .wrongState ? .unavailable : .unacceptable(error)
@@ -197,7 +161,7 @@ extension SocketIOEngine {
     }
 
     /// Ends the socket when no namespace is left on it (checklist S25).
-    private func closeIfUnused(politely: Bool) {
+    func closeIfUnused(politely: Bool) {
         let users = self.owned?.look(\.activeNamespaces) ?? self.waiting.count
         guard !self.isClosed, users == 0, let carrier = self.carrier else { return }
         self.engines.remove(self)
@@ -215,7 +179,8 @@ extension SocketIOEngine: EngineCarrierHandler {
         self.waiting = []
         if self.owned == nil, !self.isClosed {
             let session = SocketIOSession(
-                limits: SocketIOLimits(self.configuration), openTimeout: self.request.deadline,
+                limits: SocketIOLimits(self.configuration),
+                openTimeout: self.provisionalUntil.map { self.now.duration(to: $0) } ?? self.request.deadline,
                 version: self.configuration.protocol.engineIO, codec: self.configuration.codec, now: self.now)
             self.owned = OwnedSession(session: session)
         }
@@ -256,6 +221,8 @@ extension SocketIOEngine: EngineCarrierHandler {
     func carrierDrained() { for case let link? in self.links where link.isOpen { link.deliver(.writable) } }
 
     func carrierClosed(_ error: LinkspanError) {
+        if self.mayChangeCarrier { self.putLinksBack() }
+        let error = self.openingError.take() ?? error
         let failed = self.waiting.isEmpty ? nil : self.choice
         if let failed, let other = self.engines.otherChoice(insteadOf: failed, for: self.key, after: error) {
             return self.open(by: other)
@@ -273,6 +240,30 @@ extension SocketIOEngine: EngineCarrierHandler {
         self.carryOut(&output)
         self.links = []
         self.owned = nil
+    }
+}
+
+// MARK: - Another carrier
+
+extension SocketIOEngine {
+    /// Whether another carrier may bring the session about: what agrees to a WebSocket need not pass on what it carries.
+    private var mayChangeCarrier: Bool { !self.isSessionOpen && !self.isClosed && self.choice.isProvisional }
+
+    private func changeCarrier(after error: LinkspanError) {
+        self.openingError = error
+        self.putLinksBack()
+        self.carrier?.abort()
+    }
+
+    /// Makes the links wait for a carrier once more.
+    private func putLinksBack() {
+        let joined = self.links.compactMap(\.self)
+        for link in joined { link.index = nil }
+        self.waiting = joined + self.waiting
+        self.owned = nil
+        (self.links, self.takesMessages, self.heartbeatDeadline, self.isLastLook) = ([], false, nil, false)
+        self.timer.take()?.timer.cancel()
+        self.deliverFarewells()
     }
 }
 
@@ -302,26 +293,31 @@ extension SocketIOEngine {
     ///   - feed: has it take in more; called when all that was wanted before is done. Returns false when there is no more.
     /// - Returns: whether the session ends the stream.
     @discardableResult
-    private func carryOut(
+    func carryOut(
         _ output: inout SocketIOOutput, _ feed: (inout SocketIOOutput) -> Bool = { _ in false }
     ) -> Bool {
-        let (carrier, links) = (self.carrier, self.links)
+        let carrier = self.carrier
         while true {
             if !output.frames.isEmpty {
                 for frame in output.frames.frames { carrier?.send(frame) }
                 for packet in output.frames.messages { _ = carrier?.send(packet) }
                 output.frames.removeAll()
             }
-            if output.close != nil { self.takesMessages = false }
+            if let error = output.close {
+                self.takesMessages = false
+                if self.mayChangeCarrier {
+                    self.changeCarrier(after: error)
+                    return true
+                }
+            }
             if let namespace = output.nextNamespace {
-                self.deliver(
-                    &output, of: namespace, to: links.indices.contains(namespace) ? links[namespace] : nil, feed)
+                self.deliver(&output, of: namespace, to: self.link(at: namespace), feed)
             } else if output.close != nil || !feed(&output) {
                 break
             }
         }
         if output.hasNewDeadlines { self.arm() }
-        if let beat = output.heartbeat { for link in links { link?.heard(beat) } }
+        if let beat = output.heartbeat { for link in self.links { link?.heard(beat) } }
         guard output.close != nil else { return false }
         self.engines.remove(self)
         carrier?.close()
@@ -345,7 +341,11 @@ extension SocketIOEngine {
                     case .opened(let info): return .opened(link.isOpened(info))
                     case .closed(let error):
                         link.isClosed(leaving: self.owned?.look { $0.recovery(of: namespace) } ?? nil)
-                        return .closed(self.causeOfEnd(error))
+                        let cause = self.causeOfEnd(error)
+                        // A pause ends with its link, unless the socket ends: then it may be the reason for all.
+                        if output.close == nil, !self.isClosed { self.setReadingPaused(false, for: link) }
+                        self.letGo(of: link, at: namespace)
+                        return .closed(cause)
                     }
                     return event
                 }

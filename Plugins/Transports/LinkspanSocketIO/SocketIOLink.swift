@@ -16,6 +16,8 @@ final class SocketIOLink: Link {
         case open
         /// Its last words are on their way.
         case leaving
+        /// Given up, with a session of whose end the server is still being told.
+        case givenUp
         case ended
     }
 
@@ -32,6 +34,8 @@ final class SocketIOLink: Link {
     private var state = State.idle
     /// The engine of the link from joining to its end.
     @exclusivity(unchecked) private var owned: OwnedEngine?
+    /// The index of its namespace in the engine's session, while it has one.
+    var index: Int?
     /// The head of events of the name that was sent last.
     @exclusivity(unchecked) private var head = SocketIOEncoder.EventHead()
     /// The values that the next link resumes from, unless this one is left on purpose.
@@ -148,9 +152,10 @@ final class SocketIOLink: Link {
         self.engines.loop.executeLocally {
             switch self.state {
             case .joined, .open:
-                if politely { self.state = .leaving }
+                self.state = politely ? .leaving : .givenUp
                 self.owned?.engine.leave(self, politely: politely)
             case .leaving: if !politely { self.owned?.engine.endFarewells() }
+            case .givenUp: ()
             case .idle, .ended: self.deliver(.closed(LinkspanError(.connectionLost, "closed by this side")))
             }
         }

@@ -6,7 +6,7 @@ internal import Testing
 
 @testable import LinkspanSocketIO
 
-/// Links of one engine over a WebSocket whose other end is the test.
+/// Links of one engine over a WebSocket, or over long polling, whose other end is the test.
 // Unchecked because it belongs to the one task of its test.
 final class EngineBench: @unchecked Sendable {
     /// A link, and what it has told.
@@ -14,11 +14,15 @@ final class EngineBench: @unchecked Sendable {
         fileprivate(set) var link: (any Link)?
         private(set) var messages: [String] = []
         private(set) var ends: [LinkspanError.Code] = []
+        /// What the client does with each message, while it is delivered.
+        var onMessage: ((Client) -> Void)?
 
         func receive(_ next: () -> LinkEvent?) {
             while let event = next() {
                 switch event {
-                case .message(let message): self.messages.append(message.event)
+                case .message(let message):
+                    self.messages.append(message.event)
+                    self.onMessage?(self)
                 case .closed(let error): self.ends.append(error.code)
                 case .opened, .changed, .reply, .writable: ()
                 }
@@ -28,16 +32,21 @@ final class EngineBench: @unchecked Sendable {
 
     let loop = BenchLoop()
     private let transport: SocketIOTransport
-    private let handshake = #"0{"sid":"e","upgrades":[],"pingInterval":1000,"pingTimeout":1000}"#
+    let handshake = #"0{"sid":"e","upgrades":[],"pingInterval":1000,"pingTimeout":1000}"#
 
-    init(_ version: SocketIOTransport.Version = .v4) {
-        self.transport = SocketIOTransport(.init { $0.protocol = version }, loop: self.loop)
+    /// Makes a bench for one version and one way to carry packets; with polling, the test answers each request.
+    init(_ version: SocketIOTransport.Version = .v4, carriers: SocketIOTransport.Carriers = .webSocket) {
+        self.transport = SocketIOTransport(
+            .init {
+                $0.protocol = version
+                $0.carriers = carriers
+            }, loop: self.loop)
     }
 
     /// The newest stream.
     var stream: BenchStream? { self.loop.streams.last }
 
-    /// Begins to open a link to a namespace; the first of an engine gets the handshake of Engine.IO.
+    /// Begins to open a link to a namespace; the first of an engine over a WebSocket gets the handshake of Engine.IO.
     func open(_ namespace: String, resuming resumption: String? = nil) throws -> Client {
         let client = Client()
         let request = LinkRequest(
@@ -46,7 +55,9 @@ final class EngineBench: @unchecked Sendable {
         client.link = link
         let streams = self.loop.streams.count
         self.loop.enter { link.open() }
-        if self.loop.streams.count > streams { self.say(self.handshake) }
+        if self.loop.streams.count > streams, self.transport.configuration.carriers == .webSocket {
+            self.say(self.handshake)
+        }
         return client
     }
 
@@ -64,12 +75,33 @@ final class EngineBench: @unchecked Sendable {
         for text in texts { self.say(.text, Array(text.utf8)) }
     }
 
+    /// Has the server send text frames that are read at once.
+    func sayAtOnce(_ texts: String...) {
+        var bytes: [UInt8] = []
+        for text in texts { FrameEncoder.append(.text, payload: Array(text.utf8), mask: nil, to: &bytes) }
+        self.loop.enter { self.stream?.say(bytes) }
+    }
+
     /// Has the server send a frame.
     func say(_ opcode: Opcode, _ payload: [UInt8]) {
         var bytes: [UInt8] = []
         FrameEncoder.append(opcode, payload: payload, mask: nil, to: &bytes)
         self.loop.enter { self.stream?.say(bytes) }
     }
+
+    /// The requests of a client that polls, in order: the method, and the body of a POST.
+    var requests: [String] { self.loop.streams.map(\.summary) }
+
+    /// Has the server answer one of ``requests``.
+    func answer(_ request: Int, with body: String) {
+        self.loop.enter { self.loop.streams[request].answer(body) }
+    }
+
+    /// The index of a client's namespace in its session.
+    func index(of client: Client) -> Int? { (client.link as? SocketIOLink)?.index }
+
+    /// Lets go of a client's link, as a connection does when it is released.
+    func drop(_ client: Client) { client.link = nil }
 
     /// Ends a link.
     func end(_ client: Client, politely: Bool) {
@@ -125,9 +157,9 @@ final class BenchLoop: NetworkLoop, @unchecked Sendable {
     }
 
     func connect(_ request: UpgradeRequest, handler: any ByteStreamHandler) -> any ByteStream {
-        let stream = BenchStream(loop: self, handler: handler)
+        let stream = BenchStream(request, loop: self, handler: handler)
         self.streams.append(stream)
-        self.executeLocally { stream.upgrade(request) }
+        if request.purpose == .upgrade { self.executeLocally { stream.upgrade() } }
         return stream
     }
 
@@ -142,22 +174,29 @@ final class BenchLoop: NetworkLoop, @unchecked Sendable {
 
 /// A stream whose other end is a test.
 final class BenchStream: ByteStream {
+    let request: UpgradeRequest
     private let loop: BenchLoop
     private var handler: (any ByteStreamHandler)?
+    private var written: [UInt8] = []
+    /// Bytes that arrived while nothing was read.
+    private var unread: [UInt8] = []
     /// Bytes that count as not sent yet.
     var pendingBytes = 0
+    var openingStage: OpeningStage?
     /// Whether the client has dropped it with what was not sent.
     private(set) var isAborted = false
+    /// What the client has asked for: to pause reading, or to read on.
+    private(set) var pauses: [Bool] = []
 
-    fileprivate init(loop: BenchLoop, handler: any ByteStreamHandler) {
+    fileprivate init(_ request: UpgradeRequest, loop: BenchLoop, handler: any ByteStreamHandler) {
+        self.request = request
         self.loop = loop
         self.handler = handler
     }
 
     func write(_ fill: (inout [UInt8]) -> Void) -> Int? {
         guard self.handler != nil else { return nil }
-        var bytes: [UInt8] = []
-        fill(&bytes)
+        fill(&self.written)
         return self.pendingBytes
     }
 
@@ -168,9 +207,27 @@ final class BenchStream: ByteStream {
         self.end(ByteStreamError(.closedByUs, "ended by the client"))
     }
 
-    func setReadingPaused(_ isPaused: Bool) {}
+    func setReadingPaused(_ isPaused: Bool) {
+        self.pauses.append(isPaused)
+        guard !isPaused, !self.unread.isEmpty else { return }
+        self.loop.executeLocally {
+            let unread = self.unread
+            self.unread = []
+            self.say(unread)
+        }
+    }
 
-    fileprivate func upgrade(_ request: UpgradeRequest) {
+    /// The method of a request, and its body.
+    fileprivate var summary: String {
+        switch self.request.purpose {
+        case .upgrade: "an upgrade"
+        case .get: "GET"
+        case .post: "POST " + String(decoding: self.written, as: UTF8.self)
+        }
+    }
+
+    fileprivate func upgrade() {
+        let request = self.request
         let answer = try? ServerHandshake().accept(method: "GET") { name in
             name == "host" ? [request.host] : request.headers.filter { $0.name.lowercased() == name }.map(\.value)
         }
@@ -181,7 +238,17 @@ final class BenchStream: ByteStream {
                 accept: field("Sec-WebSocket-Accept")))
     }
 
-    fileprivate func say(_ bytes: [UInt8]) { self.handler?.received(bytes) }
+    fileprivate func say(_ bytes: [UInt8]) {
+        if self.pauses.last == true { self.unread += bytes } else { self.handler?.received(bytes) }
+    }
+
+    /// Answers a GET or a POST.
+    fileprivate func answer(_ body: String) {
+        self.openingStage = nil
+        self.handler?.opened(ResponseHead(status: 200))
+        self.handler?.received(Array(body.utf8))
+        self.end(ByteStreamError(.completed, "answered"))
+    }
 
     private func end(_ reason: ByteStreamError) {
         guard let handler = self.handler.take() else { return }

@@ -51,6 +51,34 @@ struct EngineTests {
         for client in clients { #expect(client.ends == [isPaused ? .slowConsumer : .heartbeatMissed]) }
     }
 
+    @Test(arguments: ["41/a,", #"44/a,{"message":"no"}"#])
+    func `a pause ends with its namespace, however the server ends that`(end: String) throws {
+        let bench = EngineBench()
+        let clients = [try bench.opened("/a"), try bench.opened("/b")]
+        clients[0].onMessage = { $0.link?.setReadingPaused(true) }
+        bench.sayAtOnce(#"42/a,["e"]"#, #"42/b,["e"]"#, end)
+        #expect(clients[0].ends.count == 1)
+        #expect(bench.stream?.pauses == [true, false])
+        bench.say(#"42/b,["later"]"#)
+        #expect(clients[1].messages == ["e", "later"])
+        // Nor is the pause taken for the reason of what happens to the others afterwards.
+        bench.loop.now += .seconds(10)
+        for _ in 0..<2 { bench.loop.fireTimers() }
+        #expect(clients[1].ends == [.heartbeatMissed])
+    }
+
+    @Test
+    func `the end of a paused namespace leaves the pause of another as it is`() throws {
+        let bench = EngineBench()
+        let clients = [try bench.opened("/a"), try bench.opened("/b")]
+        for client in clients { client.onMessage = { $0.link?.setReadingPaused(true) } }
+        bench.sayAtOnce(#"42/a,["e"]"#, #"42/b,["e"]"#, "41/a,")
+        #expect(clients[0].ends.count == 1)
+        #expect(bench.stream?.pauses.last == true)
+        bench.loop.enter { clients[1].link?.setReadingPaused(false) }
+        #expect(bench.stream?.pauses.last == false)
+    }
+
     @Test
     func `giving up the last link lets another one that has left send its last words`() throws {
         let bench = EngineBench()
@@ -85,6 +113,24 @@ struct EngineTests {
         #expect(bench.loop.enter { link.send(message) } == .accepted)
         bench.loop.fireTimers()
         #expect(client.ends.isEmpty)
+    }
+
+    /// As after a listener that took longer than the heartbeat allows, while a message of the server waited to be read.
+    @Test
+    func `a message that waited while the time to ping was missed proves that the server lives`() throws {
+        let bench = EngineBench(.v2)
+        let client = try bench.open("/")
+        bench.say("40")
+        bench.loop.now += .milliseconds(2_001)
+        bench.loop.fireTimers()
+        bench.say(#"42["e"]"#)
+        bench.loop.fireTimers()
+        #expect(client.messages == ["e"])
+        #expect(client.ends.isEmpty)
+        // The ping that follows has the usual time for its answer.
+        bench.loop.now += .milliseconds(1_001)
+        for _ in 0..<2 { bench.loop.fireTimers() }
+        #expect(client.ends == [.heartbeatMissed])
     }
 
     @Test

@@ -7,6 +7,12 @@ enum CarrierChoice: Sendable, Equatable {
     case webSocket(share: Double)
     case polling
     case upgrade
+
+    /// The share of the time there is.
+    var share: Double { if case .webSocket(let share) = self { share } else { 1 } }
+
+    /// Whether another carrier is tried when this one brings no session about.
+    var isProvisional: Bool { self.share < 1 }
 }
 
 /// The carrier that worked for a server where a WebSocket did not, so that a WebSocket is not tried in vain each time.
@@ -76,7 +82,10 @@ struct CarrierMemory: Sendable {
 
     /// Whether a failure is about WebSockets, and not about a server that is busy, restarts or is gone.
     private static func tellsOfCarrier(_ error: LinkspanError) -> Bool {
-        guard let failure = error.cause as? ByteStreamError else { return error.code != .connectionLost }
+        guard let failure = error.cause as? ByteStreamError else {
+            // With a Close frame a server says that it goes away or has no room.
+            return ![.connectionLost, .serverUnavailable, .closedByServer].contains(error.code)
+        }
         switch failure.code {
         case .refused, .refusedAfterUpgrade:
             // Not implemented (501) is said of the upgrade; any other 5xx, 408 and 429 of the moment.

@@ -17,7 +17,8 @@ struct CarrierRequest: Sendable {
     ///   - transport: the carrier's name in the query.
     ///   - sid: the session to join; nil for a new one.
     ///   - query: further items.
-    ///   - cookie: the server's cookies; left out where they do not fit, because no server may make requests impossible.
+    ///   - cookie: the server's cookies, which join those of the credentials; left out where they do not fit, because no
+    ///     server may make requests impossible.
     ///   - headers: headers in front of those of the credentials.
     /// - Returns: the request, whose deadline is the link's.
     func upgrade(
@@ -25,8 +26,8 @@ struct CarrierRequest: Sendable {
         headers: [(name: String, value: String)] = []
     ) -> UpgradeRequest {
         if let cookie {
-            let headers = [(name: "Cookie", value: cookie)] + headers
-            let request = self.upgrade(transport: transport, sid: sid, query: query, headers: headers)
+            var request = self.upgrade(transport: transport, sid: sid, query: query, headers: headers)
+            request.headers = Self.headers(request.headers, with: cookie)
             if (try? request.validated()) != nil { return request }
         }
         var items = [(name: "EIO", value: self.version.parameter), (name: "transport", value: transport)] + query
@@ -34,6 +35,33 @@ struct CarrierRequest: Sendable {
         return UpgradeRequest(
             self.link, path: self.configuration.path, query: items, headers: headers, tls: self.configuration.tls,
             proxy: self.configuration.proxy, socketPath: self.configuration.socketPath)
+    }
+
+    /// Adds the server's cookies to headers, as a request has one `Cookie` field at most (RFC 6265 section 5.4).
+    ///
+    /// Of two cookies with one name the server's is sent: it is the newer.
+    private static func headers(
+        _ headers: [UpgradeRequest.Header], with cookie: String
+    ) -> [UpgradeRequest.Header] {
+        let isCookie = { (header: UpgradeRequest.Header) in header.name.lowercased() == "cookie" }
+        let new = Self.pairs(cookie)
+        let names = Set(new.map(Self.name))
+        let former = headers.filter(isCookie).flatMap { Self.pairs($0.value) }
+        let pairs = new + former.filter { !names.contains(Self.name($0)) }
+        return [(name: "Cookie", value: pairs.joined(separator: "; "))] + headers.filter { !isCookie($0) }
+    }
+
+    /// The cookies of a `Cookie` field, each with its name.
+    private static func pairs(_ field: String) -> [Substring] {
+        field.split(separator: ";").map(Self.trimmed).filter { !$0.isEmpty }
+    }
+
+    private static func name(_ pair: Substring) -> Substring { Self.trimmed(pair.prefix { $0 != "=" }) }
+
+    private static func trimmed(_ text: Substring) -> Substring {
+        var text = text.drop { $0 == " " || $0 == "\t" }
+        while text.last == " " || text.last == "\t" { text.removeLast() }
+        return text
     }
 
     /// The same as a WebSocket's.

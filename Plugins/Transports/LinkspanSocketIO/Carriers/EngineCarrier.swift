@@ -21,6 +21,9 @@ protocol EngineCarrier: AnyObject {
     /// Whether another carrier may soon be in the place of this one, which has other limits.
     var isChanging: Bool { get }
 
+    /// Whether ``abort()`` tells the server that the session is over, and reports the end when the server has answered.
+    var tellsServerOfAbort: Bool { get }
+
     /// The stage of the opening; nil when the server has named the session.
     var openingStage: OpeningStage? { get }
 
@@ -44,7 +47,7 @@ protocol EngineCarrier: AnyObject {
     /// Sends what was taken, says goodbye, then ends. Bounded in time.
     func close()
 
-    /// Ends at once.
+    /// Ends at once, without what was not sent; see ``tellsServerOfAbort``.
     func abort()
 
     /// Stops reading, so that the server is slowed down, or reads on.
@@ -53,6 +56,8 @@ protocol EngineCarrier: AnyObject {
 
 extension EngineCarrier {
     var isChanging: Bool { false }
+
+    var tellsServerOfAbort: Bool { false }
 
     /// Sends a packet without attachments.
     @discardableResult

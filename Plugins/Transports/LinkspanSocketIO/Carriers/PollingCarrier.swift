@@ -10,6 +10,8 @@ final class PollingCarrier: EngineCarrier {
         /// The first GET is on its way: the handshake.
         case opening
         case open
+        /// Given up by this side, which waits until the server knows of it.
+        case givenUp
         case ended
     }
 
@@ -36,8 +38,6 @@ final class PollingCarrier: EngineCarrier {
     private var isPumpDue = false
     private var onQuiet: (() -> Void)?
     private var goodbye: (any ScheduledWork)?
-    /// Whether this side has given the session up.
-    private var isAbandoned = false
     private(set) var lastHeard: ContinuousClock.Instant?
 
     init(_ request: Boxed<CarrierRequest>, loop: any NetworkLoop, handler: any EngineCarrierHandler) {
@@ -73,6 +73,8 @@ final class PollingCarrier: EngineCarrier {
 
     var hasPendingBytes: Bool { self.phase == .open && self.session.hasUnposted }
 
+    var tellsServerOfAbort: Bool { true }
+
     var openingStage: OpeningStage? { self.phase == .opening ? self.exchanges[self.lastPoll]?.openingStage : nil }
 
     func length(ofAttachment count: Int) -> Int { self.session.length(ofAttachment: count) }
@@ -103,7 +105,7 @@ final class PollingCarrier: EngineCarrier {
         // As a job: the packets that came with the opening may be on their way up, and among them the handshake,
         // without which there is nobody to say goodbye to.
         self.loop.executeLocally {
-            guard self.phase == .open else { return self.end(Self.closedByUs) }
+            guard self.phase == .open else { return self.giveUp() }
             guard self.goodbye == nil else { return }
             self.session.close()
             self.limitGoodbye()
@@ -117,12 +119,7 @@ final class PollingCarrier: EngineCarrier {
         self.goodbye = self.loop.scheduleLocally(after: Self.closeDeadline) { self.end(Self.closedByUs) }
     }
 
-    func abort() {
-        self.loop.executeLocally {
-            self.isAbandoned = true
-            self.end(Self.closedByUs)
-        }
-    }
+    func abort() { self.loop.executeLocally { self.giveUp() } }
 
     func setReadingPaused(_ isPaused: Bool) {
         self.session.isReadingPaused = isPaused
@@ -180,7 +177,7 @@ extension PollingCarrier {
         for request in requests {
             switch request {
             case .poll: self.poll()
-            case .post(let packets): self.post(packets)
+            case .post(let packets): self.post(packets) { self.posted($0) }
             }
         }
         onQuiet?()
@@ -196,13 +193,13 @@ extension PollingCarrier {
         self.exchange(.get, limit: self.answerLimit, onBody: { self.received($0) }) { self.polled($0) }
     }
 
-    private func post(_ packets: [WebSocketMessage]) {
+    private func post(_ packets: [WebSocketMessage], _ completion: @escaping HTTPExchange.Completion) {
         var body: [UInt8] = []
         switch self.request.value.version {
         case .v4: PollingPayload.append(packets, to: &body)
         case .v3: LegacyPollingPayload.append(packets, to: &body)
         }
-        self.exchange(.post(body), limit: Self.handshakeLimit) { self.posted($0) }
+        self.exchange(.post(body), limit: Self.handshakeLimit, completion)
     }
 
     private func exchange(
@@ -298,7 +295,7 @@ extension PollingCarrier {
     }
 
     private func posted(_ result: Result<HTTPExchange.Answer, ByteStreamError>) {
-        guard self.phase != .ended else { return }
+        guard self.phase == .open else { return }
         do {
             _ = try PollingAnswer.body(of: result, isFirst: false)
             if self.session.posted() { self.handler.carrierDrained() }
@@ -309,36 +306,80 @@ extension PollingCarrier {
         }
     }
 
-    /// Nobody wants the session any more that the server has just made.
-    private func openedTooLate(_ result: Result<HTTPExchange.Answer, ByteStreamError>) {
-        let packets = try? self.packets(of: PollingAnswer.body(of: result, isFirst: true))
-        guard case .text(let text)? = packets?.first, text.first == UInt8(ascii: "0"),
-            let handshake = try? EngineIOHandshake(json: text.dropFirst())
-        else { return }
-        self.sid = handshake.sid
-        self.endSession()
-    }
-
-    /// Reports the end of the session to the server, without waiting: a server that is not told keeps it until its
-    /// heartbeat is missed.
-    private func endSession() {
-        self.patience = Self.closeDeadline
-        self.post([.text([UInt8(ascii: "1")])])
-    }
-
     private func end(_ error: LinkspanError) {
         guard self.phase != .ended else { return }
-        let (former, isToldServer) = (self.phase, self.goodbye != nil)
+        // What a session that was given up still has to say goes on, though nobody waits for it any longer.
+        if self.phase != .givenUp { self.cancelExchanges() }
         self.phase = .ended
         self.session.end()
         self.onQuiet = nil
         self.goodbye?.cancel()
+        self.handler.carrierClosed(error)
+    }
+
+    private func cancelExchanges() {
         let exchanges = self.exchanges
         self.exchanges = [:]
-        // The answer to the handshake is heard out: only then is there a session to be ended.
-        if !(self.isAbandoned && former == .opening) { for exchange in exchanges.values { exchange.cancel() } }
-        if self.isAbandoned, former == .open, !isToldServer { self.endSession() }
-        self.handler.carrierClosed(error)
+        for exchange in exchanges.values { exchange.cancel() }
+    }
+}
+
+// MARK: - Giving the session up
+
+extension PollingCarrier {
+    /// Drops what was not sent, and ends when the server knows of it: one that is not told keeps the session until its
+    /// heartbeat is missed.
+    private func giveUp() {
+        switch self.phase {
+        case .opening where self.mayBecomeSession:
+            // The answer is heard out: only then is there a session to be ended.
+            self.beginGivingUp()
+        case .open where self.goodbye == nil:
+            self.cancelExchanges()
+            self.beginGivingUp()
+            self.endSession()
+        case .givenUp: ()
+        case .idle, .opening, .open, .ended: self.end(Self.closedByUs)
+        }
+    }
+
+    private func beginGivingUp() {
+        self.phase = .givenUp
+        self.session.end()
+        self.onQuiet = nil
+        self.limitGoodbye()
+    }
+
+    /// Whether the server may have been asked for a session, and has not answered.
+    private var mayBecomeSession: Bool {
+        guard let handshake = self.exchanges[self.lastPoll] else { return false }
+        return switch handshake.openingStage {
+        // The request is not on its way, and is not sent when the exchange is cancelled.
+        case .resolving?, .connecting?, .proxy?, .tls?: false
+        case .upgrade?, .answer?, nil: true
+        }
+    }
+
+    /// Nobody wants the session any more that the server has just made, or has not.
+    private func openedTooLate(_ result: Result<HTTPExchange.Answer, ByteStreamError>) {
+        let packets = try? self.packets(of: PollingAnswer.body(of: result, isFirst: true))
+        guard case .text(let text)? = packets?.first, text.first == UInt8(ascii: "0"),
+            let handshake = try? EngineIOHandshake(json: text.dropFirst())
+        else { return self.sessionEnded() }
+        self.sid = handshake.sid
+        if self.phase == .givenUp { self.limitGoodbye() }
+        self.endSession()
+    }
+
+    /// Reports the end of the session to the server.
+    private func endSession() {
+        self.patience = Self.closeDeadline
+        self.post([.text([UInt8(ascii: "1")])]) { _ in self.sessionEnded() }
+    }
+
+    /// The server has answered the end of the session, or there is none to be ended.
+    private func sessionEnded() {
+        if self.phase == .givenUp { self.end(Self.closedByUs) }
     }
 }
 

@@ -40,6 +40,8 @@ final class UpgradingCarrier: EngineCarrier {
 
     var isChanging: Bool { self.candidate != nil && !self.probe.isUpgraded }
 
+    var tellsServerOfAbort: Bool { self.current?.tellsServerOfAbort ?? false }
+
     var openingStage: OpeningStage? { self.current?.openingStage }
 
     func length(ofAttachment count: Int) -> Int { self.current?.length(ofAttachment: count) ?? count }

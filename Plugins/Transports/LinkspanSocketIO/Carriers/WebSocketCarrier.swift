@@ -12,6 +12,7 @@ final class WebSocketCarrier: EngineCarrier {
 
     /// The request, until it is opened.
     private var request: Boxed<WebSocketRequest>?
+    private let version: EngineIOVersion
     private let binaryType: UInt8?
     private let loop: any NetworkLoop
     private let handler: any EngineCarrierHandler
@@ -23,6 +24,7 @@ final class WebSocketCarrier: EngineCarrier {
         _ request: WebSocketRequest, version: EngineIOVersion, loop: any NetworkLoop, handler: any EngineCarrierHandler
     ) {
         self.request = Boxed(request)
+        self.version = version
         self.binaryType = version.binaryType
         self.loop = loop
         self.handler = handler
@@ -130,16 +132,25 @@ extension WebSocketCarrier: WebSocketChannelHandler {
 
     func closed(_ end: WebSocketEnd) {
         self.owned = nil
-        guard self.isTypeMissing else { return self.handler.carrierClosed(Self.error(end)) }
+        guard self.isTypeMissing else { return self.handler.carrierClosed(self.error(end)) }
         let violation = SocketIOProtocolError(.unknownType, "a binary frame is not of the type for messages")
         self.handler.carrierClosed(LinkspanError(violation))
     }
 
-    /// A reference server agrees to the upgrade before it looks at the version, and then answers 400.
-    static func error(_ end: WebSocketEnd) -> LinkspanError {
+    /// The error for the end of a channel.
+    private func error(_ end: WebSocketEnd) -> LinkspanError { Self.error(end, version: self.version) }
+
+    /// The error for the end of a channel of this version.
+    ///
+    /// The reference server agrees to the upgrade before it begins the session, and answers 400 when it does not begin one:
+    /// for version 3, if it does not allow that, and for both versions when it fails itself, which may pass. Its text says
+    /// which; where the text did not come with the status, version 3 is the likelier reason.
+    static func error(_ end: WebSocketEnd, version: EngineIOVersion) -> LinkspanError {
         guard case .stream(let error) = end, error.code == .refusedAfterUpgrade, error.status == 400 else {
             return LinkspanError(end)
         }
+        let isAboutVersion = error.lateText.map { $0.contains("Unsupported protocol version") } ?? (version == .v3)
+        guard isAboutVersion else { return LinkspanError(.serverUnavailable, error.message, cause: error) }
         return LinkspanError(
             .unsupportedVersion, "the server does not speak this version of Engine.IO: \(PollingAnswer.advice)",
             cause: error)

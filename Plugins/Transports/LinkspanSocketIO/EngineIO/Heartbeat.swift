@@ -21,10 +21,13 @@ struct Heartbeat: Sendable {
     private let interval: Duration
     private let timeout: Duration
     private var role: Role
+    /// The instant at which anything last came, as far as ``heard(at:)`` was told.
+    private var lastHeard: ContinuousClock.Instant
 
     init(_ handshake: EngineIOHandshake, version: EngineIOVersion, now: ContinuousClock.Instant) {
         self.interval = handshake.pingInterval
         self.timeout = handshake.pingTimeout
+        self.lastHeard = now
         switch version {
         case .v4: self.role = .listening(since: now)
         case .v3: self.role = .resting(until: now.advanced(by: self.interval))
@@ -42,11 +45,14 @@ struct Heartbeat: Sendable {
 
     /// The instant at which silence is the end, if nothing comes until then.
     var end: ContinuousClock.Instant {
-        if case .resting(let until) = self.role { until.advanced(by: self.timeout) } else { self.due }
+        guard case .resting(let until) = self.role else { return self.due }
+        // What came after the time to ping proves that the server lives, as a pong would.
+        return max(until, self.lastHeard).advanced(by: self.timeout)
     }
 
     /// Something has come, whatever it was: the server lives.
     mutating func heard(at instant: ContinuousClock.Instant) {
+        self.lastHeard = max(self.lastHeard, instant)
         switch self.role {
         case .listening(let since): self.role = .listening(since: max(since, instant))
         case .awaitingPong(let since, let deadline):

@@ -25,7 +25,7 @@ struct LatestEvent: Sendable {
         let arguments = frame.withUnsafeBufferPointer { self.arguments(of: $0) }
         guard let arguments else { return nil }
         guard arguments.start < arguments.end else { return InboundMessage(event: self.name, payload: .empty) }
-        let elements = frame[frame.startIndex &+ arguments.start..<frame.startIndex &+ arguments.end]
+        let elements = frame.arguments(arguments.start..<arguments.end)
         let firstCount = arguments.firstEnd &- arguments.start
         return InboundMessage(event: self.name, payload: Payload(trustedElements: elements, firstCount: firstCount))
     }

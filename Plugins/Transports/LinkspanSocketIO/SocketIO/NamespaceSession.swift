@@ -34,6 +34,8 @@ struct NamespaceSession: Sendable {
     private(set) var isActive = false
     /// The instant at which ``timer(now:output:)`` has to be called next; nil when never.
     private(set) var nextDeadline: ContinuousClock.Instant?
+    /// Whether nobody knows the index: before the first join, and after ``release()``.
+    private var isReleased = true
     /// The Engine.IO session's name, which servers of version 3 make the namespace's from.
     private var engineID = ""
 
@@ -69,6 +71,14 @@ struct NamespaceSession: Sendable {
         if case .abandoned = self.state { true } else { false }
     }
 
+    /// Whether the index may become that of another name: nobody knows it, and the server owes no answer.
+    var isFree: Bool {
+        if case .closed = self.state { self.isReleased } else { false }
+    }
+
+    /// Notes that the owner has been told of the end.
+    mutating func release() { if !self.isActive { self.isReleased = true } }
+
     /// Notes what is asked for after each read, which computed from the state would copy the session each time.
     private mutating func noteState() {
         (self.isConnected, self.isActive, self.nextDeadline) =
@@ -96,6 +106,7 @@ struct NamespaceSession: Sendable {
             let query = try LegacyAuth.query(of: auth, in: self.namespace)
             self.state = .waiting(hello: .query(query), timeout: timeout)
         }
+        self.isReleased = false
     }
 
     /// Sends the CONNECT of a join.
@@ -165,16 +176,20 @@ struct NamespaceSession: Sendable {
         }
     }
 
-    /// Takes a refusal of CONNECT.
+    /// Takes a refusal of CONNECT; in version 3 also an error in a namespace that is open.
     mutating func receiveConnectError(_ payload: Payload, output: inout SocketIOOutput) {
         switch self.state {
         case .connecting:
-            self.end(Self.refusal(payload), output: &output)
+            self.end(self.refusal(payload), output: &output)
+        case .connected where self.version == .v3:
+            // There the type is ERROR: a middleware that rejects an event sends it, and the namespace stays. The reference
+            // emits the data as `error`, a name that servers of 2.x reserve, so that no event of theirs has it.
+            output.deliver(.message(InboundMessage(event: "error", payload: payload)), to: self.index)
         case .connected:
             // The reference stays connected on the wire but inactive. A namespace that is half open helps nobody: both
             // sides end it.
             self.coding.append(disconnectIn: self.namespace, to: &output.frames)
-            self.end(Self.refusal(payload), output: &output)
+            self.end(self.refusal(payload), output: &output)
         case .abandoned:
             self.state = .closed
         case .waiting, .closed:
@@ -296,15 +311,27 @@ extension NamespaceSession {
     }
 
     /// A refusal is about who we are, unless it is one of the two sentences for a namespace that does not exist.
-    private static func refusal(_ payload: Payload) -> LinkspanError {
+    private func refusal(_ payload: Payload) -> LinkspanError {
+        guard self.version == .v3 || Self.isRefusal(payload) else {
+            let violation = SocketIOProtocolError(
+                .badPayload, "the refusal of CONNECT is neither an object, a string nor an array")
+            return LinkspanError(violation)
+        }
         let text = payload[0]?["message"]?.string ?? payload[0]?.string ?? payload[0]?[0]?.string
         let details = payload.isEmpty ? nil : payload
         if text == "Invalid namespace" || text == "Unable to connect" {
             return LinkspanError(.refused, "the server has no such namespace", details: details)
         }
         return LinkspanError(
-            .credentialsRefused, "the server refuses the connection to the namespace\(self.reason(text))",
+            .credentialsRefused, "the server refuses the connection to the namespace\(Self.reason(text))",
             details: details)
+    }
+
+    /// Whether the data is that of a refusal in version 4: an object, a string or nothing, and from python-socketio 4 an
+    /// array (S05).
+    private static func isRefusal(_ payload: Payload) -> Bool {
+        guard let first = payload[0]?.text.first else { return true }
+        return [UInt8(ascii: "{"), UInt8(ascii: "\""), UInt8(ascii: "[")].contains(first)
     }
 
     /// The server's own words as the end of a sentence.

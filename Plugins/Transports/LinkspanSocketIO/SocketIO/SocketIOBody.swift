@@ -5,7 +5,7 @@ struct SocketIOBody: Sendable, Hashable {
     /// The kind of the JSON; offsets count from the start of the text.
     private enum Content: Sendable, Hashable {
         case nothing
-        /// An object or a string.
+        /// An object, or of a refusal any value.
         case value(Range<Int>)
         /// An array: where its first element stands, and the elements that are handed on.
         case array(first: Range<Int>, elements: Range<Int>)
@@ -48,7 +48,7 @@ struct SocketIOBody: Sendable, Hashable {
         let message = InboundMessage(
             event: try EventName.read(frame, first.lowerBound &+ type..<first.upperBound &+ type),
             payload: Payload(
-                trustedElements: Self.slice(frame, elements.lowerBound &+ type..<elements.upperBound &+ type)),
+                trustedElements: frame.arguments(elements.lowerBound &+ type..<elements.upperBound &+ type)),
             replyID: self.header.id)
         return (message, frame.prefix(first.upperBound &+ type))
     }
@@ -60,11 +60,11 @@ struct SocketIOBody: Sendable, Hashable {
     func packet(
         _ text: ArraySlice<UInt8>, attachments: [ArraySlice<UInt8>]
     ) throws(SocketIOProtocolError) -> SocketIOPacket? {
-        let namespace = Self.slice(text, self.header.namespace)
+        let namespace = text.part(self.header.namespace)
         switch self.header.type {
         case .event, .binaryEvent:
             guard case .array(let first, let elements) = self.content else { return nil }
-            let payload = Payload(trustedElements: Self.slice(text, elements), attachments: attachments)
+            let payload = Payload(trustedElements: text.arguments(elements), attachments: attachments)
             let name = try EventName.read(text, first)
             return .event(
                 namespace: namespace, message: InboundMessage(event: name, payload: payload, replyID: self.header.id))
@@ -85,14 +85,9 @@ extension SocketIOBody {
     private func elements(_ text: ArraySlice<UInt8>) -> ArraySlice<UInt8> {
         switch self.content {
         case .nothing: []
-        case .value(let range): Self.slice(text, range)
-        case .array(_, let elements): Self.slice(text, elements)
+        case .value(let range): text.arguments(range)
+        case .array(_, let elements): text.arguments(elements)
         }
-    }
-
-    @inline(__always)
-    private static func slice(_ text: ArraySlice<UInt8>, _ range: Range<Int>) -> ArraySlice<UInt8> {
-        text[text.startIndex &+ range.lowerBound..<text.startIndex &+ range.upperBound]
     }
 
     /// Checks the JSON in one pass and returns its end.
@@ -133,10 +128,7 @@ extension SocketIOBody {
             guard first == UInt8(ascii: "{") else { throw Self.badPayload("the answer to CONNECT is no object") }
             return .value(range)
         case .connectError:
-            // An array from python-socketio 4. Whatever it looks like, it is a refusal.
-            guard [UInt8(ascii: "{"), UInt8(ascii: "\""), UInt8(ascii: "[")].contains(first) else {
-                throw Self.badPayload("the refusal of CONNECT is neither an object, a string nor an array")
-            }
+            // The version decides which values are allowed, and the namespace knows it.
             return .value(range)
         case .disconnect:
             throw Self.badPayload("a DISCONNECT has a payload")
@@ -176,4 +168,16 @@ extension SocketIOBody {
     }
 
     private static func badPayload(_ why: String) -> SocketIOProtocolError { SocketIOProtocolError(.badPayload, why) }
+}
+
+extension ArraySlice<UInt8> {
+    /// The part of a frame at these offsets.
+    @inline(__always)
+    fileprivate func part(_ range: Range<Int>) -> ArraySlice<UInt8> {
+        self[self.startIndex &+ range.lowerBound..<self.startIndex &+ range.upperBound]
+    }
+
+    /// The arguments at these offsets of a frame: a part of it, unless they are a small part of a large one.
+    @inline(__always)
+    func arguments(_ range: Range<Int>) -> ArraySlice<UInt8> { self.part(range).detached(from: self.count) }
 }

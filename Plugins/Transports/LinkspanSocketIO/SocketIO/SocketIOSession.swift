@@ -17,7 +17,7 @@ struct SocketIOSession: Sendable {
     private let coding: SocketIOCoding
     /// Reads in place of `decoder`; nil for the protocol's own form.
     private var codecDecoder: (any SocketIOCodecDecoder)?
-    private var namespaces: [NamespaceSession] = []
+    private var namespaces = NamespaceTable()
     /// The namespace of the last packet: traffic mostly stays in one.
     private var latest = 0
     private var latestEvent = LatestEvent()
@@ -53,10 +53,7 @@ struct SocketIOSession: Sendable {
     /// The number of namespaces that are joined.
     ///
     /// When none is, the engine has no purpose (S25).
-    var activeNamespaces: Int {
-        // By index here and below: iterating copies the elements.
-        self.namespaces.indices.count { self.namespaces[$0].isActive }
-    }
+    var activeNamespaces: Int { self.namespaces.activeCount }
 
     /// The instant at which ``timer(now:output:)`` has to be called next; nil when never.
     var nextDeadline: ContinuousClock.Instant? {
@@ -66,7 +63,7 @@ struct SocketIOSession: Sendable {
             earliest = earliest.map { min($0, deadline) } ?? deadline
         }
         include(self.attachmentsDeadline)
-        for index in self.namespaces.indices { include(self.namespaces[index].nextDeadline) }
+        include(self.namespaces.nextDeadline)
         return earliest
     }
 
@@ -96,7 +93,7 @@ struct SocketIOSession: Sendable {
     ///   - now: the present.
     ///   - output: where the CONNECT goes.
     /// - Returns: the index under which the namespace's events are delivered. Joining again after the end gives the
-    ///   same.
+    ///   same, unless it was released and another name has got it.
     /// - Throws: ``LinkspanError`` with code `wrongState` when the engine has ended, or the namespace is joined, or a
     ///   former CONNECT is still unanswered: another engine is needed then. Code `invalidConfiguration` for another
     ///   auth.
@@ -110,22 +107,28 @@ struct SocketIOSession: Sendable {
             throw LinkspanError(.wrongState, "duplicate CONNECT for namespace \"/\"")
         }
         let index: Int
-        if let known = self.namespaces.firstIndex(where: { $0.namespace == namespace }) {
+        if let known = self.namespaces.index(of: namespace) {
             guard !self.namespaces[known].isActive, !self.namespaces[known].isAbandoned else {
                 throw LinkspanError(.wrongState, "the namespace is already in use on this connection")
             }
             index = known
         } else {
-            index = self.namespaces.count
-            // Most sessions have one; an array that grows by itself makes room for two.
-            self.namespaces.reserveCapacity(index + 1)
-            self.namespaces.append(
+            index = self.namespaces.nextIndex
+            self.namespaces.put(
                 NamespaceSession(
-                    namespace, index: index, version: self.version, coding: self.coding, limits: self.limits))
+                    namespace, index: index, version: self.version, coding: self.coding, limits: self.limits),
+                at: index)
+            // Late events of the name that had the index are not for this one.
+            if self.latestEvent.namespace == index { self.latestEvent = LatestEvent() }
         }
         try self.namespaces[index].join(auth: auth, recovery: recovery, timeout: timeout)
         if self.engine.isOpen { self.sendConnect(index, now: now, output: &output) }
         return index
+    }
+
+    /// Forgets a namespace whose owner has been told of its end: the index may become that of another name.
+    mutating func release(_ index: Int) {
+        if self.namespaces.indices.contains(index) { self.namespaces[index].release() }
     }
 
     /// Leaves a namespace: says goodbye where that is possible, and delivers `closed` with the reason.
@@ -151,7 +154,7 @@ struct SocketIOSession: Sendable {
             if !self.decoder.isCollecting, text.count <= self.limits.maximumMessageBytes,
                 let event = self.latestEvent.event(in: text)
             {
-                return self.namespaces[self.latestEvent.namespace].receive(event, output: &output)
+                return self.namespaces.receive(event, at: self.latestEvent.namespace, output: &output)
             }
             return self.handle(in: text, behind: 1, now: now, output: &output)
         }
@@ -192,6 +195,7 @@ struct SocketIOSession: Sendable {
                 .attachmentsOverdue, "the attachments of a packet did not arrive in time")
             return self.close(LinkspanError(violation), output: &output)
         }
+        guard let deadline = self.namespaces.nextDeadline, deadline <= now else { return }
         for index in self.namespaces.indices { self.namespaces[index].timer(now: now, output: &output) }
     }
 
@@ -250,7 +254,7 @@ extension SocketIOSession {
                 if type == 1, event.message.replyID == nil {
                     self.latestEvent.note(event.message.event, head: event.head, namespace: index)
                 }
-                return self.namespaces[index].receive(event.message, output: &output)
+                return self.namespaces.receive(event.message, at: index, output: &output)
             }
             let text = frame.dropFirst(type)
             if let packet = try self.decoder.finish(body, text) { return self.dispatch(packet, output: &output) }
@@ -296,7 +300,7 @@ extension SocketIOSession {
         switch packet {
         case .event(let namespace, let message):
             guard let index = self.index(of: namespace) else { return }
-            self.namespaces[index].receive(message, output: &output)
+            self.namespaces.receive(message, at: index, output: &output)
         case .ack(let namespace, let id, let payload):
             guard let index = self.index(of: namespace) else { return }
             self.namespaces[index].receive(ack: id, payload, output: &output)
@@ -335,7 +339,7 @@ extension SocketIOSession {
         if self.latest < self.namespaces.count, self.namespaces[self.latest].namespace.matches(written) {
             return self.latest
         }
-        guard let found = self.namespaces.firstIndex(where: { $0.namespace.matches(written) }) else { return nil }
+        guard let found = self.namespaces.index(of: written) else { return nil }
         self.latest = found
         return found
     }

@@ -28,11 +28,14 @@ enum PollingAnswer {
     /// Engine.IO servers explain a refusal in JSON: `{"code":1,"message":"Session ID unknown"}`.
     private static func error(_ answer: HTTPExchange.Answer, isFirst: Bool) -> LinkspanError {
         let status = answer.head.status
+        let refusal = ByteStreamError(
+            .refused, "the server answered with status \(status)", status: status, retryAfter: answer.head.retryAfter)
+        if !isFirst, let loss = Self.loss(status) {
+            return LinkspanError(.connectionLost, loss, cause: refusal, retryAfter: refusal.retryAfter)
+        }
         if (300...399).contains(status) {
             return LinkspanError(.redirected, "the server redirects (status \(status)), which is not followed")
         }
-        let refusal = ByteStreamError(
-            .refused, "the server answered with status \(status)", status: status, retryAfter: answer.head.retryAfter)
         let code = (try? Payload(checking: answer.body.prefix(4096)))?[0]?["code"]?.double
         switch (status, code) {
         case (400, _) where isFirst && (code == 5 || code == nil && Self.isAboutVersion(answer.body)):
@@ -41,17 +44,26 @@ enum PollingAnswer {
                 cause: refusal)
         case (400, 0) where isFirst:
             return LinkspanError(.refused, "the server does not offer long polling", cause: refusal)
-        case (400, _) where !isFirst:
-            // Unknown session, or two requests at once: gone is this session, not the server.
-            return LinkspanError(.connectionLost, "the server no longer knows the session", cause: refusal)
-        case (404, _) where !isFirst:
-            // Another server may have taken its place; whether there is one shows at the next handshake.
-            return LinkspanError(
-                .connectionLost, "the server no longer has the session's path", cause: refusal)
         case (413, _):
             return LinkspanError(.messageRefused, "the server rejects a message for its size", cause: refusal)
         default:
             return LinkspanError(WebSocketEnd.stream(refusal))
+        }
+    }
+
+    /// The reason for which a session is lost with this status; nil when the status means the same as in a handshake.
+    ///
+    /// Servers decide about a client in the handshake alone. Later, 403 or a redirect comes from something before them,
+    /// such as a rate limiter or a login page; whether clients are still accepted shows in the next handshake, where the
+    /// same status is final.
+    private static func loss(_ status: Int) -> String? {
+        switch status {
+        // Unknown session, or two requests at once: gone is this session, not the server.
+        case 400: "the server no longer knows the session"
+        // Another server may have taken its place.
+        case 404: "the server no longer has the session's path"
+        case 300...399, 403, 405, 410, 426: "a request of the open session was answered with status \(status)"
+        default: nil
         }
     }
 

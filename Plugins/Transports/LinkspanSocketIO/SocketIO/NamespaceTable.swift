@@ -1,0 +1,88 @@
+internal import Linkspan
+
+/// The namespaces of a session, by index.
+///
+/// The index of one that is over goes to the next name as soon as its owner has been told, so that a session is not the
+/// larger for the namespaces that have left it. What is looked at after each read is kept: computed from all of them it
+/// would take the longer the more there were.
+struct NamespaceTable: Sendable {
+    private var sessions: [NamespaceSession] = []
+    /// The number of namespaces whose owners wait for the closing event.
+    private(set) var activeCount = 0
+    /// The earliest deadline of a namespace; nil when none has one.
+    private(set) var nextDeadline: ContinuousClock.Instant?
+
+    /// The number of indices in use, those included that are free for the next name.
+    @inline(__always)
+    var count: Int { self.sessions.count }
+
+    var indices: Range<Int> { self.sessions.indices }
+
+    /// The namespace of an index.
+    subscript(index: Int) -> NamespaceSession {
+        @inline(__always)
+        _read { yield self.sessions[index] }
+        @inline(__always)
+        _modify {
+            let (wasActive, deadline) = (self.sessions[index].isActive, self.sessions[index].nextDeadline)
+            // Also when what is done to it throws.
+            defer { self.noteChange(of: index, wasActive: wasActive, deadline: deadline) }
+            yield &self.sessions[index]
+        }
+    }
+
+    /// Passes an event to a namespace.
+    @inline(__always)
+    mutating func receive(_ message: consuming InboundMessage, at index: Int, output: inout SocketIOOutput) {
+        // In one that is connected, as most are, an event changes nothing that has to be noted.
+        if self.sessions[index].isConnected {
+            self.sessions[index].receive(message, output: &output)
+        } else {
+            self[index].receive(message, output: &output)
+        }
+    }
+
+    /// The index of a name.
+    func index(of namespace: SocketIONamespace) -> Int? {
+        // By index here and below: iterating copies the elements.
+        self.sessions.indices.first { self.sessions[$0].namespace == namespace }
+    }
+
+    /// The index of a name as a packet has it, without the comma and empty for `/`.
+    func index(of written: ArraySlice<UInt8>) -> Int? {
+        self.sessions.indices.first { self.sessions[$0].namespace.matches(written) }
+    }
+
+    /// The index for the next name: a free one, or a new one.
+    var nextIndex: Int { self.sessions.indices.first { self.sessions[$0].isFree } ?? self.sessions.count }
+
+    /// Adds a namespace that is not joined yet.
+    ///
+    /// - Parameters:
+    ///   - session: the namespace.
+    ///   - index: its index, which was ``nextIndex``.
+    mutating func put(_ session: NamespaceSession, at index: Int) {
+        guard index == self.sessions.count else {
+            self.sessions[index] = session
+            return
+        }
+        // Most sessions have one; an array that grows by itself makes room for two.
+        if index == 0 { self.sessions.reserveCapacity(1) }
+        self.sessions.append(session)
+    }
+
+    @inline(__always)
+    private mutating func noteChange(of index: Int, wasActive: Bool, deadline: ContinuousClock.Instant?) {
+        let isActive = self.sessions[index].isActive
+        if isActive != wasActive { self.activeCount += isActive ? 1 : -1 }
+        if self.sessions[index].nextDeadline != deadline { self.findNextDeadline() }
+    }
+
+    private mutating func findNextDeadline() {
+        self.nextDeadline = nil
+        for index in self.sessions.indices {
+            guard let deadline = self.sessions[index].nextDeadline else { continue }
+            self.nextDeadline = min(self.nextDeadline ?? deadline, deadline)
+        }
+    }
+}

@@ -1,0 +1,89 @@
+internal import Linkspan
+internal import LinkspanNetwork
+internal import LinkspanWebSocketProtocol
+internal import Testing
+
+@testable import LinkspanSocketIO
+
+/// What stands before a server may agree to a WebSocket, and then cut it or pass nothing on.
+@Suite("A fallback behind the agreement to a WebSocket")
+struct CarrierChangeTests {
+    /// The ways in which a WebSocket ends before it has brought a session about.
+    enum Ending: CaseIterable, Sendable {
+        case silence, cut, unavailable, nonsense
+
+        /// Whether polling comes first from then on, once it has worked.
+        var teaches: Bool { self == .silence || self == .nonsense }
+    }
+
+    private func end(_ bench: EngineBench, by ending: Ending) {
+        switch ending {
+        case .silence:
+            bench.loop.now += .seconds(60)
+            // What has arrived is read once more first.
+            for _ in 0..<2 { bench.loop.fireTimers() }
+        case .cut: bench.loop.enter { bench.stream?.finish(readingAtMost: 0) }
+        case .unavailable: bench.say(.close, [0x03, 0xF5] + Array("full".utf8))
+        case .nonsense: bench.say("hello")
+        }
+    }
+
+    @Test(arguments: Ending.allCases)
+    func `the links go on over polling within the same attempt`(_ ending: Ending) throws {
+        let bench = EngineBench(carriers: .fallback)
+        let clients = [try bench.open("/a"), try bench.open("/b")]
+        #expect(bench.requests == ["an upgrade"])
+        self.end(bench, by: ending)
+        #expect(bench.requests == ["an upgrade", "GET"])
+        bench.answer(1, with: bench.handshake)
+        #expect(bench.requests.dropFirst(2) == ["GET", "POST 40/a,\u{1E}40/b,"])
+        let answers = ["/a", "/b"].map { #"40\#($0),{"sid":"s"}"# + "\u{1E}42\($0),[\"e\"]" }
+        bench.answer(2, with: answers.joined(separator: "\u{1E}"))
+        #expect(clients.map(\.messages) == [["e"], ["e"]])
+        #expect(clients.map(\.ends) == [[], []])
+    }
+
+    @Test(arguments: Ending.allCases)
+    func `only what tells of WebSockets has polling come first the next time`(_ ending: Ending) throws {
+        let bench = EngineBench(carriers: .fallback)
+        let client = try bench.open("/a")
+        self.end(bench, by: ending)
+        bench.answer(1, with: bench.handshake)
+        bench.end(client, politely: false)
+        let requests = bench.requests.count
+        _ = try bench.open("/a")
+        #expect(bench.requests[requests] == (ending.teaches ? "GET" : "an upgrade"))
+    }
+
+    @Test
+    func `a link that was given up meanwhile does not come back`() throws {
+        let bench = EngineBench(carriers: .fallback)
+        let clients = [try bench.open("/a"), try bench.open("/b")]
+        bench.end(clients[0], politely: false)
+        #expect(clients[0].ends == [.connectionLost])
+        self.end(bench, by: .cut)
+        bench.answer(1, with: bench.handshake)
+        #expect(bench.requests.last == "POST 40/b,")
+        bench.end(clients[1], politely: false)
+        #expect(clients[0].ends.count == 1)
+    }
+
+    @Test
+    func `a session that was open once is lost with its WebSocket`() throws {
+        let bench = EngineBench(carriers: .fallback)
+        let client = try bench.open("/a")
+        bench.say(bench.handshake)
+        self.end(bench, by: .cut)
+        #expect(client.ends == [.connectionLost])
+        #expect(bench.requests == ["an upgrade"])
+    }
+
+    @Test
+    func `without fallback the end of the WebSocket is the end of the attempt`() throws {
+        let bench = EngineBench()
+        let client = try bench.open("/a")
+        self.end(bench, by: .cut)
+        #expect(client.ends == [.connectionLost])
+        #expect(bench.requests == ["an upgrade"])
+    }
+}
