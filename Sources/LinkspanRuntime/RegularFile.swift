@@ -28,6 +28,38 @@ package enum RegularFile {
     /// The time that a file system has to answer.
     private static let patience = Duration.seconds(10)
 
+    /// The identity of a file that was open, and the time of its last change.
+    package struct Identity: Sendable, Hashable {
+        package var device: UInt64
+        package var number: UInt64
+        package var size: Int64
+        package var seconds: Int64
+        package var nanoseconds: Int64
+
+        /// Makes an identity from its parts.
+        package init(device: UInt64, number: UInt64, size: Int64, seconds: Int64, nanoseconds: Int64) {
+            self.device = device
+            self.number = number
+            self.size = size
+            self.seconds = seconds
+            self.nanoseconds = nanoseconds
+        }
+    }
+
+    /// The state of a file at one moment.
+    package struct Snapshot: Sendable, Hashable {
+        /// Nil when nothing could be opened, or the file system did not answer.
+        package var identity: Identity?
+        /// The bytes, or the reason why there are none.
+        package var bytes: Result<[UInt8], Failure>
+
+        /// Makes a snapshot from its parts.
+        package init(identity: Identity?, bytes: Result<[UInt8], Failure>) {
+            self.identity = identity
+            self.bytes = bytes
+        }
+    }
+
     /// The bytes of a file.
     ///
     /// - Parameters:
@@ -48,30 +80,41 @@ package enum RegularFile {
         _ path: String, _ body: @escaping @Sendable (CInt) throws(Failure) -> Value
     ) throws(Failure) -> Value {
         try Self.within(Self.patience) { () throws(Failure) in
-            // Without O_NONBLOCK the opening of a FIFO would wait; on a regular file it means nothing.
-            let descriptor = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC)
-            guard descriptor >= 0 else { throw Self.lastFailure() }
+            let descriptor = try Self.opened(path)
             defer { close(descriptor) }
             try Self.check(descriptor)
             return try body(descriptor)
         }
     }
 
+    private static func opened(_ path: String) throws(Failure) -> CInt {
+        // Without O_NONBLOCK the opening of a FIFO would wait; on a regular file it means nothing.
+        let descriptor = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC)
+        guard descriptor >= 0 else { throw Self.lastFailure() }
+        return descriptor
+    }
+
     /// Runs `work` on a thread of its own, and fails when it has not returned within `patience`.
     static func within<Value: Sendable>(
         _ patience: Duration, _ work: @escaping @Sendable () throws(Failure) -> Value
     ) throws(Failure) -> Value {
-        let (outcome, isDone) = (Promise<Result<Value, Failure>>(), DispatchSemaphore(value: 0))
-        let hasThread = SystemThread.start(name: "linkspan-file") {
-            outcome.fulfill(Result { () throws(Failure) in try work() })
-            isDone.signal()
+        try Work(work).result(within: patience)
+    }
+
+    /// The state of a file, in whatever time its file system takes.
+    fileprivate static func snapshot(_ path: String, limit: Int) -> Snapshot {
+        do throws(Failure) {
+            let descriptor = try Self.opened(path)
+            defer { close(descriptor) }
+            let bytes = Result { () throws(Failure) -> [UInt8] in
+                try Self.check(descriptor)
+                return try Self.bytes(of: descriptor, limit: limit)
+            }
+            // Asked of the descriptor: behind the name there may be another file by now, or no answer.
+            return Snapshot(identity: Identity(descriptor), bytes: bytes)
+        } catch {
+            return Snapshot(identity: nil, bytes: .failure(error))
         }
-        guard hasThread else { throw Failure(reason: "the system has no thread left to read it") }
-        _ = isDone.wait(timeout: .now() + .milliseconds(Int(patience / .milliseconds(1))))
-        guard let outcome = outcome.fulfilled else {
-            throw Failure(reason: "its file system did not answer within \(patience)")
-        }
-        return try outcome.get()
     }
 
     private static func bytes(of descriptor: CInt, limit: Int) throws(Failure) -> [UInt8] {
@@ -103,6 +146,90 @@ package enum RegularFile {
     }
 
     private static func lastFailure() -> Failure { Failure(reason: SystemProblem.text(of: errno)) }
+}
+
+extension RegularFile {
+    /// Takes one snapshot after the other, each in bounded time.
+    ///
+    /// A file system that does not answer keeps the thread that asked it. While it does, no other thread is sent there.
+    package final class Snapshots: Sendable {
+        private let patience: Duration
+        private let snapshot: @Sendable (String, Int) -> Snapshot
+        /// The work that was given up, or is under way.
+        private let work = Lock<Work<Snapshot>?>(nil)
+
+        /// Makes snapshots of files.
+        package convenience init() {
+            self.init(patience: RegularFile.patience) { path, limit in RegularFile.snapshot(path, limit: limit) }
+        }
+
+        /// Makes snapshots with what a test has in place of files.
+        package init(patience: Duration, _ snapshot: @escaping @Sendable (String, Int) -> Snapshot) {
+            self.patience = patience
+            self.snapshot = snapshot
+        }
+
+        /// The state of the file at `path`, of which up to `limit` bytes are read; symbolic links are followed.
+        package func take(_ path: String, limit: Int) -> Snapshot {
+            let snapshot = self.snapshot
+            do throws(Failure) {
+                if let former = self.work.withLock({ $0 }), !former.isDone { throw Failure.unanswered(self.patience) }
+                let work = try Work<Snapshot> { snapshot(path, limit) }
+                self.work.withLock { $0 = work }
+                let result = try work.result(within: self.patience)
+                self.work.withLock { $0 = nil }
+                return result
+            } catch {
+                return Snapshot(identity: nil, bytes: .failure(error))
+            }
+        }
+    }
+
+    /// Work on a thread of its own, which may never return.
+    private struct Work<Value: Sendable>: Sendable {
+        private let outcome = Promise<Result<Value, Failure>>()
+        private let end = DispatchSemaphore(value: 0)
+
+        /// Begins.
+        init(_ work: @escaping @Sendable () throws(Failure) -> Value) throws(Failure) {
+            let hasThread = SystemThread.start(name: "linkspan-file") { [outcome, end] in
+                outcome.fulfill(Result { () throws(Failure) in try work() })
+                end.signal()
+            }
+            guard hasThread else { throw Failure(reason: "the system has no thread left to read it") }
+        }
+
+        var isDone: Bool { self.outcome.fulfilled != nil }
+
+        /// Waits for the result, once.
+        func result(within patience: Duration) throws(Failure) -> Value {
+            _ = self.end.wait(timeout: .now() + .milliseconds(Int(patience / .milliseconds(1))))
+            guard let outcome = self.outcome.fulfilled else { throw Failure.unanswered(patience) }
+            return try outcome.get()
+        }
+    }
+}
+
+extension RegularFile.Failure {
+    fileprivate static func unanswered(_ patience: Duration) -> Self {
+        Self(reason: "its file system did not answer within \(patience)")
+    }
+}
+
+extension RegularFile.Identity {
+    /// Nil when the system does not tell.
+    fileprivate init?(_ descriptor: CInt) {
+        var status = stat()
+        guard fstat(descriptor, &status) == 0 else { return nil }
+        #if canImport(Darwin)
+        let time = status.st_mtimespec
+        #else
+        let time = status.st_mtim
+        #endif
+        self.init(
+            device: UInt64(truncatingIfNeeded: status.st_dev), number: UInt64(status.st_ino),
+            size: Int64(status.st_size), seconds: Int64(time.tv_sec), nanoseconds: Int64(time.tv_nsec))
+    }
 }
 
 /// The system's `read`, which the type's own hides.

@@ -81,7 +81,25 @@ struct EndingTests {
             peer.write("HTTP/1.1 101 Switching Protocols\r\n")
             while peer.write("X-Filler: \(String(repeating: "x", count: 1000))\r\n") {}
         }
-        #expect([.handshakeMalformed, .closedByPeer].contains(error.code), "\(error)")
+        #expect([.answerHeadTooLong, .closedByPeer].contains(error.code), "\(error)")
+    }
+
+    @Test(arguments: [Int.max, 8_000, 1_000])
+    func `says which limit the answer's head exceeds, however it is cut`(piece: Int) async throws {
+        let error = try await self.ending { peer in
+            _ = peer.readHead()
+            // Of a field that every back end knows: what it does not know it may skip.
+            let field = "Set-Cookie: a=\(String(repeating: "x", count: 984))\r\n"
+            let fields = "Upgrade: websocket\r\nConnection: Upgrade\r\n" + String(repeating: field, count: 20)
+            var left = Array("HTTP/1.1 101 Switching Protocols\r\n\(fields)\r\n".utf8)[...]
+            // The other side has time to read one piece before the next.
+            while !left.isEmpty, peer.write(left.prefix(piece)), peer.isOpen(for: .milliseconds(1)) {
+                left = left.dropFirst(piece)
+            }
+            _ = peer.readAll()
+        }
+        #expect(error.code == .answerHeadTooLong, "\(error)")
+        #expect(error.message.hasSuffix("accepted here"), "\(error)")
     }
 
     @Test

@@ -1,10 +1,13 @@
+internal import Dispatch
 internal import Foundation
 internal import Linkspan
-internal import LinkspanConfiguration
 internal import LinkspanLifecycle
 internal import LinkspanMessaging
+internal import LinkspanRuntime
 internal import LinkspanTesting
 internal import Testing
+
+@testable internal import LinkspanConfiguration
 
 @Suite("Following a file", .timeLimit(.minutes(2)))
 struct ReloaderTests {
@@ -18,10 +21,10 @@ struct ReloaderTests {
         """
     }
 
-    /// Runs a plan from a file, with a reloader that looks whenever the scenario says.
+    /// Runs a plan from a file, with a reloader that looks whenever the scenario says, and sees these snapshots of files.
     @available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
     private func follow(
-        _ stage: Stage, every interval: Duration = .seconds(1),
+        _ stage: Stage, every interval: Duration = .seconds(1), by snapshots: RegularFile.Snapshots = .init(),
         _ scenario: (Follower) async throws -> Void
     ) async throws {
         let directory = FileManager.default.temporaryDirectory.appendingPathComponent("linkspan-\(UUID().uuidString)")
@@ -36,7 +39,8 @@ struct ReloaderTests {
         stage.clear()
         let clock = VirtualScheduler()
         let reloader = ConfigurationReloader(
-            loader, sources, running: loaded, on: messaging, every: interval, scheduler: clock)
+            loader, sources, running: loaded, on: messaging, every: interval, scheduler: clock, prepare: { _ in },
+            snapshots: snapshots)
         let (outcomes, told) = AsyncStream<ConfigurationReloader.Outcome>.makeStream()
         try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask { await reloader.run { told.yield($0) } }
@@ -148,6 +152,30 @@ struct ReloaderTests {
             #expect(text.hasSuffix("chat.yaml  cannot be read: No such file or directory"))
             #expect(follower.messaging.services.state(of: "services.rooms") == .ready)
         }
+    }
+
+    @available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
+    @Test
+    func `a file system that does not answer is reported, asked once, and does not hold up the end`() async throws {
+        let stage = Stage()
+        let count = Lock(0)
+        let hangs = DispatchSemaphore(value: 0)
+        defer { hangs.signal() }
+        let snapshots = RegularFile.Snapshots(patience: .milliseconds(10)) { _, _ in
+            count.withLock { $0 += 1 }
+            hangs.wait()
+            return RegularFile.Snapshot(identity: nil, bytes: .success([]))
+        }
+        try await self.follow(stage, by: snapshots) { follower in
+            for _ in 0..<3 {
+                follower.reloader.reload()
+                let text = try #require(await follower.told())
+                #expect(text.hasSuffix("cannot be read: its file system did not answer within 0.01 seconds"))
+            }
+            for _ in 0..<3 { await follower.look() }
+            #expect(follower.messaging.services.state(of: "services.rooms") == .ready)
+        }
+        #expect(count.withLock { $0 } <= 1)
     }
 
     @available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)

@@ -20,9 +20,50 @@ struct AnswerReaderTests {
             case .head: ()
             case .bytes(let piece): body += piece
             case .end: return body
-            case .malformed: return nil
+            case .failed: return nil
             }
         }
+    }
+
+    /// The error with which an answer ends that comes in parts of so many bytes; nil when it has a head.
+    private static func refusal(_ answer: String, parts size: Int) -> ByteStreamError? {
+        var reader = AnswerReader(isExchange: false)
+        var left = Array(answer.utf8)[...]
+        while true {
+            switch reader.next() {
+            case .more where left.isEmpty: return ByteStreamError(.closedByPeer, "there is no more")
+            case .more:
+                Array(left.prefix(size)).withUnsafeBytes { reader.append($0) }
+                left = left.dropFirst(size)
+            case .failed(let error): return error
+            case .head, .bytes, .end: return nil
+            }
+        }
+    }
+
+    @Test(arguments: [16_384, 16_385, 20_000], [Int.max, 8_000, 1_000, 1])
+    func `are refused for the length of their heads, whatever is behind and wherever they are cut`(
+        length: Int, size: Int
+    ) {
+        let start = "HTTP/1.1 101 Switching Protocols\r\nX-Filler: "
+        let head = start + String(repeating: "x", count: length - start.utf8.count - 4) + "\r\n\r\n"
+        let error = Self.refusal(head + "behind", parts: size)
+        guard length > 16_384 else {
+            #expect(error == nil)
+            return
+        }
+        #expect(error?.code == .answerHeadTooLong)
+        #expect(error?.message == "the answer's head is larger than the 16384 bytes that are accepted here")
+    }
+
+    @Test(arguments: [Int.max, 1_000, 1])
+    func `are refused behind too many interim ones, wherever they are cut`(size: Int) {
+        let interim = "HTTP/1.1 100 Continue\r\n\r\n"
+        let answer = "HTTP/1.1 101 Switching Protocols\r\n\r\n"
+        #expect(Self.refusal(String(repeating: interim, count: 16) + answer, parts: size) == nil)
+        let error = Self.refusal(String(repeating: interim, count: 17) + answer, parts: size)
+        #expect(error?.code == .answerHeadTooLong)
+        #expect(error?.message == "more interim answers came than the 16 that are accepted here")
     }
 
     @Test(arguments: [1, 2, 3, 5, 7, 64, .max])

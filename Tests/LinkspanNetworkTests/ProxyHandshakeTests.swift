@@ -63,6 +63,16 @@ struct ProxyHandshakeTests {
     }
 
     @Test
+    func `over HTTP does not call an answer malformed whose head is larger than is accepted`() {
+        var handshake = ProxyHandshake(NetworkProxy(host: "p", port: 1), for: Self.request)
+        let answer = "HTTP/1.1 200 OK\r\nX-Filler: \(String(repeating: "x", count: 20_000))\r\n\r\n"
+        guard case .failed(let error) = Self.take(Array(answer.utf8), &handshake)
+        else { return Self.wrong("not failed") }
+        #expect(error.code == .proxyRefused)
+        #expect(error.message.hasSuffix("larger than the 16384 bytes that are accepted here"))
+    }
+
+    @Test
     func `over HTTP ends at an answer with something behind it`() {
         var handshake = ProxyHandshake(NetworkProxy(host: "p", port: 1), for: Self.request)
         #expect(

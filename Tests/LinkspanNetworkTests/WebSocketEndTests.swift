@@ -17,6 +17,14 @@ internal import Testing
     }
 
     @Test
+    func `a head that is larger than is accepted is reported as the limit`() {
+        let head = ByteStreamError(.answerHeadTooLong, "the answer's head is larger than is accepted here")
+        let error = LinkspanError(WebSocketEnd.stream(head))
+        #expect(error.code == .protocolViolation)
+        #expect(error.message == head.message)
+    }
+
+    @Test
     func `exceeding a limit is reported as the limit, a violation as the server's fault`() throws {
         var decoder = FrameDecoder(role: .client, limits: .init { $0.maxMessageBytes = 4 })
         decoder.append([0x81, 5, 1, 2, 3, 4, 5])

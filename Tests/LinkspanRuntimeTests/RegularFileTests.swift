@@ -53,4 +53,53 @@ internal import Testing
         }
         #expect(failure?.reason == "its file system did not answer within 0.01 seconds")
     }
+
+    @Test(.timeLimit(.minutes(1)))
+    func `no snapshot is begun while a file system does not answer to one, and others are afterwards`() {
+        let (begins, hangs) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
+        let count = Lock(0)
+        let snapshots = RegularFile.Snapshots(patience: .milliseconds(10)) { _, _ in
+            count.withLock { $0 += 1 }
+            begins.signal()
+            hangs.wait()
+            hangs.signal()
+            return RegularFile.Snapshot(identity: nil, bytes: .success([1]))
+        }
+        let unanswered = RegularFile.Snapshot(
+            identity: nil,
+            bytes: .failure(RegularFile.Failure(reason: "its file system did not answer within 0.01 seconds")))
+        #expect(snapshots.take("/", limit: 1) == unanswered)
+        begins.wait()
+        for _ in 0..<3 { #expect(snapshots.take("/", limit: 1) == unanswered) }
+        #expect(count.withLock { $0 } == 1)
+        hangs.signal()
+        // Until the thread that hung is done.
+        while snapshots.take("/", limit: 1) == unanswered {}
+        #expect(count.withLock { $0 } > 1)
+    }
+
+    @Test
+    func `snapshots tell files apart, whatever is read of them and by what name`() throws {
+        let snapshots = RegularFile.Snapshots()
+        try self.withFile([1, 2, 3]) { path in
+            let first = snapshots.take(path, limit: 3)
+            #expect(first.bytes == .success([1, 2, 3]))
+            #expect(first.identity?.size == 3)
+            #expect(snapshots.take(path, limit: 3) == first)
+            let link = "\(path)-link"
+            try FileManager.default.createSymbolicLink(atPath: link, withDestinationPath: path)
+            defer { try? FileManager.default.removeItem(atPath: link) }
+            #expect(snapshots.take(link, limit: 3) == first)
+            let refused = snapshots.take(path, limit: 2)
+            #expect(refused.identity == first.identity)
+            #expect(throws: RegularFile.Failure.self) { try refused.bytes.get() }
+            try self.withFile([1, 2, 3]) { other in
+                #expect(snapshots.take(other, limit: 3).bytes == first.bytes)
+                #expect(snapshots.take(other, limit: 3).identity != first.identity)
+            }
+        }
+        let missing = snapshots.take("/nowhere/at/all", limit: 3)
+        #expect(missing.identity == nil)
+        #expect(missing.bytes == .failure(RegularFile.Failure(reason: "No such file or directory")))
+    }
 }

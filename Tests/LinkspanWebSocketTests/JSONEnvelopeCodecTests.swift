@@ -25,4 +25,23 @@ struct JSONEnvelopeCodecTests {
             #expect(error?.message == message)
         }
     }
+
+    @Test(arguments: [(200 << 10, false), (30 << 10, true), (0, true)])
+    func `arguments that are less than half of a large envelope are copied`(blanks: Int, isPart: Bool) throws {
+        let value = #""\#(String(repeating: "x", count: 33 << 10))""#
+        let envelope = Array(#"{"event":"e",\#(String(repeating: " ", count: blanks))"data":[\#(value)]}"#.utf8)
+        let decoded = try JSONEnvelopeCodec().decode(text: envelope[...])
+        guard case .event(_, let payload, _)? = decoded.envelopes.first else {
+            Issue.record("there is no event")
+            return
+        }
+        #expect(String(decoding: payload.elements, as: UTF8.self) == value)
+        let isInside = envelope.withUnsafeBytes { envelope in
+            payload.elements.withUnsafeBytes { elements in
+                guard let start = envelope.baseAddress, let address = elements.baseAddress else { return false }
+                return address >= start && address < start + envelope.count
+            }
+        }
+        #expect(isInside == isPart)
+    }
 }

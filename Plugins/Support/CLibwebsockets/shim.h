@@ -46,7 +46,7 @@ struct clws_room {
 // Receives every event. A non-zero result closes the connection.
 typedef int (*clws_handler)(void *dial, struct lws *wsi, enum clws_event event, void *in, size_t count);
 
-enum { clws_receive_size = 64 * 1024, clws_untouched = 8 };
+enum { clws_receive_size = 64 * 1024, clws_header_size = 16 * 1024, clws_untouched = 8 };
 
 // What one loop needs at a stable address for as long as the context lives.
 struct clws_loop {
@@ -218,7 +218,7 @@ static inline struct clws_loop *clws_loop_create(clws_handler handler, unsigned 
   info.gid = (gid_t)-1;
   info.uid = (uid_t)-1;
   info.pt_serv_buf_size = clws_receive_size;
-  info.max_http_header_data2 = 16 * 1024;
+  info.max_http_header_data2 = clws_header_size;
   info.timeout_secs = timeout_seconds;
   info.connect_timeout_secs = timeout_seconds;
   // The library takes 16 bytes per possible descriptor; container hosts allow a million and more.

@@ -8,7 +8,7 @@ final class LoopCore {
     /// The library's own limit for a stage of an attempt, in seconds; beyond any deadline of ours.
     private static let libraryTimeout: UInt32 = 120
 
-    /// Turns of work in a row without a look at the sockets.
+    /// Turns of work in a row without a look at the sockets, of which only the last may run timers.
     private static let turnLimit = 8
 
     let loop: EventLoop
@@ -80,10 +80,12 @@ final class LoopCore {
             switch mailbox.withLock({ $0.take(into: &self.work, isUsed: isUsed) }) {
             case .stop, .retire: return
             case .work:
+                let hasTimers = self.work.timers != nil
                 self.performWork(mailbox)
                 self.flush()
                 turns += 1
-                guard turns == Self.turnLimit else { continue }
+                // Timers judge peers: what has arrived by now is read before others are taken, however long jobs take.
+                guard hasTimers || turns == Self.turnLimit else { continue }
                 self.look(waitsUntil: nil, now: nil, isWaiting: false)
             case .sleep(let until, let now):
                 self.look(waitsUntil: until, now: now, isWaiting: self.unread.isEmpty)

@@ -231,8 +231,8 @@ extension LoopStream {
             case .end:
                 self.act(self.machine.completed())
                 return false
-            case .malformed:
-                self.abort(ByteStreamError(.handshakeMalformed, "the answer breaks the rules of HTTP"))
+            case .failed(let error):
+                self.abort(error)
                 return false
             }
         }

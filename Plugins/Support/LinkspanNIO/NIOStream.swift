@@ -207,8 +207,8 @@ extension NIOStream {
         case .end:
             self.act(self.machine.completed())
             return false
-        case .malformed:
-            self.abort(ByteStreamError(.handshakeMalformed, "the answer breaks the rules of HTTP"))
+        case .failed(let error):
+            self.abort(error)
             return false
         }
     }

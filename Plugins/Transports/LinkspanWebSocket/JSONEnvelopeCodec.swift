@@ -48,13 +48,14 @@ public struct JSONEnvelopeCodec: EnvelopeCodec {
 
     /// Reads the object.
     public func decode(text: consuming ArraySlice<UInt8>) throws(LinkspanError) -> DecodedEnvelope {
+        let length = text.count
         let object: PayloadValue?
         do throws(JSONScanError) {
             object = try Payload(scanning: text)[0]
         } catch {
             throw LinkspanError(.protocolViolation, error.sentence(about: "the envelope"), cause: error)
         }
-        let payload = try Self.payload(of: object?["data"])
+        let payload = try Self.payload(of: object?["data"], in: length)
         let count = try Self.attachments(object?["attachments"])
         if let event = object?["event"]?.string {
             let id = try Self.id(object?["id"])
@@ -90,13 +91,14 @@ public struct JSONEnvelopeCodec: EnvelopeCodec {
         throw LinkspanError(.messageTooLarge, "a message has more than \(Self.maximumAttachments) attachments")
     }
 
-    private static func payload(of data: PayloadValue?) throws(LinkspanError) -> Payload {
+    /// The arguments in an envelope of `length` bytes.
+    private static func payload(of data: PayloadValue?, in length: Int) throws(LinkspanError) -> Payload {
         guard let data else { return .empty }
         guard data.text.first == UInt8(ascii: "[") else {
             throw LinkspanError(.protocolViolation, "the envelope's data is not an array")
         }
         let inside = data.text.dropFirst().dropLast()
-        return Payload(trustedElements: inside.contains { $0 > 0x20 } ? inside : [])
+        return Payload(trustedElements: inside.contains { $0 > 0x20 } ? inside.detached(from: length) : [])
     }
 
     private static func attachments(_ value: PayloadValue?) throws(LinkspanError) -> Int {

@@ -13,7 +13,8 @@ public import LinkspanRuntime
 /// ```
 ///
 /// A file counts as changed once two looks in a row find the same new content, so that one that is just being written
-/// is left alone; an empty one is a mistake. Whatever is wrong with the new configuration, the former one runs on.
+/// is left alone; an empty one is a mistake. Whatever is wrong with the new configuration, the former one runs on. A file
+/// system that does not answer within 10 seconds counts as a file that cannot be read.
 public actor ConfigurationReloader {
     /// The result of a change.
     public enum Outcome: Sendable {
@@ -36,6 +37,7 @@ public actor ConfigurationReloader {
     private let interval: Duration
     private let scheduler: any Scheduler
     private let prepare: @Sendable (inout MessagingPlan) -> Void
+    private let snapshots: RegularFile.Snapshots
     private let occasions: AsyncStream<Occasion>
     private nonisolated let occasion: AsyncStream<Occasion>.Continuation
     /// The plan that runs.
@@ -58,12 +60,23 @@ public actor ConfigurationReloader {
         every interval: Duration = .seconds(1), scheduler: any Scheduler = SystemScheduler.shared,
         prepare: @escaping @Sendable (inout MessagingPlan) -> Void = { _ in }
     ) {
+        self.init(
+            loader, sources, running: running, on: messaging, every: interval, scheduler: scheduler, prepare: prepare,
+            snapshots: RegularFile.Snapshots())
+    }
+
+    init(
+        _ loader: ConfigurationLoader, _ sources: ConfigurationSources, running: LoadedPlan, on messaging: Messaging,
+        every interval: Duration, scheduler: any Scheduler, prepare: @escaping @Sendable (inout MessagingPlan) -> Void,
+        snapshots: RegularFile.Snapshots
+    ) {
         self.loader = loader
         self.sources = sources
         self.messaging = messaging
         self.interval = interval
         self.scheduler = scheduler
         self.prepare = prepare
+        self.snapshots = snapshots
         // At most one is due, so that two never push out the last request.
         (self.occasions, self.occasion) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(2))
         self.running = running
@@ -102,7 +115,7 @@ public actor ConfigurationReloader {
 
 extension ConfigurationReloader {
     private func look(_ occasion: Occasion) async -> Outcome? {
-        let look = self.sources.file.map { FileLook.at($0) }
+        let look = self.sources.file.map { FileLook($0, by: self.snapshots) }
         switch occasion {
         case .requested: if let look { self.watch.accept(look.content) }
         case .due: guard let look, self.watch.see(look) else { return nil }

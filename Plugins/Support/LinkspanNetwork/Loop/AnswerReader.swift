@@ -11,7 +11,12 @@ package struct AnswerReader {
         case bytes([UInt8])
         /// The body is complete.
         case end
-        case malformed
+        /// The answer is no HTTP, or is larger than is accepted here.
+        case failed(ByteStreamError)
+
+        fileprivate static var malformed: Self {
+            .failed(ByteStreamError(.handshakeMalformed, "the answer breaks the rules of HTTP"))
+        }
     }
 
     private enum State {
@@ -28,7 +33,7 @@ package struct AnswerReader {
     }
 
     /// The most bytes of a head, of a chunk's line, and of all fields behind the last chunk.
-    private static let lineLimit = 16 << 10
+    fileprivate static let lineLimit = 16 << 10
     /// The most interim answers.
     private static let interimLimit = 16
 
@@ -66,7 +71,10 @@ package struct AnswerReader {
         while true {
             switch self.state {
             case .head:
-                guard let end = self.find([13, 10, 13, 10]) else { return self.wait() }
+                let found = self.find([13, 10, 13, 10])
+                // Whether its end is here or not: how a head is cut is up to the network.
+                guard (found ?? self.input.count) - self.taken <= Self.lineLimit else { return .failed(.longHead) }
+                guard let end = found else { return .more }
                 let head = self.take(end - self.taken)
                 guard let answer = UpgradeAnswer(head: head) else { return .malformed }
                 guard answer.isInterim else {
@@ -74,7 +82,7 @@ package struct AnswerReader {
                     return .head(answer)
                 }
                 self.interim += 1
-                guard self.interim <= Self.interimLimit else { return .malformed }
+                guard self.interim <= Self.interimLimit else { return .failed(.manyInterim(Self.interimLimit)) }
             case .unframed: return self.rest.isEmpty ? .more : .bytes(self.take(self.rest.count))
             case .counted(let rest), .chunk(let rest):
                 guard rest > 0 else {
@@ -155,6 +163,17 @@ package struct AnswerReader {
         self.input.removeFirst(self.taken)
         self.searched = max(0, self.searched - self.taken)
         self.taken = 0
+    }
+}
+
+extension ByteStreamError {
+    /// No rule of HTTP limits a head.
+    fileprivate static let longHead = Self(
+        .answerHeadTooLong,
+        "the answer's head is larger than the \(AnswerReader.lineLimit) bytes that are accepted here")
+
+    fileprivate static func manyInterim(_ limit: Int) -> Self {
+        Self(.answerHeadTooLong, "more interim answers came than the \(limit) that are accepted here")
     }
 }
 

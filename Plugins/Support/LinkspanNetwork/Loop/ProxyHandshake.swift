@@ -59,7 +59,9 @@ package struct ProxyHandshake {
             // Nobody but the proxy can have spoken so far.
             guard case .more = reader.next() else { return .failed(Self.malformed) }
             return .done
-        case .bytes, .end, .malformed: return .failed(Self.malformed)
+        case .failed(let error) where error.code == .answerHeadTooLong:
+            return .failed(ByteStreamError(.proxyRefused, "the proxy's answer is not accepted: \(error.message)"))
+        case .bytes, .end, .failed: return .failed(Self.malformed)
         }
     }
 

@@ -39,7 +39,7 @@ package final class Resolver: Sendable {
         /// Above this a look-up that fails took too long: a name server's first answer is overdue.
         package var patience: Duration
 
-        package init(overdue: Int = 40, unknown: Int = 56, answered: Int = 64, patience: Duration = .seconds(2)) {
+        package init(overdue: Int = 40, unknown: Int = 248, answered: Int = 256, patience: Duration = .seconds(2)) {
             self.overdue = overdue
             self.unknown = unknown
             self.answered = answered

@@ -9,8 +9,13 @@ enum HTTPRequestHead {
         guard lines.count <= fields else {
             throw HTTPRequestError(status: 431, message: "there are more header fields than the limit")
         }
-        var request = try Self.requestLine(first)
+        let (begun, authority) = try Self.requestLine(first)
+        var request = begun
         for line in lines { request.fields.append(try Self.field(line)) }
+        if let authority { Self.replaceHost(of: &request, with: authority) }
+        // So far only a request of HTTP/1.0 is not persistent, and there an expectation means nothing.
+        request.expectsContinue =
+            request.isPersistent && request.values("expect").contains { $0.lowercased() == "100-continue" }
         let connection = request.values("connection").map { $0.lowercased() }
         if connection.contains(where: { $0.contains("close") }) { request.isPersistent = false }
         return request
@@ -30,19 +35,47 @@ enum HTTPRequestHead {
         return lines
     }
 
-    private static func requestLine(_ line: ArraySlice<UInt8>) throws(HTTPRequestError) -> HTTPRequest {
+    private static func requestLine(
+        _ line: ArraySlice<UInt8>
+    ) throws(HTTPRequestError) -> (request: HTTPRequest, authority: String?) {
         let parts = line.split(separator: 32, omittingEmptySubsequences: false)
         guard parts.count == 3, !parts[0].isEmpty, parts[0].allSatisfy({ (65...90).contains($0) }),
-            parts[1].first == UInt8(ascii: "/"), parts[1].allSatisfy({ $0 < 127 })
+            parts[1].allSatisfy({ $0 < 127 })
         else { throw Self.malformed }
+        let (authority, rest) = try Self.target(parts[1])
         let version = String(decoding: parts[2], as: UTF8.self)
         guard version == "HTTP/1.1" || version == "HTTP/1.0" else {
             throw HTTPRequestError(status: 505, message: "only HTTP/1.1 is supported")
         }
-        let target = parts[1].split(separator: UInt8(ascii: "?"), maxSplits: 1, omittingEmptySubsequences: false)
-        return HTTPRequest(
-            method: String(decoding: parts[0], as: UTF8.self), path: String(decoding: target[0], as: UTF8.self),
+        let target = rest.split(separator: UInt8(ascii: "?"), maxSplits: 1, omittingEmptySubsequences: false)
+        let request = HTTPRequest(
+            method: String(decoding: parts[0], as: UTF8.self),
+            path: target[0].isEmpty ? "/" : String(decoding: target[0], as: UTF8.self),
             query: target.count == 2 ? Self.query(target[1]) : [], fields: [], isPersistent: version == "HTTP/1.1")
+        return (request, authority)
+    }
+
+    /// Splits a target into its authority, which only a target in absolute form has, and its path and query.
+    private static func target(
+        _ bytes: ArraySlice<UInt8>
+    ) throws(HTTPRequestError) -> (authority: String?, rest: ArraySlice<UInt8>) {
+        if bytes.first == UInt8(ascii: "/") { return (nil, bytes) }
+        let start = String(decoding: bytes.prefix(8), as: UTF8.self).lowercased()
+        guard let scheme = ["http://", "https://"].first(where: { start.hasPrefix($0) }) else { throw Self.malformed }
+        let behind = bytes.dropFirst(scheme.utf8.count)
+        let authority = behind.prefix { $0 != UInt8(ascii: "/") && $0 != UInt8(ascii: "?") }
+        let text = String(decoding: authority, as: UTF8.self)
+        guard Authority(text) != nil else { throw Self.malformed }
+        return (text, behind.dropFirst(authority.count))
+    }
+
+    /// Replaces the value of the `Host` field by the authority of the target (RFC 9112 §3.2.2).
+    ///
+    /// A field that is missing, repeated or invalid stays, and is refused as in any other request (§3.2).
+    private static func replaceHost(of request: inout HTTPRequest, with authority: String) {
+        let places = request.fields.indices.filter { request.fields[$0].name == "host" }
+        guard places.count == 1, Authority(request.fields[places[0]].value) != nil else { return }
+        request.fields[places[0]].value = authority
     }
 
     private static func query(_ bytes: ArraySlice<UInt8>) -> [(name: String, value: String)] {

@@ -4,10 +4,12 @@ internal import LinkspanRuntime
 ///
 /// Bounded in everything, and strict where leniency is how requests are smuggled: lines end with CRLF, a body has one
 /// length in digits, and what has a transfer coding is refused. After an error the connection is to be closed.
+///
+/// The authority of a target in absolute form, as in `GET http://localhost/path`, replaces the `Host` field (§3.2.2).
 package struct HTTPRequestParser: Sendable {
     /// The most that is taken.
     package struct Limits: Sendable, Hashable {
-        /// The most bytes of a request's head.
+        /// The most bytes of a request's head, empty lines before it included.
         package var headBytes = 16 * 1024
         /// The most header fields.
         package var fields = 100
@@ -33,6 +35,8 @@ package struct HTTPRequestParser: Sendable {
     private var taken = 0
     /// The position at which the search for the head's end goes on.
     private var searched = 0
+    /// The bytes of the empty lines before the next request.
+    private var emptyBytes = 0
 
     /// Makes a parser that waits for a request.
     package init(limits: Limits) { self.limits = limits }
@@ -44,7 +48,7 @@ package struct HTTPRequestParser: Sendable {
     }
 
     /// The bytes of what has not become a request.
-    package var keptBytes: Int { self.rest.count }
+    package var bufferedBytes: Int { self.rest.count }
 
     /// Whether more came before its turn than is kept.
     package var isFlooded: Bool {
@@ -69,6 +73,16 @@ package struct HTTPRequestParser: Sendable {
         }
     }
 
+    /// The head of a request whose client waits for an answer with status 100 before it sends the body.
+    ///
+    /// Nil when a part of the body has come, and when the head was returned before: the client is answered once.
+    package mutating func takeExpectation() -> HTTPRequest? {
+        guard case .body(var request, let length) = self.state, request.expectsContinue else { return nil }
+        request.expectsContinue = false
+        self.state = .body(request, length: length)
+        return self.rest.isEmpty ? request : nil
+    }
+
     /// Gives away what came behind the last request: the bytes of the protocol that it changed to.
     package mutating func takeRest() -> [UInt8] {
         defer { (self.buffer, self.taken, self.searched) = ([], 0, 0) }
@@ -76,14 +90,16 @@ package struct HTTPRequestParser: Sendable {
     }
 
     private mutating func readHead() throws(HTTPRequestError) {
+        self.skipEmptyLines()
         guard let end = self.endOfHead() else {
-            guard self.rest.count <= self.limits.headBytes else { throw Self.oversized }
+            guard self.emptyBytes + self.rest.count <= self.limits.headBytes else { throw Self.oversized }
             return
         }
-        guard end - self.taken <= self.limits.headBytes else { throw Self.oversized }
+        guard self.emptyBytes + end - self.taken <= self.limits.headBytes else { throw Self.oversized }
         let request = try HTTPRequestHead.parse(self.rest[..<(end - 4)], fields: self.limits.fields)
         let length = try self.length(of: request)
         self.taken = end
+        self.emptyBytes = 0
         self.state = .body(request, length: length)
     }
 
@@ -105,6 +121,15 @@ package struct HTTPRequestParser: Sendable {
         self.buffer.removeFirst(self.taken)
         self.searched -= self.taken
         self.taken = 0
+    }
+
+    /// Skips the empty lines that some clients send behind a body (RFC 9112 §2.2).
+    private mutating func skipEmptyLines() {
+        while self.taken + 1 < self.buffer.count, self.buffer[self.taken] == 13, self.buffer[self.taken + 1] == 10 {
+            self.taken += 2
+            self.emptyBytes += 2
+        }
+        self.searched = max(self.searched, self.taken)
     }
 
     /// Behind the empty line that ends the head.

@@ -24,6 +24,7 @@ extension LinkspanError {
             .invalidRequest: .invalidConfiguration, .requestTooLong: .invalidConfiguration,
             .nameNotResolved: .nameNotResolved, .unreachable: .connectionLost, .timedOut: .timedOut,
             .tlsUnusable: .invalidConfiguration, .redirected: .redirected, .handshakeMalformed: .protocolViolation,
+            .answerHeadTooLong: .protocolViolation,
         ]
         if let failure = error.code.tlsFailure {
             // What the network cut off may well come about the next time; a certificate does not change so soon.

@@ -27,10 +27,6 @@ public final class WebSocketChannel {
     private static let farewellBytes = 1 << 20
     /// The time for reading what has arrived when an answer to a ping is overdue.
     private static let lastLook = Duration.milliseconds(10)
-    /// The bytes that are made of compressed messages in one turn; what is behind them waits for the next one.
-    private static let inflationPerTurn = 1 << 20
-    /// The pause for each so many, in which others are served: decompressing takes a fifth of a core at most.
-    private static let inflationPause = Duration.milliseconds(5)
 
     /// Nil once the stream is open.
     private var opening: WebSocketOpening?
@@ -63,6 +59,8 @@ public final class WebSocketChannel {
     private var isPaused = false
     /// The time after which bytes that were read are decompressed in a later turn; nil when none wait.
     private var pause: Duration?
+    // Looked at for each message; its methods call nobody.
+    @exclusivity(unchecked) private var inflation = InflationBudget()
     private var nextTurn: (any ScheduledWork)?
     /// The end of the stream while messages waited.
     private var heldEnd: Boxed<ByteStreamError>?
@@ -149,6 +147,8 @@ public final class WebSocketChannel {
         case .awaitPeer:
             // The peer may complete a message that it has begun before it sends its Close frame.
             self.closingRoom = self.settings.maxMessageBytes
+            // Its Close frame comes behind what the owner did not want to be read.
+            self.setReadingPaused(false)
             stream.write { $0.append(contentsOf: output) }
             self.finishAfterDeadline()
         case .ignore: ()
@@ -163,10 +163,10 @@ public final class WebSocketChannel {
         self.stream?.abort()
     }
 
-    /// Stops reading, so that the server is slowed down, or reads on.
+    /// Stops reading, so that the server is slowed down, or reads on; a channel that closes reads on in any case.
     public func setReadingPaused(_ isPaused: Bool) {
-        self.isPaused = isPaused
-        if !isPaused, self.isBehind { self.awaitTurn() } else { self.stream?.setReadingPaused(isPaused) }
+        self.isPaused = isPaused && self.closingRoom == nil
+        if !self.isPaused, self.isBehind { self.awaitTurn() } else { self.stream?.setReadingPaused(self.isPaused) }
     }
 
     private func finishAfterDeadline() {
@@ -209,8 +209,6 @@ extension WebSocketChannel {
     /// The reading of the bytes that came, the last of which are `chunk`.
     private struct Reading {
         let chunk: [UInt8]
-        /// The number of bytes made of compressed messages after which the rest has to wait.
-        let inflationLimit: Int
         var output: [UInt8] = []
         var ending: (end: WebSocketEnd, stream: WebSocketSession.StreamEnd)?
         var isOver = false
@@ -220,11 +218,13 @@ extension WebSocketChannel {
     /// Hands over what the session makes of the bytes that were read.
     private func take(_ chunk: [UInt8]) {
         let controlFrames = self.session.controlFrames
-        var reading = Reading(chunk: chunk, inflationLimit: self.session.inflatedBytes + Self.inflationPerTurn)
+        var reading = Reading(chunk: chunk)
         self.pause = nil
         var first = self.nextMessage(&reading)
         if first != nil { self.handler.received { first.take() ?? self.nextMessage(&reading) } }
-        if reading.hasPong, let pinged = self.pinged.take() { self.handler.answeredPing(after: self.loop.now - pinged) }
+        if reading.hasPong, self.isOpen, let pinged = self.pinged.take() {
+            self.handler.answeredPing(after: self.loop.now - pinged)
+        }
         let newControlFrames = self.session.controlFrames - controlFrames
         if reading.ending == nil, newControlFrames > 0, self.control.isFlooded(by: newControlFrames, now: self.loop.now)
         {
@@ -286,14 +286,14 @@ extension WebSocketChannel {
                 return nil
             }
             self.messages += 1
-            if self.session.inflatedBytes >= reading.inflationLimit {
-                let excess = self.session.inflatedBytes - reading.inflationLimit
-                self.pause = Self.inflationPause * (1 + excess / Self.inflationPerTurn)
-                reading.isOver = true
+            if let pause = self.inflation.takePause(after: self.session.inflatedBytes) {
+                (self.pause, reading.isOver) = (pause, true)
             }
             if !reading.output.isEmpty { self.write(&reading) }
             return message
         }
+        // What has been made of a message whose last byte is yet to come counts as well.
+        self.pause = self.inflation.takePause(after: self.session.inflatedBytes)
         reading.isOver = true
         return nil
     }

@@ -1,3 +1,4 @@
+internal import Linkspan
 public import LinkspanWebSocketProtocol
 
 /// The end of a channel and its reason.
@@ -21,10 +22,28 @@ extension WebSocketEnd {
         guard chunk.starts(with: "HTTP/1.1 ".utf8),
             let status = Int(String(decoding: chunk.dropFirst(9).prefix(3), as: UTF8.self))
         else { return nil }
+        let sentence = "the server answered with status \(status) after it accepted the upgrade"
+        let text = Self.body(of: chunk)
         self = .stream(
             ByteStreamError(
-                .refusedAfterUpgrade, "the server answered with status \(status) after it accepted the upgrade",
-                status: status))
+                .refusedAfterUpgrade, text.isEmpty ? sentence : "\(sentence): \(text)", status: status))
+    }
+
+    /// The beginning of an answer's body in one line, as far as it came with the head.
+    private static func body(of answer: [UInt8]) -> String {
+        let answer = answer.prefix(4096)
+        let emptyLine = Array("\r\n\r\n".utf8)
+        guard let end = answer.indices.first(where: { answer[$0...].starts(with: emptyLine) }) else { return "" }
+        let body = String(decoding: answer[(end + emptyLine.count)...], as: UTF8.self)
+        return ForeignText.line(body.drop { $0.isWhitespace })
+    }
+}
+
+extension ByteStreamError {
+    /// The server's text in the message of a ``Code/refusedAfterUpgrade``; nil when none came with the status.
+    package var lateText: Substring? {
+        guard self.code == .refusedAfterUpgrade, let mark = self.message.firstRange(of: ": ") else { return nil }
+        return self.message[mark.upperBound...]
     }
 }
 
