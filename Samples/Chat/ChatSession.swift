@@ -19,10 +19,11 @@ struct ChatSession: Sendable {
     ///
     /// - Parameters:
     ///   - lines: what the person types.
-    ///   - patience: how long unconfirmed lines are waited for at the end of input.
+    ///   - patience: how long unconfirmed lines, and then the server's admission, are waited for at the end of input.
     /// - Returns: how the visit ended.
     func run(lines: AsyncStream<String>, patience: Duration) async -> Ending {
         let (failures, failed) = AsyncStream<LinkspanError>.makeStream()
+        let (entries, entry) = AsyncStream<Void>.makeStream(bufferingPolicy: .bufferingNewest(1))
         let (transport, connection) = (self.visit.transport, self.visit.connection)
         let news = connection.onStateChange { [weak connection] change in
             if let url = connection?.status.url,
@@ -35,10 +36,13 @@ struct ChatSession: Sendable {
         defer { news.cancel() }
         return await withTaskGroup(of: Ending?.self) { group in
             group.addTask {
-                for await event in self.visit.news.events { self.show(event) }
+                for await event in self.visit.news.events {
+                    if case .entered = event { entry.yield() }
+                    self.show(event)
+                }
                 return nil
             }
-            group.addTask { await self.talk(lines, patience: patience) }
+            group.addTask { await self.talk(lines, patience: patience, entries: entries) }
             group.addTask {
                 await self.visit.confirmOutcomes()
                 return nil
@@ -55,7 +59,9 @@ struct ChatSession: Sendable {
         }
     }
 
-    private func talk(_ lines: AsyncStream<String>, patience: Duration) async -> Ending? {
+    private func talk(
+        _ lines: AsyncStream<String>, patience: Duration, entries: AsyncStream<Void>
+    ) async -> Ending? {
         do throws(LinkspanError) {
             for await line in lines where !line.isEmpty { try await self.visit.rooms.say(line) }
         } catch {
@@ -63,20 +69,48 @@ struct ChatSession: Sendable {
         }
         guard !Task.isCancelled else { return nil }
         let undelivered = await self.visit.drain(within: patience)
-        if undelivered == 0, let error = await self.openingFailure() { return .failed(error) }
+        if undelivered == 0, let error = await self.entryFailure(entries, within: patience) { return .failed(error) }
         return .finished(undelivered: undelivered)
     }
 
-    /// Why the server could not be reached at all; nil as soon as it could.
-    private func openingFailure() async -> LinkspanError? {
-        let connection = self.visit.connection
-        guard !connection.status.history.contains(where: { $0.to == .connected }) else { return nil }
-        for await change in connection.stateChanges {
-            if change.to == .connected { return nil }
-            if let error = change.reason.error {
-                let words = ConnectionNews.words(for: error, connection.status.url)
-                return LinkspanError(error.code, "cannot connect: \(words)", cause: error)
+    /// Whether the server has let the visitor in: then it has said where a room stands.
+    private var hasEntered: Bool {
+        let visitor = self.visit.visitor
+        return visitor.rooms.contains { visitor.seen(in: $0) != nil }
+    }
+
+    /// Why the server does not let the visitor in; nil as soon as it does.
+    private func entryFailure(_ entries: AsyncStream<Void>, within patience: Duration) async -> LinkspanError? {
+        guard !self.hasEntered else { return nil }
+        let hasConnected = self.visit.connection.status.history.contains { $0.to == .connected }
+        if !hasConnected, let error = await self.failure(until: { $0.to == .connected }) { return error }
+        guard patience > .zero else { return nil }
+        // A raw WebSocket is open before the server has looked at the credentials.
+        let error: LinkspanError? = await withTaskGroup(of: LinkspanError?.self) { group in
+            group.addTask {
+                for await _ in entries { break }
+                return nil
             }
+            group.addTask { await self.failure { _ in false } }
+            group.addTask {
+                try? await Task.sleep(for: patience)
+                return LinkspanError(.timedOut, "connected, but not let in within \(patience)")
+            }
+            defer { group.cancelAll() }
+            return await group.next() ?? nil
+        }
+        return self.hasEntered ? nil : error
+    }
+
+    /// Why the connection is down; nil as soon as a change of its state is what is waited for.
+    private func failure(until isOver: (StateChange) -> Bool) async -> LinkspanError? {
+        let connection = self.visit.connection
+        for await change in connection.stateChanges {
+            if isOver(change) { return nil }
+            // A changed configuration moves the connection, which is no failure.
+            guard let error = change.reason.error, error.code != .moved else { continue }
+            let words = ConnectionNews.words(for: error, connection.status.url)
+            return LinkspanError(error.code, "cannot connect: \(words)", cause: error)
         }
         return nil
     }

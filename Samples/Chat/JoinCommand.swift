@@ -14,7 +14,7 @@ struct JoinCommand: AsyncParsableCommand {
             lines go in and out as they are. \
             Lines that begin with "* " report people and the state of the connection. Input is accepted while the \
             connection is down, and arrives in order when it is back. At the end of input the chat waits for all \
-            confirmations.
+            confirmations, and without any line until the server lets it in.
             """)
 
     @Option(help: "Your name.")
@@ -31,7 +31,7 @@ struct JoinCommand: AsyncParsableCommand {
     @Flag(help: "Follows the configuration file while it runs.")
     var watch = false
 
-    @Option(help: "Seconds to wait at the end of input for confirmations.")
+    @Option(help: "Seconds to wait at the end of input for confirmations, or to be let in.")
     var drain = 10.0
 
     func validate() throws {

@@ -81,6 +81,16 @@ extension Chat {
         }
 
         @Test(.timeLimit(.minutes(2)), arguments: [Wire.socketio, .websocket])
+        func `without input, a server that refuses is reported, with status 1`(wire: Wire) async throws {
+            try await Bench.run { bench in
+                let server = try await ChatServer.start(on: bench, ["--refuse"])
+                let ended = try await bench.runChat(["join", "--name", "ann"] + (await server.arguments(for: wire)))
+                #expect(ended.status == 1)
+                #expect(ended.errors.contains { $0.contains("the chat is closed") }, "\(ended)")
+            }
+        }
+
+        @Test(.timeLimit(.minutes(2)), arguments: [Wire.socketio, .websocket])
         func `lines for a server that is not there are counted, with status 1`(wire: Wire) async throws {
             try await Bench.run { bench in
                 let server = try await ChatServer.start(on: bench)

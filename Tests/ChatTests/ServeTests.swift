@@ -63,6 +63,20 @@ extension Chat {
             }
         }
 
+        @Test(arguments: [Wire.socketio, .websocket])
+        func `without input, a name that is refused is reported, with status 1`(wire: Wire) async throws {
+            try await Bench.run { bench in
+                let (_, place) = try await Self.serve(on: bench)
+                let url = wire == .socketio ? "http://\(place)" : "ws://\(place)"
+                let name = String(repeating: "a", count: 65)
+                let ended = try await bench.runChat([
+                    "join", "--name", name, "--transport", wire.rawValue, "--url", url,
+                ])
+                #expect(ended.status == 1)
+                #expect(ended.errors.contains { $0.contains("a name must have 1 to 64 characters") }, "\(ended)")
+            }
+        }
+
         @Test
         func `a page of another site cannot join, unless its origin is allowed`() async throws {
             try await Bench.run { bench in

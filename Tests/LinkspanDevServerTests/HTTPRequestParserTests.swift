@@ -50,6 +50,65 @@ struct HTTPRequestParserTests {
         }
     }
 
+    @Test(arguments: [
+        ("http://127.0.0.1:3998/path?a=b", "/path", "127.0.0.1:3998"), ("HTTP://localhost", "/", "localhost"),
+        ("https://app.example?a=b", "/", "app.example"), ("http://[::1]:80//x", "//x", "[::1]:80"),
+    ])
+    func `the authority of a target in absolute form replaces the host`(
+        _ target: String, _ path: String, _ host: String
+    ) throws {
+        var parser = self.parser()
+        parser.receive(Array("GET \(target) HTTP/1.1\r\nHost: other\r\nX-Y: z\r\n\r\n".utf8))
+        let request = try #require(try parser.next())
+        #expect(request.path == path)
+        #expect(request.values("host") == [host])
+        #expect(request.parameter("a") == (target.contains("?") ? "b" : nil))
+    }
+
+    @Test(arguments: ["", "Host:\r\n", "Host: a:b\r\n", "Host: a\r\nHost: b\r\n"])
+    func `a host that is missing, invalid or repeated is not replaced`(_ fields: String) throws {
+        var parser = self.parser()
+        parser.receive(Array("GET http://localhost/ HTTP/1.1\r\n\(fields)\r\n".utf8))
+        let request = try #require(try parser.next())
+        #expect(!request.values("host").contains("localhost"))
+    }
+
+    @Test(arguments: [
+        "ftp://localhost/", "http:/localhost/", "http:///", "http://", "http://user@localhost/",
+        "http://localhost:99999/", "http://[::1/", "localhost:80", "*",
+    ])
+    func `a target that is neither a path nor a URL of HTTP is malformed`(_ target: String) {
+        var parser = self.parser()
+        parser.receive(Array("GET \(target) HTTP/1.1\r\nHost: localhost\r\n\r\n".utf8))
+        let error = #expect(throws: HTTPRequestError.self) { try parser.next() }
+        #expect(error?.status == 400)
+    }
+
+    @Test(arguments: 1...20)
+    func `empty lines before a request are skipped, however they are cut to pieces`(_ size: Int) throws {
+        var parser = self.parser()
+        let bytes = Array("\r\n\r\n\r\n\(Self.request)\r\n\(Self.request)\r\n".utf8)
+        var bodies: [String] = []
+        for start in stride(from: 0, to: bytes.count, by: size) {
+            parser.receive(Array(bytes[start..<min(start + size, bytes.count)]))
+            while let request = try parser.next() { bodies.append(String(decoding: request.body, as: UTF8.self)) }
+        }
+        #expect(bodies == ["hello", "hello"])
+        #expect(!parser.isWithinRequest)
+    }
+
+    @Test
+    func `empty lines without end are larger than a head may be`() {
+        var parser = self.parser()
+        var status: Int?
+        for _ in 0..<100 where status == nil {
+            parser.receive(Array(String(repeating: "\r\n", count: 100).utf8))
+            do throws(HTTPRequestError) { _ = try parser.next() } catch { status = error.status }
+            #expect(parser.bufferedBytes == 0)
+        }
+        #expect(status == 431)
+    }
+
     @Test
     func `bytes after a request are available unchanged`() throws {
         var parser = self.parser()

@@ -57,28 +57,92 @@ struct InflationTests {
 
     @Test(arguments: [1, 2, 8])
     func `the pause behind a message grows with it`(megabytes: Int) throws {
-        var server: (session: WebSocketSession, stream: ScriptedStream)?
-        let loop = ScriptedLoop { request, stream in
-            server = (try? stream.upgrade(request)).map { ($0, stream) }
-        }
-        let recorder = Recorder()
-        let upgrade = UpgradeRequest(host: "server", port: 80, isSecure: false)
-        let request = WebSocketRequest(upgrade: upgrade, compression: .init())
-        loop.enter { try? WebSocketChannel(request, on: loop, handler: recorder).open() }
-        loop.run()
-        var (session, stream) = try #require(server)
-        var bytes: [UInt8] = []
-        _ = session.send(.binary, payload: [UInt8](repeating: 0, count: megabytes << 20)[...], into: &bytes)
+        var wire = try Wire()
+        var bytes = wire.message(megabytes << 20)
         // The next one shows that there is something to wait for.
-        _ = session.send(.text, payload: Array("next".utf8)[...], into: &bytes)
-        let (former, start) = (Set(loop.timerInstants), ContinuousClock.now)
-        loop.enter { stream.say(bytes) }
-        let end = ContinuousClock.now
-        #expect(recorder.turns.entries == [megabytes << 20])
-        let turns = loop.timerInstants.filter { !former.contains($0) }
-        let pause = Duration.milliseconds(5 * megabytes)
-        #expect(turns.count == 1)
-        #expect(turns.allSatisfy { start + pause <= $0 && $0 <= end + pause })
+        bytes += wire.message(0)
+        let pauses = wire.say(bytes)
+        #expect(wire.recorder.turns.entries == [megabytes << 20])
+        #expect(pauses.count == 1)
+        #expect(pauses.allSatisfy { $0.contains(.milliseconds(5 * megabytes)) })
+    }
+
+    @Test(arguments: [1, 2, 8])
+    func `the pause behind a message that lacks its last byte grows with it`(megabytes: Int) throws {
+        var wire = try Wire()
+        let bytes = wire.message(megabytes << 20 + Wire.rest)
+        let pauses = wire.say(bytes.dropLast())
+        #expect(wire.recorder.turns.entries.isEmpty)
+        #expect(pauses.count == 1)
+        #expect(pauses.allSatisfy { $0.contains(.milliseconds(5 * megabytes)) })
+        wire.say(bytes.suffix(1))
+        #expect(wire.recorder.turns.entries.isEmpty, "the last byte waits for the end of the pause")
+        wire.loop.fireTimers()
+        #expect(wire.recorder.turns.entries == [megabytes << 20 + Wire.rest])
+    }
+
+    @Test
+    func `messages that are cut before their last bytes are paused for like others`() throws {
+        var wire = try Wire()
+        let (count, size) = (20, 2 << 20 + Wire.rest)
+        var (tail, sum): ([UInt8], Duration) = ([], .zero)
+        for _ in 0..<count {
+            let bytes = wire.message(size)
+            let pauses = wire.say(tail + bytes.dropLast())
+            #expect(pauses.count == 1)
+            for pause in pauses { sum += pause.upperBound }
+            tail = [UInt8](bytes.suffix(1))
+            wire.loop.fireTimers()
+        }
+        wire.say(tail)
+        #expect(wire.recorder.turns.entries.reduce(0, +) == count * size)
+        #expect(sum >= .milliseconds(5 * ((count * size) >> 20)))
+        #expect(wire.recorder.ends.entries.isEmpty)
+    }
+
+    /// A channel that has agreed to compression, and its server.
+    private struct Wire {
+        /// More than the last byte of a compressed message makes, and less than what a pause is made for.
+        static let rest = 4 << 10
+
+        let loop: ScriptedLoop
+        let recorder = Recorder()
+        private let stream: ScriptedStream
+        private var session: WebSocketSession
+
+        init() throws {
+            var server: (session: WebSocketSession, stream: ScriptedStream)?
+            let loop = ScriptedLoop { request, stream in
+                server = (try? stream.upgrade(request)).map { ($0, stream) }
+            }
+            let upgrade = UpgradeRequest(host: "server", port: 80, isSecure: false)
+            let request = WebSocketRequest(upgrade: upgrade, compression: .init())
+            let recorder = self.recorder
+            loop.enter { try? WebSocketChannel(request, on: loop, handler: recorder).open() }
+            loop.run()
+            (self.session, self.stream) = try #require(server)
+            self.loop = loop
+        }
+
+        /// The bytes of the server's next message, of so many zeros.
+        mutating func message(_ size: Int) -> [UInt8] {
+            var bytes: [UInt8] = []
+            _ = self.session.send(.binary, payload: [UInt8](repeating: 0, count: size)[...], into: &bytes)
+            return bytes
+        }
+
+        /// Has the server say something.
+        ///
+        /// - Returns: the pauses for which the channel has set a timer since, each as what it was at least and at most.
+        @discardableResult
+        func say(_ bytes: some Collection<UInt8>) -> [ClosedRange<Duration>] {
+            let (bytes, former, start) = (Array(bytes), Set(self.loop.timerInstants), ContinuousClock.now)
+            self.loop.enter { self.stream.say(bytes) }
+            let end = ContinuousClock.now
+            // The watch over an unfinished message has a timer of half a minute.
+            return self.loop.timerInstants.filter { !former.contains($0) && $0 < end + .seconds(20) }
+                .map { (end.duration(to: $0))...(start.duration(to: $0)) }
+        }
     }
 }
 

@@ -44,6 +44,24 @@ struct LateRefusalTests {
         #expect(recorder.ends.count == 1)
     }
 
+    @Test
+    func `the text of a refusal is quoted in one line, when it comes with the status`() throws {
+        let sentence = "the server answered with status 400 after it accepted the upgrade"
+        let head = "HTTP/1.1 400 Bad Request\r\nContent-Length: 12\r\n\r\n"
+        let cases: [(body: String, size: Int, text: String)] = [
+            ("Bad\nrequest", 1_000, #": Bad\u{a}request"#), ("", 1_000, ""), ("\r\n", 1_000, ""),
+            ("Bad request", 12, ""),
+        ]
+        for (body, size, text) in cases {
+            let recorder = try Self.hear(Array((head + body).utf8), inPiecesOf: size)
+            guard case .stream(let error)? = recorder.ends.first else {
+                Issue.record("\(recorder.ends)")
+                return
+            }
+            #expect(error.message == sentence + text)
+        }
+    }
+
     @Test(arguments: ["HTTP/1.0 400 ", "HTTP/1.1 4x0 ", "HELLO", "JTTP/1.1 400 "])
     func `bytes that are no refusal break the protocol`(text: String) throws {
         for size in [1, 100] {

@@ -132,6 +132,27 @@ struct OriginTests {
     }
 
     @Test
+    func `the authority of a target in absolute form is the name that counts, not the Host field`() async throws {
+        try await Bench.run(configuration: Self.pages) { bench in
+            func ask(_ authority: String, _ host: String) throws -> String {
+                let client = try RawClient(port: bench.server.port)
+                client.write("GET http://\(authority)/nothing HTTP/1.1\r\n\(host)\r\n")
+                return client.read(until: "\r\n\r\n")
+            }
+            let (allowed, other) = (
+                try ask("localhost", "Host: evil.example\r\n"), try ask("evil.example", "Host: localhost\r\n")
+            )
+            #expect(allowed.hasPrefix("HTTP/1.1 404 "))
+            #expect(other.hasPrefix("HTTP/1.1 403 "))
+            // The field has to be there all the same.
+            for host in ["", "Host: localhost\r\nHost: localhost\r\n", "Host: localhost:x\r\n"] {
+                let answer = try ask("localhost", host)
+                #expect(answer.hasPrefix("HTTP/1.1 400 "))
+            }
+        }
+    }
+
+    @Test
     func `a cross-site request without an origin takes no session`() async throws {
         try await Bench.run { bench in
             let answers = try self.answers(bench, ["Sec-Fetch-Site": "cross-site", "Sec-Fetch-Mode": "no-cors"])

@@ -123,6 +123,28 @@ struct PauseTests {
         }
     }
 
+    @Test(arguments: Place.allCases)
+    func `does not hold up the end of the connection`(_ place: Place) async throws {
+        // A server that waits for as long as this machine may be busy.
+        let patient = DevServer.Configuration { $0.pingTimeout = .seconds(600) }
+        try await Bench.run(hub: Self.hub(), configuration: patient) { bench in
+            let (url, transport) = place.transport(bench)
+            let manager = ConnectionManager()
+            let handler = try ConnectionBuilder(url).transport(transport).connect(by: manager)
+            let numbers = try handler.events("number", capacity: 10, overflow: .pause)
+            try handler.send("count")
+            // Its answer is behind the numbers, which are not read.
+            await #expect(throws: LinkspanError.self) {
+                try await handler.request("ask", timeout: .milliseconds(100))
+            }
+            let start = ContinuousClock.now
+            await manager.shutdown()
+            // A Close frame that is not read is waited for for 5 s.
+            #expect(start.duration(to: .now) < .seconds(4))
+            withExtendedLifetime(numbers) {}
+        }
+    }
+
     @Test(arguments: Way.allCases)
     func `for longer than the heartbeat ends the link as slow consumer`(_ way: Way) async throws {
         let server = DevServer.Configuration {

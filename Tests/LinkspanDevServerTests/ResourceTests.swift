@@ -161,7 +161,7 @@ struct ResourceTests {
     @Test(arguments: Part.allCases)
     func `when too much is kept for all clients together, the one with the most is dropped`(_ part: Part) async throws {
         let configuration = DevServer.Configuration {
-            $0.maximumKeptBytes = 1_000_000
+            $0.maximumBufferedBytes = 1_000_000
             $0.requestTimeout = .seconds(60)
         }
         let run = ServerRun(
@@ -183,25 +183,25 @@ struct ResourceTests {
 
     @Test
     func `bytes sent since the last count do not count toward the limit`() {
-        final class Keeper: ByteKeeper {
-            var keptBytes: Int
-            init(_ bytes: Int) { self.keptBytes = bytes }
+        final class Owner: BufferOwner {
+            var bufferedBytes: Int
+            init(_ bytes: Int) { self.bufferedBytes = bytes }
             func drop() {}
         }
         var budget = ByteBudget(limit: 100)
-        let (sends, stays) = (Keeper(60), Keeper(40))
+        let (sends, stays) = (Owner(60), Owner(40))
         #expect(budget.count(sends) == nil && budget.count(stays) == nil)
-        sends.keptBytes = 30
-        stays.keptBytes = 70
+        sends.bufferedBytes = 30
+        stays.bufferedBytes = 70
         #expect(budget.count(stays) == nil)
-        stays.keptBytes = 71
+        stays.bufferedBytes = 71
         #expect(budget.count(stays) === stays)
-        // A keeper without bytes takes no share of the limit.
-        stays.keptBytes = 0
-        sends.keptBytes = 100
+        // An owner without bytes takes no share of the limit.
+        stays.bufferedBytes = 0
+        sends.bufferedBytes = 100
         #expect(budget.count(stays) == nil && budget.count(sends) == nil)
         budget.remove(sends)
-        stays.keptBytes = 100
+        stays.bufferedBytes = 100
         #expect(budget.count(stays) == nil)
     }
 

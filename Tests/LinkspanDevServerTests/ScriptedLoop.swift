@@ -89,6 +89,9 @@ final class ScriptedStream: ByteStream {
     private var handler: (any ByteStreamHandler)?
     /// What was written, by call.
     private(set) var writes: [[UInt8]] = []
+    private var isPaused = false
+    /// What the server has said while nothing was read.
+    private var unread: [UInt8] = []
 
     fileprivate init(loop: ScriptedLoop, handler: any ByteStreamHandler) {
         self.loop = loop
@@ -109,13 +112,24 @@ final class ScriptedStream: ByteStream {
 
     func abort() { self.end(ByteStreamError(.closedByUs, "ended by the client")) }
 
-    func setReadingPaused(_ isPaused: Bool) {}
+    func setReadingPaused(_ isPaused: Bool) {
+        self.isPaused = isPaused
+        guard !isPaused, !self.unread.isEmpty else { return }
+        self.loop.executeLocally {
+            guard !self.isPaused, !self.unread.isEmpty else { return }
+            let bytes = self.unread
+            self.unread = []
+            self.say(bytes)
+        }
+    }
 
     // MARK: The server's side, on the loop
 
     func open(_ head: ResponseHead) { self.handler?.opened(head) }
 
-    func say(_ bytes: [UInt8]) { self.handler?.received(bytes) }
+    func say(_ bytes: [UInt8]) {
+        if self.isPaused || !self.unread.isEmpty { self.unread += bytes } else { self.handler?.received(bytes) }
+    }
 
     func end(_ reason: ByteStreamError) {
         guard let handler = self.handler.take() else { return }

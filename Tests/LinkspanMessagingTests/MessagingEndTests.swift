@@ -47,6 +47,32 @@ struct MessagingEndTests {
         #expect(rest.isGone)
     }
 
+    @Test
+    func `a long budget leaves a slow server time for what waits to be sent`() async throws {
+        let clock = self.clock
+        let transport = ScriptedTransport(scheduler: clock) { _ in .init { $0.capacity = 1 } }
+        // The registry has a clock of its own, so that this one holds the deadlines of connections only.
+        let messaging = try await Messaging.start(
+            MessagingPlan(url: "scripted://server", transport: transport),
+            connections: .init { $0.scheduler = clock })
+        let connection = try messaging.connect()
+        await clock.run { connection.state == .connected }
+        for event in ["one", "two", "three"] { try connection.send(event) }
+        await clock.run { transport.sent.count == 1 }
+        let deadlines = clock.pendingCount
+        async let report = messaging.stop(within: .seconds(100))
+        await clock.pending(atLeast: deadlines + 1)
+        clock.advance(by: .seconds(6))
+        // Each makes room for the next.
+        for count in 1...3 {
+            transport.openPeers.first?.read()
+            await clock.run { transport.received.count == count }
+        }
+        await clock.run { connection.state == .released }
+        #expect(await report.isClean)
+        #expect(transport.received.map(\.event) == ["one", "two", "three"])
+    }
+
     private func startInVain() async -> Rest {
         let (feature, transport) = (Feature(), ScriptedTransport(scheduler: self.clock))
         let planned = PlannedService(feature, settings: .init(placement: Placement(needs: [.hard("nothing")])))

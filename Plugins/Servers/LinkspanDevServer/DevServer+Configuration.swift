@@ -34,6 +34,9 @@ extension DevServer {
         /// The carriers offered to Socket.IO clients.
         public var carriers = Carriers.all
         /// The time by which a client of a raw WebSocket has to send its credentials.
+        ///
+        /// Credentials have a limit of 64 KiB, over Socket.IO too, because the server holds them as long as the client
+        /// is connected. Larger ones are refused: with close code 1009, and over Socket.IO with CONNECT_ERROR.
         public var introduction = Introduction.optional(within: .milliseconds(250))
         /// The time a Socket.IO client may stay without a namespace.
         ///
@@ -47,7 +50,8 @@ extension DevServer {
         public var requestTimeout = Duration.seconds(10)
         /// The most bytes of one message, and of the body of one POST.
         ///
-        /// Default 4 MiB. Told to Socket.IO clients as `maxPayload`.
+        /// Default 4 MiB. Told to Socket.IO clients as `maxPayload`. Credentials have a limit of their own, see
+        /// ``introduction``.
         public var maximumMessageBytes = 4 << 20
         /// The most bytes that may wait for one client; one that falls further behind is dropped.
         ///
@@ -56,7 +60,7 @@ extension DevServer {
         /// The most bytes buffered for all clients together: incomplete input, and output that waits to be sent.
         ///
         /// Default 256 MiB. Beyond it, the client with the most buffered bytes is dropped.
-        public var maximumKeptBytes = 256 << 20
+        public var maximumBufferedBytes = 256 << 20
         /// The most TCP connections, and the most sessions of Socket.IO.
         ///
         /// Default 2,000. At the limit, the server closes the one that has been idle longest to make room for a new
@@ -128,7 +132,7 @@ extension DevServer {
         /// A client without credentials in this time, or with another message first, connects without them.
         public static func optional(within limit: Duration) -> Self { Self(isRequired: false, limit: limit) }
 
-        /// A client without credentials in this time is closed with code 1008.
+        /// A client without credentials in this time, or with another message first, is closed with code 1008.
         public static func required(within limit: Duration) -> Self { Self(isRequired: true, limit: limit) }
     }
 }

@@ -6,7 +6,8 @@ internal import LinkspanWebSocketProtocol
 protocol ConnectionOwner: AnyObject {
     /// Since when the owner has joined nothing; nil once it has.
     var unusedSince: ContinuousClock.Instant? { get }
-    func received(_ message: WebSocketMessage, on connection: ServerConnection)
+    /// Messages have come: `next` gives one after the other, and nil behind the last.
+    func received(_ next: () -> WebSocketMessage?, on connection: ServerConnection)
     /// It has ended, in whichever way; called once.
     func ended(_ connection: ServerConnection)
 }
@@ -44,6 +45,8 @@ final class ServerConnection: ByteStreamHandler {
 
     /// The number of bytes that are still read of a client that is being turned away.
     private static let farewellBytes = 32 << 20
+    /// The answer to a client that waits for it before it sends a body.
+    private static let goOn = Array("HTTP/1.1 100 Continue\r\n\r\n".utf8)
     /// The time that a connection may rest between two requests.
     private static let restTimeout = Duration.seconds(75)
 
@@ -110,12 +113,12 @@ final class ServerConnection: ByteStreamHandler {
     }
 }
 
-extension ServerConnection: ByteKeeper {
-    var keptBytes: Int {
+extension ServerConnection: BufferOwner {
+    var bufferedBytes: Int {
         guard !self.state.hasClosed else { return 0 }
         let received =
             switch self.state.phase {
-            case .idle, .busy: self.state.parser.keptBytes
+            case .idle, .busy: self.state.parser.bufferedBytes
             case .webSocket(let session, _): session.unfinishedBytes ?? 0
             case .ended: 0
             }
@@ -148,7 +151,15 @@ extension ServerConnection {
             case .failure(let error): self.refuse(error)
             }
         }
+        self.answerExpectation()
         self.withState { $0.isPumping = false }
+    }
+
+    /// Answers a client that waits with the body of its request: to go on, or why the request is refused.
+    private func answerExpectation() {
+        guard let head = self.withState({ $0.takeExpectation() }) else { return }
+        if let refusal = self.run.refusal(ofHead: head) { return self.refuse(refusal) }
+        self.write { $0.append(contentsOf: Self.goOn) }
     }
 
     private func refuse(_ error: HTTPRequestError) {
@@ -264,23 +275,31 @@ extension ServerConnection {
 
     private func processFrames(_ bytes: ArraySlice<UInt8>) {
         self.withSession { session, _ in session.receive(bytes) }
-        while let (event, owner) = self.nextEvent() {
-            switch event {
-            case .text(let text): owner.received(.text(text), on: self)
-            case .binary(let data): owner.received(.binary(data), on: self)
-            case .pong: ()
-            case .closed: return self.stream.finish(readingAtMost: Self.farewellBytes)
-            }
-        }
+        guard case .webSocket(_, let owner) = self.state.phase else { return }
+        owner.received({ self.nextMessage() }, on: self)
     }
 
-    private func nextEvent() -> (WebSocketSession.Event, any ConnectionOwner)? {
+    /// The next message of what has come; nil behind the last, and at the end of the WebSocket.
+    private func nextMessage() -> WebSocketMessage? {
+        while let event = self.nextEvent() {
+            switch event {
+            case .text(let text): return .text(text)
+            case .binary(let data): return .binary(data)
+            case .pong: ()
+            case .closed:
+                self.stream.finish(readingAtMost: Self.farewellBytes)
+                return nil
+            }
+        }
+        return nil
+    }
+
+    private func nextEvent() -> WebSocketSession.Event? {
         var event: WebSocketSession.Event?
         self.withSession { session, output in event = session.next(into: &output) }
-        return self.withState { state in
-            guard let event, case .webSocket(_, let owner) = state.phase else { return nil }
-            return (event, owner)
-        }
+        // Writing may have ended the connection.
+        guard case .webSocket = self.state.phase else { return nil }
+        return event
     }
 }
 
@@ -289,6 +308,12 @@ extension ServerConnection.State {
         guard !self.isPumping else { return false }
         self.isPumping = true
         return true
+    }
+
+    /// The head of a request whose client waits with the body, when no request before it is being served.
+    fileprivate mutating func takeExpectation() -> HTTPRequest? {
+        guard case .idle = self.phase else { return nil }
+        return self.parser.takeExpectation()
     }
 
     fileprivate mutating func next() -> Result<HTTPRequest, HTTPRequestError>? {

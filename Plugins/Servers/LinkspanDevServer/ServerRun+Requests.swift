@@ -21,9 +21,21 @@ extension ServerRun {
         } else if request.method == "GET", let page = self.configuration.pages[request.path] {
             connection.respond(.page(page))
         } else {
-            connection.respond(.refusal(status: 404, "Socket.IO is at /socket.io/, WebSockets are at any other path"))
+            connection.respond(.refusal(status: Self.notFound.status, Self.notFound.message))
         }
     }
+
+    /// Checks the head of a request whose client waits with the body.
+    ///
+    /// - Returns: the reason to refuse the request, whatever its body; nil when there is none.
+    func refusal(ofHead request: HTTPRequest) -> HTTPRequestError? {
+        do throws(HTTPRequestError) { _ = try self.rules.origin(of: request) } catch { return error }
+        // A POST is for Engine.IO alone.
+        return request.method == "POST" && self.use(ofPath: request.path) == nil ? Self.notFound : nil
+    }
+
+    private static let notFound = HTTPRequestError(
+        status: 404, message: "Socket.IO is at /socket.io/, WebSockets are at any other path")
 
     /// The protocol above Engine.IO at a path, with or without its last slash; nil when Engine.IO is not served there.
     private func use(ofPath path: String) -> EngineUse? {
@@ -71,12 +83,20 @@ extension ServerRun {
 }
 
 extension HTTPRequest {
+    /// The request without its body, for the time that its client is connected.
+    var withoutBody: Self {
+        var request = self
+        request.body = []
+        return request
+    }
+
     /// The request as the hub sees it.
     func linkRequest(auth: Payload?, path: String, run: ServerRun) -> LinkRequest? {
         guard let url = run.url(path: path) else { return nil }
         let ofTheProtocol: Set<String> = ["EIO", "transport", "sid", "t", "b64"]
         var credentials = Credentials()
-        credentials.auth = auth
+        // In memory of their own: as a slice they would hold the whole message, or POST, that they came in.
+        credentials.auth = auth.map { Payload(trustedElements: Array($0.elements)[...]) }
         credentials.headers = self.fields.map { Credentials.Field($0.name, Secret($0.value)) }
         credentials.query = self.query.filter { !ofTheProtocol.contains($0.name) }
             .map { Credentials.Field($0.name, Secret($0.value)) }

@@ -11,7 +11,7 @@ final class ServerRun: Sendable {
         var listener: (any ByteListener)?
         var connections: Places<ServerConnection>
         var sessions: Places<EngineConnection>
-        var kept: ByteBudget
+        var buffered: ByteBudget
         /// The work for the time when the server is no longer stalled.
         var held: [() -> Void] = []
         /// The work for bytes that arrived and are looked at later, and the time of the last of it.
@@ -24,7 +24,7 @@ final class ServerRun: Sendable {
             let (limit, limitPerAddress) = (configuration.maximumConnections, configuration.maximumPerAddress)
             self.connections = Places(limit: limit, limitPerAddress: limitPerAddress)
             self.sessions = Places(limit: limit, limitPerAddress: limitPerAddress)
-            self.kept = ByteBudget(limit: configuration.maximumKeptBytes)
+            self.buffered = ByteBudget(limit: configuration.maximumBufferedBytes)
         }
     }
 
@@ -187,7 +187,7 @@ final class ServerRun: Sendable {
     func remove(_ connection: ServerConnection) {
         let waiter = self.withState { state in
             state.connections.remove(connection)
-            state.kept.remove(connection)
+            state.buffered.remove(connection)
             return state.takeWaiter()
         }
         waiter?.resume()
@@ -209,12 +209,12 @@ final class ServerRun: Sendable {
     func remove(_ session: EngineConnection) {
         self.withState { state in
             state.sessions.remove(session)
-            state.kept.remove(session)
+            state.buffered.remove(session)
         }
     }
 
     /// Updates the count of a client's buffered bytes, and drops the client with the most when the sum exceeds the limit.
-    func count(_ keeper: any ByteKeeper) { self.withState { $0.kept.count(keeper) }?.drop() }
+    func count(_ owner: any BufferOwner) { self.withState { $0.buffered.count(owner) }?.drop() }
 
     /// Drops every connection and forgets every session, as if the process had died.
     func drop() {

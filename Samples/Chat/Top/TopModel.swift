@@ -24,6 +24,9 @@ struct TopModel: Sendable {
         case state, rate, waiting, endpoint
     }
 
+    /// The numbers that are taken, since the server chooses them: sums, differences and tenths must not overflow.
+    private static let numbers = -1_000_000_000_000_000...1_000_000_000_000_000
+
     private(set) var rows: [Int: Row] = [:]
     private(set) var services: [String: (state: String, lost: Int)] = [:]
     private(set) var sent = 0
@@ -52,46 +55,64 @@ struct TopModel: Sendable {
             self.session = hello["session"]?.string ?? self.session
             return
         }
-        guard let now = message["now"]?.int else { return }
+        guard let now = Self.number(message["now"]) else { return }
         (self.now, self.heard) = (now, time)
         for value in message["connections"]?.elements ?? [] { self.take(row: value) }
         for id in message["gone"]?.elements ?? [] { if let id = id.int { self.rows[id] = nil } }
         for value in message["services"]?.elements ?? [] {
             guard let path = value["path"]?.string else { continue }
-            self.services[path] = (value["state"]?.string ?? "", value["lost"]?.int ?? 0)
+            self.services[path] = (value["state"]?.string ?? "", Self.count(value["lost"]) ?? 0)
         }
         for path in message["goneServices"]?.elements ?? [] {
             if let path = path.string { self.services[path] = nil }
         }
         for point in message["points"]?.elements ?? [] {
-            self.rates.append(Double((point["sent"]?.int ?? 0) + (point["received"]?.int ?? 0)))
-            self.roundTrips.append(point["roundTrip"]?.double)
+            self.rates.append(Double(Self.messages(point)))
+            self.roundTrips.append(Self.measure(point["roundTrip"]))
         }
         self.rates.removeFirst(max(0, self.rates.count - Self.points))
         self.roundTrips.removeFirst(max(0, self.roundTrips.count - Self.points))
         let totals = message["totals"]
-        self.sent = totals?["sent"]?.int ?? self.sent
-        self.received = totals?["received"]?.int ?? self.received
-        self.failed = totals?["failed"]?.int ?? self.failed
-        self.memory = totals?["memory"]?.int ?? self.memory
+        self.sent = Self.count(totals?["sent"]) ?? self.sent
+        self.received = Self.count(totals?["received"]) ?? self.received
+        self.failed = Self.count(totals?["failed"]) ?? self.failed
+        self.memory = Self.count(totals?["memory"]) ?? self.memory
     }
 
     private mutating func take(row value: PayloadValue) {
         guard let id = value["id"]?.int else { return }
-        let messages = (value["sent"]?.int ?? 0) + (value["received"]?.int ?? 0)
+        let messages = Self.messages(value)
         let former = self.rows[id]
         let seconds = former.map { Double(self.now - $0.time) / 1_000 } ?? 0
         let rate = former.map { seconds > 0.05 ? Double(messages - $0.messages) / seconds : $0.rate } ?? 0
         self.rows[id] = Row(
             id: id, endpoint: Self.text(value["endpoint"]), transport: Self.text(value["transport"]),
             state: Self.text(value["state"]), why: Self.text(value["why"]),
-            nextAttempt: value["nextAttempt"]?.int, roundTrip: value["roundTrip"]?.double,
-            waiting: value["waiting"]?.int ?? 0, inFlight: value["inFlight"]?.int ?? 0, messages: messages, rate: rate,
-            time: self.now)
+            nextAttempt: Self.number(value["nextAttempt"]), roundTrip: Self.measure(value["roundTrip"]),
+            waiting: Self.count(value["waiting"]) ?? 0, inFlight: Self.count(value["inFlight"]) ?? 0,
+            messages: messages, rate: rate, time: self.now)
+    }
+
+    private static func number(_ value: PayloadValue?) -> Int? {
+        value?.int.map { min(max($0, Self.numbers.lowerBound), Self.numbers.upperBound) }
+    }
+
+    private static func count(_ value: PayloadValue?) -> Int? { Self.number(value).map { max(0, $0) } }
+
+    private static func measure(_ value: PayloadValue?) -> Double? {
+        guard let measure = value?.double, !measure.isNaN else { return nil }
+        return min(max(0, measure), Double(Self.numbers.upperBound))
+    }
+
+    private static func messages(_ value: PayloadValue) -> Int {
+        (Self.count(value["sent"]) ?? 0) + (Self.count(value["received"]) ?? 0)
     }
 
     /// A text that cannot change the terminal, whatever it holds.
     private static func text(_ value: PayloadValue?) -> String { VisibleText.of(value?.string ?? "") }
+
+    /// The messages that wait on all connections.
+    var waiting: Int { self.rows.values.reduce(0) { min($0 + $1.waiting, Self.numbers.upperBound) } }
 
     /// The connections in their order; those that are not up come first.
     var sorted: [Row] {

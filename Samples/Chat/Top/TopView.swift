@@ -6,7 +6,7 @@ enum TopView {
     ) -> [[Span]] {
         let rows = model.sorted
         let up = rows.count { $0.state == "connected" }
-        let waiting = rows.reduce(0) { $0 + $1.waiting }
+        let waiting = model.waiting
         let broken = model.services.filter { $0.value.state != "ready" }.keys.sorted()
         let half = max(10, size.columns / 2 - 24)
         var lines: [[Span]] = [

@@ -58,6 +58,44 @@ extension Chat {
             #expect(lines.allSatisfy { $0.count <= columns })
         }
 
+        /// Numbers at and beyond the bounds of what an integer and a floating-point number can be.
+        private static let extremes = [
+            "9223372036854775807", "-9223372036854775808", "9223372036854775808", "1e300", "-1e300", "1e999", "5e-324",
+        ]
+
+        /// A batch in which every number but an id is this one.
+        private static func batch(ofAll number: String) -> String {
+            let now = Int(number) ?? 0
+            let load = #""sent":\#(number),"received":\#(number)"#
+            let row =
+                #""endpoint":"ws://a/","transport":"websocket","state":"reconnecting","why":"","#
+                + #""nextAttempt":\#(number),"roundTrip":\#(number),"waiting":\#(number),"inFlight":\#(number),\#(load)"#
+            return #"{"now":\#(now),"totals":{\#(load),"failed":\#(number),"memory":\#(number)},"#
+                + #""connections":[{"id":1,\#(row)},{"id":2,\#(row)}],"#
+                + #""services":[{"path":"a","state":"ready","lost":\#(number)}],"#
+                + #""points":[{\#(load),"roundTrip":\#(number)}]}"#
+        }
+
+        @available(macOS 15, *)
+        @Test(arguments: Self.extremes, Self.extremes)
+        func `numbers of any size in the feed give rows`(first: String, second: String) throws {
+            var model = try Self.model([Self.batch(ofAll: first), Self.batch(ofAll: second)])
+            model.select(by: 1)
+            let lines = try Self.lines(model)
+            #expect(lines.count == 24)
+            #expect(lines.contains { $0.contains("ws://a/") })
+        }
+
+        @available(macOS 15, *)
+        @Test
+        func `the waiting messages of very many connections give rows`() throws {
+            let rows = (1...10_000).map { #"{"id":\#($0),"state":"connected","waiting":9223372036854775807}"# }
+            let model = try Self.model([Self.batch(rows.joined(separator: ","))])
+            #expect(model.rows.count == 10_000)
+            let lines = try Self.lines(model)
+            #expect(lines.count == 24)
+        }
+
         @available(macOS 15, *)
         @Test
         func `a point without a value is a gap in the chart`() {

@@ -24,6 +24,8 @@ final class EngineConnection: ConnectionOwner {
         var relays: [String: HubRelay] = [:]
         /// Whether the client has sent a message, and the echo has returned it.
         var hasEchoed = false
+        /// Whether several packets are being handled, behind which the clock is looked at.
+        var isWithinBatch = false
 
         /// Whether the client has joined a namespace or used the echo; a session that is not in use may be replaced.
         var isInUse: Bool { self.socketIO.isInUse || self.hasEchoed }
@@ -48,7 +50,7 @@ final class EngineConnection: ConnectionOwner {
             String(UInt64.random(in: .min ... .max), radix: 36) + String(UInt64.random(in: .min ... .max), radix: 36)
         self.use = use
         self.address = address
-        self.request = request
+        self.request = request.withoutBody
         self.run = run
         let timing = EngineServerSession.Timing(
             pingInterval: configuration.pingInterval, pingTimeout: configuration.pingTimeout,
@@ -110,7 +112,9 @@ final class EngineConnection: ConnectionOwner {
             self.act { $0.engine.close() }
             return .badRequest
         }
-        for packet in packets { self.act { $0.engine.posted([packet], now: .now) } }
+        let now = ContinuousClock.now
+        // One at a time, because what comes of a packet may end the session.
+        self.batch { for packet in packets { self.act { $0.engine.posted([packet], now: now) } } }
         guard self.state.engine.ending != .violation else { return .badRequest }
         connection.respond(.text(Array("ok".utf8)))
         return nil
@@ -133,10 +137,15 @@ final class EngineConnection: ConnectionOwner {
 
     // MARK: The connections
 
-    func received(_ message: WebSocketMessage, on connection: ServerConnection) {
-        self.act { state in
-            guard state.webSocket === connection else { return [] }
-            return state.engine.webSocketReceived(message, now: .now)
+    func received(_ next: () -> WebSocketMessage?, on connection: ServerConnection) {
+        let now = ContinuousClock.now
+        self.batch {
+            while let message = next() {
+                self.act { state in
+                    guard state.webSocket === connection else { return [] }
+                    return state.engine.webSocketReceived(message, now: now)
+                }
+            }
         }
     }
 
@@ -222,16 +231,29 @@ extension EngineConnection {
         }
     }
 
+    /// Handles several packets, and looks at the clock once behind them, not behind each.
+    private func batch(_ handle: () -> Void) {
+        // The answer to a poll may have a POST served that waits behind it.
+        let isOutermost = !self.state.isWithinBatch
+        self.state.isWithinBatch = true
+        handle()
+        guard isOutermost else { return }
+        self.state.isWithinBatch = false
+        self.watch()
+    }
+
     /// Looks at the clock when something is due.
     private func watch() {
+        guard !self.state.isWithinBatch else { return }
+        assert(Growth.step())
         self.timer.set(self.state.engine.nextDeadline)
         if self.state.engine.isEnded { self.admission.set(nil) }
         self.run.count(self)
     }
 }
 
-extension EngineConnection: ByteKeeper {
-    var keptBytes: Int {
+extension EngineConnection: BufferOwner {
+    var bufferedBytes: Int {
         self.state.engine.isEnded ? 0 : self.state.engine.waitingBytes + self.state.socketIO.unfinishedBytes
     }
 }
@@ -306,7 +328,7 @@ extension EngineConnection {
 private final class SpareWebSocket: ConnectionOwner {
     let unusedSince: ContinuousClock.Instant? = .now
 
-    func received(_ message: WebSocketMessage, on connection: ServerConnection) {}
+    func received(_ next: () -> WebSocketMessage?, on connection: ServerConnection) { while next() != nil {} }
     func ended(_ connection: ServerConnection) {}
 }
 

@@ -71,6 +71,9 @@ struct SocketIOServerSession: Sendable {
             return .answer([error])
         }
         guard self.members[name] == nil else { return .violation }
+        guard payload.byteCount <= CredentialLimit.bytes else {
+            return .answer([Self.connectError(named: name, message: CredentialLimit.reason, data: nil)])
+        }
         self.members[name] = (namespace, .connecting)
         return .connect(namespace, auth: payload.isEmpty ? nil : payload)
     }

@@ -24,9 +24,13 @@ final class EnvelopeConnection: ConnectionOwner {
     private lazy var heartbeat = ServerDeadline(self.run) { [weak self] in self?.beat() }
 
     init(_ request: HTTPRequest, run: ServerRun) {
-        self.request = request
+        self.request = request.withoutBody
         self.run = run
-        self.state = State(session: EnvelopeServerSession(maximumBytes: run.configuration.maximumMessageBytes))
+        let configuration = run.configuration
+        self.state = State(
+            session: EnvelopeServerSession(
+                maximumBytes: configuration.maximumMessageBytes,
+                requiresCredentials: configuration.introduction.isRequired))
     }
 
     /// Changes the state in place.
@@ -40,20 +44,19 @@ final class EnvelopeConnection: ConnectionOwner {
         self.heartbeat.set(self.began + self.run.configuration.pingInterval)
     }
 
-    private func introductionOverdue() {
-        let isRequired = self.run.configuration.introduction.isRequired
-        self.act { $0.credentialsOverdue(isRequired: isRequired) }
-    }
+    private func introductionOverdue() { self.act { $0.credentialsOverdue() } }
 
     var unusedSince: ContinuousClock.Instant? { self.state.hasEntered ? nil : self.began }
 
-    func received(_ message: WebSocketMessage, on connection: ServerConnection) { self.act { $0.receive(message) } }
+    func received(_ next: () -> WebSocketMessage?, on connection: ServerConnection) {
+        while let message = next() { self.act { $0.receive(message) } }
+        self.run.count(self)
+    }
 
     func ended(_ connection: ServerConnection) { self.take().relay?.leave() }
 
     private func act(_ decide: (inout EnvelopeServerSession) -> [EnvelopeServerSession.Event]) {
         let events = self.withState { state in state.connection == nil ? [] : decide(&state.session) }
-        self.run.count(self)
         for event in events {
             switch event {
             case .enter(let auth): self.enter(auth)
@@ -134,6 +137,6 @@ final class EnvelopeConnection: ConnectionOwner {
     }
 }
 
-extension EnvelopeConnection: ByteKeeper {
-    var keptBytes: Int { self.state.connection == nil ? 0 : self.state.session.unfinishedBytes }
+extension EnvelopeConnection: BufferOwner {
+    var bufferedBytes: Int { self.state.connection == nil ? 0 : self.state.session.unfinishedBytes }
 }

@@ -15,19 +15,26 @@ struct EnvelopeServerSession: Sendable {
     }
 
     private let codec = JSONEnvelopeCodec()
+    private let requiresCredentials: Bool
     private var assembly: EnvelopeAssembly
     private var hasEntered = false
 
-    init(maximumBytes: Int) { self.assembly = EnvelopeAssembly(codec: self.codec, maximumBytes: maximumBytes) }
+    /// Makes a session; without credentials a client is let in only when they are not required.
+    init(maximumBytes: Int, requiresCredentials: Bool) {
+        self.requiresCredentials = requiresCredentials
+        self.assembly = EnvelopeAssembly(codec: self.codec, maximumBytes: maximumBytes)
+    }
 
     /// The bytes of a message whose attachments are due.
     var unfinishedBytes: Int { self.assembly.unfinishedBytes }
 
     /// Takes a message.
     mutating func receive(_ message: WebSocketMessage) -> [Event] {
-        if !self.hasEntered, case .text(let text) = message, let auth = Self.auth(text) {
-            self.hasEntered = true
-            return [.enter(auth: auth)]
+        if !self.hasEntered {
+            if case .text(let text) = message, let auth = Self.auth(text) { return self.enter(auth) }
+            guard !self.requiresCredentials else {
+                return [.violation(.policyViolation, "the first message has no credentials")]
+            }
         }
         do throws(LinkspanError) {
             let event = try self.assembly.receive(message)
@@ -39,10 +46,18 @@ struct EnvelopeServerSession: Sendable {
     }
 
     /// The time to say who it is has passed.
-    mutating func credentialsOverdue(isRequired: Bool) -> [Event] {
+    mutating func credentialsOverdue() -> [Event] {
         guard !self.hasEntered else { return [] }
-        guard isRequired else { return self.enterUnnamed() }
+        guard self.requiresCredentials else { return self.enterUnnamed() }
         return [.violation(.policyViolation, "no credentials in time")]
+    }
+
+    private mutating func enter(_ auth: Payload) -> [Event] {
+        guard auth.byteCount <= CredentialLimit.bytes else {
+            return [.violation(.messageTooBig, CredentialLimit.reason)]
+        }
+        self.hasEntered = true
+        return [.enter(auth: auth)]
     }
 
     private mutating func enterUnnamed() -> [Event] {
