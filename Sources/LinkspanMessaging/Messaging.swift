@@ -60,12 +60,13 @@ public final class Messaging: Sendable {
         services: ServiceRegistry.Options = ServiceRegistry.Options()
     ) async throws(LinkspanError) -> Messaging {
         let configuration = try plan.configuration
+        let registryClock = services.scheduler
         let services = ServiceRegistry(options: services)
         let manager = ConnectionManager(options: connections, services: services)
         var running = RunningServices()
         let messaging: Messaging
         do {
-            try services.register(ConnectionsService(manager: manager)).keep()
+            try services.register(ConnectionsService(manager: manager, scheduler: registryClock)).keep()
             for planned in plan.services {
                 let registration = try services.register(planned.service, settings: planned.settings)
                 registration.keep()
