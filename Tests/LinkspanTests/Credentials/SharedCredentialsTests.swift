@@ -8,6 +8,23 @@ struct SharedCredentialsTests {
     private static let one = "wss://server/one"
     private static let two = "wss://server/two"
 
+    @Test(arguments: [CredentialRequest.Reason.first, .retry, .expiring, .refused])
+    func `a connection that was made before a log-out gets nothing, and asks nobody`(
+        reason: CredentialRequest.Reason
+    ) throws {
+        var desk = Run()
+        try desk.ask(Self.one, .first)
+        desk.answer(1, Credentials(validFor: .seconds(100)))
+        desk.forget()
+        let former = try desk.ask(Self.one, reason, login: 0)
+        #expect(desk.failures(of: former) == 1)
+        #expect(desk.calls.count == 1)
+        // The next user is asked for anew.
+        let next = try desk.ask(Self.one, .first)
+        #expect(desk.calls.count == 2)
+        #expect(desk.answers(of: next) == 0)
+    }
+
     @Test
     func `requests during a call share its answer`() throws {
         var desk = Run()
@@ -253,11 +270,13 @@ private struct Run {
     var calls: [CredentialRequest] { self.order.compactMap { self.requests[$0] } }
 
     @discardableResult
-    mutating func ask(_ url: String, _ reason: CredentialRequest.Reason, held: UInt64 = 0) throws -> UInt64 {
+    mutating func ask(
+        _ url: String, _ reason: CredentialRequest.Reason, held: UInt64 = 0, login: UInt64? = nil
+    ) throws -> UInt64 {
         self.lastName += 1
         let (name, answers) = (self.lastName, self.answers)
         let request = CredentialRequest(url: try ConnectionURL(url), reason: reason)
-        let login = self.machine.login
+        let login = login ?? self.machine.login
         let (id, actions) = self.machine.ask(request, login: login, held: held, now: self.now) { outcome in
             answers.withLock { answers in
                 switch outcome {
@@ -270,6 +289,8 @@ private struct Run {
         self.perform(actions)
         return name
     }
+
+    mutating func forget() { _ = self.machine.forget() }
 
     mutating func leave(_ name: UInt64) {
         guard let id = self.names[name] else { return }
