@@ -34,9 +34,9 @@ struct CarrierChangeTests {
         let clients = [try bench.open("/a"), try bench.open("/b")]
         #expect(bench.requests == ["an upgrade"])
         self.end(bench, by: ending)
-        #expect(bench.requests == ["an upgrade", "GET"])
+        try #require(bench.requests == ["an upgrade", "GET"])
         bench.answer(1, with: bench.handshake)
-        #expect(bench.requests.dropFirst(2) == ["GET", "POST 40/a,\u{1E}40/b,"])
+        try #require(bench.requests.dropFirst(2) == ["GET", "POST 40/a,\u{1E}40/b,"])
         let answers = ["/a", "/b"].map { #"40\#($0),{"sid":"s"}"# + "\u{1E}42\($0),[\"e\"]" }
         bench.answer(2, with: answers.joined(separator: "\u{1E}"))
         #expect(clients.map(\.messages) == [["e"], ["e"]])
@@ -48,6 +48,7 @@ struct CarrierChangeTests {
         let bench = EngineBench(carriers: .fallback)
         let client = try bench.open("/a")
         self.end(bench, by: ending)
+        try #require(bench.requests == ["an upgrade", "GET"])
         bench.answer(1, with: bench.handshake)
         bench.end(client, politely: false)
         let requests = bench.requests.count
@@ -62,6 +63,7 @@ struct CarrierChangeTests {
         bench.end(clients[0], politely: false)
         #expect(clients[0].ends == [.connectionLost])
         self.end(bench, by: .cut)
+        try #require(bench.requests.count == 2)
         bench.answer(1, with: bench.handshake)
         #expect(bench.requests.last == "POST 40/b,")
         bench.end(clients[1], politely: false)
