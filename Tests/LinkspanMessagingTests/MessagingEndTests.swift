@@ -60,7 +60,12 @@ struct MessagingEndTests {
         for event in ["one", "two", "three"] { try connection.send(event) }
         await clock.run { transport.sent.count == 1 }
         let deadlines = clock.pendingCount
-        async let report = messaging.stop(within: .seconds(100))
+        let report = Lock<ShutdownReport?>(nil)
+        // Runs beside the clock, which has to be moved meanwhile.
+        Task {
+            let ended = await messaging.stop(within: .seconds(100))
+            report.withLock { $0 = ended }
+        }
         await clock.pending(atLeast: deadlines + 1)
         clock.advance(by: .seconds(6))
         // Each makes room for the next.
@@ -68,12 +73,13 @@ struct MessagingEndTests {
             transport.openPeers.first?.read()
             await clock.run { transport.received.count == count }
         }
-        // The link is looked at every two milliseconds until it has passed on what it was given.
-        while connection.state != .released, !Task.isCancelled {
+        // The link is looked at every two milliseconds until it has passed on what it was given, and then closes.
+        while report.withLock({ $0 == nil }), !Task.isCancelled {
             clock.advance(by: .milliseconds(1))
             await Task.yield()
         }
-        #expect(await report.isClean)
+        #expect(report.withLock { $0?.isClean } == true)
+        #expect(connection.state == .released)
         #expect(transport.received.map(\.event) == ["one", "two", "three"])
     }
 
