@@ -152,14 +152,14 @@ extension RegularFile {
     /// Takes one snapshot after the other, each in bounded time.
     ///
     /// A file system that does not answer keeps the thread that asked it. While it does, no other thread is sent there.
-    package final class Snapshots: Sendable {
+    package struct Snapshots: Sendable {
         private let patience: Duration
         private let snapshot: @Sendable (String, Int) -> Snapshot
         /// The work that was given up, or is under way.
-        private let work = Lock<Work<Snapshot>?>(nil)
+        private var work: Work<Snapshot>?
 
         /// Makes snapshots of files.
-        package convenience init() {
+        package init() {
             self.init(patience: RegularFile.patience) { path, limit in RegularFile.snapshot(path, limit: limit) }
         }
 
@@ -170,14 +170,14 @@ extension RegularFile {
         }
 
         /// The state of the file at `path`, of which up to `limit` bytes are read; symbolic links are followed.
-        package func take(_ path: String, limit: Int) -> Snapshot {
+        package mutating func take(_ path: String, limit: Int) -> Snapshot {
             let snapshot = self.snapshot
             do throws(Failure) {
-                if let former = self.work.withLock({ $0 }), !former.isDone { throw Failure.unanswered(self.patience) }
+                if let former = self.work, !former.isDone { throw Failure.unanswered(self.patience) }
                 let work = try Work<Snapshot> { snapshot(path, limit) }
-                self.work.withLock { $0 = work }
+                self.work = work
                 let result = try work.result(within: self.patience)
-                self.work.withLock { $0 = nil }
+                self.work = nil
                 return result
             } catch {
                 return Snapshot(identity: nil, bytes: .failure(error))
@@ -188,6 +188,7 @@ extension RegularFile {
     /// Work on a thread of its own, which may never return.
     private struct Work<Value: Sendable>: Sendable {
         private let outcome = Promise<Result<Value, Failure>>()
+        // Between the thread of the work, which signals once, and the one that waits for it, once.
         private let end = DispatchSemaphore(value: 0)
 
         /// Begins.

@@ -58,7 +58,7 @@ internal import Testing
     func `no snapshot is begun while a file system does not answer to one, and others are afterwards`() {
         let (begins, hangs) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
         let count = Lock(0)
-        let snapshots = RegularFile.Snapshots(patience: .milliseconds(10)) { _, _ in
+        var snapshots = RegularFile.Snapshots(patience: .milliseconds(10)) { _, _ in
             count.withLock { $0 += 1 }
             begins.signal()
             hangs.wait()
@@ -68,9 +68,13 @@ internal import Testing
         let unanswered = RegularFile.Snapshot(
             identity: nil,
             bytes: .failure(RegularFile.Failure(reason: "its file system did not answer within 0.01 seconds")))
-        #expect(snapshots.take("/", limit: 1) == unanswered)
+        let first = snapshots.take("/", limit: 1)
+        #expect(first == unanswered)
         begins.wait()
-        for _ in 0..<3 { #expect(snapshots.take("/", limit: 1) == unanswered) }
+        for _ in 0..<3 {
+            let next = snapshots.take("/", limit: 1)
+            #expect(next == unanswered)
+        }
         #expect(count.withLock { $0 } == 1)
         hangs.signal()
         // Until the thread that hung is done.
@@ -80,22 +84,25 @@ internal import Testing
 
     @Test
     func `snapshots tell files apart, whatever is read of them and by what name`() throws {
-        let snapshots = RegularFile.Snapshots()
+        var snapshots = RegularFile.Snapshots()
         try self.withFile([1, 2, 3]) { path in
             let first = snapshots.take(path, limit: 3)
             #expect(first.bytes == .success([1, 2, 3]))
             #expect(first.identity?.size == 3)
-            #expect(snapshots.take(path, limit: 3) == first)
+            let again = snapshots.take(path, limit: 3)
+            #expect(again == first)
             let link = "\(path)-link"
             try FileManager.default.createSymbolicLink(atPath: link, withDestinationPath: path)
             defer { try? FileManager.default.removeItem(atPath: link) }
-            #expect(snapshots.take(link, limit: 3) == first)
+            let linked = snapshots.take(link, limit: 3)
+            #expect(linked == first)
             let refused = snapshots.take(path, limit: 2)
             #expect(refused.identity == first.identity)
             #expect(throws: RegularFile.Failure.self) { try refused.bytes.get() }
             try self.withFile([1, 2, 3]) { other in
-                #expect(snapshots.take(other, limit: 3).bytes == first.bytes)
-                #expect(snapshots.take(other, limit: 3).identity != first.identity)
+                let stranger = snapshots.take(other, limit: 3)
+                #expect(stranger.bytes == first.bytes)
+                #expect(stranger.identity != first.identity)
             }
         }
         let missing = snapshots.take("/nowhere/at/all", limit: 3)

@@ -37,7 +37,7 @@ public actor ConfigurationReloader {
     private let interval: Duration
     private let scheduler: any Scheduler
     private let prepare: @Sendable (inout MessagingPlan) -> Void
-    private let snapshots: RegularFile.Snapshots
+    private var snapshots: RegularFile.Snapshots
     private let occasions: AsyncStream<Occasion>
     private nonisolated let occasion: AsyncStream<Occasion>.Continuation
     /// The plan that runs.
@@ -115,7 +115,7 @@ public actor ConfigurationReloader {
 
 extension ConfigurationReloader {
     private func look(_ occasion: Occasion) async -> Outcome? {
-        let look = self.sources.file.map { FileLook($0, by: self.snapshots) }
+        let look = self.sources.file.map { FileLook($0, by: &self.snapshots) }
         switch occasion {
         case .requested: if let look { self.watch.accept(look.content) }
         case .due: guard let look, self.watch.see(look) else { return nil }
