@@ -73,7 +73,7 @@ struct ChatSession: Sendable {
         return .finished(undelivered: undelivered)
     }
 
-    /// Whether the server has let the visitor in: then it has said where a room stands.
+    /// Whether the server has let the visitor in, which its first `room` event shows.
     private var hasEntered: Bool {
         let visitor = self.visit.visitor
         return visitor.rooms.contains { visitor.seen(in: $0) != nil }

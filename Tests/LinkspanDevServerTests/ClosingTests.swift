@@ -6,16 +6,6 @@ internal import Testing
 /// WebSockets that are closed while their owner wants nothing to be read; no time passes on their loops.
 @Suite(.timeLimit(.minutes(1)))
 struct ClosingTests {
-    private final class Recorder: WebSocketChannelHandler {
-        private(set) var ends: [WebSocketEnd] = []
-        private(set) var messages: [WebSocketMessage] = []
-
-        func opened(subprotocol: String?) {}
-        func received(_ next: () -> WebSocketMessage?) { while let message = next() { self.messages.append(message) } }
-        func drained() {}
-        func closed(_ end: WebSocketEnd) { self.ends.append(end) }
-    }
-
     /// A message, a pong, and the answer to a Close frame of code 1000.
     private static let farewell: [UInt8] = [0x81, 1, 0x48, 0x8A, 0, 0x88, 2, 0x03, 0xE8]
 
@@ -28,7 +18,7 @@ struct ClosingTests {
             _ = try? stream.upgrade(request)
             server = stream
         }
-        let recorder = Recorder()
+        let recorder = ChannelRecorder()
         let upgrade = UpgradeRequest(host: "server", port: 80, isSecure: false)
         let channel = try WebSocketChannel(WebSocketRequest(upgrade: upgrade), on: loop, handler: recorder)
         loop.enter { channel.open() }
@@ -60,7 +50,7 @@ struct ClosingTests {
         let loop = ScriptedLoop { request, stream in
             server = (try? stream.upgrade(request)).map { ($0, stream) }
         }
-        let recorder = Recorder()
+        let recorder = ChannelRecorder()
         let upgrade = UpgradeRequest(host: "server", port: 80, isSecure: false)
         let channel = try WebSocketChannel(
             WebSocketRequest(upgrade: upgrade, compression: .init()), on: loop, handler: recorder)

@@ -6,19 +6,9 @@ internal import Testing
 /// Servers that agree to the upgrade and answer in HTTP all the same.
 @Suite
 struct LateRefusalTests {
-    private final class Recorder: WebSocketChannelHandler {
-        private(set) var ends: [WebSocketEnd] = []
-        private(set) var messages: [WebSocketMessage] = []
-
-        func opened(subprotocol: String?) {}
-        func received(_ next: () -> WebSocketMessage?) { while let message = next() { self.messages.append(message) } }
-        func drained() {}
-        func closed(_ end: WebSocketEnd) { self.ends.append(end) }
-    }
-
     /// A channel whose server sends these bytes behind its 101, in pieces of so many.
-    private static func hear(_ bytes: [UInt8], inPiecesOf size: Int) throws -> Recorder {
-        let recorder = Recorder()
+    private static func hear(_ bytes: [UInt8], inPiecesOf size: Int) throws -> ChannelRecorder {
+        let recorder = ChannelRecorder()
         let loop = ScriptedLoop { request, stream in
             _ = try? stream.upgrade(request)
             for start in stride(from: 0, to: bytes.count, by: size) {

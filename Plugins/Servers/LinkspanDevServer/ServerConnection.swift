@@ -37,7 +37,7 @@ final class ServerConnection: ByteStreamHandler {
         var phase = Phase.idle
         var parser: HTTPRequestParser
         var isPumping = false
-        /// Whether the stream has ended, after which its unsent bytes no longer count.
+        /// Whether the stream has ended; its unsent bytes then no longer count as buffered.
         var hasClosed = false
         /// The time at which the connection came in, or its last request was answered.
         var restingSince = ContinuousClock.now

@@ -64,7 +64,7 @@ extension ByteStreamError {
         public static let refusedAfterUpgrade = Self(rawValue: "refusedAfterUpgrade")
         /// The server's answer breaks the rules of HTTP or of the upgrade.
         public static let handshakeMalformed = Self(rawValue: "handshakeMalformed")
-        /// The answer's head, or what came before it, is more than is accepted here; no rule of HTTP was broken.
+        /// The answer's head is too large, or there were too many interim answers: a limit of this client, not of HTTP.
         package static let answerHeadTooLong = Self(rawValue: "answerHeadTooLong")
         /// The server, or the network, ended the connection.
         public static let closedByPeer = Self(rawValue: "closedByPeer")

@@ -9,7 +9,7 @@ enum HandshakeRules {
 
     /// The elements of a comma-separated header, over all its fields, without the white space around them.
     static func list(_ fields: [String]) -> [Substring] {
-        fields.flatMap { $0.split(separator: ",") }.map(Self.trim).filter { !$0.isEmpty }
+        fields.flatMap { $0.split(separator: ",") }.map(\.trimmed).filter { !$0.isEmpty }
     }
 
     /// Whether a comma-separated header has `token`, in whatever case.
@@ -19,7 +19,7 @@ enum HandshakeRules {
 
     /// The value of a header that must be there once, or nil.
     static func single(_ fields: [String]) -> Substring? {
-        fields.count == 1 ? fields.first.map { Self.trim($0[...]) } : nil
+        fields.count == 1 ? fields.first.map { $0[...].trimmed } : nil
     }
 
     /// Checks the fields of both messages by which the protocol is upgraded.
@@ -38,14 +38,5 @@ enum HandshakeRules {
         else {
             throw WebSocketProtocolError(.subprotocolInvalid, "a sub-protocol is no HTTP token or is given twice")
         }
-    }
-
-    private static func trim(_ text: Substring) -> Substring {
-        func isSpace(_ character: Character) -> Bool { character == " " || character == "\t" }
-        var trimmed = text.drop(while: isSpace)
-        while let last = trimmed.last, isSpace(last) {
-            trimmed.removeLast()
-        }
-        return trimmed
     }
 }

@@ -246,7 +246,7 @@ extension SocketIOEngine: EngineCarrierHandler {
 // MARK: - Another carrier
 
 extension SocketIOEngine {
-    /// Whether another carrier may bring the session about: what agrees to a WebSocket need not pass on what it carries.
+    /// Whether the links may go on with another carrier: a proxy can accept the WebSocket and then forward no frames.
     private var mayChangeCarrier: Bool { !self.isSessionOpen && !self.isClosed && self.choice.isProvisional }
 
     private func changeCarrier(after error: LinkspanError) {

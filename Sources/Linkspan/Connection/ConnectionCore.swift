@@ -139,7 +139,7 @@ final class ConnectionCore {
         get { self.ownedLink?.link }
         set {
             self.ownedLink = newValue.map { OwnedLink(link: $0) }
-            // They answer what came over the former one.
+            // They answer messages of the former link, and no other link can carry them.
             self.waitingReplies = nil
         }
     }

@@ -24,7 +24,7 @@ final class EngineConnection: ConnectionOwner {
         var relays: [String: HubRelay] = [:]
         /// Whether the client has sent a message, and the echo has returned it.
         var hasEchoed = false
-        /// Whether several packets are being handled, behind which the clock is looked at.
+        /// Whether a batch of packets is being handled; the timer is set once, after the batch.
         var isWithinBatch = false
 
         /// Whether the client has joined a namespace or used the echo; a session that is not in use may be replaced.
@@ -113,7 +113,7 @@ final class EngineConnection: ConnectionOwner {
             return .badRequest
         }
         let now = ContinuousClock.now
-        // One at a time, because what comes of a packet may end the session.
+        // One at a time: a packet may end the session, and the packets after it are then ignored.
         self.batch { for packet in packets { self.act { $0.engine.posted([packet], now: now) } } }
         guard self.state.engine.ending != .violation else { return .badRequest }
         connection.respond(.text(Array("ok".utf8)))
@@ -231,7 +231,7 @@ extension EngineConnection {
         }
     }
 
-    /// Handles several packets, and looks at the clock once behind them, not behind each.
+    /// Handles a batch of packets, and sets the timer once after it, not after each packet.
     private func batch(_ handle: () -> Void) {
         // The answer to a poll may have a POST served that waits behind it.
         let isOutermost = !self.state.isWithinBatch

@@ -1,4 +1,5 @@
 internal import LinkspanNetwork
+internal import LinkspanWebSocketProtocol
 
 /// Decides who may see the inspector: requests go in, decisions come out.
 ///
@@ -160,13 +161,5 @@ struct InspectorAccess: Sendable {
         let (one, two) = (Array(secret.utf8), Array(shown.utf8))
         guard one.count == two.count, !one.isEmpty else { return false }
         return zip(one, two).reduce(0) { $0 | ($1.0 ^ $1.1) } == 0
-    }
-}
-
-extension Substring {
-    fileprivate var trimmed: Substring {
-        var text = self.drop { $0 == " " || $0 == "\t" }
-        while let last = text.last, last == " " || last == "\t" { text.removeLast() }
-        return text
     }
 }

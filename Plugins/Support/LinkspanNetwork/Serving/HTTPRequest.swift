@@ -18,7 +18,7 @@ package struct HTTPRequest: Sendable {
     package var fields: [Field]
     /// Whether the client may send another request behind this one.
     package var isPersistent: Bool
-    /// Whether the client waits for an answer with status 100 before it sends the body (RFC 9110 §10.1.1).
+    /// Whether the client sends the body only after a `100 Continue` response (RFC 9110 §10.1.1).
     package var expectsContinue = false
     /// The body.
     package var body: [UInt8] = []

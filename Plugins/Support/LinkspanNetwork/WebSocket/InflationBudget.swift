@@ -1,16 +1,16 @@
-/// The pauses of a connection whose messages are decompressed, in which others on its loop are served.
+/// Decides when a connection pauses decompression, so that other connections on its loop are served.
 ///
-/// What is made counts whether or not it is the end of a message: a server chooses where its bytes are cut.
+/// Decompressed bytes count even when the message is incomplete, because the server decides where its messages are split.
 struct InflationBudget {
-    /// The bytes that are made of compressed messages in one turn; what is behind them waits for the next one.
+    /// The decompressed bytes after which the rest of the input waits for the next turn.
     private static let bytesPerTurn = 1 << 20
-    /// The pause for each so many: decompressing takes a fifth of a core at most.
+    /// The pause for each such amount, so that decompression takes a fifth of a core at most.
     private static let pause = Duration.milliseconds(5)
 
-    /// The bytes that pauses were taken for; what is beyond them counts towards the next.
+    /// The decompressed bytes that have been paused for.
     private var paidBytes = 0
 
-    /// Takes the pause that is due once so many bytes have been made in all; nil when none is.
+    /// Takes the pause that is due when `inflatedBytes` have been decompressed in total; nil when none is due.
     mutating func takePause(after inflatedBytes: Int) -> Duration? {
         let turns = (inflatedBytes - self.paidBytes) / Self.bytesPerTurn
         guard turns > 0 else { return nil }

@@ -11,7 +11,7 @@ enum CarrierChoice: Sendable, Equatable {
     /// The share of the time there is.
     var share: Double { if case .webSocket(let share) = self { share } else { 1 } }
 
-    /// Whether another carrier is tried when this one brings no session about.
+    /// Whether the engine tries another carrier when no session opens over this one.
     var isProvisional: Bool { self.share < 1 }
 }
 

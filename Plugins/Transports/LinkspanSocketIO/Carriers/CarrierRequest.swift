@@ -53,16 +53,10 @@ struct CarrierRequest: Sendable {
 
     /// The cookies of a `Cookie` field, each with its name.
     private static func pairs(_ field: String) -> [Substring] {
-        field.split(separator: ";").map(Self.trimmed).filter { !$0.isEmpty }
+        field.split(separator: ";").map(\.trimmed).filter { !$0.isEmpty }
     }
 
-    private static func name(_ pair: Substring) -> Substring { Self.trimmed(pair.prefix { $0 != "=" }) }
-
-    private static func trimmed(_ text: Substring) -> Substring {
-        var text = text.drop { $0 == " " || $0 == "\t" }
-        while text.last == " " || text.last == "\t" { text.removeLast() }
-        return text
-    }
+    private static func name(_ pair: Substring) -> Substring { pair.prefix { $0 != "=" }.trimmed }
 
     /// The same as a WebSocket's.
     func webSocket(sid: String?, cookie: String?, deadline: Duration) -> WebSocketRequest {

@@ -21,7 +21,7 @@ protocol EngineCarrier: AnyObject {
     /// Whether another carrier may soon be in the place of this one, which has other limits.
     var isChanging: Bool { get }
 
-    /// Whether ``abort()`` tells the server that the session is over, and reports the end when the server has answered.
+    /// Whether ``abort()`` closes the session on the server, and reports the end only after the server's answer.
     var tellsServerOfAbort: Bool { get }
 
     /// The stage of the opening; nil when the server has named the session.

@@ -350,7 +350,7 @@ extension PollingCarrier {
         self.limitGoodbye()
     }
 
-    /// Whether the server may have been asked for a session, and has not answered.
+    /// Whether the handshake request may have been sent: the server may then open a session.
     private var mayBecomeSession: Bool {
         guard let handshake = self.exchanges[self.lastPoll] else { return false }
         return switch handshake.openingStage {

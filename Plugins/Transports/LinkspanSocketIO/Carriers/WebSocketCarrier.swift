@@ -132,13 +132,10 @@ extension WebSocketCarrier: WebSocketChannelHandler {
 
     func closed(_ end: WebSocketEnd) {
         self.owned = nil
-        guard self.isTypeMissing else { return self.handler.carrierClosed(self.error(end)) }
+        guard self.isTypeMissing else { return self.handler.carrierClosed(Self.error(end, version: self.version)) }
         let violation = SocketIOProtocolError(.unknownType, "a binary frame is not of the type for messages")
         self.handler.carrierClosed(LinkspanError(violation))
     }
-
-    /// The error for the end of a channel.
-    private func error(_ end: WebSocketEnd) -> LinkspanError { Self.error(end, version: self.version) }
 
     /// The error for the end of a channel of this version.
     ///

@@ -34,7 +34,7 @@ struct NamespaceSession: Sendable {
     private(set) var isActive = false
     /// The instant at which ``timer(now:output:)`` has to be called next; nil when never.
     private(set) var nextDeadline: ContinuousClock.Instant?
-    /// Whether nobody knows the index: before the first join, and after ``release()``.
+    /// Whether no link uses the index: before the first join, and after ``release()``.
     private var isReleased = true
     /// The Engine.IO session's name, which servers of version 3 make the namespace's from.
     private var engineID = ""
@@ -71,7 +71,7 @@ struct NamespaceSession: Sendable {
         if case .abandoned = self.state { true } else { false }
     }
 
-    /// Whether the index may become that of another name: nobody knows it, and the server owes no answer.
+    /// Whether another namespace may take the index: no link uses it, and no answer from the server is outstanding.
     var isFree: Bool {
         if case .closed = self.state { self.isReleased } else { false }
     }
@@ -327,8 +327,8 @@ extension NamespaceSession {
             details: details)
     }
 
-    /// Whether the data is that of a refusal in version 4: an object, a string or nothing, and from python-socketio 4 an
-    /// array (S05).
+    /// Whether version 4 allows this payload in CONNECT_ERROR: an object, a string or none; python-socketio 4 sends an array
+    /// (S05).
     private static func isRefusal(_ payload: Payload) -> Bool {
         guard let first = payload[0]?.text.first else { return true }
         return [UInt8(ascii: "{"), UInt8(ascii: "\""), UInt8(ascii: "[")].contains(first)

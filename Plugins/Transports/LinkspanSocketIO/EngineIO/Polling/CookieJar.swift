@@ -1,3 +1,5 @@
+internal import LinkspanWebSocketProtocol
+
 /// The cookies of one connection's polls (RFC 6265), so that a balancer sends them all to one server.
 ///
 /// They go to the host that set them and nowhere else, and are forgotten with the connection. Attributes are honoured
@@ -28,17 +30,17 @@ struct CookieJar: Sendable, Hashable {
     ///   - path: the path of the request, without its query.
     mutating func set(_ header: String, path: String) {
         guard header.utf8.count <= Self.maximumBytes else { return }
-        var parts = header.split(separator: ";", omittingEmptySubsequences: false).map(Self.trim)[...]
+        var parts = header.split(separator: ";", omittingEmptySubsequences: false).map(\.trimmed)[...]
         guard let pair = parts.popFirst(), let equals = pair.firstIndex(of: "=") else { return }
         var cookie = Cookie(
-            name: Self.trim(pair[..<equals]), value: Self.trim(pair[pair.index(after: equals)...]),
+            name: pair[..<equals].trimmed, value: pair[pair.index(after: equals)...].trimmed,
             path: Self.defaultPath(path), isSecure: false)
         guard !cookie.name.isEmpty, cookie.name.utf8.allSatisfy(Self.isPlain),
             cookie.value.utf8.allSatisfy(Self.isPlain)
         else { return }
         var isGone = false
         for part in parts {
-            let halves = part.split(separator: "=", maxSplits: 1).map(Self.trim)
+            let halves = part.split(separator: "=", maxSplits: 1).map(\.trimmed)
             switch halves.first?.lowercased() {
             case "secure": cookie.isSecure = true
             case "path": if let given = halves.dropFirst().first, given.hasPrefix("/") { cookie.path = String(given) }
@@ -69,12 +71,6 @@ struct CookieJar: Sendable, Hashable {
         guard path.hasPrefix(cookiePath) else { return false }
         return cookiePath.hasSuffix("/") || path.utf8.count == cookiePath.utf8.count
             || path.dropFirst(cookiePath.count).first == "/"
-    }
-
-    private static func trim(_ text: Substring) -> Substring {
-        var text = text.drop { $0 == " " || $0 == "\t" }
-        while text.last == " " || text.last == "\t" { text.removeLast() }
-        return text
     }
 
     /// The bytes that may stand in a header without changing its meaning; another one would let the server write our
