@@ -91,8 +91,9 @@ extension VisitFloor {
         guard var line = self.open[id] else { return }
         line.state = state
         self.open[id] = state == .pending ? line : nil
-        self.source.yield(.line(line))
+        // The number comes first, so that no frame between the two counts a line that it shows as confirmed.
         self.source.yield(.waiting(self.open.count))
+        self.source.yield(.line(line))
     }
 
     private nonisolated func tell(_ change: StatusChange) {

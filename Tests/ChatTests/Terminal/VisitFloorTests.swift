@@ -1,0 +1,32 @@
+@testable internal import chat
+internal import LinkspanMessaging
+internal import Testing
+
+@Suite
+struct VisitFloorTests {
+    @Test(.timeLimit(.minutes(2)))
+    func `a line that is shown as confirmed is not counted as waiting`() async throws {
+        let visitor = Visitor(name: "ann", room: "lobby")
+        let (news, configuration) = (ChatNews(), ChatConfiguration(transport: "memory"))
+        let visit = try await Visit.begin(visitor, news, configuration.load(for: visitor, news))
+        let floor = VisitFloor(visit, configuration)
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            group.addTask { await floor.run() }
+            defer { group.cancelAll() }
+            for id in ["1", "2"] { news.post(.said(id: id, room: "lobby", text: "line \(id)")) }
+            for id in ["1", "2"] { news.post(.confirmed(id: id)) }
+            var (waiting, open) = (0, Set<String>())
+            for await event in floor.events {
+                switch event {
+                case .waiting(let count): waiting = count
+                case .line(let line) where line.isOwn:
+                    if line.state == .pending { open.insert(line.id) } else { open.remove(line.id) }
+                    #expect(waiting == open.count)
+                default: ()
+                }
+                if waiting == 0, open.isEmpty, case .line(let line) = event, line.id == "2" { break }
+            }
+        }
+        await visit.messaging.stop()
+    }
+}
