@@ -31,7 +31,7 @@ extension Chat {
                     let index = try #require(found, "'\(milestone)' is not in \(rest)")
                     rest = rest[(index + 1)...]
                 }
-                #expect(try await chat.errors.all() == [])
+                #expect(await chat.complaints == [])
             }
         }
     }

@@ -20,7 +20,7 @@ extension Chat {
                 let ended = try await bench.start("first-steps", ["/usr/bin/env", "-C", bench.folder, program])
                 #expect(try await ended.exit() == 0)
                 #expect(try await ended.output.all() == ["world over \(word)", "1 message acknowledged"])
-                #expect(try await ended.errors.all() == [])
+                #expect(await ended.complaints == [])
             }
         }
     }

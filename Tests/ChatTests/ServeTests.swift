@@ -38,7 +38,7 @@ extension Chat {
                 try await ann.output.wait(forLine: "bob: typed meanwhile")
                 server.terminate()
                 #expect(try await server.exit() == 0)
-                #expect(try await server.errors.all() == [])
+                #expect(await server.complaints == [])
             }
         }
 

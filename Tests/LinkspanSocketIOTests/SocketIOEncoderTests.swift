@@ -63,6 +63,28 @@ struct SocketIOEncoderTests {
         #expect(frame.utf8.allSatisfy { $0 >= 0x20 })
     }
 
+    @Test(arguments: ["", "plain", "quote\" and back\\slash", "\0\n\u{1F}", "é😀\u{2028}"], ["/", "/chat"])
+    func `the length of a packet is known before it is written`(name: String, path: String) throws {
+        let namespace = try SocketIONamespace(path)
+        for (elements, attachments) in [("", 0), ("1,[2]", 0), ("1", 1), ("", 9), ("1", 10)] {
+            let payload = Payload(
+                trustedElements: bytes(elements), attachments: Array(repeating: [1], count: attachments))
+            for id in [nil, 0, 9, 10, 999, .max] as [UInt64?] {
+                var output: [UInt8] = []
+                SocketIOEncoder.append(event: name, payload, id: id, in: namespace, to: &output)
+                #expect(SocketIOEncoder.length(event: name, payload, id: id, in: namespace) == output.count)
+                if attachments == 0 {
+                    let head = SocketIOEncoder.EventHead(name, in: namespace)
+                    #expect(head.length(payload.elements, id: id) == output.count)
+                }
+                guard let id else { continue }
+                output = []
+                SocketIOEncoder.append(ack: id, payload, in: namespace, to: &output)
+                #expect(SocketIOEncoder.length(ack: id, payload, in: namespace) == output.count)
+            }
+        }
+    }
+
     @Test
     func `packets that make servers close the connection are refused before they are sent`() {
         let limits = SocketIOLimits()

@@ -7,7 +7,7 @@ extension SocketIOEngine {
     ///
     /// - Parameters:
     ///   - payload: its arguments.
-    ///   - length: the bytes of its text, or a few more; the right number saves writing the frame's header twice.
+    ///   - length: the bytes of its text, which are compared with what the server accepts.
     ///   - isCompressible: whether it may be compressed.
     ///   - write: appends the text.
     /// - Returns: what became of it.

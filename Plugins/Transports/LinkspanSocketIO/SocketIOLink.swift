@@ -111,7 +111,7 @@ final class SocketIOLink: Link {
                 self.head.append(elements, id: id, to: &buffer)
             }
         }
-        let length = elements.count + message.event.utf8.count + self.namespace.prefix.count + 24
+        let length = SocketIOEncoder.length(event: message.event, message.payload, id: id, in: self.namespace)
         return engine.send(message.payload, length: length, isCompressible: message.isCompressible) { buffer in
             SocketIOEncoder.append(event: message.event, message.payload, id: id, in: self.namespace, to: &buffer)
         }
@@ -124,7 +124,7 @@ final class SocketIOLink: Link {
             let packet = SocketIOCodecPacket(.acknowledgement, namespace: self.namespace.name, id: id, payload: payload)
             return engine.send(packet, by: codec)
         }
-        let length = payload.elements.count + self.namespace.prefix.count + 24
+        let length = SocketIOEncoder.length(ack: id, payload, in: self.namespace)
         return engine.send(payload, length: length) { buffer in
             SocketIOEncoder.append(ack: id, payload, in: self.namespace, to: &buffer)
         }

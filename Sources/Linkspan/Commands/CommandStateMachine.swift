@@ -452,6 +452,9 @@ extension CommandStateMachine {
         self.beginFlush(effects: &effects)
     }
 
+    /// A reply was given to the link.
+    mutating func noteReply() { self.deliveries?.queues.noteReply() }
+
     /// Everything is sent, whether or not suspects have been answered.
     mutating func endTrials(effects: inout Deque<Effect>) {
         self.deliveries?.queues.endTrials()

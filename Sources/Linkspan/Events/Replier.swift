@@ -103,10 +103,17 @@ struct WaitingReplies {
         first.right.isUsed = false
         return first
     }
+
+    /// Puts an answer back that the link would not take yet.
+    fileprivate mutating func putBack(_ payload: Payload, by right: ReplyRight) {
+        right.isUsed = true
+        self.replies.prepend((right, payload))
+        self.byteCount += payload.byteCount
+    }
 }
 
 extension ConnectionCore {
-    /// Gives an answer to the link; while the link is full, the answer waits.
+    /// Gives an answer to the link; while the link takes none, the answer waits.
     func answer(_ right: ReplyRight, _ payload: Payload) {
         var payload = payload
         if let chain = self.chain, let event = right.event {
@@ -117,28 +124,47 @@ extension ConnectionCore {
                 return self.warn(ofReply: error)
             }
         }
-        if self.waitingReplies == nil { self.give(payload, right) } else { self.keep(payload, right) }
+        if self.waitingReplies != nil || !self.give(payload, right) { self.keep(payload, right) }
     }
 
     /// The link has room: first for the answers that wait, then for commands.
     func linkIsWritable() {
         if var waiting = self.waitingReplies.take() {
-            while self.waitingReplies == nil, let (right, payload) = waiting.popFirst() { self.give(payload, right) }
-            // Full again.
+            while self.waitingReplies == nil, let (right, payload) = waiting.popFirst() {
+                if !self.give(payload, right) { waiting.putBack(payload, by: right) }
+            }
+            // It takes no more.
             guard self.waitingReplies == nil else { return self.waitingReplies = waiting }
         }
         self.commands.linkIsWritable(effects: &self.effects)
     }
 
-    private func give(_ payload: Payload, _ right: ReplyRight) {
-        switch self.calling({ right.use(payload, over: self.link) }) {
-        case .accepted, nil: ()
+    /// Gives an answer to the link.
+    ///
+    /// - Returns: false when the link takes it later, if it does not end first.
+    private func give(_ payload: Payload, _ right: ReplyRight) -> Bool {
+        guard let acceptance = self.calling({ right.use(payload, over: self.link) }) else { return true }
+        switch acceptance {
+        case .accepted:
+            self.commands.noteReply()
+            return true
         case .acceptedAndFull:
-            self.commands.linkIsFull()
-            self.waitingReplies = WaitingReplies()
-        case .refused: self.warn(ofReply: LinkspanError(.disconnected, "the link is full"))
-        case .rejected(let error): self.warn(ofReply: error)
+            self.commands.noteReply()
+            self.stopReplying()
+            return true
+        case .refused:
+            self.stopReplying()
+            return false
+        case .rejected(let error):
+            self.warn(ofReply: error)
+            return true
         }
+    }
+
+    /// The link takes no more for now.
+    private func stopReplying() {
+        self.commands.linkIsFull()
+        self.waitingReplies = WaitingReplies()
     }
 
     private func keep(_ payload: Payload, _ right: ReplyRight) {

@@ -1,6 +1,7 @@
 import TestedBackEnds
 import LinkspanNetwork
 import LinkspanRuntime
+import Testing
 
 /// Runs `body` with a loop that is shut down afterwards, whatever happens.
 func withLoop<Result>(
@@ -29,6 +30,19 @@ func withServer<Result>(
     let server = try LoopbackServer(serve)
     defer { server.stop() }
     return try await body(server)
+}
+
+/// Makes attempts, each with twice the time of the one before, until one is in `stage` at its deadline: on a busy machine
+/// an attempt may not come as far in a short time.
+func expectTimeout(in stage: OpeningStage, of attempt: (_ deadline: Duration) async throws -> ByteStreamError)
+    async throws
+{
+    var (deadline, error) = (Duration.milliseconds(300), try await attempt(.milliseconds(300)))
+    while error.code == .timedOut, error != ByteStreamError(timedOutIn: stage), deadline < .seconds(5) {
+        deadline *= 2
+        error = try await attempt(deadline)
+    }
+    #expect(error == ByteStreamError(timedOutIn: stage))
 }
 
 extension LoopbackServer {

@@ -145,6 +145,35 @@ struct SuspectTests {
     }
 
     @Test
+    func `a suspect is not blamed for a reply beside its trial that ends the link`() throws {
+        let harness = try self.harness()
+        try harness.connection.on("question") { $0.reply(payload: .json("too large")) }
+        try harness.perform(.deliver(orderingKey: "a"), "silent")
+        try self.endLink(of: harness)
+        harness.transport.onConnect { peer in
+            guard peer.number < 4 else { return }
+            peer.ask("question") { _ in peer.drop(LinkspanError(.messageRefused, "too large for this server")) }
+        }
+        harness.scheduler.advance(by: .seconds(30))
+        #expect(harness.peers.count == 4)
+        #expect(harness.outcome("silent") == nil)
+        harness.transport.openPeers.first?.reply(try #require(harness.transport.sent.last?.requestID))
+        harness.scheduler.settle()
+        #expect(harness.isSuccess("silent"))
+    }
+
+    @Test
+    func `a delivery that ends its links is set aside although the server asks something over each`() throws {
+        let harness = try self.harness(endingAfter: .milliseconds(250))
+        try harness.connection.on("question") { $0.reply(payload: .empty) }
+        harness.transport.onConnect { $0.ask("question") { _ in } }
+        try harness.perform(.deliver(orderingKey: "a"), "poison")
+        harness.scheduler.advance(by: .seconds(60))
+        #expect(harness.failure("poison")?.code == .messageRefused)
+        #expect(self.count(of: "poison", in: harness) == 4, "once with all, twice beside a reply, once more")
+    }
+
+    @Test
     func `links that end in another way do not make everything wait over each next one`() throws {
         let harness = try self.harness()
         try harness.perform(.deliver(orderingKey: "a"), "silent")

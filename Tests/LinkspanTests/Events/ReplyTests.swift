@@ -110,4 +110,88 @@ struct ReplyTests {
         harness.scheduler.settle()
         #expect(harness.recorder.notes == ["4"])
     }
+
+    // MARK: A link that refuses
+
+    @Test
+    func `a reply that the link refuses waits until it takes messages again, before later ones`() throws {
+        let transport = HesitantTransport()
+        let configuration = try ConnectionBuilder("scripted://server").transport(transport).build()
+        let scheduler = transport.scheduler
+        let environment = ConnectionEnvironment(
+            scheduler: scheduler, random: { 0.5 }, logger: Logger(label: "test"))
+        let connection = PooledConnection(id: 1, configuration: configuration, environment: environment)
+        try connection.connect()
+        scheduler.settle()
+        let answers = EventRecorder()
+        try connection.on("question") { $0.reply(payload: $0.payload) }
+        func ask(_ numbers: ClosedRange<Int>) {
+            for number in numbers {
+                transport.base.openPeers.last?.ask("question", .json("\(number)")) { answers.note($0.text) }
+            }
+            scheduler.settle()
+        }
+        transport.refusals.withLock { $0 = 1 }
+        ask(1...3)
+        #expect(answers.notes == [])
+        // Refused once more in the midst of those that wait.
+        transport.refusals.withLock { $0 = 1 }
+        transport.tellWritable()
+        scheduler.settle()
+        #expect(answers.notes == [])
+        ask(4...4)
+        transport.tellWritable()
+        scheduler.settle()
+        #expect(answers.notes == ["1", "2", "3", "4"])
+        ask(5...5)
+        #expect(answers.notes.last == "5")
+    }
+}
+
+/// A network whose links refuse replies, a number of times, as one does whose last look at its socket is under way.
+private final class HesitantTransport: Transport {
+    let scheduler = VirtualScheduler()
+    let base: ScriptedTransport
+    let name = "hesitant"
+    /// How many more replies are refused.
+    let refusals = Lock(0)
+    private let receiver: Confined<(any LinkReceiver)?>
+
+    init() {
+        self.base = ScriptedTransport(scheduler: self.scheduler)
+        self.receiver = Confined(nil, to: self.scheduler.executor)
+    }
+
+    var schemes: Set<String> { self.base.schemes }
+    var executor: any JobExecutor { self.base.executor }
+
+    func makeLink(_ request: LinkRequest, receiver: any LinkReceiver) -> any Link {
+        self.receiver.value = receiver
+        return HesitantLink(base: self.base.makeLink(request, receiver: receiver)) {
+            self.refusals.withLock { refusals in
+                defer { refusals = max(0, refusals - 1) }
+                return refusals > 0
+            }
+        }
+    }
+
+    func tellWritable() { self.executor.execute { self.receiver.value?.receive([.writable]) } }
+}
+
+private final class HesitantLink: Link {
+    private let base: any Link
+    private let refuses: () -> Bool
+
+    init(base: any Link, refuses: @escaping () -> Bool) {
+        self.base = base
+        self.refuses = refuses
+    }
+
+    func open() { self.base.open() }
+    func send(_ message: OutboundMessage) -> SendAcceptance { self.base.send(message) }
+    func reply(to id: UInt64, with payload: Payload) -> SendAcceptance {
+        self.refuses() ? .refused : self.base.reply(to: id, with: payload)
+    }
+    func close() { self.base.close() }
+    func abort() { self.base.abort() }
 }

@@ -28,10 +28,10 @@ package enum SocketIOEncoder {
         @inline(__always)
         func isOf(_ event: String) -> Bool { self.event == event }
 
-        /// The bytes that ``append(_:id:to:)`` appends: exact without an id, a few too many with one.
+        /// The bytes that ``append(_:id:to:)`` appends.
         @inline(__always)
         func length(_ elements: ArraySlice<UInt8>, id: UInt64?) -> Int {
-            self.bytes.count + (id == nil ? 0 : 20) + (elements.isEmpty ? 1 : elements.count + 2)
+            self.bytes.count + (id.map(SocketIOEncoder.digits) ?? 0) + SocketIOEncoder.length(arguments: elements)
         }
 
         /// Appends an event without attachments.
@@ -74,6 +74,20 @@ package enum SocketIOEncoder {
         output.append(UInt8(ascii: "["))
         payload.elements.withUnsafeBufferPointer { output.append(contentsOf: $0) }
         output.append(UInt8(ascii: "]"))
+    }
+
+    /// The bytes of an event's text.
+    static func length(
+        event name: String, _ payload: Payload, id: UInt64?, in namespace: SocketIONamespace
+    ) -> Int {
+        Self.headLength(attachments: payload.attachments.count, in: namespace) + (id.map(Self.digits) ?? 0)
+            + 1 + Self.length(string: name) + Self.length(arguments: payload.elements)
+    }
+
+    /// The bytes of an acknowledgement's text.
+    static func length(ack id: UInt64, _ payload: Payload, in namespace: SocketIONamespace) -> Int {
+        Self.headLength(attachments: payload.attachments.count, in: namespace) + Self.digits(id)
+            + 2 + payload.elements.count
     }
 
     /// Appends a CONNECT with its auth object, which is empty for none.
@@ -128,6 +142,26 @@ extension SocketIOEncoder {
             output.append(UInt8(ascii: "-"))
         }
         if !namespace.isMain { output.append(contentsOf: namespace.prefix) }
+    }
+
+    private static func headLength(attachments: Int, in namespace: SocketIONamespace) -> Int {
+        2 + (attachments == 0 ? 0 : Self.digits(UInt64(attachments)) + 1)
+            + namespace.prefix.count
+    }
+
+    @inline(__always)
+    private static func length(arguments: ArraySlice<UInt8>) -> Int { arguments.isEmpty ? 1 : arguments.count + 2 }
+
+    private static func length(string: String) -> Int {
+        string.utf8.reduce(2) { length, byte in
+            length + (Self.needsEscape(byte) ? (byte < 0x20 ? "\\u0000".utf8.count : 2) : 1)
+        }
+    }
+
+    private static func digits(_ number: UInt64) -> Int {
+        var (count, rest) = (1, number / 10)
+        while rest > 0 { (count, rest) = (count + 1, rest / 10) }
+        return count
     }
 
     /// Appends the arguments behind an event's name, and the end of the array.

@@ -326,9 +326,9 @@ extension DeliveryQueues {
     /// - Parameter isBlamed: whether the link ended because of a message.
     /// - Returns: the head that is known to have ended two links; it is taken out.
     mutating func interruptAll(isBlamed: Bool) -> Command? {
-        let guilty = isBlamed ? self.suspects.tried : nil
+        let guilty = isBlamed ? self.suspects.convict() : nil
         // A link that ended in another way proves nothing, and trials over each of many such links would stop the rest.
-        if isBlamed { self.suspects.stop() } else { self.suspects = Suspects() }
+        if !isBlamed { self.suspects = Suspects() }
         for lane in self.lanes.places {
             guard let head = self.commands.id(at: self.lanes[lane].list.first) else { continue }
             self.lanes[lane].requestID = nil
@@ -376,6 +376,9 @@ extension DeliveryQueues {
         self.suspects.stop()
         return nil
     }
+
+    /// A reply was given to the link, which may end because of it.
+    mutating func noteReply() { self.suspects.noteReply() }
 
     /// The server has answered a head, or no link can carry it.
     mutating func acquit(_ id: Command.ID) { self.suspects.acquit(id) }

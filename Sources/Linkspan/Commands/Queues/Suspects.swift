@@ -3,8 +3,19 @@
 /// A trial is a suspect that is sent over a new link before all else and alone. Trials follow one another until there is
 /// no suspect left, until their time is over, or until one of them proves nothing any more.
 struct Suspects {
-    /// The suspects, with the order of their trials.
-    private var order: [Command.ID: UInt64] = [:]
+    private struct Suspect {
+        /// The order of its trial.
+        let order: UInt64
+        /// The trials of it that proved nothing.
+        var doubtfulTrials = 0
+    }
+
+    /// The trials of a suspect that may prove nothing.
+    ///
+    /// Bounded, because a server that asks something over each link would hide what ends them.
+    private static let maximumDoubtfulTrials = 2
+
+    private var suspects: [Command.ID: Suspect] = [:]
     private var lastOrder: UInt64 = 0
     /// Whether everything else waits for trials.
     private(set) var isTrying = false
@@ -12,21 +23,39 @@ struct Suspects {
     private(set) var tried: Command.ID?
     /// Whether no trial over this link has ended yet: then the present one has had all the time there was.
     private var isFirst = false
+    /// Whether a reply was given to this link beside its trials: the link may end because of that.
+    private var hasReplied = false
 
-    var isEmpty: Bool { self.order.isEmpty }
+    var isEmpty: Bool { self.suspects.isEmpty }
 
     /// The suspects, in the order of their trials.
-    var all: [Command.ID] { self.order.sorted { $0.value < $1.value }.map(\.key) }
+    var all: [Command.ID] { self.suspects.sorted { $0.value.order < $1.value.order }.map(\.key) }
 
     /// Adds a suspect behind all others, unless it is one already.
     mutating func add(_ id: Command.ID) {
-        guard self.order[id] == nil else { return }
+        guard self.suspects[id] == nil else { return }
         self.lastOrder += 1
-        self.order[id] = self.lastOrder
+        self.suspects[id] = Suspect(order: self.lastOrder)
     }
 
     /// A new link is up.
-    mutating func beginTrials() { (self.isTrying, self.isFirst) = (!self.isEmpty, true) }
+    mutating func beginTrials() { (self.isTrying, self.isFirst, self.hasReplied) = (!self.isEmpty, true, false) }
+
+    /// A reply was given to the link.
+    mutating func noteReply() { if self.isTrying { self.hasReplied = true } }
+
+    /// The link has ended because of a message.
+    ///
+    /// - Returns: the suspect that is known to have ended it.
+    mutating func convict() -> Command.ID? {
+        defer { self.stop() }
+        guard let tried = self.tried else { return nil }
+        guard self.hasReplied, let suspect = self.suspects[tried],
+            suspect.doubtfulTrials < Self.maximumDoubtfulTrials
+        else { return tried }
+        self.suspects[tried]?.doubtfulTrials += 1
+        return nil
+    }
 
     /// A suspect is given to the link.
     mutating func beginTrial(of id: Command.ID) { self.tried = id }
@@ -49,7 +78,7 @@ struct Suspects {
     }
 
     private mutating func forget(_ id: Command.ID) {
-        if !self.isEmpty, self.order.removeValue(forKey: id) != nil, self.isEmpty { self.order = [:] }
+        if !self.isEmpty, self.suspects.removeValue(forKey: id) != nil, self.isEmpty { self.suspects = [:] }
     }
 
     /// The time of the trials is over: everything is sent.
