@@ -194,13 +194,14 @@ struct ExchangeTests {
 
     @Test(arguments: ["", "HTTP/1.1 200 OK\r\n\r\nstart"])
     func `ends at its deadline: before the answer and within it`(start: String) async throws {
-        let result = try await self.exchange(deadline: .milliseconds(200)) { peer in
-            _ = peer.readHead()
-            peer.write(start)
-            _ = peer.readAll()
+        try await expectTimeout(in: start.isEmpty ? .answer : nil) { deadline in
+            let result = try await self.exchange(deadline: deadline) { peer in
+                _ = peer.readHead()
+                peer.write(start)
+                _ = peer.readAll()
+            }
+            return try #require(result.failure)
         }
-        #expect(result.code == .timedOut)
-        if case .failure(let error) = result { #expect(error.stage == (start.isEmpty ? .answer : nil)) }
     }
 
     @Test(arguments: [Duration.zero, .milliseconds(50)])
@@ -255,8 +256,10 @@ struct ExchangeTests {
 }
 
 extension Result where Failure == ByteStreamError {
-    /// The code of the failure; nil for success.
-    fileprivate var code: ByteStreamError.Code? {
-        if case .failure(let error) = self { error.code } else { nil }
+    /// The failure; nil for success.
+    fileprivate var failure: ByteStreamError? {
+        if case .failure(let error) = self { error } else { nil }
     }
+
+    fileprivate var code: ByteStreamError.Code? { self.failure?.code }
 }
