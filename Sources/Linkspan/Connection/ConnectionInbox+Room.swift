@@ -49,7 +49,12 @@ extension ConnectionInbox.State {
         }
         let takesRoom = !command.isVolatile && !self.replaces(command)
         let (used, limits) = takesRoom ? (load, self.limits) : (self.arriving, ConnectionInbox.openLimit)
-        guard used.commands > 0, used.commands >= limits.commands || used.bytes + size > limits.bytes else { return [] }
+        if used.commands == 0 || limits.haveRoom(beside: used, for: size) { return [] }
+        // On its way a larger buffer holds more, too.
+        if takesRoom, self.isOpen, limits.raised(to: self.destination.options.buffer).haveRoom(beside: used, for: size)
+        {
+            return []
+        }
         if let key = command.replacedKey, !takesRoom, self.arrivingKeys.contains(key),
             let former = self.dropArriving(.dropOldest, where: { $0.replacedKey == key })
         {
@@ -83,5 +88,19 @@ extension ConnectionInbox.State {
         guard let index, case .command(let victim, _) = self.items.remove(at: index) else { return nil }
         self.arriving.remove(victim)
         return victim
+    }
+}
+
+extension BufferLimits {
+    fileprivate func haveRoom(beside used: ConnectionLoad, for size: Int) -> Bool {
+        used.commands < self.commands && used.bytes + size <= self.bytes
+    }
+
+    /// The larger of each limit.
+    fileprivate func raised(to other: Self) -> Self {
+        var limits = self
+        limits.commands = max(self.commands, other.commands)
+        limits.bytes = max(self.bytes, other.bytes)
+        return limits
     }
 }

@@ -67,6 +67,18 @@ struct InboxTests {
     }
 
     @Test
+    func `what is on its way to an open link may take as much room as the buffer has`() throws {
+        self.hub.onConnect { [recorder] peer in peer.on("line") { recorder.note($0.payload.text) } }
+        let handler = try self.connect { $0.buffer.commands = 20_000 }
+        self.executor.run()
+        for number in 0..<20_000 { try handler.send("line", number) }
+        let error = #expect(throws: LinkspanError.self) { try handler.send("line", 20_000) }
+        #expect(error?.code == .bufferFull)
+        self.executor.run()
+        #expect(self.recorder.notes == (0..<20_000).map(String.init))
+    }
+
+    @Test
     func `commands that replace one another take the place of those on their way when these are too many`() throws {
         self.hub.onConnect { [recorder] peer in peer.on("cursor") { recorder.note($0.payload.text) } }
         let handler = try self.connect()
