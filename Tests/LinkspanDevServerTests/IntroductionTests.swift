@@ -85,6 +85,18 @@ struct IntroductionTests {
         }
     }
 
+    @Test
+    func `credentials that come after the time for them close a raw WebSocket for now`() async throws {
+        let peers = Journal<HubPeer>("peers")
+        let configuration = DevServer.Configuration { $0.introduction = .optional(within: .zero) }
+        try await Bench.run(hub: Self.hub(peers), configuration: configuration) { bench in
+            let client = try Self.open("/any", bench)
+            #expect(client.read(until: "entered").hasSuffix("entered"))
+            Self.say(#"{"auth":{"name":"ann"}}"#, on: client)
+            #expect(try Self.reason(of: 1_013, client) == "the credentials came too late")
+        }
+    }
+
     // MARK: How large
 
     @Test

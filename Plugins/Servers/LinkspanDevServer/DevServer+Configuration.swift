@@ -130,6 +130,8 @@ extension DevServer {
         let limit: Duration
 
         /// A client without credentials in this time, or with another message first, connects without them.
+        ///
+        /// One whose credentials come later is closed with code 1013, so that it tries again.
         public static func optional(within limit: Duration) -> Self { Self(isRequired: false, limit: limit) }
 
         /// A client without credentials in this time, or with another message first, is closed with code 1008.

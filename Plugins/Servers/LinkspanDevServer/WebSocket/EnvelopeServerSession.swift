@@ -18,6 +18,8 @@ struct EnvelopeServerSession: Sendable {
     private let requiresCredentials: Bool
     private var assembly: EnvelopeAssembly
     private var hasEntered = false
+    /// Whether the client entered without credentials.
+    private var isUnnamed = false
 
     /// Makes a session; without credentials a client is let in only when they are not required.
     init(maximumBytes: Int, requiresCredentials: Bool) {
@@ -40,6 +42,9 @@ struct EnvelopeServerSession: Sendable {
             let event = try self.assembly.receive(message)
             return self.enterUnnamed() + (event.flatMap(Self.event).map { [$0] } ?? [])
         } catch {
+            if self.isUnnamed, case .text(let text) = message, Self.auth(text) != nil {
+                return [.violation(.tryAgainLater, "the credentials came too late")]
+            }
             // What is not JSON at all is another fault than JSON that is no envelope.
             return [.violation(error.cause is JSONScanError ? .invalidPayload : .policyViolation, error.message)]
         }
@@ -62,7 +67,7 @@ struct EnvelopeServerSession: Sendable {
 
     private mutating func enterUnnamed() -> [Event] {
         guard !self.hasEntered else { return [] }
-        self.hasEntered = true
+        (self.hasEntered, self.isUnnamed) = (true, true)
         return [.enter(auth: nil)]
     }
 
