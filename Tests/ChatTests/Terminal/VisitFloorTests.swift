@@ -24,7 +24,7 @@ struct VisitFloorTests {
                     #expect(waiting == open.count)
                 default: ()
                 }
-                if waiting == 0, open.isEmpty, case .line(let line) = event, line.id == "2" { break }
+                if case .line(let line) = event, line.id == "2", line.state == .confirmed { break }
             }
         }
         await visit.messaging.stop()
