@@ -188,7 +188,7 @@ extension RegularFile {
     /// Work on a thread of its own, which may never return.
     private struct Work<Value: Sendable>: Sendable {
         private let outcome = Promise<Result<Value, Failure>>()
-        // Between the thread of the work, which signals once, and the one that waits for it, once.
+        // Signalled once, by the thread that does the work; one thread waits for it, once.
         private let end = DispatchSemaphore(value: 0)
 
         /// Begins.

@@ -50,11 +50,6 @@ extension ConnectionInbox.State {
         let takesRoom = !command.isVolatile && !self.replaces(command)
         let (used, limits) = takesRoom ? (load, self.limits) : (self.arriving, ConnectionInbox.openLimit)
         if used.commands == 0 || limits.haveRoom(beside: used, for: size) { return [] }
-        // On its way a larger buffer holds more, too.
-        if takesRoom, self.isOpen, limits.raised(to: self.destination.options.buffer).haveRoom(beside: used, for: size)
-        {
-            return []
-        }
         if let key = command.replacedKey, !takesRoom, self.arrivingKeys.contains(key),
             let former = self.dropArriving(.dropOldest, where: { $0.replacedKey == key })
         {
@@ -74,8 +69,11 @@ extension ConnectionInbox.State {
         return dropped
     }
 
-    /// The limits for commands that may wait: those of the buffer, unless the link takes commands at once.
-    private var limits: BufferLimits { self.isOpen ? ConnectionInbox.openLimit : self.destination.options.buffer }
+    /// The limits for commands that may wait: those of the buffer, and while the link takes commands at once, more.
+    private var limits: BufferLimits {
+        let buffer = self.destination.options.buffer
+        return self.isOpen ? ConnectionInbox.openLimit.raised(to: buffer) : buffer
+    }
 
     private mutating func dropArriving(
         _ overflow: BufferLimits.Overflow, where isMeant: (Command) -> Bool

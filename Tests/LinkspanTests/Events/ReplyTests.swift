@@ -153,7 +153,7 @@ private final class HesitantTransport: Transport {
     let scheduler = VirtualScheduler()
     let base: ScriptedTransport
     let name = "hesitant"
-    /// How many more replies are refused.
+    /// The number of replies that the link still has to refuse.
     let refusals = Lock(0)
     private let receiver: Confined<(any LinkReceiver)?>
 

@@ -14,12 +14,16 @@ struct EnvelopeServerSession: Sendable {
         case violation(CloseCode, String)
     }
 
+    private enum Entrance {
+        case withCredentials
+        case withoutCredentials
+    }
+
     private let codec = JSONEnvelopeCodec()
     private let requiresCredentials: Bool
     private var assembly: EnvelopeAssembly
-    private var hasEntered = false
-    /// Whether the client entered without credentials.
-    private var isUnnamed = false
+    /// The way in which the client entered; nil before that.
+    private var entrance: Entrance?
 
     /// Makes a session; without credentials a client is let in only when they are not required.
     init(maximumBytes: Int, requiresCredentials: Bool) {
@@ -32,7 +36,7 @@ struct EnvelopeServerSession: Sendable {
 
     /// Takes a message.
     mutating func receive(_ message: WebSocketMessage) -> [Event] {
-        if !self.hasEntered {
+        if self.entrance == nil {
             if case .text(let text) = message, let auth = Self.auth(text) { return self.enter(auth) }
             guard !self.requiresCredentials else {
                 return [.violation(.policyViolation, "the first message has no credentials")]
@@ -42,7 +46,7 @@ struct EnvelopeServerSession: Sendable {
             let event = try self.assembly.receive(message)
             return self.enterUnnamed() + (event.flatMap(Self.event).map { [$0] } ?? [])
         } catch {
-            if self.isUnnamed, case .text(let text) = message, Self.auth(text) != nil {
+            if self.entrance == .withoutCredentials, case .text(let text) = message, Self.auth(text) != nil {
                 return [.violation(.tryAgainLater, "the credentials came too late")]
             }
             // What is not JSON at all is another fault than JSON that is no envelope.
@@ -52,7 +56,7 @@ struct EnvelopeServerSession: Sendable {
 
     /// The time to say who it is has passed.
     mutating func credentialsOverdue() -> [Event] {
-        guard !self.hasEntered else { return [] }
+        guard self.entrance == nil else { return [] }
         guard self.requiresCredentials else { return self.enterUnnamed() }
         return [.violation(.policyViolation, "no credentials in time")]
     }
@@ -61,13 +65,13 @@ struct EnvelopeServerSession: Sendable {
         guard auth.byteCount <= CredentialLimit.bytes else {
             return [.violation(.messageTooBig, CredentialLimit.reason)]
         }
-        self.hasEntered = true
+        self.entrance = .withCredentials
         return [.enter(auth: auth)]
     }
 
     private mutating func enterUnnamed() -> [Event] {
-        guard !self.hasEntered else { return [] }
-        (self.hasEntered, self.isUnnamed) = (true, true)
+        guard self.entrance == nil else { return [] }
+        self.entrance = .withoutCredentials
         return [.enter(auth: nil)]
     }
 

@@ -6,13 +6,13 @@ struct Suspects {
     private struct Suspect {
         /// The order of its trial.
         let order: UInt64
-        /// The trials of it that proved nothing.
+        /// The number of its trials that proved nothing, because a reply was sent beside them.
         var doubtfulTrials = 0
     }
 
-    /// The trials of a suspect that may prove nothing.
+    /// The number of trials of one suspect that may prove nothing.
     ///
-    /// Bounded, because a server that asks something over each link would hide what ends them.
+    /// Without a bound, a server that asks for a reply over each link would hide the delivery that ends them.
     private static let maximumDoubtfulTrials = 2
 
     private var suspects: [Command.ID: Suspect] = [:]
@@ -23,7 +23,7 @@ struct Suspects {
     private(set) var tried: Command.ID?
     /// Whether no trial over this link has ended yet: then the present one has had all the time there was.
     private var isFirst = false
-    /// Whether a reply was given to this link beside its trials: the link may end because of that.
+    /// Whether a reply was sent over this link during its trials: the reply may be what ends the link.
     private var hasReplied = false
 
     var isEmpty: Bool { self.suspects.isEmpty }
