@@ -8,7 +8,7 @@ internal import Testing
 struct LogLevelTests {
     @Test
     func `changes of state are logged at debug, a failed renewal at warning`() async throws {
-        let (log, provider) = (LevelLog(), GatedProvider())
+        let (log, provider) = (LogRecorder(from: .trace), GatedProvider())
         let harness = try Harness(
             credentials: .provider { try await provider.credentials(for: $0) },
             logger: Logger(label: "test") { _ in log }
@@ -21,27 +21,9 @@ struct LogLevelTests {
         try await provider.called(2, harness.scheduler)
         provider.fail(2)
         try await eventually("the second line", harness.scheduler) { log.lines.count == 2 }
-        #expect(log.lines == ["debug Connection changed state", "warning Credentials not renewed"])
+        #expect(
+            log.lines.map { "\($0.level) \($0.message)" } == [
+                "debug Connection changed state", "warning Credentials not renewed",
+            ])
     }
-}
-
-/// Keeps the level and the text of each line.
-private final class LevelLog: LogHandler {
-    private let kept = Lock<[String]>([])
-
-    var lines: [String] { self.kept.withLock { $0 } }
-    var metadata: Logger.Metadata {
-        get { [:] }
-        set {}
-    }
-    var logLevel: Logger.Level {
-        get { .trace }
-        set {}
-    }
-    subscript(metadataKey key: String) -> Logger.Metadata.Value? {
-        get { nil }
-        set {}
-    }
-
-    func log(event: LogEvent) { self.kept.withLock { $0.append("\(event.level) \(event.message)") } }
 }

@@ -50,7 +50,7 @@ struct ReplyTests {
     func `a full link gets no more of them, and those that have room wait in order`(
         limits: BufferLimits, count: Int
     ) throws {
-        let (capacity, log) = (4, WarningLog())
+        let (capacity, log) = (4, LogRecorder(from: .warning))
         let harness = try Harness(
             logger: Logger(label: "test") { _ in log }, options: { $0.buffer = limits },
             script: { _ in .init { $0.capacity = capacity } })
@@ -59,7 +59,7 @@ struct ReplyTests {
         try harness.connection.on("question") { $0.reply(payload: answer) }
         for number in 0..<1_000 { self.ask(harness, number) }
         harness.scheduler.settle()
-        #expect(log.warnings.count == 1_000 - capacity - count)
+        #expect(log.lines.count == 1_000 - capacity - count)
         // Everything that the link has taken.
         harness.peers.first?.read()
         #expect(harness.recorder.notes == (0..<capacity).map(String.init))
@@ -68,7 +68,7 @@ struct ReplyTests {
         self.ask(harness, 1_000)
         self.readAll(harness)
         #expect(harness.recorder.notes.last == "1000")
-        #expect(log.warnings.count == 1_000 - capacity - count)
+        #expect(log.lines.count == 1_000 - capacity - count)
     }
 
     @Test

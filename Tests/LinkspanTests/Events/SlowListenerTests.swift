@@ -9,7 +9,7 @@ struct SlowListenerTests {
     /// A connection whose listeners take the time that their message says, in milliseconds, and what was logged.
     private struct Stage {
         let scheduler = DraggingScheduler()
-        let log = WarningLog()
+        let log = LogRecorder(from: .warning)
         let connection: PooledConnection
         let transport: ScriptedTransport
         let peer: ScriptedPeer
@@ -50,27 +50,27 @@ struct SlowListenerTests {
     func `one that blocks its executor beyond the limit is logged once, with event and time`() throws {
         let stage = try Stage()
         stage.hear("quick", milliseconds: 100)
-        #expect(stage.log.warnings.isEmpty)
+        #expect(stage.log.lines.isEmpty)
         stage.hear("slow", milliseconds: 150)
         stage.hear("slow", milliseconds: 500)
         stage.hear("other", milliseconds: 101)
-        #expect(stage.log.warnings.map { $0["event"]?.description } == ["slow", "other"])
-        #expect(stage.log.warnings.first?["time"]?.description == "0.15 seconds")
+        #expect(stage.log.lines.map { $0.metadata["event"]?.description } == ["slow", "other"])
+        #expect(stage.log.lines.first?.metadata["time"]?.description == "0.15 seconds")
     }
 
     @Test
     func `the limit is an option, and the name of an event cannot forge a line of the log`() throws {
         let stage = try Stage(limit: .milliseconds(10))
         stage.hear("a\nb", milliseconds: 11)
-        #expect(stage.log.warnings.map { $0["event"]?.description } == [#"a\u{a}b"#])
+        #expect(stage.log.lines.map { $0.metadata["event"]?.description } == [#"a\u{a}b"#])
     }
 
     @Test
     func `among the first messages of a read, the one that blocked is told`() throws {
         let stage = try Stage()
         try stage.hear([("quick", 60), ("slow", 150), ("quick", 60), ("last", 101)])
-        #expect(stage.log.warnings.map { $0["event"]?.description } == ["slow", "last"])
-        #expect(stage.log.warnings.first?["time"]?.description == "0.15 seconds")
+        #expect(stage.log.lines.map { $0.metadata["event"]?.description } == ["slow", "last"])
+        #expect(stage.log.lines.first?.metadata["time"]?.description == "0.15 seconds")
     }
 
     @Test
@@ -78,9 +78,9 @@ struct SlowListenerTests {
         let stage = try Stage()
         let quick = Array(repeating: ("quick", milliseconds: 1), count: SlowListeners.timedMessages)
         try stage.hear(quick + [("slow", 150)])
-        #expect(stage.log.warnings.isEmpty)
+        #expect(stage.log.lines.isEmpty)
         try stage.hear(quick + [("quick", 60), ("slow", 150), ("quick", 60)])
-        #expect(stage.log.warnings.map { $0["event"]?.description } == ["slow"])
+        #expect(stage.log.lines.map { $0.metadata["event"]?.description } == ["slow"])
     }
 
     @Test
@@ -93,7 +93,7 @@ struct SlowListenerTests {
         let id = try #require(stage.transport.sent.last?.requestID)
         stage.peer.reply(id)
         scheduler.base.settle()
-        #expect(stage.log.warnings.map { $0["event"]?.description } == ["(a reply)"])
+        #expect(stage.log.lines.map { $0.metadata["event"]?.description } == ["(a reply)"])
     }
 
     @Test
@@ -101,11 +101,11 @@ struct SlowListenerTests {
         let stage = try Stage(hearsAll: false)
         stage.hear("held", milliseconds: 60)
         stage.hear("held", milliseconds: 60)
-        #expect(stage.log.warnings.isEmpty)
+        #expect(stage.log.lines.isEmpty)
         let scheduler = stage.scheduler
         let listener = try stage.connection.on("held") { _ in scheduler.drag(.milliseconds(60)) }
         scheduler.base.settle()
-        #expect(stage.log.warnings.map { $0["event"]?.description } == ["held"])
+        #expect(stage.log.lines.map { $0.metadata["event"]?.description } == ["held"])
         listener.cancel()
     }
 }

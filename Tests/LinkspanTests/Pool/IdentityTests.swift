@@ -170,7 +170,7 @@ struct IdentityTests {
 
     @Test
     func `to connect without credentials beside a connection with credentials is logged as a notice`() async throws {
-        let log = NoticeLog()
+        let log = LogRecorder(from: .notice)
         let scheduler = VirtualScheduler()
         let transport = ScriptedTransport(scheduler: scheduler)
         let manager = ConnectionManager(
@@ -182,13 +182,16 @@ struct IdentityTests {
             try ConnectionBuilder("scripted://server?secret=1").transport(transport).credentials(source)
                 .connect(by: manager)
         }
+        var notices: [String] {
+            log.lines.filter { $0.level == .notice }.map { "\($0.message) \($0.metadata)" }
+        }
         let alone = try connect(.none)
-        #expect(log.notices.isEmpty)
+        #expect(notices.isEmpty)
         let user = try connect(.fixed(Credentials(auth: .json("\"ann\""))))
-        #expect(log.notices.isEmpty)
+        #expect(notices.isEmpty)
         let nobody = try connect(.none)
-        #expect(log.notices.count == 1)
-        #expect(!log.notices.joined().contains("secret=1"))
+        #expect(notices.count == 1)
+        #expect(!notices.joined().contains("secret=1"))
         withExtendedLifetime((alone, user, nobody)) {}
     }
 
@@ -406,28 +409,4 @@ private final class CuriousConnection: ManagedConnection {
         _ handler: @escaping @Sendable (Message) -> Void
     ) throws(LinkspanError) -> Subscription { Subscription {} }
     func onStatusChange(_ handler: @escaping @Sendable (StatusChange) -> Void) -> Subscription { Subscription {} }
-}
-
-/// Keeps what is logged at level notice.
-private final class NoticeLog: LogHandler {
-    private let lines = Lock<[String]>([])
-
-    var notices: [String] { self.lines.withLock { $0 } }
-    var metadata: Logger.Metadata {
-        get { [:] }
-        set {}
-    }
-    var logLevel: Logger.Level {
-        get { .notice }
-        set {}
-    }
-    subscript(metadataKey key: String) -> Logger.Metadata.Value? {
-        get { nil }
-        set {}
-    }
-
-    func log(event: LogEvent) {
-        guard event.level == .notice else { return }
-        self.lines.withLock { $0.append("\(event.message) \(event.metadata ?? [:])") }
-    }
 }
