@@ -10,7 +10,7 @@ struct VisitFloorTests {
         let (news, configuration) = (ChatNews(), ChatConfiguration(transport: "memory"))
         let visit = try await Visit.begin(visitor, news, configuration.load(for: visitor, news))
         let floor = VisitFloor(visit, configuration)
-        try await withThrowingTaskGroup(of: Void.self) { group in
+        await withTaskGroup(of: Void.self) { group in
             group.addTask { await floor.run() }
             defer { group.cancelAll() }
             for id in ["1", "2"] { news.post(.said(id: id, room: "lobby", text: "line \(id)")) }
