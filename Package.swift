@@ -192,7 +192,7 @@ let plugins: [Target] = [
         "Servers", "LinkspanDevServer",
         [
             "Linkspan", "LinkspanRuntime", "LinkspanInMemory", "LinkspanSocketIO", "LinkspanWebSocket",
-            "LinkspanNetwork", "LinkspanWebSocketProtocol", "LinkspanBackEnds",
+            "LinkspanNetwork", "LinkspanWebSocketProtocol", "LinkspanBackEnds", deque,
         ],
         packageAccess: true),
     plugin(
@@ -475,7 +475,8 @@ let tests: [Target] = [
             "LinkspanTracing", "LinkspanJournal", "LinkspanPresence", "LinkspanTokenRefresh", "LinkspanInspector",
             "LinkspanServiceLifecycle", "LinkspanCombine", "LinkspanObservation", "LinkspanDevServer", "LinkspanOutbox",
             "LinkspanKit", "LinkspanOutboxCrypto", "LinkspanPlatform", "LinkspanEncryption",
-            "LinkspanConfigurationCommand", argumentParser, crypto, logging, openCombine, serviceLifecycle,
+            "LinkspanWebSocketProtocol", "LinkspanLWS", "LinkspanConfigurationCommand", argumentParser, crypto, logging,
+            openCombine, serviceLifecycle,
             .product(
                 name: "UnixSignals", package: "swift-service-lifecycle", condition: .when(traits: ["ServiceLifecycle"])),
         ],
@@ -483,7 +484,8 @@ let tests: [Target] = [
     .testTarget(
         name: "ChatTests",
         dependencies: firstSteps.map { .target(name: $0.name) } + [
-            "chat", "Linkspan", "LinkspanMessaging", "LinkspanTesting",
+            "chat", "Linkspan", "LinkspanRuntime", "LinkspanMessaging", "LinkspanInMemory", "LinkspanSocketIO",
+            "LinkspanWebSocket", "LinkspanDevServer", "LinkspanTesting",
         ],
         path: "Tests/ChatTests", exclude: ["echo.py", "listener.py"],
         swiftSettings: settings),

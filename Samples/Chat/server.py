@@ -41,7 +41,7 @@ async def serve_socketio(
     hub: Hub, listener: socket.socket, options: argparse.Namespace, manager: socketio.AsyncRedisManager | None
 ) -> AsyncIterator[str]:
     """Serves Socket.IO while the context lasts, and yields its URL."""
-    front = SocketIOFront(hub, options.ping_interval, options.ping_timeout, manager)
+    front = SocketIOFront(hub, options.ping_interval, options.ping_timeout, options.allow_origin, manager)
     application = web.Application()
     front.server.attach(application)
     # Open WebSockets never finish by themselves, so that a longer timeout would only delay the end.
@@ -62,6 +62,8 @@ async def serve_websocket(hub: Hub, listener: socket.socket, options: argparse.N
     tls = _tls(options)
     async with serve(
         WebSocketFront(hub).handle,
+        # None stands for requests without an origin: those of apps.
+        origins=[None, *options.allow_origin],
         sock=listener,
         ssl=tls,
         ping_interval=options.ping_interval,
@@ -147,6 +149,13 @@ def parse_options() -> argparse.Namespace:
         "--redis",
         metavar="URL",
         help="what the servers of one chat have in common, in place of --history; for instance redis://127.0.0.1:6379/0",
+    )
+    parser.add_argument(
+        "--allow-origin",
+        action="append",
+        default=[],
+        metavar="ORIGIN",
+        help="a web page's origin, such as https://app.example, that may chat; by default no page may",
     )
     parser.add_argument("--refuse", action="store_true", help="refuse everyone, to test how clients take it")
     options = parser.parse_args()

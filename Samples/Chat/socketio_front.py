@@ -17,7 +17,12 @@ class SocketIOFront:
     """
 
     def __init__(
-        self, hub: Hub, ping_interval: float, ping_timeout: float, manager: socketio.AsyncRedisManager | None = None
+        self,
+        hub: Hub,
+        ping_interval: float,
+        ping_timeout: float,
+        allowed_origins: list[str],
+        manager: socketio.AsyncRedisManager | None = None,
     ) -> None:
         self._hub = hub
         self._members: dict[str, tuple[Member, asyncio.Task[None]]] = {}
@@ -26,7 +31,8 @@ class SocketIOFront:
         self.server = socketio.AsyncServer(
             async_mode="aiohttp",
             async_handlers=False,
-            cors_allowed_origins="*",
+            # An empty list would allow all.
+            cors_allowed_origins=lambda origin, _: origin in allowed_origins,
             ping_interval=ping_interval,
             ping_timeout=ping_timeout,
             client_manager=manager,

@@ -54,6 +54,22 @@ struct ExchangeTests {
             [.handshakeMalformed, .closedByPeer, .answerTooLong].contains(error?.code), "\(String(describing: error))")
     }
 
+    @Test(arguments: [false, true])
+    func `gives the answer that comes before the body has been sent, when the server then closes`(
+        isLate: Bool
+    ) async throws {
+        let body = pattern(32 << 20)
+        let result = try await self.exchange(.post(body)) { peer in
+            _ = peer.readHead()
+            if isLate { _ = peer.read(1 << 20) }
+            peer.write("HTTP/1.1 413 Content Too Large\r\nContent-Length: 5\r\nConnection: close\r\n\r\nlarge")
+            // Closed when this returns: with bytes unread, that resets the connection.
+        }
+        let answer = try result.get()
+        #expect(answer.head.status == 413)
+        #expect(String(decoding: answer.body, as: UTF8.self) == "large")
+    }
+
     @Test
     func `ends when the fields behind the last chunk do not end`() async throws {
         let result = try await self.exchange { peer in

@@ -176,7 +176,18 @@ struct ChatRoomsTests {
         let heard = try #require(scene.heard[2])
         #expect(heard.first?.hasPrefix("gap ") == true)
         #expect(heard.last?.contains("quiet") == true)
-        #expect(heard.count > 1_500)
+        // What it gets is bounded for all its rooms together, and is the newest; all others are counted.
+        let lines = heard.filter { $0.contains("ééé") }
+        let bytes = lines.reduce(0) { $0 + $1.utf8.count - "message ".utf8.count }
+        #expect(bytes <= ChatRooms.maximumMissedBytes && bytes > ChatRooms.maximumMissedBytes - 20_000)
+        #expect(lines.last?.contains(#""seq":3000"#) == true)
+        #expect(heard.first?.contains(#""lines":\#(3_000 - lines.count)"#) == true)
+        _ = try scene.ask("leave", #"{"room":"lobby"}"#, 2, "bob")
+        // More of what is kept is there for who has seen more.
+        let seen = 3_000 - lines.count + 10
+        _ = try scene.ask("join", #"{"room":"lobby","seen":\#(seen)}"#, 2, "bob")
+        #expect(scene.heard[2]?.last?.contains(#""seq":3000"#) == true)
+        #expect(scene.heard[2]?.count { $0.contains("ééé") } == 2 * lines.count - 10)
     }
 
     @Test

@@ -183,6 +183,16 @@ private enum CommentExamples {
         }
     }
 
+    static func quotes(_ connection: ConnectionHandler) async throws {
+        for await item in try connection.values(.quoted, capacity: 16).marked() {
+            switch item {
+            case .value(let quote): print(try quote.get())
+            case .continuity(.continuous): ()
+            case .continuity(.gap(let reason)): reload(because: reason)
+            }
+        }
+    }
+
     static func coders(_ connection: ConnectionHandler, _ message: Message, _ move: Move) throws {
         let coder = PayloadCoder(dates: .millisecondsSince1970, keys: .snakeCase)
         let moved = Event<Move, NoReply>("move", coder: coder)

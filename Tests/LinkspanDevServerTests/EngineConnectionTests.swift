@@ -10,6 +10,7 @@ internal import Testing
 struct EngineConnectionTests {
     private let loop: ScriptedLoop
     private let stream: RecordingStream
+    private let run: ServerRun
     private let connection: ServerConnection
 
     init() throws {
@@ -18,34 +19,69 @@ struct EngineConnectionTests {
         let run = ServerRun(
             configuration, rules: try AccessRules(configuration), hubs: [:], condition: ServerCondition(port: 0),
             loop: loop)
-        (self.loop, self.stream) = (loop, stream)
+        (self.loop, self.stream, self.run) = (loop, stream, run)
         self.connection = loop.enter { ServerConnection(stream: stream, run: run) }
     }
 
     /// Has bytes arrive.
     ///
     /// - Returns: how many times the session looked at its timer, and the parser moved its buffer, because of them.
-    private func receive(_ bytes: [UInt8]) -> Int {
+    private func receive(_ bytes: [UInt8], _ turns: () -> Void = {}) -> Int {
         let steps = Lock(0)
         Growth.$onStep.withValue({ steps.withLock { $0 += 1 } }) {
             self.loop.enter { self.connection.received(bytes) }
+            turns()
         }
         return steps.withLock { $0 }
     }
 
-    @Test
-    func `a POST of ten thousand packets sets the timer of its session once`() throws {
+    /// Begins a session that polls.
+    ///
+    /// - Returns: what POSTs packets to it.
+    private func begin() throws -> (_ packets: [String]) -> [UInt8] {
         _ = self.receive(Array("GET /socket.io/?EIO=4&transport=polling HTTP/1.1\r\nHost: localhost\r\n\r\n".utf8))
         let words = self.stream.text.split(separator: "\"")
         try #require(words.count > 3 && words[1] == "sid")
-        let body = Array(repeating: "6", count: 10_000).joined(separator: "\u{1E}")
-        let head =
-            "POST /socket.io/?EIO=4&transport=polling&sid=\(words[3]) HTTP/1.1\r\nHost: localhost\r\n"
-            + "Content-Length: \(body.utf8.count)\r\n\r\n"
-        let steps = self.receive(Array((head + body).utf8))
+        return { packets in
+            let body = packets.joined(separator: "\u{1E}")
+            let head =
+                "POST /socket.io/?EIO=4&transport=polling&sid=\(words[3]) HTTP/1.1\r\nHost: localhost\r\n"
+                + "Content-Length: \(body.utf8.count)\r\n\r\n"
+            return Array((head + body).utf8)
+        }
+    }
+
+    @Test
+    func `a POST of ten thousand packets lets others have their turn, and sets the timer of its session once a turn`()
+        throws
+    {
+        let post = try self.begin()
+        let steps = self.receive(post(Array(repeating: "6", count: 10_000))) {
+            #expect(!self.stream.text.hasSuffix("ok"))
+            self.loop.run()
+        }
         // The parser's step is that for the handshake.
-        #expect(steps <= 2)
+        #expect(steps <= 11)
         #expect(self.stream.text.hasSuffix("ok"))
+    }
+
+    @Test
+    func `a POST ends at the first packet that is invalid`() throws {
+        let post = try self.begin()
+        _ = self.receive(post(Array(repeating: "", count: 1_000_000)))
+        #expect(self.stream.text.contains("HTTP/1.1 400 "))
+    }
+
+    @Test
+    func `a POST while another one is being handled ends the session`() throws {
+        let post = try self.begin()
+        let second = RecordingStream()
+        _ = self.receive(post(Array(repeating: "6", count: 10_000))) {
+            self.loop.enter { ServerConnection(stream: second, run: self.run).received(post(["6"])) }
+        }
+        #expect(second.text.hasPrefix("HTTP/1.1 400 "))
+        self.loop.run()
+        #expect(self.stream.text.contains("HTTP/1.1 400 "))
     }
 
     @Test

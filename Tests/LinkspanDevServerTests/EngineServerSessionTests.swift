@@ -58,7 +58,7 @@ struct EngineServerSessionTests {
         #expect(Self.words(lost.pollLost()) == ["answer 6", "end closedByClient"])
         var closed = self.session()
         _ = closed.poll()
-        #expect(Self.words(closed.posted([Self.text("1")], now: self.start)) == ["answer 6", "end closedByClient"])
+        #expect(Self.words(closed.received(Self.text("1"), now: self.start)) == ["answer 6", "end closedByClient"])
     }
 
     @Test

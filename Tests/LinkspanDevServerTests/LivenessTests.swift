@@ -62,6 +62,29 @@ struct LivenessTests {
         #expect(wire.loop.enter { link.send(message) } == .accepted)
     }
 
+    /// As with listeners that take longer than the heartbeat allows for what one read brings, and more arriving meanwhile.
+    @Test(arguments: [SocketIOTransport.Carriers.webSocket, .polling])
+    func `a client that is busy with each read gives a Socket.IO server up only when nothing comes`(
+        _ carriers: SocketIOTransport.Carriers
+    ) throws {
+        let wire = ScriptedWire(carriers)
+        let link = try wire.open()
+        for _ in 0..<3 {
+            wire.loop.suspend(for: .milliseconds(2_001))
+            wire.loop.fireTimers()
+            carriers == .polling ? wire.answerPoll("6") : wire.say("6")
+            wire.loop.suspend(for: .milliseconds(2_001))
+            wire.loop.fireTimers()
+            #expect(wire.ends.isEmpty)
+        }
+        wire.loop.suspend(for: .milliseconds(2_001))
+        wire.loop.fireTimers()
+        wire.loop.suspend(for: .milliseconds(2_001))
+        wire.loop.fireTimers()
+        #expect(wire.ends == [.heartbeatMissed])
+        withExtendedLifetime(link) {}
+    }
+
     @Test(arguments: [true, false])
     func `a busy client reads what has arrived before it gives a raw WebSocket up`(_ hasArrived: Bool) throws {
         let wire = ScriptedWire(nil)

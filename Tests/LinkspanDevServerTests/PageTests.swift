@@ -29,6 +29,20 @@ struct PageTests {
     }
 
     @Test
+    func `a HEAD is answered like a GET without the body, and the next answer is whole`() async throws {
+        try await Bench.run(configuration: Self.configuration) { bench in
+            let client = try RawClient(port: bench.server.port)
+            let host = "Host: 127.0.0.1:\(bench.server.port)\r\n"
+            client.write("HEAD / HTTP/1.1\r\n\(host)\r\nHEAD /other HTTP/1.1\r\n\(host)\r\n")
+            client.write("GET / HTTP/1.1\r\n\(host)Connection: close\r\n\r\n")
+            let answers = String(decoding: try #require(client.readToEnd()), as: UTF8.self)
+            let parts = answers.split(separator: "\r\n\r\n")
+            #expect(parts.map { $0.prefix(12) } == ["HTTP/1.1 200", "HTTP/1.1 404", "HTTP/1.1 200", "<p>hello</p>"])
+            #expect(parts[0].contains("Content-Length: 12"))
+        }
+    }
+
+    @Test
     func `a page is refused to other origins and under other names`() async throws {
         try await Bench.run(configuration: Self.configuration) { bench in
             #expect(try self.head(bench, "/", "Origin: https://evil.example\r\n").hasPrefix("HTTP/1.1 403 "))

@@ -99,6 +99,19 @@ struct ConnectionModelTests {
     }
 
     @Test
+    func `an actor goes with its last reference, though its model follows a connection, which goes too`() async throws {
+        var feature: Feature? = Feature()
+        weak let weakFeature = feature
+        await feature?.follow(try self.connect())
+        // Its task has begun to wait, and has been through a change.
+        await self.elsewhere { [hub] in hub.cut() }
+        while await feature?.state != .reconnecting { await Task.yield() }
+        feature = nil
+        while weakFeature != nil { await Task.yield() }
+        while self.manager.statistics.contains(where: { $0.holders > 0 }) { await Task.yield() }
+    }
+
+    @Test
     func `the model goes with its last reference, and the connection with it`() async throws {
         var connection: ConnectionHandler? = try self.connect()
         weak let weakConnection = connection

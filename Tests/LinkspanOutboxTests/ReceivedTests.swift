@@ -123,6 +123,37 @@ struct ReceivedTests {
         await next.close()
     }
 
+    @Test(.timeLimit(.minutes(1)))
+    func `events belong to the account that the connection has when they come, also after a move`() async throws {
+        let (hub, manager) = (InMemoryHub(), ConnectionManager())
+        hub.onConnect { peer in peer.on("hello") { $0.reply(.empty) } }
+        let outbox = Outbox(path: self.folder.outbox)
+        let builder = ConnectionBuilder("memory://server").transport(.inMemory(hub))
+            .options { $0.store = outbox }
+        let handler = try builder.credentials(.fixed(try Credentials(auth: ["name": "ann"]), account: "ann"))
+            .connect(by: manager)
+        try outbox.record("line", of: handler)
+        _ = try await handler.deliver("hello")
+        hub.emit("line", try Payload(1))
+        for try await entry in outbox.received(account: "ann") {
+            #expect(entry.text == "1")
+            break
+        }
+        let bob = builder.credentials(.fixed(try Credentials(auth: ["name": "bob"]), account: "bob"))
+        try manager.move(handler, to: bob.build())
+        _ = try await handler.deliver("hello")
+        hub.emit("line", try Payload(2))
+        var texts: [String] = []
+        for try await entry in outbox.received(account: "bob") {
+            texts.append(entry.text)
+            if entry.text == "2" { break }
+        }
+        #expect(texts.allSatisfy { $0 != "1" })
+        #expect(try await outbox.figures().received == 1 + texts.count)
+        await manager.shutdown()
+        await outbox.close()
+    }
+
     @Test
     func `events without room are dropped, and a gap has their number in their place`() throws {
         let driver = self.driver { $0.received = 2 }

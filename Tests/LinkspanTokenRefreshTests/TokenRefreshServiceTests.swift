@@ -124,20 +124,32 @@ struct TokenRefreshServiceTests {
     }
 
     @Test(.timeLimit(.minutes(1)))
-    func `a permanent refusal of a connection revokes the token`() async throws {
+    func `a permanent refusal of a connection with the token revokes it, and one of another user does not`()
+        async throws
+    {
         let tokens = self.server.source(self.scheduler)
         let registry = ServiceRegistry()
         let observation = self.server.listen(to: registry)
         try registry.register(TokenRefreshService(tokens)).keep()
         try await registry.start()
-        let ends = [("credentialsRefused", true), ("closedByServer", false), ("credentialsRefused", false)]
-        for (code, willRetry) in ends {
-            let kind = ConnectionEvent.Kind.disconnected(reason: "no", code: code, willRetry: willRetry)
-            registry.emit(ConnectionEvent(connection: 1, endpoint: "scripted://server", kind: kind))
+        let refused = LinkspanError(.credentialsRefused, "no")
+        let transport = ScriptedTransport(scheduler: self.scheduler) { _ in .refusing(refused) }
+        let manager = ConnectionManager(options: .init { $0.scheduler = self.scheduler })
+        let builder = ConnectionBuilder("scripted://server").transport(transport)
+        let other = try builder.credentials(.fixed(try Credentials(auth: ["name": "eve"]))).connect(by: manager)
+        await self.scheduler.settle { other.state == .disconnected }
+        #expect(self.server.recorder.notes.isEmpty)
+        let own = try builder.credentials(tokens.credentials).connect(by: manager)
+        while own.state != .disconnected {
+            // The second attempt, with the token fetched anew, may wait for its time.
+            self.scheduler.advance(by: .milliseconds(100))
+            await Task.yield()
         }
         try await self.server.wait(for: "revoked")
+        #expect(self.server.recorder.notes.first == "fetch first")
+        #expect(self.server.recorder.notes.count { $0 == "revoked" } == 1)
+        await manager.shutdown()
         await registry.stop()
-        #expect(self.server.recorder.notes == ["revoked"])
         observation.cancel()
     }
 

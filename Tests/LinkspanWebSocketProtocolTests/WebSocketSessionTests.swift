@@ -106,12 +106,12 @@ struct WebSocketSessionTests {
         #expect(client.session.controlFrames == 2)
         #expect(client.session.unfinishedBytes == 1)
         var output: [UInt8] = []
-        let event = client.session.fail(code, into: &output)
+        let event = client.session.fail(code, "too much", into: &output)
         #expect(event?.violation?.code == code)
         #expect(event?.code == .policyViolation)
         #expect(!output.isEmpty)
         #expect(client.session.unfinishedBytes == nil || !client.session.isOpen)
-        #expect(client.session.fail(code, into: &output) == nil)
+        #expect(client.session.fail(code, "too much", into: &output) == nil)
     }
 
     @Test

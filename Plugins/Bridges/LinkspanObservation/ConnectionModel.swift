@@ -58,11 +58,27 @@ public final class ConnectionModel {
         self.lastError = status.lastError
         let (changes, following) = Following.begin(connection, interval)
         self.following = following
-        // No parent: the model follows as long as it lives, not as long as its maker.
-        Task { [weak self] in
-            _ = isolation
-            for await _ in changes { self?.refresh() }
+        Reference(model: self, actor: isolation).follow(changes)
+    }
+
+    /// A way to a model, which is taken on its actor alone.
+    ///
+    /// It keeps neither: the actor may have the model as its own.
+    private struct Reference: Sendable {
+        nonisolated(unsafe) weak var model: ConnectionModel?
+        weak var actor: (any Actor)?
+
+        func follow(_ changes: AsyncStream<Void>) {
+            // No parent can own this task: the model follows as long as it lives, not as long as its maker.
+            Task {
+                for await _ in changes {
+                    guard let actor = self.actor else { return }
+                    await self.refresh(on: actor)
+                }
+            }
         }
+
+        private func refresh(on actor: isolated any Actor) { self.model?.refresh() }
     }
 
     deinit { self.following.end() }

@@ -27,6 +27,7 @@ final class ServerConnection: ByteStreamHandler {
     /// A request that has come and is not answered.
     fileprivate struct Exchange {
         let isPersistent: Bool
+        var isHead = false
         /// The page that may read the answer.
         var origin: String?
         /// The session that the request waits for.
@@ -173,7 +174,7 @@ extension ServerConnection {
         self.state.phase = exchange.isPersistent ? .idle : .ended
         var response = response
         if let origin = exchange.origin { response.allow(origin) }
-        self.write { response.append(to: &$0, isPersistent: exchange.isPersistent) }
+        self.write { response.append(to: &$0, isPersistent: exchange.isPersistent, forHead: exchange.isHead) }
         guard exchange.isPersistent else { return self.stream.finish(readingAtMost: Self.farewellBytes) }
         self.state.restingSince = .now
         self.deadline.set(self.state.restingSince + Self.restTimeout)
@@ -320,7 +321,8 @@ extension ServerConnection.State {
         guard case .idle = self.phase else { return nil }
         do throws(HTTPRequestError) {
             guard let request = try self.parser.next() else { return nil }
-            self.phase = .busy(ServerConnection.Exchange(isPersistent: request.isPersistent))
+            self.phase = .busy(
+                ServerConnection.Exchange(isPersistent: request.isPersistent, isHead: request.method == "HEAD"))
             return .success(request)
         } catch {
             return .failure(error)

@@ -18,7 +18,7 @@ extension ServerRun {
             if let refusal = self.serveEngine(request, use, on: connection) { connection.respond(.refusal(refusal)) }
         } else if request.isUpgrade {
             EnvelopeConnection(request, run: self).begin(on: connection)
-        } else if request.method == "GET", let page = self.configuration.pages[request.path] {
+        } else if ["GET", "HEAD"].contains(request.method), let page = self.configuration.pages[request.path] {
             connection.respond(.page(page))
         } else {
             connection.respond(.refusal(status: Self.notFound.status, Self.notFound.message))

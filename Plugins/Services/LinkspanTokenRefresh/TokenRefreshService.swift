@@ -1,5 +1,5 @@
 public import LinkspanLifecycle
-public import LinkspanMessaging
+internal import LinkspanMessaging
 
 /// Renews the tokens of a ``TokenSource`` before they expire, whether or not the connection is up.
 ///
@@ -9,7 +9,8 @@ public import LinkspanMessaging
 /// - `refreshed` for every token that comes, with its lifetime and how many fetches it took;
 /// - `refreshFailed` for every fetch that fails, with the code or the type of the error and never its text, and when
 ///   the next one follows, if any;
-/// - `revoked` once, when the fetch throws ``TokenRevoked`` or a connection is refused permanently.
+/// - `revoked` once, when the fetch throws ``TokenRevoked`` or a connection with these tokens is refused
+///   permanently.
 ///
 /// A token is renewed `lead` and up to `jitter` before its end, after half of its time at the earliest, or when a
 /// connection asks before that. A renewal that fails is repeated after pauses that double from 1 s to 60 s, half of
@@ -73,15 +74,5 @@ public final class TokenRefreshService: LifecycleService {
     /// Ends renewal ahead; connections that ask still get tokens.
     public func stop(_ scope: ServiceScope) async throws {
         await self.tokens.refresher.stop(self.owner)
-    }
-}
-
-extension TokenRefreshService: ConnectionObserving {
-    /// Revokes the token when a connection is refused permanently.
-    public func on(_ event: Stamped<ConnectionEvent>, _ scope: ServiceScope) async throws {
-        guard case .disconnected(_, "credentialsRefused", willRetry: false) = event.event.kind, !event.replayed else {
-            return
-        }
-        await self.tokens.refresher.revoke()
     }
 }

@@ -153,8 +153,14 @@ extension TokenRefresher {
         self.emit(.refreshFailed(attempt: self.failures, reason: reason, retryAfter: pause))
     }
 
+    /// A connection has given up because its credentials were refused.
+    func refused(login: UInt64) {
+        // A refusal of the user before says nothing about the one who is signed in.
+        if login >= self.login { self.revoke() }
+    }
+
     /// The server no longer accepts the user; nothing is renewed before somebody asks again.
-    func revoke() {
+    private func revoke() {
         (self.newest, self.failures) = (nil, 0)
         self.renewals?.schedule.stop()
         self.arm()

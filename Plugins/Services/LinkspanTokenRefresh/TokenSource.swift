@@ -44,6 +44,9 @@ public final class TokenSource: Sendable {
         self.credentials = .everywhere { login in
             // No parent can own this task: a log-out does not wait for what its sources forget.
             Task { await refresher.loggedOut(login) }
+        } onRefusal: { login in
+            // No parent can own this task: a connection does not wait for it.
+            Task { await refresher.refused(login: login) }
         } provide: { request, login in
             try await refresher.credentials(for: request, login: login)
         }

@@ -39,21 +39,31 @@ extension Outbox {
     /// - Parameters:
     ///   - event: the name of the event.
     ///   - connection: a connection whose options have this outbox as their store.
-    ///   - account: the account of the connection.
+    ///   - account: the account, for a connection whose credential source has none. Otherwise each event belongs to the
+    ///     account of the connection's source when it comes, also after a move to another user.
     /// - Returns: the registration.
     /// - Throws: ``/Linkspan/LinkspanError`` with code `released`.
     @discardableResult
     public func record(
         _ event: String, of connection: any Connection, account: String? = nil
     ) throws(LinkspanError) -> Subscription {
-        try connection.subscribe(to: event, once: false) { [weak self] mark in
+        try connection.subscribe(to: event, once: false) { [weak self, weak connection] mark in
             guard case .gap = mark, let self else { return }
-            self.record(.continuity(mark), account: account, nil)
+            self.record(.continuity(mark), account: Self.owner(connection?.status, account).account, nil)
         } _: { [weak self, weak connection] message in
             guard let self else { return }
             // The listener is told behind it what the next session resumes from.
-            self.record(.message(message.detached()), account: account, connection?.status.resumption)
+            let owner = Self.owner(connection?.status, account)
+            self.record(.message(message.detached()), account: owner.account, owner.resumption)
         }
+    }
+
+    /// The account that an event belongs to, and what its session resumes from, which never goes to another account.
+    private static func owner(_ status: ConnectionStatus?, _ account: String?) -> (
+        account: String?, resumption: Secret?
+    ) {
+        guard let own = status?.account else { return (account, account == nil ? status?.resumption : nil) }
+        return (own, status?.resumption)
     }
 
     /// Records an item, and what its session resumes from behind it.

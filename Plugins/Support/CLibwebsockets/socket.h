@@ -137,6 +137,12 @@ static inline enum clws_outcome clws_read(int descriptor, SSL *tls, unsigned cha
   return clws_outcome_done;
 }
 
+// The same of a connection that the library has.
+static inline enum clws_outcome clws_read_past_library(struct lws *connection, unsigned char *bytes, size_t size,
+                                                       size_t *count) {
+  return clws_read((int)lws_get_socket_fd(connection), lws_get_ssl(connection), bytes, size, count);
+}
+
 // Writes as much as the system takes. A session never has to read first, because there is no renegotiation.
 static inline enum clws_outcome clws_send(int descriptor, SSL *tls, const unsigned char *bytes, size_t size,
                                           size_t *count) {

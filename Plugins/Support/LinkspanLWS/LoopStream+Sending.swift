@@ -1,6 +1,7 @@
 #if LWS
 internal import CLibwebsockets
 internal import LinkspanNetwork
+internal import LinkspanRuntime
 // MARK: - Calls of its owner
 
 extension LoopStream {
@@ -74,6 +75,7 @@ extension LoopStream {
     func send(over connection: OpaquePointer, of dial: Dial) -> Bool {
         switch self.outbox.send(over: connection) {
         case .failed:
+            if self.machine.isSendingBody { self.hearRefusal(connection) }
             self.closed(dial)
             return false
         case .sent(isMore: true, let isDrained):
@@ -85,6 +87,18 @@ extension LoopStream {
             if self.outbox.pendingBytes == 0, self.machine.flushed() { clws_half_close(connection) }
         }
         return true
+    }
+
+    /// A server that refuses a request may close before the whole body has come: its answer says why, and the library would
+    /// read it only behind the body.
+    private func hearRefusal(_ connection: OpaquePointer) {
+        self.late = Boxed(AnswerReader(isExchange: true))
+        let buffer = clws_receive_buffer(self.core.raw)
+        while true {
+            var count = 0
+            _ = clws_read_past_library(connection, buffer, Int(clws_receive_size), &count)
+            guard count > 0, self.take(UnsafeRawBufferPointer(start: buffer, count: count)) else { return }
+        }
     }
 
     func writable(_ dial: Dial) -> Bool {

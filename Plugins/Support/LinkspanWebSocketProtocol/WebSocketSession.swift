@@ -135,11 +135,14 @@ public struct WebSocketSession: Sendable {
 
     /// Fails the connection for a reason that its owner found, such as a deadline.
     ///
-    /// Returns how it ended, unless it had ended before. The stream is to be dropped.
-    public mutating func fail(_ code: WebSocketProtocolError.Code, into output: inout [UInt8]) -> CloseEvent? {
-        let message =
-            code == .controlFlood
-            ? "the peer floods the connection with control frames" : "a message makes no progress"
+    /// - Parameters:
+    ///   - code: the rule or the limit.
+    ///   - message: the same in words, with the limit, for the peer and for a log line.
+    ///   - output: takes the Close frame.
+    /// - Returns: how it ended, unless it had ended before. The stream is to be dropped.
+    public mutating func fail(
+        _ code: WebSocketProtocolError.Code, _ message: String, into output: inout [UInt8]
+    ) -> CloseEvent? {
         guard case .closed(let event, _)? = self.fail(WebSocketProtocolError(code, message), into: &output) else {
             return nil
         }

@@ -42,6 +42,9 @@ extension SocketIOEngine {
         }
     }
 
+    /// The most bytes that a carrier puts before a text.
+    private static var mostPrefix: Int { 16 }
+
     /// Sends what the carrier and the server take.
     ///
     /// - Parameters:
@@ -57,12 +60,20 @@ extension SocketIOEngine {
         // A suspended process wakes with its timers still to fire: what it writes then goes to a peer long gone.
         if !self.isReading, let deadline = self.heartbeatDeadline, deadline <= self.now, self.isOverdue() {
             // Once, whatever else is refused meanwhile: during the last look the timer firing is the end.
-            self.engines.loop.executeLocally { if !self.isLastLook { self.timerFired() } }
+            self.engines.loop.executeLocally {
+                guard !self.isLastLook else { return }
+                self.timerFired()
+                // Something has come since: what was refused may go on.
+                if !self.isLastLook { self.carrierDrained() }
+            }
             return .refused
         }
         switch self.ownedCarrier {
         case .some(let owned):
-            let largest = attachment == 0 ? text : max(text, owned.carrier.length(ofAttachment: attachment))
+            // Asked only where it may matter: most messages are small.
+            let isSmall = text <= self.maximumPayload - Self.mostPrefix
+            let ofText = isSmall ? text : owned.carrier.length(ofText: text)
+            let largest = attachment == 0 ? ofText : max(ofText, owned.carrier.length(ofAttachment: attachment))
             guard largest <= self.maximumPayload else {
                 return owned.carrier.isChanging ? .refused : .rejected(self.tooLarge(largest))
             }

@@ -47,8 +47,10 @@ final class SocketIOEngine {
     private(set) var takesMessages = false
     var heartbeatDeadline: ContinuousClock.Instant?
     private(set) var maximumPayload = Int.max
-    /// Whether the heartbeat or an attachment is overdue, and the socket is being read once more before the link ends.
-    private(set) var isLastLook = false
+    /// Since when the heartbeat or an attachment is overdue, and the socket is being read once more before the link ends;
+    /// nil while neither is.
+    private var lastLookBegan: ContinuousClock.Instant?
+    var isLastLook: Bool { self.lastLookBegan != nil }
     /// Whether a read is being dealt with, so that the server is alive.
     private(set) var isReading = false
     /// The links that want nothing to be read for now.
@@ -261,7 +263,7 @@ extension SocketIOEngine {
         for link in joined { link.index = nil }
         self.waiting = joined + self.waiting
         self.owned = nil
-        (self.links, self.takesMessages, self.heartbeatDeadline, self.isLastLook) = ([], false, nil, false)
+        (self.links, self.takesMessages, self.heartbeatDeadline, self.lastLookBegan) = ([], false, nil, nil)
         self.timer.take()?.timer.cancel()
         self.deliverFarewells()
     }
@@ -372,13 +374,17 @@ extension SocketIOEngine {
         let isAttachmentOverdue = self.isAttachmentOverdue()
         if self.isOverdue() || isAttachmentOverdue, !self.isLastLook {
             // What has arrived meanwhile is to be read before a server is called dead: perhaps this side was busy.
-            self.isLastLook = true
+            let now = self.now
+            self.lastLookBegan = now
             self.timer?.timer.cancel()
-            self.timer = (self.now, self.engines.loop.scheduleLocally(after: Self.lastLook) { self.timerFired() })
+            self.timer = (now, self.engines.loop.scheduleLocally(after: Self.lastLook) { self.timerFired() })
             return
         }
-        let wasOverdue = self.isLastLook
-        self.isLastLook = false
+        let look = self.lastLookBegan.take()
+        if let look, let heard = self.carrier?.lastHeard, heard >= look {
+            // Handling what was read may have taken as long as the server may be silent: more may have arrived since.
+            self.owned?.session.heard(at: self.now)
+        }
         self.timer.take()?.timer.cancel()
         var isDue = true
         self.advance { output in
@@ -389,6 +395,6 @@ extension SocketIOEngine {
             return true
         }
         // What was refused meanwhile.
-        if wasOverdue { self.carrierDrained() }
+        if look != nil { self.carrierDrained() }
     }
 }

@@ -32,6 +32,9 @@ struct ChatRooms: Sendable {
     static let maximumEmpty = 1_000
     /// The most bytes that the lines of all rooms take, roughly.
     static let maximumBytes = 32 << 20
+    /// The most bytes of missed lines that a connection gets when it enters: all of them wait for it at once, and one for
+    /// which too much waits is dropped.
+    static let maximumMissedBytes = 4 << 20
 
     private var rooms: [String: Room] = [:]
     /// The rooms that each connection is in.
@@ -43,7 +46,8 @@ struct ChatRooms: Sendable {
 
     /// Lets a connection in, and into the rooms it asks for.
     mutating func enter(_ entry: ChatEntry, as id: UInt64) -> [News] {
-        entry.rooms.flatMap { self.join(id, entry.name, $0, seen: entry.seen[$0]) }
+        var room = Self.maximumMissedBytes
+        return entry.rooms.flatMap { self.join(id, entry.name, $0, seen: entry.seen[$0], within: &room) }
     }
 
     /// Takes a connection that has ended out of all its rooms.
@@ -63,7 +67,8 @@ struct ChatRooms: Sendable {
             guard joined.contains(room) || joined.count < Self.maximumJoined else {
                 throw ChatRequest.Problem("bad_request", "a connection may be in \(Self.maximumJoined) rooms")
             }
-            let news = self.join(id, name, room, seen: seen)
+            var bytes = Self.maximumMissedBytes
+            let news = self.join(id, name, room, seen: seen, within: &bytes)
             answer.members = self.rooms[room]?.names
             answer.seq = self.rooms[room]?.history.last
             return (answer, news)
@@ -84,7 +89,7 @@ struct ChatRooms: Sendable {
             self.bytes += (self.rooms[room]?.history.bytes ?? 0) - before
             self.forgetLines()
             answer.seq = line.seq
-            return (answer, self.news("message", line, to: room, except: id))
+            return (answer, self.news("message", line.payload, to: room, except: id))
         case .who(let room):
             try self.requireMember(id, of: room)
             answer.members = self.rooms[room]?.names
@@ -112,7 +117,9 @@ extension ChatRooms {
         }
     }
 
-    private mutating func join(_ id: UInt64, _ name: String, _ label: String, seen: Int?) -> [News] {
+    private mutating func join(
+        _ id: UInt64, _ name: String, _ label: String, seen: Int?, within bytes: inout Int
+    ) -> [News] {
         var room = self.rooms[label] ?? Room()
         guard !room.has(id) else { return [] }
         var news: [News] = []
@@ -120,7 +127,7 @@ extension ChatRooms {
         if !room.members.contains(where: { $0.name == name }) {
             news += self.news("joined", ChatVocabulary.Presence(room: label, name: name), to: label, except: id)
         }
-        news += Self.catchUp(id, label, room.history, seen: seen)
+        news += Self.catchUp(id, label, room.history, seen: seen, within: &bytes)
         if !room.topic.isEmpty {
             let topic = ChatVocabulary.Topic(room: label, topic: room.topic)
             news.append(News(member: id, event: "topic", payload: .of(topic)))
@@ -133,10 +140,12 @@ extension ChatRooms {
         return news
     }
 
-    /// Tells where the room stands, and what was said since `seen`.
-    private static func catchUp(_ id: UInt64, _ room: String, _ history: RoomHistory, seen: Int?) -> [News] {
+    /// Tells where the room stands, and what was said since `seen`, as far as there is room for it.
+    private static func catchUp(
+        _ id: UInt64, _ room: String, _ history: RoomHistory, seen: Int?, within bytes: inout Int
+    ) -> [News] {
         var news: [News] = []
-        let lines = seen.map { history.lines(after: $0) } ?? []
+        let lines = seen.map { history.lines(after: $0, within: &bytes) } ?? []
         if let seen, seen + lines.count != history.last {
             let lost = history.last - lines.count - seen
             let gap = ChatVocabulary.Gap(room: room, lines: lost > 0 ? lost : nil)
@@ -144,7 +153,7 @@ extension ChatRooms {
         }
         let position = ChatVocabulary.Position(room: room, seq: history.last - lines.count)
         news.append(News(member: id, event: "room", payload: .of(position)))
-        return news + lines.map { News(member: id, event: "message", payload: .of($0)) }
+        return news + lines.map { News(member: id, event: "message", payload: $0) }
     }
 
     /// Brings a message to each connection of a person who is in a room with the sender.
@@ -195,7 +204,10 @@ extension ChatRooms {
     }
 
     private func news(_ event: String, _ value: some Encodable, to room: String, except sender: UInt64) -> [News] {
-        let payload = Payload.of(value)
+        self.news(event, Payload.of(value), to: room, except: sender)
+    }
+
+    private func news(_ event: String, _ payload: Payload, to room: String, except sender: UInt64) -> [News] {
         let others = (self.rooms[room]?.members ?? []).filter { $0.id != sender }
         return others.map { News(member: $0.id, event: event, payload: payload) }
     }

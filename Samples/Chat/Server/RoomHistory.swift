@@ -1,3 +1,5 @@
+import Linkspan
+
 /// What was said in a room: the last lines, with their numbers and the senders' keys.
 struct RoomHistory: Sendable {
     private struct Key: Hashable {
@@ -5,13 +7,20 @@ struct RoomHistory: Sendable {
         var id: String
     }
 
+    /// A line as it goes out, to everybody the same.
+    private struct Entry {
+        var payload: Payload
+        var key: Key
+
+        /// The memory that it takes, roughly.
+        var bytes: Int { self.payload.byteCount + 2 * (self.key.from.utf8.count + self.key.id.utf8.count) + 256 }
+    }
+
     /// Lines that are kept, and keys that are known.
     static let limit = 10_000
-    /// What a line takes beside its text: its other fields, and its place among the keys.
-    private static let overhead = 256
 
     /// The lines that are kept begin at `start`; what is before them is cleared away now and then.
-    private var lines: [ChatVocabulary.Line] = []
+    private var lines: [Entry] = []
     private var start = 0
     private var numbers: [Key: Int] = [:]
     /// The number of the last line.
@@ -22,34 +31,37 @@ struct RoomHistory: Sendable {
     /// The number of a line that was said before, and has come again.
     func number(of id: String, from name: String) -> Int? { self.numbers[Key(from: name, id: id)] }
 
-    /// The lines after a number, as far as there are any; none when the number is larger than any.
-    func lines(after seen: Int) -> ArraySlice<ChatVocabulary.Line> {
-        let kept = self.lines[self.start...]
+    /// The lines after a number: the latest, as far as they are kept and there is room for them; none when the number is
+    /// larger than any.
+    func lines(after seen: Int, within room: inout Int) -> [Payload] {
         guard seen < self.last else { return [] }
-        return kept.suffix(min(self.last - seen, kept.count))
+        let missed = self.lines[self.start...].suffix(self.last - seen)
+        var first = missed.endIndex
+        while first > missed.startIndex, room >= missed[first - 1].payload.byteCount {
+            first -= 1
+            room -= missed[first].payload.byteCount
+        }
+        return missed[first...].map(\.payload)
     }
 
-    /// Adds a line.
-    mutating func add(_ text: String, id: String, from name: String, in room: String) -> ChatVocabulary.Line {
+    /// Adds a line; returns it as it goes out.
+    mutating func add(_ text: String, id: String, from name: String, in room: String) -> (seq: Int, payload: Payload) {
         self.last += 1
         let line = ChatVocabulary.Line(room: room, from: name, text: text, id: id, seq: self.last)
-        self.lines.append(line)
-        self.bytes += Self.bytes(of: line)
-        self.numbers[Key(from: name, id: id)] = self.last
+        let entry = Entry(payload: .of(line), key: Key(from: name, id: id))
+        self.lines.append(entry)
+        self.bytes += entry.bytes
+        self.numbers[entry.key] = self.last
         if self.lines.count - self.start > Self.limit { self.forgetOldest() }
-        return line
-    }
-
-    private static func bytes(of line: ChatVocabulary.Line) -> Int {
-        line.text.utf8.count + 2 * (line.from.utf8.count + line.id.utf8.count) + line.room.utf8.count + Self.overhead
+        return (self.last, entry.payload)
     }
 
     /// Forgets the oldest line that is kept.
     mutating func forgetOldest() {
         guard self.start < self.lines.count else { return }
         let oldest = self.lines[self.start]
-        self.bytes -= Self.bytes(of: oldest)
-        self.numbers[Key(from: oldest.from, id: oldest.id)] = nil
+        self.bytes -= oldest.bytes
+        self.numbers[oldest.key] = nil
         self.start += 1
         guard self.start * 2 >= self.lines.count else { return }
         self.lines.removeFirst(self.start)

@@ -1,5 +1,6 @@
 internal import DequeModule
 internal import LinkspanRuntime
+internal import Logging
 
 // MARK: - Commands come
 
@@ -114,8 +115,16 @@ extension ConnectionCore {
             self.commands.takeBack(outgoing, now: self.now, effects: &self.effects)
         case .rejected(let error):
             self.traceRefused(outgoing)
+            if outgoing.command.isSend, outgoing.command.completion == nil { self.warn(of: outgoing.command, error) }
             self.commands.reject(outgoing, error, effects: &self.effects)
         }
+    }
+
+    /// Nobody waits for the outcome of a send without a completion, so that the log alone can tell.
+    private func warn(of command: borrowing Command, _ error: LinkspanError) {
+        let (url, event) = (self.destination.url, command.event)
+        self.environment.logger.warning(
+            "A message was not sent", metadata: ["url": "\(url)", "event": "\(event)", "error": "\(error)"])
     }
 
     private func sent(_ outgoing: borrowing CommandStateMachine.Outgoing) {

@@ -68,6 +68,7 @@ extension ConnectionCore {
                 greetedAs: self.destination.options.greeting == nil ? nil : self.machine.epoch, effects: &self.effects)
         case .disconnected:
             guard case .failed(let error) = change.reason else { return }
+            if error.code == .credentialsRefused { self.credentials.refused() }
             self.commands.givenUp(error, effects: &self.effects)
         case .released:
             // A link holds the connection that it tells of its events.

@@ -52,8 +52,8 @@ extension ConnectionCore {
     /// A link that is given up, perhaps by a listener of its last message, is still asked for the rest: its end counts.
     func receive(epoch: UInt64, at start: ContinuousClock.Instant, _ next: () -> LinkEvent?) {
         var count = 0
-        // When the latest message that is timed for itself began.
-        var mark = start
+        // When the listeners of the latest message behind which the clock was looked at had returned, and which it was.
+        var (mark, timed) = (start, 0)
         while let event = next() {
             guard self.epoch == epoch else {
                 if case .closed = event { self.formerLinkEnded() }
@@ -69,9 +69,13 @@ extension ConnectionCore {
             let name = isTimed ? event.nameForTiming : nil
             self.receive(consume event, epoch: epoch)
             if !self.effects.isEmpty { self.performEffects() }
-            if isTimed { mark = self.noteTime(of: name, since: mark) }
+            if isTimed {
+                mark = self.noteTime(of: name, among: count - timed, since: mark)
+                timed = count
+            }
         }
-        if count > SlowListeners.timedMessages { self.slowListeners.heardSeveral(in: mark.duration(to: self.now)) }
+        if count > timed { self.noteTime(of: nil, among: count - timed, since: mark) }
+        if count > SlowListeners.timedMessages { self.slowListeners.longReadEnded() }
         self.isResumptionStale = true
     }
 
@@ -82,18 +86,30 @@ extension ConnectionCore {
         self.noteTime(of: event, since: start)
     }
 
-    /// Warns of listeners that hold up everything else on the executor; without an event none have been called.
+    /// Warns of listeners that hold up everything else on the executor.
     ///
+    /// - Parameters:
+    ///   - name: the message's, if there is but one; nil when it calls no listeners.
+    ///   - count: how many messages there are.
+    ///   - start: when the first of them came.
     /// - Returns: now.
     @discardableResult
-    private func noteTime(of event: String?, since start: ContinuousClock.Instant) -> ContinuousClock.Instant {
+    private func noteTime(
+        of name: String?, among count: Int = 1, since start: ContinuousClock.Instant
+    ) -> ContinuousClock.Instant {
         let now = self.now
         let time = start.duration(to: now)
-        if let event, self.slowListeners.heard(event, in: time) {
+        var slow = name
+        if count > 1 {
+            slow = self.slowListeners.heardGroup(in: time) ? "(one of \(count) messages)" : nil
+        } else if let name, !self.slowListeners.heard(name, in: time) {
+            slow = nil
+        }
+        if let slow {
             self.environment.logger.warning(
                 "A listener blocked the executor that its connections share; use a sequence or move the work elsewhere",
                 metadata: [
-                    "url": "\(self.destination.url)", "event": "\(ForeignText.line(event))", "time": "\(time)",
+                    "url": "\(self.destination.url)", "event": "\(ForeignText.line(slow))", "time": "\(time)",
                 ])
         }
         return now

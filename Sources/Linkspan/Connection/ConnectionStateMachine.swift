@@ -314,7 +314,8 @@ extension ConnectionStateMachine {
         }
         self.noteLoss(since: since, now: now)
         let wasHealthy = since.duration(to: now) >= self.timing.healthyAfter
-        self.lastFlap = hasSpoken && !wasHealthy ? now : nil
+        // One link that ends before its first answer changes nothing: the server's next time up may be longer.
+        if wasHealthy { self.lastFlap = nil } else if hasSpoken { self.lastFlap = now }
         return self.afterFailure(error, from: .connected, wasHealthy: wasHealthy, now: now, random: random)
     }
 

@@ -5,6 +5,8 @@
 public struct ConnectionStatus: Sendable {
     /// The endpoint.
     public var url: ConnectionURL
+    /// The account of the ``CredentialSource``; nil without one.
+    public var account: String?
     /// The state.
     public var state: ConnectionState
     /// The activity inside the state.

@@ -56,6 +56,9 @@ final class ConnectionCredentials {
         return error
     }
 
+    /// The connection has given up because the server accepts none.
+    func refused() { self.destination.source.refused(login: self.destination.login) }
+
     private func checked(_ issued: IssuedCredentials) -> Result<IssuedCredentials, LinkspanError> {
         do throws(LinkspanError) {
             _ = try issued.credentials.endpoint(insteadOf: self.destination.url, over: self.destination.transport)

@@ -65,14 +65,22 @@ public struct CredentialSource: Sendable, Hashable {
     /// - Parameters:
     ///   - account: the name of the user's account.
     ///   - onForget: called when the source is logged out, with how often it has been.
+    ///   - onRefusal: called when a connection has given up because the server accepts no credentials of the source.
     ///   - provide: told how often the source had been logged out; never called twice at a time.
     /// - Returns: the source.
     package static func everywhere(
         account: String? = nil, onForget: @escaping @Sendable (_ login: UInt64) -> Void,
+        onRefusal: @escaping @Sendable (_ login: UInt64) -> Void,
         provide: @escaping @Sendable (CredentialRequest, _ login: UInt64) async throws -> Credentials
     ) -> Self {
-        let shared = SharedCredentials(isForAllServers: true, onForget: onForget, provide: provide)
+        let shared = SharedCredentials(
+            isForAllServers: true, onForget: onForget, onRefusal: onRefusal, provide: provide)
         return Self(kind: .provider(shared), account: account)
+    }
+
+    /// A connection has given up because its credentials were refused.
+    func refused(login: UInt64) {
+        if case .provider(let shared) = self.kind { shared.onRefusal(login) }
     }
 
     /// Asks the provider for newer credentials than there are, unless it is being asked.

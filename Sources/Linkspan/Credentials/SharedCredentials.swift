@@ -11,15 +11,17 @@ final class SharedCredentials: Sendable {
     private let number = ProcessNumber.next()
     private let provide: Provide
     private let onForget: @Sendable (_ login: UInt64) -> Void
+    let onRefusal: @Sendable (_ login: UInt64) -> Void
     /// Answers and calls: between the executors of all connections of one source and the tasks that ask the provider.
     private let machine: Lock<StateMachine>
 
     init(
         isForAllServers: Bool = false, onForget: @escaping @Sendable (_ login: UInt64) -> Void = { _ in },
-        provide: @escaping Provide
+        onRefusal: @escaping @Sendable (_ login: UInt64) -> Void = { _ in }, provide: @escaping Provide
     ) {
         self.provide = provide
         self.onForget = onForget
+        self.onRefusal = onRefusal
         self.machine = Lock(StateMachine(isForAllServers: isForAllServers))
     }
 

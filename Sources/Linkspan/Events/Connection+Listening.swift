@@ -94,7 +94,7 @@ extension Connection {
     /// Calls `handler` once when nothing more comes through this connection: it was released, or this holder has given
     /// it back.
     ///
-    /// At once when that has happened already.
+    /// Soon when that has happened already, and never within this call.
     @discardableResult
     public func onEnd(_ handler: @escaping @Sendable () -> Void) -> Subscription {
         // Whether the end came before the cancel below.
@@ -103,7 +103,9 @@ extension Connection {
         let changes = self.onStateChange { if $0.to == .released { end.fulfill(true) } }
         // A holder that gives the connection back ends it, too; the handler is not called within that call.
         let tell: @Sendable () -> Void = { end.fulfill(true) }
-        changes.atEnd { [asks = changes.asks] in if let asks { asks(.call(tell)) } else { tell() } }
+        changes.atEnd { [asks = changes.asks, scheduler = self.scheduler] in
+            if let asks { asks(.call(tell)) } else { _ = scheduler.schedule(at: scheduler.now, tell) }
+        }
         end.whenFulfilled { _ in changes.cancel() }
         return Subscription { end.fulfill(false) }
     }

@@ -105,6 +105,18 @@ extension Connection {
 
     /// The values of an event as a sequence, a value of another shape as an error.
     ///
+    /// Marks are left out; ``EventStream/marked()`` has them, so that a reader knows where values are missing:
+    ///
+    /// ```swift
+    /// for await item in try connection.values(.quoted, capacity: 16).marked() {
+    ///     switch item {
+    ///     case .value(let quote): print(try quote.get())
+    ///     case .continuity(.continuous): ()
+    ///     case .continuity(.gap(let reason)): reload(because: reason)
+    ///     }
+    /// }
+    /// ```
+    ///
     /// - Throws: ``LinkspanError`` with code `released`.
     public func values<Value: Decodable, Reply>(
         _ event: Event<Value, Reply>, capacity: Int = 1_024, overflow: StreamOverflow = .dropOldest

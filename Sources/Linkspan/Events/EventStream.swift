@@ -79,9 +79,26 @@ extension EventStream where Element == (message: Message, missed: Int) {
     }
 }
 
+/// A value of a stream, or a mark between two: what ``EventStream/marked()`` yields.
+public enum ValueItem<Value: Sendable>: Sendable {
+    /// A value, or the reason why a message is none.
+    case value(Result<Value, LinkspanError>)
+    /// Whether anything is missing here.
+    case continuity(Continuity)
+}
+
+extension EventStream {
+    /// The values and the marks between them, as ``items`` has messages and marks.
+    public func marked<Value>() -> EventStream<ValueItem<Value>> where Element == Result<Value, LinkspanError> {
+        let value = self.element
+        return EventStream<ValueItem<Value>>(
+            queue: self.queue, element: { .value(value($0)) }, mark: ValueItem.continuity)
+    }
+}
+
 /// The rule for a message that arrives at a full stream.
 ///
-/// Whatever is dropped shows as a gap at its place.
+/// Whatever is dropped shows as a gap at its place: in the number of missed messages, and among ``EventStream/items``.
 public enum StreamOverflow: Sendable, Hashable, CaseIterable {
     /// Drops the oldest waiting message: for messages that are soon out of date.
     case dropOldest

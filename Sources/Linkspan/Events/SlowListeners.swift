@@ -1,9 +1,9 @@
 /// Finds out whose listeners hold the connection's executor for too long.
 ///
-/// The first messages of a read are timed one by one, the others together, which costs them next to nothing. After others
-/// that took too long, all messages of the next reads are timed one by one.
+/// The first messages of a read are timed one by one, the others in groups, which costs them next to nothing. After a
+/// group that took too long, all messages of the next reads are timed one by one.
 struct SlowListeners {
-    /// The number of messages at the beginning of each read that are timed one by one.
+    /// The number of messages at the beginning of each read that are timed one by one, and of those in a group.
     static let timedMessages = 8
     /// The number of reads after a slow one in which all messages are timed one by one.
     private static let timedReads = 1_000
@@ -16,11 +16,15 @@ struct SlowListeners {
     private var readsToTime = 0
     /// The events that have been told.
     private var told: Set<String> = []
+    /// Whether a group of messages has been told.
+    private var hasToldGroup = false
 
     init(limit: Duration) { self.limit = limit }
 
-    /// Whether to time the message at this position in a read on its own; positions start at 1.
-    func times(_ message: Int) -> Bool { message <= Self.timedMessages || self.readsToTime > 0 }
+    /// Whether to look at the clock behind the message at this position in a read; positions start at 1.
+    func times(_ message: Int) -> Bool {
+        message <= Self.timedMessages || self.readsToTime > 0 || message.isMultiple(of: Self.timedMessages)
+    }
 
     /// The listeners of one message have returned.
     ///
@@ -30,12 +34,16 @@ struct SlowListeners {
         return self.told.insert(event).inserted
     }
 
-    /// The listeners of all messages behind the first ones of a read have returned.
-    mutating func heardSeveral(in time: Duration) {
-        if time > self.limit {
-            self.readsToTime = Self.timedReads
-        } else if self.readsToTime > 0 {
-            self.readsToTime -= 1
-        }
+    /// The listeners of a group of messages have returned.
+    ///
+    /// - Returns: whether this is to be told: once, because the next time the message is known.
+    mutating func heardGroup(in time: Duration) -> Bool {
+        guard time > self.limit else { return false }
+        self.readsToTime = Self.timedReads
+        defer { self.hasToldGroup = true }
+        return !self.hasToldGroup
     }
+
+    /// A read with more messages than are always timed one by one is over.
+    mutating func longReadEnded() { if self.readsToTime > 0 { self.readsToTime -= 1 } }
 }

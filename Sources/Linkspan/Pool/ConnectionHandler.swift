@@ -164,7 +164,8 @@ public final class ConnectionHandler: Connection {
     @discardableResult
     public func onStatusChange(_ handler: @escaping @Sendable (StatusChange) -> Void) -> Subscription {
         guard self.isHeld else {
-            let ended = Subscription {}
+            // Of the connection, so that who asks it for a call is called where all calls come from.
+            let ended = self.connection.onStatusChange { _ in }
             ended.cancel()
             return ended
         }
@@ -181,9 +182,13 @@ public final class ConnectionHandler: Connection {
             guard holding.giveBack != nil else { return nil }
             holding.lastID += 1
             let id = holding.lastID
+            let scheduler = self.scheduler
             let asks: @Sendable (Subscription.Wish) -> Void = { [weak self] wish in
-                // A third party's subscription takes no requests, but the call is made all the same.
-                if case .call(let job) = wish, subscription.asks == nil { return job() }
+                // A third party's subscription takes no requests, but the call is made all the same: by the clock.
+                if case .call(let job) = wish, subscription.asks == nil {
+                    _ = scheduler.schedule(at: scheduler.now, job)
+                    return
+                }
                 subscription.asks?(wish)
                 // Before all that there are, and behind none to come.
                 if case .first = wish {

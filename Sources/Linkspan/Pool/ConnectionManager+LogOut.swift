@@ -37,19 +37,26 @@ extension ConnectionManager {
         // Behind their ends, so that none is told of a failed attempt first.
         failWaiters()
         await Self.settle(entries.map(\.connection) + leavers.map(\.connection), within: limit)
-        guard !keepingDeliveries else { return }
         var stores: [ObjectIdentifier: any DeliveryStore] = [:]
         for store in entries.map(\.options.store) + leavers.map(\.store) {
             if let store { stores[ObjectIdentifier(store)] = store }
         }
-        for store in stores.values { await self.erase(source.account, from: store, until: deadline) }
+        for store in stores.values {
+            await self.forget(source.account, in: store, keepingDeliveries: keepingDeliveries, until: deadline)
+        }
     }
 
-    private func erase(
-        _ account: String?, from store: any DeliveryStore, until deadline: ContinuousClock.Instant
+    private func forget(
+        _ account: String?, in store: any DeliveryStore, keepingDeliveries: Bool,
+        until deadline: ContinuousClock.Instant
     ) async {
-        let erased = Promise<Void>()
-        store.executor.execute { store.erase(account: account) { erased.fulfill() } }
-        await erased.wait(until: deadline, by: self.options.scheduler)
+        let forgotten = Promise<Void>()
+        store.executor.execute {
+            guard keepingDeliveries else { return store.erase(account: account) { forgotten.fulfill() } }
+            // A connection that left when nobody held it any more has let its session stand.
+            store.keep(StoredSession(resumption: nil), account: account)
+            forgotten.fulfill()
+        }
+        await forgotten.wait(until: deadline, by: self.options.scheduler)
     }
 }

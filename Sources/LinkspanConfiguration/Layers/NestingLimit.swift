@@ -15,6 +15,10 @@ struct NestingLimit {
     ///
     /// Ten of them can multiply it by forty at most.
     static let aliases = 10
+    /// The bytes behind which `*` may begin an alias: spaces, line ends and indicators.
+    private static let beforeAlias: Set<UInt8> = [
+        0x09, 0x0A, 0x0D, 0x20, 0x2C, 0x2D, 0x3A, 0x3F, 0x5B, 0x5D, 0x7B, 0x7D,
+    ]
 
     private var depth = 0
     private var deepest = 0
@@ -63,7 +67,7 @@ struct NestingLimit {
         for byte in bytes {
             defer { previous = byte }
             if byte == 0x5B || byte == 0x7B { self.open(isVisible: quote == nil && !isComment) }
-            if byte == 0x2A, [0x0A, 0x20, 0x5B, 0x2C, 0x7B, 0x3A, 0x2D].contains(previous) { self.aliases += 1 }
+            if byte == 0x2A, Self.beforeAlias.contains(previous) { self.aliases += 1 }
             if isComment {
                 isComment = byte != 0x0A && byte != 0x0D
                 guard !isComment else { continue }

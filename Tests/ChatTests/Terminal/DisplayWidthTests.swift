@@ -40,7 +40,8 @@ struct VisibleTextTests {
 
     @Test(arguments: [
         ("ann", "ann"), ("Zoë", "Zoë"), ("* disconnected", "\"* disconnected\""), ("bob: hi", "\"bob: hi\""),
-        ("ann,bob", "\"ann,bob\""), ("a\"b", "\"a'b\""), ("[x]", "\"[x]\""), ("\u{202E}nna", "\u{FFFD}nna"),
+        ("ann,bob", "\"ann,bob\""), ("a\"b", "\"a'b\""), ("[x]", "\"[x]\""),
+        ("Ann\"\u{FE0F}, \"\u{200D}Bob", "\"Ann'\u{FE0F}, '\u{200D}Bob\""), ("\u{202E}nna", "\u{FFFD}nna"),
     ])
     func `a name that could pass for more than a name is in quotes`(_ name: String, _ shown: String) {
         #expect(VisibleText.name(name) == shown)

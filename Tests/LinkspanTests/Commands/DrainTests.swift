@@ -75,7 +75,10 @@ struct DrainTests {
         let handler = try self.harness.connect()
         try handler.perform(Command(.request, event: "asked", payload: .empty))
         self.harness.scheduler.settle()
+        let timers = self.harness.scheduler.pendingCount
         let drained = try await self.drain(handler, within: .seconds(5))
+        // Its limit.
+        await self.harness.scheduler.pending(atLeast: timers + 1)
         self.harness.scheduler.advance(by: .seconds(5))
         #expect(await drained.value.map(\.event) == ["asked"])
     }

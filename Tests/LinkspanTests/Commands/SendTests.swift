@@ -1,5 +1,6 @@
 @testable import Linkspan
 internal import LinkspanTesting
+internal import Logging
 internal import Testing
 
 @Suite("Sending")
@@ -164,4 +165,20 @@ struct SendTests {
         let error = #expect(throws: LinkspanError.self) { try harness.perform(.send, "late") }
         #expect(error?.certainty == .notSent)
     }
+
+    @Test
+    func `a send that the link rejects and nobody waits for is in the log`() throws {
+        let log = LogRecorder(from: .warning)
+        let harness = try Harness(logger: Logger(label: "test") { _ in log }) { _ in
+            .init { $0.rejects = { _ in LinkspanError(.messageTooLarge, "too large in a test") } }
+        }
+        try harness.enter(.connected)
+        try harness.connection.send("large", "x")
+        try harness.perform(.send, "awaited")
+        harness.scheduler.settle()
+        #expect(log.lines.map(\.message) == ["A message was not sent"])
+        #expect(log.lines.first?.metadata["event"]?.description == "large")
+        #expect(harness.failure("awaited")?.code == .messageTooLarge)
+    }
+
 }

@@ -53,10 +53,11 @@ struct AttemptTests {
         #expect(harness.peers.count == 2)
     }
 
-    /// Up and down for 100 ms each, for ten minutes; the server answers at once while it is up.
-    @Test(arguments: [1, 2, 3])
+    /// Up and down for 100 ms each, for ten minutes; the server answers at once while it is up, or after some time, in which
+    /// it may go down again.
+    @Test(arguments: [1, 2, 3], [(milliseconds: 0, least: 300), (5, 270), (30, 180)])
     func `a server that comes and goes gets a delivery through every two seconds, at an attempt a second`(
-        seed: UInt64
+        seed: UInt64, latency: (milliseconds: Int, least: Int)
     ) throws {
         let generator = Lock(SeededGenerator(seed: seed))
         let clock = Lock<VirtualScheduler?>(nil)
@@ -68,7 +69,11 @@ struct AttemptTests {
                 return left > 0 ? .dropping(after: .milliseconds(left)) : .refusing(.lost)
             })
         clock.withLock { $0 = harness.scheduler }
-        harness.transport.onMessage { $0.reply() }
+        let scheduler = harness.scheduler
+        harness.transport.onMessage { message in
+            guard latency.milliseconds > 0 else { return message.reply() }
+            _ = scheduler.schedule(at: scheduler.now + .milliseconds(latency.milliseconds)) { message.reply() }
+        }
         try harness.connection.connect()
         var delivered = 0
         for number in 0..<600 {
@@ -76,7 +81,7 @@ struct AttemptTests {
             harness.scheduler.advance(by: .seconds(1))
             delivered = harness.recorder.endedLabels.count
         }
-        #expect(delivered >= 300)
+        #expect(delivered >= latency.least)
         #expect(harness.peers.count <= 601)
         clock.withLock { $0 = nil }
     }

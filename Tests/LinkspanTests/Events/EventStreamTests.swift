@@ -23,6 +23,25 @@ struct EventStreamTests {
     }
 
     @Test
+    func `values with their marks tell a slow reader how many are missing, and where`() async throws {
+        let harness = try Harness()
+        try harness.enter(.connected)
+        let values = try harness.connection.values("event", as: Int.self, capacity: 2)
+        for number in ["1", "2", "3", #""x""#, "5"] { harness.peers.first?.emit("event", .json(number)) }
+        harness.scheduler.settle()
+        try harness.connection.disconnect()
+        try harness.connection.release()
+        var seen: [String] = []
+        for await item in values.marked() {
+            switch item {
+            case .value(let value): seen.append((try? value.get()).map(String.init) ?? "no number")
+            case .continuity(let mark): seen.append("\(mark)")
+            }
+        }
+        #expect(seen == ["gap(Linkspan.Continuity.Reason.overflow(missed: 3))", "no number", "5"])
+    }
+
+    @Test
     func `no message is both lost and not counted`() async {
         var generator = SeededGenerator(seed: 1)
         for capacity in 1...5 {

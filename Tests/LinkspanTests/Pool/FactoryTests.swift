@@ -120,10 +120,14 @@ struct FactoryTests {
     @Test
     func `the end of a holder is told, although they take no requests`() async throws {
         let (handler, recorder) = (try self.connect(), EventRecorder())
-        handler.onEnd { recorder.note("ended") }
+        // Held as an app holds what its listeners also need.
+        let held = Lock(())
+        handler.onEnd { held.withLock { _ in recorder.note("ended") } }
         #expect(recorder.notes.isEmpty)
-        handler.release()
-        #expect(recorder.notes == ["ended"])
+        held.withLock { _ in handler.release() }
+        try await recorder.wait(for: "the end") { _ in recorder.notes == ["ended"] }
+        held.withLock { _ in _ = handler.onEnd { held.withLock { _ in recorder.note("late") } } }
+        try await recorder.wait(for: "the end that was there before") { _ in recorder.notes == ["ended", "late"] }
         await self.manager.shutdown()
     }
 }

@@ -81,6 +81,33 @@ struct LogOutTests {
         #expect(self.harness.transport.received.map(\.event) == ["under way", "delivery"])
     }
 
+    @Test(arguments: [true, false])
+    func `a session that was left before cannot be resumed, also when deliveries are kept`(isHeld: Bool) async throws {
+        let harness = PoolHarness(script: { _ in .init { $0.tellsResumption = true } })
+        let store = MemoryDeliveryStore(executor: harness.scheduler.executor)
+        let source = CredentialSource.fixed(.auth("ann"), account: "ann")
+        let handler = try ConnectionBuilder("scripted://server").transport(harness.transport).credentials(source)
+            .options { $0.store = store }.connect(by: harness.manager)
+        harness.scheduler.settle()
+        harness.transport.peers.first?.emit("line", .empty)
+        harness.scheduler.advance(by: .seconds(1))
+        #expect(store.sessions["ann"]?.resumption != nil)
+        if !isHeld {
+            handler.release()
+            // Just beyond the idle timeout: the pool still knows of it.
+            harness.scheduler.advance(by: .seconds(6))
+            #expect(harness.manager.statistics.isEmpty)
+        }
+        let isOut = Lock(false)
+        let task = Task {
+            await harness.manager.logOut(source, keepingDeliveries: true)
+            isOut.withLock { $0 = true }
+        }
+        try await eventually("the end of the log-out", harness.scheduler) { isOut.withLock { $0 } }
+        await task.value
+        #expect(store.sessions["ann"]?.resumption == nil)
+    }
+
     @Test
     func `works in every state, the first attempt and the pause between attempts included`() async throws {
         let scripts: [LinkScript] = [.hanging, .refusing(.lost), .refusing(.permanent), .perfect]

@@ -231,4 +231,15 @@ struct PoolTests {
         harness.scheduler.advance(by: .seconds(60))
         #expect(witness.count == 0)
     }
+
+    @Test
+    func `the end of a handler that was released before is told on the executor, not within the call`() async throws {
+        let (manager, recorder, held) = (ConnectionManager(), EventRecorder(), Lock(()))
+        let handler = try ConnectionBuilder("memory://server").transport(.inMemory(InMemoryHub())).connect(by: manager)
+        handler.release()
+        held.withLock { _ in _ = handler.onEnd { held.withLock { _ in recorder.note("ended") } } }
+        try await recorder.wait(for: "the end") { _ in recorder.notes == ["ended"] }
+        await manager.shutdown()
+    }
+
 }

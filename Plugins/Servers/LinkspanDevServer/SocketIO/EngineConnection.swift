@@ -19,6 +19,8 @@ final class EngineConnection: ConnectionOwner {
         var engine: EngineServerSession
         var socketIO: SocketIOServerSession
         var poll: ServerConnection?
+        /// The rest of the POST that is being handled; nil when there is none.
+        var posted: ArraySlice<UInt8>?
         /// The connection that carries the session, or is tried for it.
         var webSocket: ServerConnection?
         var relays: [String: HubRelay] = [:]
@@ -30,6 +32,9 @@ final class EngineConnection: ConnectionOwner {
         /// Whether the client has joined a namespace or used the echo; a session that is not in use may be replaced.
         var isInUse: Bool { self.socketIO.isInUse || self.hasEchoed }
     }
+
+    /// The most packets of a POST that are handled in one turn of the loop.
+    private static let packetsATurn = 1_024
 
     let sid: String
     let use: EngineUse
@@ -108,13 +113,36 @@ final class EngineConnection: ConnectionOwner {
 
     func post(_ body: [UInt8], on connection: ServerConnection) -> EngineRefusal? {
         guard self.withState({ $0.engine.isPolling }) else { return .badRequest }
-        guard let packets = try? PollingPayload.decode(body[...]) else {
+        // Nobody could say which of two comes first; such a session ends with the reference, too.
+        guard self.state.posted == nil else {
             self.act { $0.engine.close() }
             return .badRequest
         }
+        self.state.posted = body[...]
+        return self.handlePosted(on: connection)
+    }
+
+    /// Handles some packets of a POST; others get their turn before it goes on with the rest.
+    private func handlePosted(on connection: ServerConnection) -> EngineRefusal? {
         let now = ContinuousClock.now
-        // One at a time: a packet may end the session, and the packets after it are then ignored.
-        self.batch { for packet in packets { self.act { $0.engine.posted([packet], now: now) } } }
+        self.batch {
+            for _ in 0..<Self.packetsATurn where !self.state.engine.isEnded {
+                do {
+                    // One at a time: a packet may end the session, and the packets after it are then ignored.
+                    guard let packet = try PollingPayload.next(of: &self.state.posted) else { return }
+                    self.act { $0.engine.received(packet, now: now) }
+                } catch {
+                    self.act { $0.engine.close() }
+                }
+            }
+        }
+        if self.state.engine.isEnded { self.state.posted = nil }
+        guard self.state.posted == nil else {
+            self.run.perform {
+                if let refusal = self.handlePosted(on: connection) { connection.respond(.refusal(refusal)) }
+            }
+            return nil
+        }
         guard self.state.engine.ending != .violation else { return .badRequest }
         connection.respond(.text(Array("ok".utf8)))
         return nil

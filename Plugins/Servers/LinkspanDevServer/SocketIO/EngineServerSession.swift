@@ -1,3 +1,4 @@
+internal import DequeModule
 internal import LinkspanNetwork
 internal import LinkspanSocketIO
 
@@ -48,7 +49,7 @@ struct EngineServerSession: Sendable {
     private let maximumWaiting: Int
     private var carrier: Carrier
     private var isPolled = false
-    private var waiting: [WebSocketMessage] = []
+    private var waiting: Deque<WebSocketMessage> = []
     /// The size of what waits for a poll.
     private(set) var waitingBytes = 0
     private var nextPing: ContinuousClock.Instant?
@@ -101,11 +102,6 @@ struct EngineServerSession: Sendable {
 
     /// The GET that waited is gone without an answer: what was to come is lost with it.
     mutating func pollLost() -> [Effect] { self.isPolled ? self.end(.closedByClient) : [] }
-
-    /// A POST has come.
-    mutating func posted(_ packets: [WebSocketMessage], now: ContinuousClock.Instant) -> [Effect] {
-        packets.flatMap { self.received($0, now: now) }
-    }
 
     // MARK: WebSocket
 
@@ -189,7 +185,8 @@ extension EngineServerSession {
         }
     }
 
-    private mutating func received(_ frame: WebSocketMessage, now: ContinuousClock.Instant) -> [Effect] {
+    /// A packet has come: in a POST, or on the WebSocket that carries the session.
+    mutating func received(_ frame: WebSocketMessage, now: ContinuousClock.Instant) -> [Effect] {
         guard !self.isEnded else { return [] }
         switch Self.packet(frame) {
         case .message(let text): return [.deliver(.text(text))]
@@ -228,7 +225,7 @@ extension EngineServerSession {
             self.waiting = []
             self.waitingBytes = 0
         }
-        return self.waiting
+        return Array(self.waiting)
     }
 
     private mutating func giveUp() -> [Effect] {

@@ -26,8 +26,8 @@ package struct HTTPResponse: Sendable {
         ]
     }
 
-    /// Appends the bytes.
-    package func append(to output: inout [UInt8], isPersistent: Bool) {
+    /// Appends the bytes, without the body when the request was a HEAD (RFC 9110 §9.3.2).
+    package func append(to output: inout [UInt8], isPersistent: Bool, forHead isForHead: Bool = false) {
         var head = "HTTP/1.1 \(self.status) \(Self.reason(self.status))\r\n"
         for field in self.fields { head += "\(field.name): \(field.value)\r\n" }
         if self.status != 101 {
@@ -37,7 +37,7 @@ package struct HTTPResponse: Sendable {
             head += isPersistent ? "Connection: keep-alive\r\n" : "Connection: close\r\n"
         }
         output.append(contentsOf: "\(head)\r\n".utf8)
-        output.append(contentsOf: self.body)
+        if !isForHead { output.append(contentsOf: self.body) }
     }
 
     private static func reason(_ status: Int) -> String {

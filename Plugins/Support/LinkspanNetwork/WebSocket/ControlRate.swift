@@ -2,6 +2,7 @@
 struct ControlRate: Sendable {
     /// The most that are borne in a second; honest peers send one in many.
     static let maximum = 200
+    static let excess = "more control frames came in a second than the \(maximum) that are accepted here"
 
     private var windowEnd: ContinuousClock.Instant?
     private var count = 0

@@ -225,10 +225,10 @@ extension WebSocketChannel {
         if reading.hasPong, self.isOpen, let pinged = self.pinged.take() {
             self.handler.answeredPing(after: self.loop.now - pinged)
         }
-        let newControlFrames = self.session.controlFrames - controlFrames
-        if reading.ending == nil, newControlFrames > 0, self.control.isFlooded(by: newControlFrames, now: self.loop.now)
-        {
-            reading.ending = self.session.fail(.controlFlood, into: &reading.output).map { (.closed($0), .drop) }
+        let frames = self.session.controlFrames - controlFrames
+        if reading.ending == nil, frames > 0, self.control.isFlooded(by: frames, now: self.loop.now) {
+            reading.ending = self.session.fail(.controlFlood, ControlRate.excess, into: &reading.output)
+                .map { (.closed($0), .drop) }
         }
         if reading.ending != nil { self.isOpen = false }
         self.write(&reading)
@@ -369,7 +369,7 @@ extension WebSocketChannel {
             bytes - former.bytes < WebSocketRequest.messageProgress
         {
             var output: [UInt8] = []
-            guard let event = self.session.fail(.messageOverdue, into: &output) else { return }
+            guard let event = self.session.fail(.messageOverdue, self.settings.slowness, into: &output) else { return }
             self.isOpen = false
             self.stream?.write { $0.append(contentsOf: output) }
             return self.finish(.closed(event), .drop)
@@ -389,11 +389,11 @@ extension WebSocketChannel {
         self.stream?.write { $0.append(contentsOf: output) }
         self.pinged = self.loop.now
         self.nextPing = self.loop.scheduleLocally(after: keepAlive.timeout) {
-            if self.isAlive { return self.scheduleKeepAlive() }
+            if self.isAlive || self.isBehind { return self.scheduleKeepAlive() }
             // What has arrived meanwhile is to be read before a server is called dead: perhaps this side was busy.
             self.nextPing = self.loop.scheduleLocally(after: Self.lastLook) {
-                // Anything that has arrived proves that the server lives, be it the pong or not.
-                if self.isAlive { self.scheduleKeepAlive() } else { self.drop(.silent) }
+                // Anything that has arrived proves that the server lives; what has not been read says nothing against it.
+                if self.isAlive || self.isBehind { self.scheduleKeepAlive() } else { self.drop(.silent) }
             }
         }
     }

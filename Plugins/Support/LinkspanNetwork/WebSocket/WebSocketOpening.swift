@@ -9,6 +9,11 @@ final class WebSocketOpening {
         let highWaterMark: Int
         let closeDeadline: Duration
         let messageDeadline: Duration
+        /// The reason for which a message that makes no progress ends the connection.
+        var slowness: String {
+            "a message came more slowly than the \(WebSocketRequest.messageProgress) bytes in \(self.messageDeadline) "
+                + "that are accepted here"
+        }
 
         init(_ request: WebSocketRequest) {
             self.maxMessageBytes = request.limits.maxMessageBytes

@@ -27,6 +27,9 @@ protocol EngineCarrier: AnyObject {
     /// The stage of the opening; nil when the server has named the session.
     var openingStage: OpeningStage? { get }
 
+    /// The number of bytes that a text takes, of those that the server allows.
+    func length(ofText count: Int) -> Int
+
     /// The number of bytes that an attachment takes, of those that the server allows.
     func length(ofAttachment count: Int) -> Int
 
@@ -55,6 +58,8 @@ protocol EngineCarrier: AnyObject {
 }
 
 extension EngineCarrier {
+    func length(ofText count: Int) -> Int { count }
+
     var isChanging: Bool { false }
 
     var tellsServerOfAbort: Bool { false }

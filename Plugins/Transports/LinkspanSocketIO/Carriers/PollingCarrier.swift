@@ -77,6 +77,8 @@ final class PollingCarrier: EngineCarrier {
 
     var openingStage: OpeningStage? { self.phase == .opening ? self.exchanges[self.lastPoll]?.openingStage : nil }
 
+    func length(ofText count: Int) -> Int { self.session.length(ofText: count) }
+
     func length(ofAttachment count: Int) -> Int { self.session.length(ofAttachment: count) }
 
     func send(

@@ -44,6 +44,8 @@ final class UpgradingCarrier: EngineCarrier {
 
     var openingStage: OpeningStage? { self.current?.openingStage }
 
+    func length(ofText count: Int) -> Int { self.current?.length(ofText: count) ?? count }
+
     func length(ofAttachment count: Int) -> Int { self.current?.length(ofAttachment: count) ?? count }
 
     func send(

@@ -175,7 +175,9 @@ extension EngineIOSession {
         }
         self.controlCount += 1
         guard self.controlCount <= Self.maximumControlRate else {
-            throw SocketIOProtocolError(.controlFlood, "the server floods the session with control packets")
+            throw SocketIOProtocolError(
+                .controlFlood,
+                "more control packets came in a second than the \(Self.maximumControlRate) that are accepted here")
         }
     }
 

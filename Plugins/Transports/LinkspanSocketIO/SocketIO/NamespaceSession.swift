@@ -290,7 +290,9 @@ extension NamespaceSession {
             early.messages.count > self.limits.maximumEarlyEvents || early.byteCount > self.limits.maximumEarlyBytes
         guard isTooMuch else { return }
         let violation = SocketIOProtocolError(
-            .tooManyEarlyEvents, "the server sends too many events before its answer to CONNECT")
+            .tooManyEarlyEvents,
+            "before the answer to CONNECT came more than the \(self.limits.maximumEarlyEvents) events, or the "
+                + "\(self.limits.maximumEarlyBytes) bytes of them, that are accepted here")
         self.end(LinkspanError(violation), output: &output)
         self.state = .abandoned
     }

@@ -158,7 +158,7 @@ extension SocketIOEncoder {
         }
     }
 
-    private static func digits(_ number: UInt64) -> Int {
+    static func digits(_ number: UInt64) -> Int {
         var (count, rest) = (1, number / 10)
         while rest > 0 { (count, rest) = (count + 1, rest / 10) }
         return count

@@ -13,6 +13,8 @@ enum VisibleText {
         let isPlain = shown.unicodeScalars.allSatisfy {
             !$0.properties.isWhitespace && !"*\":,[]".unicodeScalars.contains($0)
         }
-        return isPlain ? shown : "\"\(shown.replacing("\"", with: "'"))\""
+        // Not by characters: with a mark behind it, a quotation mark is another one.
+        let inner = String(String.UnicodeScalarView(shown.unicodeScalars.map { $0 == "\"" ? "'" : $0 }))
+        return isPlain ? shown : "\"\(inner)\""
     }
 }

@@ -27,13 +27,16 @@ enum LegacyPollingPayload {
     /// The bytes that a packet takes in a body, at most.
     static func length(of packet: WebSocketMessage) -> Int {
         switch packet {
-        case .text(let text): text.count + Self.mostDigits + 1
+        case .text(let text): Self.length(ofText: text.count)
         case .binary(let bytes): Self.length(ofBinary: bytes.count)
         }
     }
 
-    /// The most bytes that so many bytes in binary take.
-    static func length(ofBinary count: Int) -> Int { Base64.length(of: count) + Self.mostDigits + 3 }
+    /// The bytes that a text of so many bytes takes; one more than it takes, at times, when not all of it is ASCII.
+    static func length(ofText count: Int) -> Int { SocketIOEncoder.digits(UInt64(count)) + 1 + count }
+
+    /// The bytes that so many bytes in binary take.
+    static func length(ofBinary count: Int) -> Int { Self.length(ofText: Base64.length(of: count) + 2) }
 
     /// Appends packets to a body, as text.
     static func append(_ packets: some Sequence<WebSocketMessage>, to body: inout [UInt8]) {

@@ -14,14 +14,17 @@ package enum PollingPayload {
     ///
     /// Linear in its length; the texts are slices of it.
     package static func decode(_ body: ArraySlice<UInt8>) throws(SocketIOProtocolError) -> [WebSocketMessage] {
-        var packets: [WebSocketMessage] = []
-        var start = body.startIndex
-        while true {
-            let end = body[start...].firstIndex(of: Self.separator) ?? body.endIndex
-            packets.append(try Self.packet(body[start..<end]))
-            guard end < body.endIndex else { return packets }
-            start = end + 1
-        }
+        var (packets, rest): ([WebSocketMessage], ArraySlice<UInt8>?) = ([], body)
+        while let packet = try Self.next(of: &rest) { packets.append(packet) }
+        return packets
+    }
+
+    /// Takes the first packet off a body, whose rest is nil behind the last one; nil when none is left.
+    package static func next(of rest: inout ArraySlice<UInt8>?) throws(SocketIOProtocolError) -> WebSocketMessage? {
+        guard let body = rest else { return nil }
+        let end = body.firstIndex(of: Self.separator)
+        rest = end.map { body[($0 + 1)...] }
+        return try Self.packet(body[..<(end ?? body.endIndex)])
     }
 
     /// The packet of a text without separators.

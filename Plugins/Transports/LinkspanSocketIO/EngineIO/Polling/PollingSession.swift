@@ -149,6 +149,14 @@ struct PollingSession: Sendable {
         return batch
     }
 
+    /// The number of bytes that a text has in a body for itself.
+    func length(ofText count: Int) -> Int {
+        switch self.version {
+        case .v4: count
+        case .v3: LegacyPollingPayload.length(ofText: count)
+        }
+    }
+
     /// The number of bytes that an attachment has in a body.
     func length(ofAttachment count: Int) -> Int {
         switch self.version {
