@@ -485,7 +485,7 @@ let tests: [Target] = [
         name: "ChatTests",
         dependencies: firstSteps.map { .target(name: $0.name) } + [
             "chat", "Linkspan", "LinkspanRuntime", "LinkspanMessaging", "LinkspanInMemory", "LinkspanSocketIO",
-            "LinkspanWebSocket", "LinkspanDevServer", "LinkspanTesting",
+            "LinkspanWebSocket", "LinkspanDevServer", "LinkspanTesting", "RawSockets",
         ],
         path: "Tests/ChatTests", exclude: ["echo.py", "listener.py"],
         swiftSettings: settings),

@@ -22,6 +22,13 @@ static inline void clinkspan_raise(_Bool *flag) { __atomic_store_n(flag, 1, __AT
 /// Whether the flag has been raised.
 static inline _Bool clinkspan_is_raised(const _Bool *flag) { return __atomic_load_n(flag, __ATOMIC_ACQUIRE); }
 
+/// The number of descriptors that the process may have open.
+static inline int64_t clinkspan_descriptor_limit(void) {
+    struct rlimit limit;
+    if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur > INT32_MAX) return INT32_MAX;
+    return (int64_t)limit.rlim_cur;
+}
+
 #if defined(__linux__)
 
 #include <sys/prctl.h>

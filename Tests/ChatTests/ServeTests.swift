@@ -1,3 +1,4 @@
+internal import RawSockets
 internal import Testing
 
 extension Chat {
@@ -21,6 +22,30 @@ extension Chat {
             let chat = try await bench.chat(["join", "--name", name, "--transport", wire.rawValue, "--url", url])
             try await chat.output.wait(forLine: "* connected over \(wire)")
             return chat
+        }
+
+        @Test
+        func `idle connections beyond the limit for open files lock nobody out`() async throws {
+            try await Bench.run { bench in
+                let command = "ulimit -n 128 && exec '\(try Place.chat())' serve --port 0"
+                let server = try await bench.start("the server", ["/bin/sh", "-c", command])
+                let line = try #require(
+                    try await server.output.wait(forLine: Self.announcement).first {
+                        $0.hasPrefix(Self.announcement)
+                    })
+                let place = String(line.dropFirst(Self.announcement.count))
+                let port = try #require(place.split(separator: ":").last.flatMap { Int($0) })
+                // It may rest for 75 s after its request, longer than the client here waits for the end.
+                let oldest = try RawClient(port: port)
+                oldest.write("GET / HTTP/1.1\r\nHost: localhost\r\n\r\n")
+                #expect(oldest.read(until: "\r\n\r\n").hasPrefix("HTTP/1.1 200 "))
+                let idle = try (0..<300).map { _ in try RawClient(port: port) }
+                #expect(oldest.readToEnd() != nil)
+                let ann = try await Self.join("ann", .websocket, place, bench)
+                try ann.endInput()
+                #expect(try await ann.exit() == 0)
+                withExtendedLifetime(idle) {}
+            }
         }
 
         @Test

@@ -75,7 +75,7 @@ struct LivenessTests {
             carriers == .polling ? wire.answerPoll("6") : wire.say("6")
             wire.loop.suspend(for: .milliseconds(2_001))
             wire.loop.fireTimers()
-            #expect(wire.ends.isEmpty)
+            try #require(wire.ends.isEmpty)
         }
         wire.loop.suspend(for: .milliseconds(2_001))
         wire.loop.fireTimers()

@@ -22,7 +22,9 @@ final class ServerRun: Sendable {
 
         init(_ configuration: DevServer.Configuration) {
             let (limit, limitPerAddress) = (configuration.maximumConnections, configuration.maximumPerAddress)
-            self.connections = Places(limit: limit, limitPerAddress: limitPerAddress)
+            // When the system has no descriptor left, nobody could be told to go.
+            let descriptors = max(1, DescriptorLimit.current - ServerRun.sparedDescriptors)
+            self.connections = Places(limit: min(limit, descriptors), limitPerAddress: limitPerAddress)
             self.sessions = Places(limit: limit, limitPerAddress: limitPerAddress)
             self.buffered = ByteBudget(limit: configuration.maximumBufferedBytes)
         }
@@ -30,6 +32,8 @@ final class ServerRun: Sendable {
 
     /// The most jobs that a stalled server keeps; then it drops everybody.
     private static let maximumHeld = 65_536
+    /// The number of descriptors that are left to the rest of the process.
+    fileprivate static let sparedDescriptors = 64
     /// The time that clients have to hear that the server goes.
     private static let farewell = Duration.milliseconds(500)
 

@@ -271,8 +271,8 @@ extension BrokenConfiguration {
         Self(
             mistake: "aliases behind tabs, each of which doubles what is merged",
             file: "x0: &x0 {a: 1}\n"
-                + (1...40).map { "x\($0): &x\($0) {<<: [\t*x\($0 - 1),\t*x\($0 - 1)]}" }.joined(separator: "\n")
-                + "\nlinkspan: {<<:\t*x40}\n",
+                + (1...12).map { "x\($0): &x\($0) {<<: [\t*x\($0 - 1),\t*x\($0 - 1)]}" }.joined(separator: "\n")
+                + "\nlinkspan: {<<:\t*x12}\n",
             says: "chat.yaml  cannot be read: it has more than 10 aliases"),
         Self(
             mistake: "file that is no text", file: "linkspan: \u{0}\n",
