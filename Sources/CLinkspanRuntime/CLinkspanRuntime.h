@@ -24,8 +24,9 @@ static inline _Bool clinkspan_is_raised(const _Bool *flag) { return __atomic_loa
 
 /// The number of descriptors that the process may have open.
 static inline int64_t clinkspan_descriptor_limit(void) {
+    enum { plenty = 1 << 30 };
     struct rlimit limit;
-    if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur > INT32_MAX) return INT32_MAX;
+    if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur > plenty) return plenty;
     return (int64_t)limit.rlim_cur;
 }
 
