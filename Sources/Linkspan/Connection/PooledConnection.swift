@@ -331,6 +331,10 @@ extension PooledConnection {
         self.call { $0.add(listener, event: event) }
         let (inbox, core, id) = (self.inbox, self.core, listener.id)
         let asks: @Sendable (Subscription.Wish) -> Void = { wish in
+            if case .readingPaused(let isPaused) = wish, let core = core.inTurn {
+                // At once: what its reader has sent meanwhile, to read on, is the later wish of the two.
+                return core.setPaused(isPaused, by: id)
+            }
             Self.call(core, by: inbox) { core in
                 switch wish {
                 case .readingPaused(let isPaused): core.setPaused(isPaused, by: id)
