@@ -315,6 +315,9 @@ int poll(struct pollfd *_Nullable, unsigned int, int);
 
 struct rusage { struct timeval ru_utime; struct timeval ru_stime; long ru_maxrss; };
 int getrusage(int, struct rusage *);
+#define RLIMIT_NOFILE 8
+struct rlimit { uint64_t rlim_cur; uint64_t rlim_max; };
+int getrlimit(int, struct rlimit *);
 #define RUSAGE_SELF 0
 
 #pragma clang assume_nonnull end
