@@ -7,7 +7,7 @@ internal import LinkspanSocketIO
 internal import LinkspanWebSocket
 internal import Testing
 
-/// Who missed very much comes in all the same.
+/// A client that missed more lines than the server sends at once can still enter.
 @Suite
 struct CatchUpTests {
     private struct Entry: Encodable {

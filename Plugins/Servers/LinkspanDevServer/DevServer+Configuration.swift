@@ -63,10 +63,10 @@ extension DevServer {
         public var maximumBufferedBytes = 256 << 20
         /// The most TCP connections, and the most sessions of Socket.IO.
         ///
-        /// Default 2,000; of TCP connections at most as many as the process may open files and sockets, less 64. At the limit,
-        /// the server closes the one that has been idle longest to make room for a new
-        /// one. Idle is a connection between two requests, and a connection or session that has joined neither a
-        /// namespace nor the hub. When none is idle, the new one is refused.
+        /// Default 2,000. TCP connections are also limited to 64 fewer than the files and sockets that the process may open.
+        /// For a new connection or session beyond the limit, the server closes the connection or session that has been idle
+        /// longest. Idle is a connection between two requests, and a connection or session that has joined neither a namespace
+        /// nor the hub. When none is idle, the new one is refused.
         public var maximumConnections = 2_000
         /// The most of them that come from one address.
         ///

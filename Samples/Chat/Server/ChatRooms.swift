@@ -46,8 +46,8 @@ struct ChatRooms: Sendable {
 
     /// Lets a connection in, and into the rooms it asks for.
     mutating func enter(_ entry: ChatEntry, as id: UInt64) -> [News] {
-        var room = Self.maximumMissedBytes
-        return entry.rooms.flatMap { self.join(id, entry.name, $0, seen: entry.seen[$0], within: &room) }
+        var bytes = Self.maximumMissedBytes
+        return entry.rooms.flatMap { self.join(id, entry.name, $0, seen: entry.seen[$0], within: &bytes) }
     }
 
     /// Takes a connection that has ended out of all its rooms.
@@ -140,7 +140,7 @@ extension ChatRooms {
         return news
     }
 
-    /// Tells where the room stands, and what was said since `seen`, as far as there is room for it.
+    /// Tells where the room stands, and what was said since `seen`, as far as the bytes reach.
     private static func catchUp(
         _ id: UInt64, _ room: String, _ history: RoomHistory, seen: Int?, within bytes: inout Int
     ) -> [News] {

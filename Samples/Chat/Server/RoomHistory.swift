@@ -13,11 +13,15 @@ struct RoomHistory: Sendable {
         var key: Key
 
         /// The memory that it takes, roughly.
-        var bytes: Int { self.payload.byteCount + 2 * (self.key.from.utf8.count + self.key.id.utf8.count) + 256 }
+        var bytes: Int {
+            self.payload.byteCount + 2 * (self.key.from.utf8.count + self.key.id.utf8.count) + RoomHistory.overhead
+        }
     }
 
     /// Lines that are kept, and keys that are known.
     static let limit = 10_000
+    /// The memory that a line takes beside its text and its key.
+    private static let overhead = 256
 
     /// The lines that are kept begin at `start`; what is before them is cleared away now and then.
     private var lines: [Entry] = []
@@ -31,15 +35,19 @@ struct RoomHistory: Sendable {
     /// The number of a line that was said before, and has come again.
     func number(of id: String, from name: String) -> Int? { self.numbers[Key(from: name, id: id)] }
 
-    /// The lines after a number: the latest, as far as they are kept and there is room for them; none when the number is
-    /// larger than any.
-    func lines(after seen: Int, within room: inout Int) -> [Payload] {
+    /// The latest of the lines after a number that are kept; none when the number is larger than any.
+    ///
+    /// - Parameters:
+    ///   - seen: the number.
+    ///   - bytes: the most that the lines may take; what they take is subtracted.
+    /// - Returns: the lines as they go out, the oldest first.
+    func lines(after seen: Int, within bytes: inout Int) -> [Payload] {
         guard seen < self.last else { return [] }
         let missed = self.lines[self.start...].suffix(self.last - seen)
         var first = missed.endIndex
-        while first > missed.startIndex, room >= missed[first - 1].payload.byteCount {
+        while first > missed.startIndex, bytes >= missed[first - 1].payload.byteCount {
             first -= 1
-            room -= missed[first].payload.byteCount
+            bytes -= missed[first].payload.byteCount
         }
         return missed[first...].map(\.payload)
     }

@@ -52,7 +52,7 @@ extension ConnectionCore {
     /// A link that is given up, perhaps by a listener of its last message, is still asked for the rest: its end counts.
     func receive(epoch: UInt64, at start: ContinuousClock.Instant, _ next: () -> LinkEvent?) {
         var count = 0
-        // When the listeners of the latest message behind which the clock was looked at had returned, and which it was.
+        // When the clock was last read, and the number of messages until then.
         var (mark, timed) = (start, 0)
         while let event = next() {
             guard self.epoch == epoch else {
@@ -99,12 +99,10 @@ extension ConnectionCore {
     ) -> ContinuousClock.Instant {
         let now = self.now
         let time = start.duration(to: now)
-        var slow = name
-        if count > 1 {
-            slow = self.slowListeners.heardGroup(in: time) ? "(one of \(count) messages)" : nil
-        } else if let name, !self.slowListeners.heard(name, in: time) {
-            slow = nil
-        }
+        let slow =
+            count == 1
+            ? name.flatMap { self.slowListeners.heard($0, in: time) ? $0 : nil }
+            : self.slowListeners.heardGroup(in: time) ? "(one of \(count) messages)" : nil
         if let slow {
             self.environment.logger.warning(
                 "A listener blocked the executor that its connections share; use a sequence or move the work elsewhere",

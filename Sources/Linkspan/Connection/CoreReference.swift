@@ -18,6 +18,13 @@ struct CoreReference: @unchecked Sendable {
     /// Nil inside a call on a link: what a link or an observer asks for meanwhile happens after the turn.
     var inTurn: ConnectionCore? { self.isReachable ? self.core : nil }
 
+    /// The same for a call that may take back what other threads have asked for: behind all that has arrived from them.
+    var inTurnBehindArrivals: ConnectionCore? {
+        guard let core = self.inTurn else { return nil }
+        core.takeArrived()
+        return core
+    }
+
     /// Whether the caller is one of its callbacks, or is called by one, and no link is being called.
     var isReachable: Bool { CurrentTurn.isOf(self.core) && !self.core.isCallingLink }
 

@@ -59,13 +59,6 @@ final class PooledConnection: ManagedConnection {
         return status
     }
 
-    /// The core when the caller is one of its callbacks, with all that arrived before the call; nil otherwise.
-    private var coreInTurn: ConnectionCore? {
-        guard let core = self.core.inTurn else { return nil }
-        core.takeArrived()
-        return core
-    }
-
     /// Calls the core: at once when the caller is one of its callbacks, on its executor otherwise.
     private func call(_ body: @escaping @Sendable (ConnectionCore) -> Void) {
         Self.call(self.core, by: self.inbox, body)
@@ -74,13 +67,7 @@ final class PooledConnection: ManagedConnection {
     private static func call(
         _ core: CoreReference, by inbox: ConnectionInbox, _ body: @escaping @Sendable (ConnectionCore) -> Void
     ) {
-        if let core = core.inTurn {
-            // What has arrived comes first: it may be what this call takes back.
-            core.takeArrived()
-            body(core)
-        } else {
-            inbox.post(body, to: core)
-        }
+        if let core = core.inTurnBehindArrivals { body(core) } else { inbox.post(body, to: core) }
     }
 
     /// Asks the core, on its executor.
@@ -95,7 +82,7 @@ final class PooledConnection: ManagedConnection {
 
 extension PooledConnection {
     func connect() throws(LinkspanError) {
-        if let core = self.coreInTurn { return try core.connect() }
+        if let core = self.core.inTurnBehindArrivals { return try core.connect() }
         try self.inbox.intend(self.core) { shown throws(LinkspanError) in
             switch shown.state {
             case .created where shown.progress == .idle: shown.progress = .obtainingCredentials(attempt: 1)
@@ -112,7 +99,7 @@ extension PooledConnection {
     }
 
     func disconnect() throws(LinkspanError) {
-        if let core = self.coreInTurn { return try core.disconnect() }
+        if let core = self.core.inTurnBehindArrivals { return try core.disconnect() }
         try self.inbox.intend(self.core) { shown throws(LinkspanError) in
             guard shown.state != .released, shown.state != .created || shown.progress != .idle else {
                 throw shown.state.wrongState("disconnect")
@@ -125,7 +112,7 @@ extension PooledConnection {
     }
 
     func release() throws(LinkspanError) {
-        if let core = self.coreInTurn { return try core.release() }
+        if let core = self.core.inTurnBehindArrivals { return try core.release() }
         try self.inbox.intend(self.core) { shown throws(LinkspanError) in
             guard shown.state == .disconnected else { throw shown.state.wrongState("release") }
             (shown.state, shown.progress) = (.released, .idle)
@@ -136,7 +123,7 @@ extension PooledConnection {
     }
 
     func end(_ error: LinkspanError?) {
-        if let core = self.coreInTurn { return core.end(error) }
+        if let core = self.core.inTurnBehindArrivals { return core.end(error) }
         try? self.inbox.intend(self.core) { shown throws(LinkspanError) in
             guard shown.state != .released else { return false }
             (shown.state, shown.progress) = (.released, .idle)
@@ -161,7 +148,7 @@ extension PooledConnection {
         try self.destination.options.checkFixed(configuration.options)
         let next = Destination(configuration)
         // What was sent before the move is there before it; what is sent after it comes later.
-        if let core = self.coreInTurn {
+        if let core = self.core.inTurnBehindArrivals {
             core.move(to: next)
         } else {
             self.inbox.post({ $0.move(to: next) }, to: self.core)

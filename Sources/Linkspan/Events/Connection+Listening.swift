@@ -104,7 +104,7 @@ extension Connection {
         // A holder that gives the connection back ends it, too; the handler is not called within that call.
         let tell: @Sendable () -> Void = { end.fulfill(true) }
         changes.atEnd { [asks = changes.asks, scheduler = self.scheduler] in
-            if let asks { asks(.call(tell)) } else { _ = scheduler.schedule(at: scheduler.now, tell) }
+            Subscription.call(tell, through: asks, or: scheduler)
         }
         end.whenFulfilled { _ in changes.cancel() }
         return Subscription { end.fulfill(false) }

@@ -83,7 +83,7 @@ extension EventStream where Element == (message: Message, missed: Int) {
 public enum ValueItem<Value: Sendable>: Sendable {
     /// A value, or the reason why a message is none.
     case value(Result<Value, LinkspanError>)
-    /// Whether anything is missing here.
+    /// A mark: values may be missing between the former one and the next, or the session was resumed and none is.
     case continuity(Continuity)
 }
 

@@ -14,14 +14,14 @@ struct SlowListeners {
     var limit: Duration
     /// The number of the next reads, of those with many messages, in which each message is timed.
     private var readsToTime = 0
-    /// The events that have been told.
+    /// The events that have been logged.
     private var told: Set<String> = []
-    /// Whether a group of messages has been told.
+    /// Whether a group has been logged.
     private var hasToldGroup = false
 
     init(limit: Duration) { self.limit = limit }
 
-    /// Whether to look at the clock behind the message at this position in a read; positions start at 1.
+    /// Whether to read the clock when the listeners of this message have returned; the first message of a read is 1.
     func times(_ message: Int) -> Bool {
         message <= Self.timedMessages || self.readsToTime > 0 || message.isMultiple(of: Self.timedMessages)
     }
@@ -36,7 +36,7 @@ struct SlowListeners {
 
     /// The listeners of a group of messages have returned.
     ///
-    /// - Returns: whether this is to be told: once, because the next time the message is known.
+    /// - Returns: whether to log it: once, because the next time each message is timed and the slow one has a name.
     mutating func heardGroup(in time: Duration) -> Bool {
         guard time > self.limit else { return false }
         self.readsToTime = Self.timedReads

@@ -30,6 +30,14 @@ public final class Subscription: Sendable {
         self.end.whenFulfilled { onCancel() }
     }
 
+    /// Calls a closure when the present call has returned: where the connection calls its listeners, or by the clock when a
+    /// third party's connection takes no requests.
+    static func call(
+        _ job: @escaping @Sendable () -> Void, through asks: (@Sendable (Wish) -> Void)?, or scheduler: any Scheduler
+    ) {
+        if let asks { asks(.call(job)) } else { _ = scheduler.schedule(at: scheduler.now, job) }
+    }
+
     /// Ends the registration.
     ///
     /// Called on the connection's executor, no call follows. Called elsewhere, the batch of messages that is being

@@ -164,7 +164,7 @@ public final class ConnectionHandler: Connection {
     @discardableResult
     public func onStatusChange(_ handler: @escaping @Sendable (StatusChange) -> Void) -> Subscription {
         guard self.isHeld else {
-            // Of the connection, so that who asks it for a call is called where all calls come from.
+            // One of the connection's own, whose closures are called on its executor like those of all others.
             let ended = self.connection.onStatusChange { _ in }
             ended.cancel()
             return ended
@@ -184,10 +184,8 @@ public final class ConnectionHandler: Connection {
             let id = holding.lastID
             let scheduler = self.scheduler
             let asks: @Sendable (Subscription.Wish) -> Void = { [weak self] wish in
-                // A third party's subscription takes no requests, but the call is made all the same: by the clock.
-                if case .call(let job) = wish, subscription.asks == nil {
-                    _ = scheduler.schedule(at: scheduler.now, job)
-                    return
+                if case .call(let job) = wish {
+                    return Subscription.call(job, through: subscription.asks, or: scheduler)
                 }
                 subscription.asks?(wish)
                 // Before all that there are, and behind none to come.

@@ -5,7 +5,7 @@ internal import LinkspanRuntime
 internal import LinkspanTesting
 internal import Testing
 
-/// What a callback does comes behind what other threads have done before.
+/// A call from inside a callback takes effect behind the calls that other threads have made before it.
 @Suite("Calls from inside a callback", .timeLimit(.minutes(1)))
 struct InTurnTests {
     private let hub = InMemoryHub()
@@ -38,14 +38,14 @@ struct InTurnTests {
     @Test
     func `a request of another thread is cancelled, though it has not left the inbox`() async throws {
         let (handler, recorder) = (try await self.connected(), self.recorder)
-        let request = Command(.request, event: "question", payload: .empty) { recorder.note("question: \($0.code)") }
+        let request = Command(.request, event: "question", payload: .empty, completion: recorder.completion("question"))
         try handler.on("event") { _ in
             Self.elsewhere { try? handler.perform(request) }
             handler.cancel(request.id)
         }
         self.hub.emit("event", .empty)
-        try await recorder.wait(for: "the outcome") { _ in recorder.notes.contains { $0.hasPrefix("question") } }
-        #expect(recorder.notes.filter { $0.hasPrefix("question") } == ["question: cancelled"])
+        try await recorder.wait(for: "the outcome") { _ in !recorder.outcomes("question").isEmpty }
+        #expect(recorder.failure("question")?.code == .cancelled)
         await self.manager.shutdown()
     }
 
@@ -72,9 +72,9 @@ struct InTurnTests {
     @Test
     func `a connection that another thread has had connect is disconnected`() async throws {
         let (handler, recorder) = (try await self.connected(), self.recorder)
-        let isFirst = Lock(true)
+        let first = Lock<Void?>(())
         handler.onStateChange { change in
-            guard change.to == .disconnected, isFirst.withLock({ $0.take() }) else { return }
+            guard change.to == .disconnected, first.withLock({ $0.take() }) != nil else { return }
             Self.elsewhere { recorder.note((try? handler.connect()) == nil ? "not asked" : "asked") }
             try? handler.disconnect()
             recorder.note("end")
@@ -87,16 +87,4 @@ struct InTurnTests {
         #expect(handler.state == .disconnected)
         await self.manager.shutdown()
     }
-}
-
-extension Bool {
-    /// The value, once.
-    fileprivate mutating func take() -> Bool {
-        defer { self = false }
-        return self
-    }
-}
-
-extension Result where Failure == LinkspanError {
-    fileprivate var code: String { if case .failure(let error) = self { error.code.rawValue } else { "none" } }
 }

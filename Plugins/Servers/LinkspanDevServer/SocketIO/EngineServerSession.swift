@@ -220,12 +220,12 @@ extension EngineServerSession {
         return [.answerPoll([Self.noop])]
     }
 
-    private mutating func takeWaiting() -> [WebSocketMessage] {
+    private mutating func takeWaiting() -> Deque<WebSocketMessage> {
         defer {
             self.waiting = []
             self.waitingBytes = 0
         }
-        return Array(self.waiting)
+        return self.waiting
     }
 
     private mutating func giveUp() -> [Effect] {

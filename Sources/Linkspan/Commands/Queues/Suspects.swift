@@ -23,7 +23,7 @@ struct Suspects {
     private(set) var tried: Command.ID?
     /// Whether no trial over this link has ended yet: then the present one has had all the time there was.
     private var isFirst = false
-    /// Whether a reply was sent over this link during its trials: the reply may be what ends the link.
+    /// Whether a reply was sent while a suspect was on trial over this link: if the link ends, the reply may be the cause.
     private var hasReplied = false
 
     var isEmpty: Bool { self.suspects.isEmpty }
