@@ -111,6 +111,20 @@ struct MessageHistoryTests {
     }
 
     @Test
+    func `an answer that is lost with its link is asked for anew by a session that is resumed`() throws {
+        let scripted = try Scripted { number in LinkScript { $0.resumesSession = number > 1 } }
+        scripted.transport.onMessage { _ in }
+        let history = try self.history(scripted, after: 0, isDense: false)
+        defer { history.end() }
+        scripted.clock.settle()
+        self.serve(scripted, 1, 3)
+        try scripted.reconnect()
+        #expect(self.told == "1 2 3")
+        try scripted.reconnect()
+        #expect(scripted.transport.received.count == 2, "what was answered is not asked again")
+    }
+
+    @Test
     func `a refused question leaves a gap, and the conversation goes on`() throws {
         let scripted = try Scripted()
         scripted.transport.onMessage { $0.reply(Payload(trustedElements: Array("{}".utf8)[...])) }

@@ -21,6 +21,8 @@ struct HistoryMerge<Item: Sendable>: Sendable {
     /// The items ahead of a hole, by offset; nil for one that the app knows without it.
     private var held: [Int: Item?] = [:]
     private var question: Question?
+    /// Whether a question got no answer because the connection went down.
+    private var isOwed = false
     private var lastNumber: UInt64 = 0
     /// Whether items were dropped for want of room while an answer was awaited.
     private var hasDropped = false
@@ -82,7 +84,7 @@ struct HistoryMerge<Item: Sendable>: Sendable {
         guard Self.offsets.contains(position) else { return [] }
         var news: [News] = []
         self.position = position
-        self.question = nil
+        (self.question, self.isOwed) = (nil, false)
         self.held = self.held.filter { $0.key > position }
         self.release(into: &news, identity)
         return news
@@ -117,7 +119,7 @@ struct HistoryMerge<Item: Sendable>: Sendable {
     /// The server will not answer; when the connection is down, the next session asks again.
     mutating func fail(_ number: UInt64, isGone: Bool, _ identity: (Item) -> String?) -> [News] {
         guard self.question?.number == number else { return [] }
-        self.question = nil
+        (self.question, self.isOwed) = (nil, isGone)
         guard !isGone else { return [] }
         var news: [News] = [.gap(lost: nil)]
         if let first = self.held.keys.min() { self.position = first - 1 }
@@ -130,14 +132,14 @@ extension HistoryMerge {
     private mutating func ask(after position: Int) -> Question? {
         guard self.canAsk else { return nil }
         self.lastNumber += 1
-        self.hasDropped = false
+        (self.hasDropped, self.isOwed) = (false, false)
         let question = Question(number: self.lastNumber, after: position)
         self.question = question
         return question
     }
 
-    /// Whether items wait for what comes before them.
-    var hasHeld: Bool { !self.held.isEmpty }
+    /// Whether a session that missed nothing has to ask all the same.
+    var lacksAnswer: Bool { self.isOwed || !self.held.isEmpty }
 
     /// Whether the next held item is not the next of the conversation.
     private var hasHole: Bool {

@@ -173,7 +173,7 @@ extension MessageHistory {
     private func follow(_ change: StateChange) {
         guard change.to == .connected else { return }
         // A session that was resumed has missed nothing but the answer that was on its way.
-        guard change.continuity != .continuous || self.state.withLock({ $0.merge.hasHeld }) else { return }
+        guard change.continuity != .continuous || self.state.withLock({ $0.merge.lacksAnswer }) else { return }
         self.tellAndAsk { ([], $0.interrupt()) }
     }
 
