@@ -94,6 +94,18 @@ struct MetricsServiceTests {
     }
 
     @Test(.timeLimit(.minutes(1)))
+    func `a connection that moves takes the depth of its queue along`() async throws {
+        let other = "ws://other.example/lobby"
+        try await run([MetricsService(factory: self.metrics)]) { registry in
+            registry.emit(self.connection(.created))
+            registry.emit(BufferEvent(connection: 7, depth: 5, limit: 10, kind: .highWater))
+            registry.emit(ConnectionEvent(connection: 7, endpoint: other, kind: .connecting(attempt: 2)))
+        }
+        #expect(try self.metrics.expectGauge("linkspan_queue_depth", [("endpoint", self.endpoint)]).values == [5, 0])
+        #expect(try self.metrics.expectGauge("linkspan_queue_depth", [("endpoint", other)]).values == [5])
+    }
+
+    @Test(.timeLimit(.minutes(1)))
     func `faults and missed events are counted`() async throws {
         var settings = ServiceSettings()
         settings.budgets = Budgets(mailbox: 4)

@@ -53,7 +53,8 @@ struct MetricsBook: Sendable {
         if case .released = event.kind { return self.forget(event.connection) }
         let endpoint = self.endpoints.admit(event.endpoint)
         var known = self.connections[event.connection] ?? Known(endpoint: endpoint)
-        // A connection can move.
+        // A connection can move, and what waits moves along.
+        let former = known.endpoint
         known.endpoint = endpoint
         let (wasUp, hadBeenUp) = (known.isUp, known.hasBeenUp)
         switch event.kind {
@@ -63,7 +64,15 @@ struct MetricsBook: Sendable {
         }
         self.connections[event.connection] = known
         guard !isReplayed else { return [] }
-        switch event.kind {
+        let isMoved = former != endpoint && known.depth != nil
+        return (isMoved ? [self.queueDepth(at: former), self.queueDepth(at: endpoint)] : [])
+            + self.measurements(of: event.kind, at: endpoint, wasUp: wasUp, hadBeenUp: hadBeenUp)
+    }
+
+    private mutating func measurements(
+        of kind: ConnectionEvent.Kind, at endpoint: String, wasUp: Bool, hadBeenUp: Bool
+    ) -> [Measurement] {
+        switch kind {
         case .connected(_, let handshake, _, _):
             return [
                 Measurement(hadBeenUp ? "reconnects_total" : "connects_total", ["endpoint": endpoint]),
