@@ -90,6 +90,11 @@ struct AppForwarderTests {
     }
 
     @Test
+    func `a fetch has the time that the system gives`() {
+        #expect(Fetcher(name: "fetcher", outcome: nil).budgets.handle == .seconds(25))
+    }
+
+    @Test
     func `a notification keeps its payload`() throws {
         let info: [AnyHashable: Any] = ["aps": ["alert": "Hello", "badge": 3], "room": "swift"]
         let notification = try #require(PushNotification(id: "1", userInfo: info))

@@ -13,6 +13,11 @@ public protocol PushResponding: LifecycleService {
     func respond(to notification: PushNotification, _ scope: ServiceScope) async throws -> PushOutcome
 }
 
+extension PushResponding {
+    /// The default limits, with 25 seconds for a fetch: iOS gives an app about 30.
+    public var budgets: Budgets { Budgets(handle: .seconds(25)) }
+}
+
 /// The outcome of a fetch that a notification asked for.
 public enum PushOutcome: Sendable, Hashable {
     /// There was new data.
@@ -29,7 +34,8 @@ extension ServiceRegistry {
     ///
     /// - Parameters:
     ///   - notification: the notification.
-    ///   - limit: the longest wait; iOS gives an app about 30 s.
+    ///   - limit: the longest wait; iOS gives an app about 30 s. A service whose own `budgets` have a shorter `handle`
+    ///     gets that.
     /// - Returns: `newData` if any service had some, else `failed` if any failed.
     public func deliver(_ notification: PushNotification, within limit: Duration = .seconds(25)) async -> PushOutcome {
         self.emit(PushEvent.received(notification))
