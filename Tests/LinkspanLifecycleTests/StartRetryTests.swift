@@ -63,6 +63,28 @@ struct StartRetryTests {
     }
 
     @Test
+    func `what is lacking is told when it changes, until nothing is`() async throws {
+        let registry = self.registry()
+        let told = EventRecorder()
+        let watcher = Journal()
+        let observer = registry.observe(weak: watcher, RegistryEvent.self) { _, event in
+            if case .degraded(let paths) = event.event { told.note("[\(paths.joined(separator: " "))]") }
+        }
+        try registry.register(self.flaky("a", failures: 3)).keep()
+        try registry.register(self.flaky("b", failures: 1)).keep()
+        try await registry.start()
+        try await told.wait(for: "all to start") { $0.last?.summary == "note: []" }
+        #expect(told.notes == ["[services.a services.b]", "[services.a]", "[]"])
+        let late = try registry.register(Probe("late") { $0.onStart = { _ in throw Trouble() } })
+        try await told.wait(for: "the late one to fail") { $0.last?.summary == "note: [services.late]" }
+        late.cancel()
+        try await told.wait(for: "the late one to go") { $0.last?.summary == "note: []" }
+        #expect(told.notes.count == 5)
+        await registry.stop()
+        withExtendedLifetime((observer, watcher)) {}
+    }
+
+    @Test
     func `each wait is twice the one before, up to the cap`() async throws {
         let times = Lock([ContinuousClock.Instant]())
         let recorder = self.recorder

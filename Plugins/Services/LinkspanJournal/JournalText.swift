@@ -113,6 +113,7 @@ enum JournalText {
         switch event {
         case .willStart: "start"
         case .started(let time): "started after=\(time)"
+        case .degraded(paths: []): "complete"
         case .degraded(let paths): "degraded missing=\(paths.joined(separator: ","))"
         case .serviceChanged(let path, let from, let to):
             "changed path=\(path) from=\(Self.state(from)) to=\(Self.state(to))"

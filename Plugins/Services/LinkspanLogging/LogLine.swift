@@ -61,6 +61,8 @@ extension LogLine {
             self.init(.debug, "services starting")
         case .started(let time):
             self.init(.info, "services started", ["after": "\(time)"])
+        case .degraded(paths: []):
+            self.init(.info, "services complete")
         case .degraded(let paths):
             self.init(.warning, "services degraded", ["missing": "\(paths.joined(separator: ", "))"])
         case .serviceChanged(let path, let from, let to):

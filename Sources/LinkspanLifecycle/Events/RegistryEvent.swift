@@ -5,7 +5,7 @@ public enum RegistryEvent: Sendable, Hashable {
     case willStart
     /// The start has ended well, after this time.
     case started(after: Duration)
-    /// The registry works without these services.
+    /// The registry works without these services; with none, all work again.
     case degraded(paths: [String])
     /// A service went from one state to another.
     case serviceChanged(path: String, from: ServiceState, to: ServiceState)

@@ -50,9 +50,7 @@ extension RegistryCore {
             return await self.rollBack()
         }
         self.emit(RegistryEvent.started(after: time))
-        if !done.report.isComplete {
-            self.emit(RegistryEvent.degraded(paths: done.report.degraded.keys.sorted()))
-        }
+        self.tellDegraded()
         for waiter in done.waiters {
             waiter(.success(done.report))
         }
@@ -118,6 +116,7 @@ extension RegistryCore {
             waiter()
         }
         self.beginLate(result.late)
+        self.tellDegraded()
         if case .failed = state { self.retryLater(member.entry.id) }
     }
 
@@ -131,6 +130,11 @@ extension RegistryCore {
                 hint: "budgets.start is \(member.entry.budgets.start)")
         case .registered, .starting, .ready, .quiescing, .stopping, .stopped, .skipped: ()
         }
+    }
+
+    /// Emits which services are lacking, when others are than before.
+    func tellDegraded() {
+        if let paths = self.machine({ $0.noteDegraded() }) { self.emit(RegistryEvent.degraded(paths: paths)) }
     }
 
     /// Starts services that came while the registry was running.
@@ -209,7 +213,7 @@ extension RegistryCore {
         let text = "run threw: \(error)"
         if self.machine({ $0.runFailed(id, text) }) {
             self.emit(RegistryEvent.serviceChanged(path: path, from: .ready, to: .failed(text)))
-            self.emit(RegistryEvent.degraded(paths: [path]))
+            self.tellDegraded()
             self.fault(path, .runFailed, text, severity: .error)
         }
     }

@@ -209,6 +209,7 @@ extension RegistryCore {
             self.close(id)
             self.beginRemoval(id)
         }
+        self.tellDegraded()
     }
 
     /// Removes a nested registry with everything in it.

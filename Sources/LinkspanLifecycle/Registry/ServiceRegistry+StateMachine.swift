@@ -39,6 +39,8 @@ extension ServiceRegistry {
         private(set) var groups: [ServiceID: Group]
         private(set) var members: [ServiceID: Member] = [:]
         private(set) var plan: ServicePlan = .empty
+        /// The lacking services that were told last.
+        private var notedDegraded: [String] = []
         private var settleWaiters: [ServiceID: [@Sendable () -> Void]] = [:]
 
         init(root: Group) {
@@ -352,6 +354,19 @@ extension ServiceRegistry.StateMachine {
             }
         }
         return Dictionary(lacking.map { ($0.path, $0.state) }) { first, _ in first }
+    }
+
+    /// Notes which services are lacking while the registry runs.
+    ///
+    /// - Returns: their paths when others were lacking before.
+    mutating func noteDegraded() -> [String]? {
+        guard case .running = self.state else { return nil }
+        // One that is tried again works no more than before.
+        let retried = self.members.values.filter { $0.state == .starting && $0.failedStarts > 0 && !$0.isRemoved }
+        let paths = (self.degraded.keys + retried.map(\.path)).sorted()
+        guard paths != self.notedDegraded else { return nil }
+        self.notedDegraded = paths
+        return paths
     }
 
     /// The required services for which a start was given up, by path.
