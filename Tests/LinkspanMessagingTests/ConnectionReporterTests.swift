@@ -90,6 +90,20 @@ struct ConnectionReporterTests {
     }
 
     @Test
+    func `the event that measures the round trip is no message of the app`() async throws {
+        let handler = try self.connect {
+            $0.probeEvent = "latency"
+            $0.probeInterval = .seconds(10)
+        }
+        self.scheduler.advance(by: .seconds(35))
+        try handler.send("news")
+        self.scheduler.advance(by: .seconds(1))
+        #expect(self.transport.received.filter { $0.event == "latency" }.count == 3)
+        #expect(handler.status.link?.roundTrip == .milliseconds(40))
+        #expect(await self.heard() == [.sent])
+    }
+
+    @Test
     func `a queue is reported when it has doubled, is nearly full, and has been flushed`() async throws {
         let handler = try self.connect { $0.buffer.commands = 100 }
         try handler.disconnect()

@@ -26,12 +26,16 @@ extension ConnectionCore {
             let end = scheduler.now
             inbox.post({ $0.measured(number, outcome.map { _ in start.duration(to: end) }) }, to: reference)
         }
+        self.probingCommand = command.id
         do throws(LinkspanError) {
             try self.accept(command)
         } catch {
             self.probeLater(number)
         }
     }
+
+    /// Whether a command was sent to measure the round trip, which services are told as such.
+    func isMeasurement(_ command: borrowing Command) -> Bool { command.id == self.probingCommand }
 
     private func measured(_ number: UInt64, _ outcome: Result<Duration, LinkspanError>) {
         guard number == self.probing, self.machine.state == .connected else { return }

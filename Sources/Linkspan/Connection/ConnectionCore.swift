@@ -67,6 +67,8 @@ final class ConnectionCore {
     var greetingTask: Task<Void, Never>?
     /// The number of the measurements by ``ConnectionOptions/probeEvent`` that go on; those with another number are over.
     var probing: UInt64 = 0
+    /// The command of the latest measurement, which is no message of the app.
+    var probingCommand: Command.ID?
     /// Links that were told to end and have not ended yet.
     var endingLinks = 0
     var farewells: [Promise<Void>] = []
