@@ -14,7 +14,8 @@ extension InspectorPage {
           list.forEach(([text, kind], index) => {
             const cell = row.cells[index];
             if (cell.textContent !== text) cell.textContent = text;
-            if (kind && cell.className !== kind) cell.className = kind;
+            // Rows are used again for other lines.
+            if (cell.className !== (kind || '')) cell.className = kind || '';
           });
         }
 
