@@ -55,6 +55,24 @@ struct SocketIOProtocolTests {
         }
     }
 
+    @Test(arguments: [#"42["x"]"#, "430[]", "41"])
+    func `a packet for a namespace that was never joined ends the session, and one behind its end does not`(
+        packet: String
+    ) async throws {
+        try await self.withServer { port in
+            let socket = try self.open(port)
+            socket.send(packet)
+            #expect(socket.isClosed())
+        }
+        try await self.withServer { port in
+            let socket = try self.connect(port)
+            socket.send("41")
+            socket.send(packet)
+            socket.send("40")
+            #expect(socket.nextMessage().map { "\($0)".contains("40{") } == true)
+        }
+    }
+
     @Test
     func `a client that has left the main namespace is put out when it does not answer pings`() async throws {
         try await self.withServer({

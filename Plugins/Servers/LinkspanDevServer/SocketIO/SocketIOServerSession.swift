@@ -22,6 +22,9 @@ struct SocketIOServerSession: Sendable {
     private var decoder: SocketIODecoder
     private var members: [String: (namespace: SocketIONamespace, membership: Membership)] = [:]
 
+    /// The namespaces that were joined and are no more.
+    private var left: Set<String> = []
+
     /// Makes a session for a server with these namespaces.
     init(known: Set<String>, limits: SocketIOLimits) {
         self.known = known
@@ -53,13 +56,16 @@ struct SocketIOServerSession: Sendable {
         case .connect(let written, let payload): return self.connect(Self.name(written), payload)
         case .disconnect(let written):
             let name = Self.name(written)
-            return self.members.removeValue(forKey: name) == nil ? nil : .left(namespace: name)
+            guard self.members[name] != nil else { return self.stray(name) }
+            self.leave(name)
+            return .left(namespace: name)
         case .event(let written, let message):
             let name = Self.name(written)
-            return self.isConnected(name) ? .message(namespace: name, message) : nil
+            return self.isConnected(name) ? .message(namespace: name, message) : self.stray(name)
         case .ack(let written, let id, let payload):
             let name = Self.name(written)
-            guard let id, self.isConnected(name) else { return nil }
+            guard self.isConnected(name) else { return self.stray(name) }
+            guard let id else { return nil }
             return .reply(namespace: name, id: id, payload)
         case .connectError: return .violation
         }
@@ -76,6 +82,15 @@ struct SocketIOServerSession: Sendable {
         }
         self.members[name] = (namespace, .connecting)
         return .connect(namespace, auth: payload.isEmpty ? nil : payload)
+    }
+
+    /// A packet for a namespace that is not joined breaks the protocol, as in the reference's `Client.ondecoded`; one that
+    /// crossed the end of its namespace does not.
+    private func stray(_ name: String) -> Event? { self.left.contains(name) ? nil : .violation }
+
+    private mutating func leave(_ name: String) {
+        self.members[name] = nil
+        self.left.insert(name)
     }
 
     private func isConnected(_ name: String) -> Bool { self.members[name]?.membership == .connected }
@@ -99,7 +114,8 @@ extension SocketIOServerSession {
 
     /// The client stays out, or has to leave; returns what to send.
     mutating func ended(_ name: String, _ error: LinkspanError) -> [WebSocketMessage] {
-        guard let member = self.members.removeValue(forKey: name) else { return [] }
+        guard let member = self.members[name] else { return [] }
+        self.leave(name)
         if member.membership == .connecting || error.code == .credentialsRefused {
             return [Self.connectError(named: name, message: error.message, data: error.refusalData)]
         }
