@@ -44,7 +44,8 @@ extension Resolver {
             try PlannedService(factory, options: values)
         }
         guard var planned else { return nil }
-        let enabled = self.winners["services.add"] ?? self.winners["services.enabled"]
+        let isAdded = if case .list(let added) = self.values["services.add"] { added.contains(name) } else { false }
+        let enabled = self.winners[isAdded ? "services.add" : "services.enabled"]
         planned.settings = ServiceSettings(
             self.options(of: section, PlannedService.declared), for: planned.service,
             origin: enabled?.origin ?? "configuration")

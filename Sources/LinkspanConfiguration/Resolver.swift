@@ -41,7 +41,9 @@ struct Resolver {
         plan.settings = self.settings.map { setting in
             InspectedSetting(path: setting.path, value: setting.value ?? "", origin: setting.origin)
         }
-        plan.alternatives = self.alternatives(to: adapter, at: endpoint)
+        plan.alternatives =
+            [TransportAlternative(name: adapter, url: endpoint, transport: transport)]
+            + self.alternatives(to: adapter, at: endpoint)
         return LoadedPlan(
             plan: plan, adapter: adapter, services: names, settings: self.settings, order: order, values: self.values,
             keys: self.schema.keys)
@@ -117,7 +119,13 @@ extension Resolver {
         if path == "connection.endpoints", case .list(let urls) = value {
             return RawValue.list(urls.map { (try? ConnectionURL($0).description) ?? "(unreadable)" }).text
         }
-        guard path.hasSuffix(".url") else { return Wording.shown(value.text) }
+        guard path.hasSuffix(".url") else {
+            return switch value {
+            case .text(let text): Wording.value(text)
+            case .list(let texts): Wording.shown(RawValue.list(texts.map { Wording.value($0) }).text)
+            case .map(let texts): Wording.shown(RawValue.map(texts.mapValues { Wording.value($0) }).text)
+            }
+        }
         // What is no URL could be anything, also something with a password in it.
         guard let url = try? ConnectionURL(value.text) else { return "(unreadable)" }
         return url.description
@@ -268,8 +276,19 @@ extension Resolver {
         do {
             return try make(self.options(of: section, declared))
         } catch {
-            self.problems.append(ConfigurationProblem(.refused, full, Wording.shown(error.message, limit: 300)))
+            self.problems.append(
+                ConfigurationProblem(
+                    .refused, full, Wording.shown(error.message, limit: 300),
+                    origin: self.origin(in: section, declared, of: error.message)))
             return nil
         }
+    }
+
+    /// The place of the option that a message is about: the only one that was given, or the first that it names.
+    private func origin(in section: String, _ declared: [PluginOption], of message: String) -> String? {
+        let given = declared.filter { self.winners["\(section).\($0.name)"] != nil }
+        let words = message.split { !$0.isLetter && !$0.isNumber }
+        let meant = given.count == 1 ? given.first : given.first { words.contains(Substring($0.name)) }
+        return meant.flatMap { self.winners["\(section).\($0.name)"]?.origin }
     }
 }

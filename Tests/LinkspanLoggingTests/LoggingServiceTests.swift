@@ -182,6 +182,7 @@ struct LoggingServiceTests {
         #expect(
             error?.description
                 == "1 problem in configuration, nothing was started: linkspan.services.logging  unknown family "
-                + "'connections' in 'families' (known: connection, fault, registry, authentication, buffer)")
+                + "'connections' in 'families' (known: connection, fault, registry, authentication, buffer)  "
+                + "from LINKSPAN_SERVICES_LOGGING_FAMILIES")
     }
 }

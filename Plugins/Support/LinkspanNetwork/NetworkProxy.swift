@@ -49,6 +49,12 @@ public struct NetworkProxy: Sendable, Hashable {
             throw LinkspanError(
                 .invalidConfiguration, "a proxy has the form http://host:port or socks5://host:port")
         }
+        guard !place.contains("@") else {
+            throw LinkspanError(
+                .invalidConfiguration,
+                "the proxy is invalid: its user name and password do not belong into its address; they have options of their own"
+            )
+        }
         let url: ConnectionURL
         do throws(LinkspanError) {
             url = try ConnectionURL("http://\(place)")

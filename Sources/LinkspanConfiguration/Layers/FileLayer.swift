@@ -59,7 +59,9 @@ struct FileLayer {
                 return self.fail(
                     .syntax, "expected a section '\(ConfigurationPath.root)' at the top, found a list or a value")
             }
-            for member in self.members(of: file) { self.takeRoot(member) }
+            let members = self.members(of: file)
+            for member in members { self.takeRoot(member) }
+            if !members.contains(where: { Self.isRoot($0) }) { self.refuseSections(among: members) }
         } catch {
             let finding = (error as? YamlError)?.finding
             self.fail(finding?.code ?? .syntax, at: finding?.mark, finding?.message ?? "is not well-formed")
@@ -73,12 +75,27 @@ extension FileLayer {
     /// The file may belong to others too, but `linkspam:` is a slip.
     private mutating func takeRoot(_ member: Member) {
         let name = ConfigurationPath.components(member.name)[0]
-        if name == ConfigurationPath.root {
+        if Self.isRoot(member) {
             self.take(member, at: member.name == name ? "" : ConfigurationPath.withoutRoot(member.name))
         } else if Suggestion.closest(to: name, among: [ConfigurationPath.root]) != nil {
             self.layer.problems.append(
                 ConfigurationProblem(
                     .unknownName, Wording.shown(name), "unknown section (did you mean '\(ConfigurationPath.root)'?)",
+                    origin: "\(self.name):\(member.line)"))
+        }
+    }
+
+    private static func isRoot(_ member: Member) -> Bool {
+        ConfigurationPath.components(member.name)[0] == ConfigurationPath.root
+    }
+
+    /// Nothing of the file is read; what looks as if it were meant for the SDK must not be passed over in silence.
+    private mutating func refuseSections(among members: [Member]) {
+        for member in members where !(self.schema.diagnose(member.name, isSection: true)?.isUnknown ?? false) {
+            self.layer.problems.append(
+                ConfigurationProblem(
+                    .unknownName, Wording.shown(member.name),
+                    "has no effect here: it belongs into a section '\(ConfigurationPath.root)'",
                     origin: "\(self.name):\(member.line)"))
         }
     }

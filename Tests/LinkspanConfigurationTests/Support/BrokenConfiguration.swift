@@ -89,6 +89,11 @@ extension BrokenConfiguration {
             mistake: "misspelt root", file: Self.good("") + "linkspam: { connection: { idleTimeout: 1 } }",
             says: "linkspam  unknown section (did you mean 'linkspan'?)  from chat.yaml:6"),
         Self(
+            mistake: "sections outside the root",
+            file: "services: { enabled: [presence] }\nlogger: {}",
+            environment: ["LINKSPAN_TRANSPORT_ADAPTER": "memory", "LINKSPAN_TRANSPORT_URL": "memory://a"],
+            says: "services  has no effect here: it belongs into a section 'linkspan'  from chat.yaml:1"),
+        Self(
             mistake: "unknown variable", file: Self.good(""), environment: ["LINKSPAN_TRANSPORT_ADAPTOR": "memory"],
             says: "linkspan  unknown environment variable 'LINKSPAN_TRANSPORT_ADAPTOR' "
                 + "(did you mean 'LINKSPAN_TRANSPORT_ADAPTER'?)"),
@@ -184,7 +189,16 @@ extension BrokenConfiguration {
         Self(
             mistake: "options that the service refuses",
             file: Self.good("  services:\n    enabled: [outbox]\n    outbox: { path: here }"),
-            says: "linkspan.services.outbox  the path must begin with a slash"),
+            says: "linkspan.services.outbox  the path must begin with a slash  from chat.yaml:7"),
+        Self(
+            mistake: "a URL with a token where a list is wanted",
+            file: Self.good("  connection: { endpoints: \"wss://a/?token=s3cr3t\" }"),
+            says: "linkspan.connection.endpoints  expected a list, found \"wss://a/\"  from chat.yaml:5"),
+        Self(
+            mistake: "a login where a number is wanted",
+            file: Self.good("  connection: { trace: \"ann:s3cr3t@proxy\" }"),
+            says: "linkspan.connection.trace  expected a whole number from 0 to 65536, found \"(unreadable)\""
+                + "  from chat.yaml:5"),
     ]
 
     private static let gaps = [
