@@ -55,7 +55,7 @@ package struct InspectedSetting: Sendable, Hashable {
     }
 }
 
-/// Another transport to the same server.
+/// A transport to the plan's server.
 package struct TransportAlternative: Sendable {
     /// The name of the transport.
     package var name: String
@@ -76,7 +76,8 @@ extension Messaging {
     /// Shows a service what it asks to look at.
     func show(to service: any LifecycleService, _ plan: MessagingPlan) {
         guard let service = service as? any MessagingInspecting else { return }
-        let alternatives = plan.alternatives
+        let present = self.configuration.transport.name
+        let alternatives = plan.alternatives.filter { $0.transport.name != present }
         service.inspect(
             InspectionSubject(
                 services: self.services, manager: self.manager, settings: plan.settings,
@@ -86,6 +87,8 @@ extension Messaging {
                     throw LinkspanError(.unsupported, "there is no transport '\(name)' to move to")
                 }
                 try self.move(to: next)
+                // From there it may move back.
+                self.show(plan)
             })
     }
 

@@ -49,13 +49,24 @@ extension Messaging {
     private static func check(
         _ difference: PlanDifference, _ former: ConnectionConfiguration
     ) throws(LinkspanError) -> ConnectionConfiguration? {
+        let refused = difference.changes.filter { $0.effect == .refused }.map(\.key)
+        guard refused.isEmpty else {
+            throw LinkspanError(
+                .conflictingOptions,
+                "these options cannot change while the program runs: \(refused.joined(separator: ", "))")
+        }
         do {
             _ = try difference.plan.startOrder
         } catch {
             throw LinkspanError(.invalidConfiguration, error.message, cause: error)
         }
-        let next = try difference.plan.configuration(after: former)
-        return difference.changesConnection || former.identity != next.identity ? next : nil
+        var plan = difference.plan
+        let next = try plan.configuration(after: former)
+        if difference.movesConnection { return next }
+        guard difference.changesConnection || former.credentials != next.credentials else { return nil }
+        // It stays where it is, which is another place than the plan's when the app has moved it.
+        (plan.url, plan.transport) = (former.url.text, former.transport)
+        return try plan.configuration(after: former)
     }
 
     private static func change(

@@ -15,15 +15,21 @@ public final class Messaging: Sendable {
         /// The configuration for ``connect()``.
         var configuration: ConnectionConfiguration
         /// The services without their connection yet; nil before the first call of `connect()`.
-        var waiting: [any ConnectionUsing]?
+        var waiting: [Taker<any ConnectionUsing>]?
         /// Those among them that take it asynchronously.
-        var waitingTasks: [any AsyncConnectionUsing] = []
+        var waitingTasks: [Taker<any AsyncConnectionUsing>] = []
         /// Whether such services are taking it, behind which the connection is opened.
         var isIntroducing = false
-        /// The handlers of services, which need not keep them.
+        /// The handlers of services, which need not keep them, by the member of the plan that they belong to.
         var handlers: [ServiceName: [ConnectionHandler]] = [:]
         /// The services of the plan; nil while they are being changed.
         var running: RunningServices?
+    }
+
+    /// A service that takes the connection, and the member of the plan that it is, or is nested in.
+    private struct Taker<Service: Sendable>: Sendable {
+        let name: ServiceName
+        let service: Service
     }
 
     /// The services, with one of the SDK's own: `connections`, which closes the connections in its turn.
@@ -98,7 +104,7 @@ public final class Messaging: Sendable {
         self.forgetReleased()
         let (handler, mustConnect) = try self.manager.hold(self.configuration)
         let isFirst = try self.introduceServices()
-        let isOpenedLater = self.introduceAsynchronously(handler)
+        let isOpenedLater = try self.introduceAsynchronously()
         if mustConnect || isFirst, !isOpenedLater { try self.manager.open(handler) }
         return handler
     }
@@ -113,18 +119,21 @@ public final class Messaging: Sendable {
     /// - Throws: ``/Linkspan/LinkspanError`` with code `invalidURL` or `invalidConfiguration`, or what
     ///   ``/Linkspan/ConnectionManager/move(_:to:)`` throws; nothing has changed then.
     public func move(to plan: MessagingPlan) throws(LinkspanError) {
-        let next = try plan.configuration
-        try self.manager.move(self.configuration, to: next)
-        self.state.withLock { $0.configuration = next }
+        try self.move(to: try plan.configuration)
+        if !plan.settings.isEmpty { self.show(plan) }
     }
 
     /// Moves the plan's connection to another transport of the same server, with the same credentials and options.
     func move(to next: TransportAlternative) throws(LinkspanError) {
         let former = self.configuration
-        let configuration = try ConnectionBuilder(next.url).transport(next.transport).credentials(former.credentials)
-            .options { $0 = former.options }.build()
-        try self.manager.move(former, to: configuration)
-        self.state.withLock { $0.configuration = configuration }
+        try self.move(
+            to: try ConnectionBuilder(next.url).transport(next.transport).credentials(former.credentials)
+                .options { $0 = former.options }.build())
+    }
+
+    private func move(to next: ConnectionConfiguration) throws(LinkspanError) {
+        try self.manager.move(self.configuration, to: next)
+        self.setConfiguration(next)
     }
 
     /// Quiesces the services, disconnects the connections, and stops the services, in this order.
@@ -141,11 +150,11 @@ public final class Messaging: Sendable {
 
 extension Messaging {
     /// The configuration for ``connect()``.
-    private var configuration: ConnectionConfiguration { self.state.withLock { $0.configuration } }
+    var configuration: ConnectionConfiguration { self.state.withLock { $0.configuration } }
 
     /// Forgets the handlers of services when their connection was released, so that they get the next one.
     private func forgetReleased() {
-        guard self.state.withLock({ $0.handlers.values.joined().first })?.state == .released else { return }
+        guard self.state.withLock({ $0.handlers.values.joined().first })?.isConnectionReleased == true else { return }
         let former = self.state.withLock { state in
             defer { (state.handlers, state.waiting, state.waitingTasks) = ([:], nil, []) }
             return state.handlers
@@ -158,46 +167,69 @@ extension Messaging {
     ///
     /// - Returns: whether it was done now.
     private func introduceServices() throws(LinkspanError) -> Bool {
-        let known = self.services.services(of: (any ConnectionUsing).self)
+        let known = self.takers(of: (any ConnectionUsing).self)
         let isFirst = self.state.withLock { state in
             guard state.waiting == nil else { return false }
             state.waiting = known
-            state.waitingTasks = self.services.services(of: (any AsyncConnectionUsing).self)
+            state.waitingTasks = self.takers(of: (any AsyncConnectionUsing).self)
             return true
         }
         // One that throws is not asked again by the next call, but those behind it are.
-        while let service = self.state.withLock({ $0.waiting?.isEmpty == false ? $0.waiting?.removeFirst() : nil }) {
-            try self.introduce(service)
+        while let taker = self.state.withLock({ $0.waiting?.isEmpty == false ? $0.waiting?.removeFirst() : nil }) {
+            try self.introduce(taker)
         }
         return isFirst
     }
 
-    private func introduce(_ service: any ConnectionUsing) throws(LinkspanError) {
+    private func takers<Service: Sendable>(of type: Service.Type) -> [Taker<Service>] {
+        self.services.located(type).map { member, service in Taker(name: member, service: service) }
+    }
+
+    private func introduce(_ taker: Taker<any ConnectionUsing>) throws(LinkspanError) {
+        let handler = try self.hold(for: taker.name)
+        do {
+            try taker.service.use(handler)
+        } catch {
+            self.drop(handler, of: taker.name)
+            throw error
+        }
+    }
+
+    private func introduce(_ taker: Taker<any AsyncConnectionUsing>) async throws {
+        let handler = try self.hold(for: taker.name)
+        do {
+            try await taker.service.use(handler)
+        } catch {
+            self.drop(handler, of: taker.name)
+            throw error
+        }
+    }
+
+    private func hold(for name: ServiceName) throws(LinkspanError) -> ConnectionHandler {
         let handler = try self.manager.hold(self.configuration).handler
-        try service.use(handler)
-        self.keep(handler, for: service)
+        self.state.withLock { $0.handlers[name, default: []].append(handler) }
+        return handler
     }
 
-    private func introduce(_ service: any AsyncConnectionUsing) async throws {
-        let handler = try self.manager.hold(self.configuration).handler
-        try await service.use(handler)
-        self.keep(handler, for: service)
+    private func drop(_ handler: ConnectionHandler, of name: ServiceName) {
+        self.state.withLock { $0.handlers[name]?.removeAll { $0 === handler } }
+        handler.release()
     }
 
-    private func keep(_ handler: ConnectionHandler, for service: any LifecycleService) {
-        self.state.withLock { $0.handlers[service.name, default: []].append(handler) }
-    }
-
-    /// Drops the handlers of a service that has gone.
-    func dismiss(_ service: any LifecycleService) {
-        // They end outside the lock.
-        _ = self.state.withLock { $0.handlers.removeValue(forKey: service.name) }
+    /// Ends the handlers of a service that has gone, also those that it keeps and whose listeners keep it.
+    func dismiss(_ name: ServiceName) {
+        let former = self.state.withLock { state in
+            state.waiting?.removeAll { $0.name == name }
+            state.waitingTasks.removeAll { $0.name == name }
+            return state.handlers.removeValue(forKey: name)
+        }
+        for handler in former ?? [] { handler.release() }
     }
 
     /// Gives each service that takes it asynchronously its connection, and opens it behind them.
     ///
     /// - Returns: whether the connection is opened later, then.
-    private func introduceAsynchronously(_ handler: ConnectionHandler) -> Bool {
+    private func introduceAsynchronously() throws(LinkspanError) -> Bool {
         let (known, isIntroducing) = self.state.withLock { state in
             defer {
                 if !state.waitingTasks.isEmpty { state.isIntroducing = true }
@@ -206,48 +238,47 @@ extension Messaging {
             return (state.waitingTasks, state.isIntroducing)
         }
         guard !known.isEmpty else { return isIntroducing }
+        // Its own, because the caller of `connect()` may release the one that it gets while others hold theirs.
+        let handler = try self.manager.hold(self.configuration).handler
         // No parent can own it: the caller of `connect()` gets its handler at once.
         Task {
-            for service in known { await self.introduceInTime(service) }
+            for taker in known { await self.introduceInTime(taker) }
             self.state.withLock { $0.isIntroducing = false }
             // Refused only when the app has connected or released it meanwhile.
             try? self.manager.open(handler)
+            handler.release()
         }
         return true
     }
 
-    private func introduceInTime(_ service: any AsyncConnectionUsing) async {
+    private func introduceInTime(_ taker: Taker<any AsyncConnectionUsing>) async {
         let (outcome, isOver) = (Promise<String?>(), Promise<Void>())
+        let limit = taker.service.budgets.start
         // No parent can own it: it may outlive its limit.
         let task = Task {
             do {
-                try await self.introduce(service)
+                try await self.introduce(taker)
                 outcome.fulfill(nil)
             } catch {
                 outcome.fulfill("use threw: \(error)")
             }
             isOver.fulfill()
         }
-        await isOver.wait(until: self.scheduler.now + service.budgets.start, by: self.scheduler)
-        guard let failure = outcome.fulfilled ?? "use did not return within \(service.budgets.start)" else { return }
+        await isOver.wait(until: self.scheduler.now + limit, by: self.scheduler)
+        guard let failure = outcome.fulfilled ?? "use did not return within \(limit)" else { return }
         task.cancel()
         self.services.emit(
             FaultEvent(
-                path: "\(self.services.name).\(service.name)", code: .startFailed, message: failure, severity: .error))
+                path: "\(self.services.name).\(taker.name)", code: .startFailed, message: failure, severity: .error))
     }
 
-    /// Gives a service that is about to be added its connection, unless ``connect()`` will.
-    func introduce(added service: any LifecycleService) async throws(LinkspanError) {
-        if let service = service as? any AsyncConnectionUsing, self.state.withLock({ $0.waiting != nil }) {
-            do {
-                try await self.introduce(service)
-            } catch {
-                throw error as? LinkspanError
-                    ?? LinkspanError(.invalidConfiguration, "the service '\(service.name)' failed", cause: error)
-            }
+    /// Gives a service that is about to be added under this name its connection, unless ``connect()`` will.
+    func introduce(_ name: ServiceName, _ service: any LifecycleService) async throws(LinkspanError) {
+        guard self.state.withLock({ $0.waiting != nil }) else { return }
+        if let service = service as? any AsyncConnectionUsing {
+            await self.introduceInTime(Taker(name: name, service: service))
         }
-        guard let service = service as? any ConnectionUsing, self.state.withLock({ $0.waiting != nil }) else { return }
-        try self.introduce(service)
+        if let service = service as? any ConnectionUsing { try self.introduce(Taker(name: name, service: service)) }
     }
 }
 

@@ -39,7 +39,7 @@ struct DifferenceTests {
         Row(
             what: "options of the connection",
             after: ["LINKSPAN_CONNECTION_IDLE_TIMEOUT": "6", "LINKSPAN_CONNECTION_DELIVERY_KEY": "field"],
-            lines: ["~ connection.deliveryKey none -> field (restart)", "~ connection.idleTimeout 5 -> 6 (hot)"]),
+            lines: ["~ connection.deliveryKey none -> field (refused)", "~ connection.idleTimeout 5 -> 6 (hot)"]),
         Row(
             what: "services that come and go", after: ["LINKSPAN_SERVICES_ENABLED": "metrics,rooms"],
             lines: ["- presence", "+ metrics"]),

@@ -230,15 +230,22 @@ struct ServiceTests {
         let hub = InMemoryHub()
         let memory = TransportAlternative(
             name: "memory", url: "memory://other", transport: InMemoryTransport(hub: hub))
-        try await InspectedApp.run(.init(allowsFaults: true), alternatives: [memory]) { app in
+        let server = DevServer(hub: hub)
+        try await server.start()
+        let socket = TransportAlternative(name: "websocket", url: server.webSocketURL, transport: .webSocket)
+        try await InspectedApp.run(.init(allowsFaults: true), alternatives: [memory, socket]) { app in
             let feed = try await app.feed()
             try feed.connection { $0["state"]?.string == "connected" && $0["transport"]?.string == "websocket" }
             feed.send(#"{"do":"move","transport":"memory"}"#)
             try feed.connection { $0["state"]?.string == "connected" && $0["transport"]?.string == "memory" }
+            // From there it may go back.
+            feed.send(#"{"do":"move","transport":"websocket"}"#)
+            try feed.connection { $0["state"]?.string == "connected" && $0["transport"]?.string == "websocket" }
             feed.send(#"{"do":"move","transport":"pigeon"}"#)
             let notice = try feed.next { $0["notice"] != nil }
             #expect(notice["notice"]?["text"]?.string?.contains("pigeon") == true)
         }
+        await server.stop()
     }
 
     @Test func `a slow service is shown with its lost events`() async throws {

@@ -100,6 +100,73 @@ struct AsyncUseTests {
     }
 
     @Test
+    func `a service that keeps its connection, and is kept by its listener, is heard of no more when it is removed`()
+        async throws
+    {
+        let transport = ScriptedTransport(scheduler: self.clock)
+        let keeper = Keeper()
+        let recorder = keeper.recorder
+        // Under a name of the plan's own.
+        let planned = PlannedService(keeper, settings: ServiceSettings(name: "feature"))
+        let clock = self.clock
+        let messaging = try await Messaging.start(
+            MessagingPlan(url: "scripted://server", transport: transport, planned: [planned]),
+            connections: .init { $0.scheduler = clock })
+        let connection = try messaging.connect()
+        await self.clock.run { connection.state == .connected }
+        #expect(messaging.manager.statistics.first?.holders == 2)
+        try await messaging.apply(
+            PlanDifference(
+                to: MessagingPlan(url: "scripted://server", transport: transport),
+                [PlanChange(.service("feature"), "feature", .stop)]))
+        transport.openPeers.first?.emit("score", .json("2"))
+        self.clock.settle()
+        #expect(recorder.notes.isEmpty)
+        #expect(messaging.manager.statistics.first?.holders == 1)
+        await messaging.stop()
+    }
+
+    @Test
+    func `the connection is opened although the first caller has let go of it meanwhile`() async throws {
+        let transport = ScriptedTransport(scheduler: self.clock)
+        let gate = Promise<Void>()
+        let slow = Slow(gate)
+        let messaging = try await self.start(transport, slow)
+        let first = try messaging.connect()
+        let second = try messaging.connect()
+        await slow.isCalled.value
+        first.release()
+        gate.fulfill()
+        await self.clock.run { second.state == .connected }
+        await messaging.stop()
+    }
+
+    @Test(arguments: [true, false])
+    func `a service that is added and fails to take the connection is a fault, and the change holds`(throwing: Bool)
+        async throws
+    {
+        let transport = ScriptedTransport(scheduler: self.clock)
+        let faults = Faults()
+        let messaging = try await self.start(transport, faults)
+        let connection = try messaging.connect()
+        await self.clock.run { connection.state == .connected }
+        let late: any LifecycleService = throwing ? Broken() : Slow(Promise<Void>())
+        let plan = MessagingPlan(url: "scripted://server", transport: transport, services: [faults, late])
+        let change = PlanChange(.service(late.name), late.name.rawValue, .start)
+        let waits = self.clock.pendingCount
+        async let applied: Void = messaging.apply(PlanDifference(to: plan, [change]))
+        if !throwing {
+            await self.clock.pending(atLeast: waits + 1)
+            self.clock.advance(by: .seconds(10))
+        }
+        try await applied
+        try await faults.recorder.wait(for: "the fault") { !$0.isEmpty }
+        #expect(faults.recorder.notes.first?.contains("services.\(late.name) use") == true)
+        #expect(messaging.services.state(of: "services.\(late.name)") == .ready)
+        await messaging.stop()
+    }
+
+    @Test
     func `a connect that failed with one service still gives the others their connection`() async throws {
         let transport = ScriptedTransport(scheduler: self.clock)
         let scores = Scores()
@@ -182,6 +249,18 @@ private final class Listener: ConnectionUsing {
 
     func use(_ connection: any Connection) throws(LinkspanError) {
         try connection.on("score", as: Int.self) { [recorder] in recorder.note("\((try? $0.get()) ?? 0)") }
+    }
+}
+
+/// A service that keeps its connection, whose listener keeps the service.
+private final class Keeper: ConnectionUsing {
+    let name: ServiceName = "keeper"
+    let recorder = EventRecorder()
+    private let connection = Lock<(any Connection)?>(nil)
+
+    func use(_ connection: any Connection) throws(LinkspanError) {
+        self.connection.withLock { $0 = connection }
+        try connection.on("score", as: Int.self) { self.recorder.note("\((try? $0.get()) ?? 0)") }
     }
 }
 

@@ -56,6 +56,9 @@ public final class ConnectionHandler: Connection {
         return status
     }
 
+    /// Whether the connection has ended for all its holders.
+    package var isConnectionReleased: Bool { self.connection.state == .released }
+
     /// The connection's clock.
     public var scheduler: any Scheduler { self.connection.scheduler }
 

@@ -132,4 +132,6 @@ package enum ReloadClass: Sendable, Hashable {
     case reconnect
     /// The service is stopped and started, together with the services that need it.
     case restart
+    /// A change is refused: the program has to be started again.
+    case refused
 }

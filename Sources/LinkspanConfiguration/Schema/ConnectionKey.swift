@@ -181,7 +181,7 @@ extension ConnectionKey {
     }
 
     private static let deliveryKey = Self(
-        "deliveryKey", .choice(["none", "lastArgument", "field"]), Draft().deliveryKey, reload: .restart,
+        "deliveryKey", .choice(["none", "lastArgument", "field"]), Draft().deliveryKey, reload: .refused,
         "Where the key is sent by which a server recognises a delivery: not at all, as the last argument, or as a field of "
             + "the first."
     ) {
@@ -189,7 +189,7 @@ extension ConnectionKey {
     }
 
     private static let deliveryKeyField = Self(
-        "deliveryKeyField", .text, Draft().deliveryKeyField, reload: .restart,
+        "deliveryKeyField", .text, Draft().deliveryKeyField, reload: .refused,
         "The name of that field, with 'deliveryKey: field'."
     ) {
         if case .text(let text) = $1 { $0.deliveryKeyField = text }

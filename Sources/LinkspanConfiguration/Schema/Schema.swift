@@ -129,7 +129,7 @@ struct Schema: Sendable {
         switch section {
         case "connection": option.reload ?? .hot
         // What waits is in the file that there is.
-        case "outbox": .restart
+        case "outbox": .refused
         // The lists of services start and stop what they name, and nothing else.
         case "services": .hot
         default: section.hasPrefix("services.") ? option.reload == .hot ? .hot : .restart : .reconnect
@@ -143,7 +143,8 @@ struct Schema: Sendable {
     private static func url(_ summary: String) -> PluginOption { PluginOption("url", .text, fallback: "none", summary) }
 
     private static let lists = [
-        PluginOption("enabled", .list, fallback: "none", "The services to run, in this order."),
+        PluginOption(
+            "enabled", .list, fallback: "none", "The services to run; their needs and places decide the order."),
         PluginOption("add", .list, fallback: "none", "Services to run besides the enabled ones."),
         PluginOption("remove", .list, fallback: "none", "Services not to run, even if enabled or added."),
     ]

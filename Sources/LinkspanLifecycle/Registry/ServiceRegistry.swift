@@ -248,4 +248,12 @@ extension ServiceRegistry {
     public func services<Wanted>(of type: Wanted.Type = Wanted.self) -> [Wanted] {
         self.core.home.candidates(type, in: self.id).map { $0.service }
     }
+
+    /// The same, each with the member of this registry that it is, or is nested in.
+    package func located<Wanted>(_ type: Wanted.Type) -> [(member: ServiceName, service: Wanted)] {
+        let own = self.core.home.machine { $0.path(of: self.id) }
+        return self.core.home.candidates(type, in: self.id).map { path, service in
+            (ServiceName(rawValue: String(path.dropFirst(own.count + 1).prefix { $0 != "." })), service)
+        }
+    }
 }

@@ -17,7 +17,7 @@ public struct MessagingPlan: Sendable {
     public var services: [PlannedService]
     /// Every value of the configuration that the plan was made from, for services that show them.
     package var settings: [InspectedSetting] = []
-    /// The other transports of the catalog, for services that try them.
+    /// The transports of the catalog that can carry the connection, for services that try the others.
     package var alternatives: [TransportAlternative] = []
 
     /// Makes a plan of services with their own settings.

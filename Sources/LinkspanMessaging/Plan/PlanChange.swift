@@ -102,6 +102,8 @@ package struct PlanChange: Sendable, Hashable {
         case hot
         /// The connection moves to a new link.
         case reconnect
+        /// The change cannot be made while the plan runs.
+        case refused
 
         /// The effect of a change of an option of this class.
         package init(_ reload: ReloadClass) {
@@ -110,6 +112,7 @@ package struct PlanChange: Sendable, Hashable {
                 case .hot: .hot
                 case .reconnect: .reconnect
                 case .restart: .restart
+                case .refused: .refused
                 }
         }
     }
@@ -122,7 +125,7 @@ extension PlanChange: CustomStringConvertible {
         switch self.effect {
         case .start: return "+ \(self.key)"
         case .stop: return "- \(self.key)"
-        case .restart, .hot, .reconnect: ()
+        case .restart, .hot, .reconnect, .refused: ()
         }
         let values = "\(self.key) \(self.old ?? "(none)") -> \(self.new ?? "(none)")"
         return self.key == "transport" ? values : "~ \(values) (\(self.effect))"

@@ -88,19 +88,19 @@ struct PlanTransaction {
 
     private func end(_ member: RunningServices.Member) async {
         await member.registration.cancelAndDrain()
-        self.messaging.dismiss(member.planned.service)
+        self.messaging.dismiss(member.planned.name)
     }
 
     private mutating func register(
         _ planned: PlannedService, mustBeReady: Bool
     ) async throws(LinkspanError) {
-        try await self.messaging.introduce(added: planned.service)
+        try await self.messaging.introduce(planned.name, planned.service)
         self.messaging.show(to: planned.service, self.plan)
         let registration: Registration
         do {
             registration = try self.messaging.services.register(planned.service, settings: planned.settings)
         } catch {
-            self.messaging.dismiss(planned.service)
+            self.messaging.dismiss(planned.name)
             throw LinkspanError(
                 .invalidConfiguration, "service '\(planned.name)' cannot be registered: \(error.message)",
                 cause: error)
