@@ -225,10 +225,14 @@ extension CommandStateMachine {
         }
     }
 
-    /// Asks for rows while there is room for a turn of the flush.
-    private mutating func loadMore(effects: inout Deque<Effect>) {
-        guard case .loading(let number, isAsked: false) = self.ledger.backlog,
-            self.queues.restoredCount < self.options.flush.commands
+    /// Asks for rows while less than a turn of the flush waits.
+    ///
+    /// Beyond that while the link has been given every delivery that may be sent, so that an ordering key without an answer
+    /// holds up no other one.
+    mutating func loadMore(effects: inout Deque<Effect>) {
+        guard let deliveries = self.deliveries, case .loading(let number, isAsked: false) = deliveries.ledger.backlog,
+            deliveries.queues.restoredCount < self.options.flush.commands
+                || self.isOpen && deliveries.queues.isBlocked(within: self.options.deliveries.limits)
         else { return }
         self.ledger.backlog = .loading(after: number, isAsked: true)
         effects.append(

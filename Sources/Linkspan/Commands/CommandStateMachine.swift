@@ -411,6 +411,7 @@ extension CommandStateMachine {
             self.phase = .open
             // What waits later waits for room of the link, which bounds how fast it leaves.
             self.pause = nil
+            self.loadMore(effects: &effects)
             return nil
         }
         if let pause = self.pause, !self.hasTurn, !self.buffer.continuesBatch {

@@ -2,7 +2,8 @@
 public struct DeliveryOptions: Sendable, Hashable {
     /// The number of deliveries that may wait for their replies; more are refused.
     ///
-    /// Default 10,000.
+    /// Default 10,000. Deliveries that an earlier process left in a ``DeliveryStore`` count from when they are loaded; while
+    /// so many wait, no more are.
     public var commands = 10_000
     /// Their bytes.
     ///

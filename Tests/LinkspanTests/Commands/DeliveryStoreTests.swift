@@ -252,29 +252,6 @@ extension DeliveryStoreTests {
     }
 
     @Test
-    func `a backlog is loaded in pages, and memory holds a page or two`() throws {
-        let store = MemoryDeliveryStore(executor: InlineExecutor())
-        let first = try self.harness(store)
-        let events = (0..<200).map { "\($0)" }
-        for event in events { try first.perform(.deliver(orderingKey: "room"), event) }
-        let next = MemoryDeliveryStore(executor: InlineExecutor(), rowsOf: store)
-        let second = try self.harness(next) { $0.flush.commands = 10 }
-        #expect(second.connection.status.waitingCommands == 10)
-        try second.perform(.deliver(orderingKey: "room"), "new")
-        let most = Lock(0)
-        let connection = second.connection
-        second.transport.onMessage { message in
-            most.withLock { $0 = max($0, connection.status.waitingCommands) }
-            message.reply()
-        }
-        try second.enter(.connected)
-        second.scheduler.advance(by: .seconds(10))
-        #expect(second.arrived == events + ["new"])
-        #expect(most.withLock { $0 } <= 21)
-        #expect(next.waiting.isEmpty)
-    }
-
-    @Test
     func `a store that cannot be opened is asked again`() throws {
         let base = MemoryDeliveryStore(executor: InlineExecutor())
         let first = try self.harness(base)

@@ -89,6 +89,7 @@ struct QueueModelTests {
             _ = queues.remove(begun.command.id)
         }
         #expect(order == restored + new)
-        #expect(queues.count == 0 && queues.byteCount == 0 && queues.restoredCount == 0)
+        #expect(queues.count == 0 && queues.byteCount == 0)
+        #expect(queues.restoredCount == 0 && queues.restoredByteCount == 0)
     }
 }

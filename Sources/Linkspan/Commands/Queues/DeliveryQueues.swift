@@ -57,8 +57,9 @@ struct DeliveryQueues {
     /// Whether new commands wait for what an earlier process left and is not loaded yet.
     private var isHoldingNew = false
     private(set) var byteCount = 0
-    /// The number of deliveries that an earlier process left.
+    /// The number of deliveries that an earlier process left, and their bytes.
     private(set) var restoredCount = 0
+    private(set) var restoredByteCount = 0
     private var suspects = Suspects()
 
     var count: Int { self.commands.count }
@@ -144,6 +145,7 @@ extension DeliveryQueues {
         // A new one that has been given to a link has its place already.
         if previous == CommandLists.none, self.lanes[lane].attempts > 0 { previous = self.lanes[lane].list.first }
         self.restoredCount += 1
+        self.restoredByteCount += command.byteCount
         self.lanes[lane].lastRestored = self.insert(command, behind: previous, in: lane, isCommitted: true)
     }
 
@@ -175,7 +177,10 @@ extension DeliveryQueues {
             self.suspects.remove(id)
         }
         self.byteCount -= command.byteCount
-        if command.isRestored { self.restoredCount -= 1 }
+        if command.isRestored {
+            self.restoredCount -= 1
+            self.restoredByteCount -= command.byteCount
+        }
         if self.lanes[lane].list.isEmpty { self.removeLane(lane) } else { self.makeReady(lane) }
         if self.count == 0, self.hasGrown || !self.ready.isEmpty { (self.ready, self.hasGrown) = (Heap(), false) }
         return (command, wasSent)
@@ -191,7 +196,7 @@ extension DeliveryQueues {
         self.lanes.removeAll()
         self.names.removeAll()
         (self.ready, self.hasGrown, self.suspects) = (Heap(), false, Suspects())
-        (self.byteCount, self.restoredCount) = (0, 0)
+        (self.byteCount, self.restoredCount, self.restoredByteCount) = (0, 0, 0)
     }
 
     /// The oldest of each ordering key, when there are few enough keys to look at each.
@@ -231,6 +236,11 @@ extension DeliveryQueues {
     /// The store knows a command by another key.
     mutating func rename(_ id: Command.ID, key: String) {
         if let place = self.commands.find(id) { self.commands.change(place) { $0.key = key } }
+    }
+
+    /// Whether nothing may be sent, although there is room for more of what an earlier process left.
+    func isBlocked(within limits: BufferLimits) -> Bool {
+        !self.hasReady && self.restoredCount < limits.commands && self.restoredByteCount < limits.bytes
     }
 
     /// New commands wait from now on for what an earlier process left.
