@@ -155,6 +155,27 @@ struct ReceivedTests {
     }
 
     @Test
+    func `a listener that moves to another user leaves them neither the message nor the session`() throws {
+        let scheduler = VirtualScheduler()
+        let transport = ScriptedTransport(scheduler: scheduler) { _ in .init { $0.tellsResumption = true } }
+        let manager = ConnectionManager(options: .init { $0.scheduler = scheduler })
+        let driver = self.driver()
+        let builder = ConnectionBuilder("scripted://server").transport(transport)
+            .options { [outbox = driver.outbox] in $0.store = outbox }
+        let handler = try builder.credentials(.fixed(try Credentials(auth: ["name": "ann"]), account: "ann"))
+            .connect(by: manager)
+        let bob = try builder.credentials(.fixed(try Credentials(auth: ["name": "bob"]), account: "bob")).build()
+        try handler.on("line") { _ in #expect(throws: Never.self) { try manager.move(handler, to: bob) } }
+        try driver.outbox.record("line", of: handler)
+        scheduler.settle()
+        transport.openPeers.first?.emit("line", try Payload(1))
+        scheduler.settle()
+        #expect(transport.peers.count == 2)
+        #expect(transport.peers.allSatisfy { $0.request.resumption == nil })
+        #expect(!driver.received("bob").contains { $0.text == "1" })
+    }
+
+    @Test
     func `events without room are dropped, and a gap has their number in their place`() throws {
         let driver = self.driver { $0.received = 2 }
         for number in 1...4 { driver.record(Message(event: "line", payload: try Payload(number))) }

@@ -178,6 +178,8 @@ extension ConnectionCore {
         self.credentials.linkEnded(self)
         self.credentials = ConnectionCredentials(next)
         self.latestLink = nil
+        // Before the account changes: an outbox records the one under the other.
+        self.publish(resumption: nil)
         self.sessions?.value.forgetFormer()
         self.adopt(next)
         if former != next.identity { self.reopenStore(former: former.source.account) }

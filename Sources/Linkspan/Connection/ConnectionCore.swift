@@ -287,7 +287,10 @@ extension ConnectionCore {
     /// Publishes what the next link resumes from, if that has changed.
     func publishResumption() {
         self.isResumptionStale = false
-        let resumption = self.resumption
+        self.publish(resumption: self.resumption)
+    }
+
+    func publish(resumption: Secret?) {
         guard resumption != self.publishedResumption else { return }
         self.publishedResumption = resumption
         self.inbox.withState { $0.resumption = resumption }

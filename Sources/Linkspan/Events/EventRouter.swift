@@ -6,39 +6,6 @@ internal import DequeModule
 /// in the order of the wire, held ones first, and marks stand where they arose. A listener may add and remove others,
 /// itself included: no access to the state spans a call.
 final class EventRouter {
-    /// The limits of messages held for events without a listener.
-    ///
-    /// Beyond it the oldest held message is dropped, and a gap marks its place.
-    struct HoldLimits: Sendable, Hashable {
-        var messages = 1_024
-        var bytes = 1 << 20
-        /// The number of events that are remembered without a held message: names come from the server and from the
-        /// app.
-        var events = 2_048
-    }
-
-    /// The held messages of one event, and the listeners that wait for a single message.
-    ///
-    /// A reference, so that a message without a listener costs one look-up, however many are held.
-    private final class Hold {
-        let event: String
-        var backlog = EventBacklog()
-        /// Each gets a held message of its own; without one, all get the next.
-        var awaiting: [EventListener] = []
-
-        init(_ event: String) { self.event = event }
-    }
-
-    private enum Channel {
-        /// No listener yet but for single messages; those that still wait for theirs get the next.
-        case holding(Hold)
-        /// Held messages are about to be handed over; new ones queue behind them.
-        case replaying([EventListener], EventBacklog)
-        case live([EventListener])
-        /// The app has listened and stopped: nothing is held.
-        case muted
-    }
-
     private let limits: HoldLimits
     private var channels: [String: Channel] = [:] { didSet { self.latest = nil } }
     private var everything: [EventListener] = [] { didSet { self.latest = nil } }
@@ -60,6 +27,8 @@ final class EventRouter {
     private var questions: [UInt64: @Sendable () -> Bool] = [:]
     private(set) var droppedCount: UInt64 = 0
     private var isFinished = false
+    /// Counts the identities of the connection: what was sent to one is not shown to the next.
+    private var generation = 0
 
     init(limits: HoldLimits = HoldLimits()) { self.limits = limits }
 
@@ -91,17 +60,20 @@ extension EventRouter {
             }
             return only.hear(message)
         }
-        // Only a listener that was called before can have removed one that was not.
+        // Only a listener that was called before can have removed one that was not, or changed the identity.
+        let generation = self.generation
         var isFirst = true
         for listener in everything where isFirst || self.mayHear(listener, nil) {
             isFirst = false
             listener.hear(message)
+            guard generation == self.generation else { return self.giveBack(listeners, message.event) }
         }
         var isUnheard = !listeners.isEmpty
         for listener in listeners {
             guard isFirst && !listener.isOnce || self.mayHear(listener, message.event) else { continue }
             (isFirst, isUnheard) = (false, false)
             listener.hear(message)
+            guard generation == self.generation else { return self.giveBack(listeners, message.event) }
         }
         if isUnheard { self.hold(unheard: message) }
     }
@@ -112,22 +84,42 @@ extension EventRouter {
     /// Passes a mark to every listener that takes marks.
     func route(_ mark: Continuity) {
         self.former?.mark(mark)
-        for (listener, event) in self.note(mark) where self.isRegistered(listener.id, event) { listener.onMark?(mark) }
+        let generation = self.generation
+        for (listener, event) in self.note(mark) where generation == self.generation {
+            if self.isRegistered(listener.id, event) { listener.onMark?(mark) }
+        }
     }
 
     /// Hands held messages to the listeners that were added since.
     func replay(_ event: String) {
         self.replayOnce(event)
         while let (listeners, backlog) = self.takeReplay(event) {
-            for entry in backlog.entries {
-                for listener in listeners where self.mayHear(listener, event) {
-                    for mark in entry.hole.marks { listener.onMark?(mark) }
-                    listener.hear(entry.message)
-                }
+            self.hand(backlog, to: listeners, of: event)
+            self.giveBack(listeners, event)
+        }
+    }
+
+    /// Hands a backlog over, unless a listener changes the identity.
+    private func hand(_ backlog: EventBacklog, to listeners: [EventListener], of event: String) {
+        let generation = self.generation
+        for entry in backlog.entries {
+            for listener in listeners where generation == self.generation && self.mayHear(listener, event) {
+                for mark in entry.hole.marks { listener.onMark?(mark) }
+                guard generation == self.generation else { return self.take([listener]) }
+                listener.hear(entry.message)
             }
-            for mark in backlog.end.marks {
-                for listener in listeners where self.isRegistered(listener.id, event) { listener.onMark?(mark) }
+        }
+        for mark in backlog.end.marks {
+            for listener in listeners where generation == self.generation && self.isRegistered(listener.id, event) {
+                listener.onMark?(mark)
             }
+        }
+    }
+
+    /// Puts listeners back that were to get a message, the only one that they want, and did not.
+    private func giveBack(_ listeners: [EventListener], _ event: String) {
+        for listener in listeners where self.taken.remove(listener.id) != nil {
+            if self.add(listener, event: event) { self.replayOnce(event) }
         }
     }
 
@@ -243,8 +235,17 @@ extension EventRouter {
         self.replayOnce(message.event)
     }
 
-    /// Drops all held messages; a gap stays in their place.
-    func dropHeld() { while !self.held.isEmpty { self.dropOldest() } }
+    /// The identity changes: drops all messages that no listener has had; gaps stay in their places.
+    func dropHeld() {
+        self.generation += 1
+        while !self.held.isEmpty { self.dropOldest() }
+        for (event, channel) in self.channels {
+            guard case .replaying(let listeners, var backlog) = channel else { continue }
+            self.droppedCount += UInt64(backlog.entries.count)
+            while !backlog.entries.isEmpty { backlog.dropOldest() }
+            self.channels[event] = .replaying(listeners, backlog)
+        }
+    }
 
     private func dropOldest() {
         guard let hold = self.held.popFirst() else { return self.heldBytes = 0 }

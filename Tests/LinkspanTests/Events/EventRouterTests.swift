@@ -109,4 +109,45 @@ struct EventRouterTests {
         #expect(witness.count == 0)
         self.route("event", 1)
     }
+
+    @Test
+    func `behind a change of the identity nobody hears the message, and a listener for one message waits on`() {
+        _ = self.router.addOnce(event: "event", self.note("once"))
+        _ = self.router.add(event: nil) { [router, recorder] message in
+            recorder.note("all\(message.payload.text)")
+            if message.payload.text == "1" { router.router.dropHeld() }
+        }
+        for number in 1...2 { self.route("event", number) }
+        #expect(self.recorder.notes == ["all1", "all2", "once2"])
+    }
+
+    @Test
+    func `behind a change of the identity no held message is handed over, and a listener for one waits on`() {
+        for number in 1...3 { self.route("event", number) }
+        let (router, recorder) = (self.router, self.recorder)
+        let listeners = [
+            EventListener(id: 1) { message in
+                recorder.note("a\(message.payload.text)")
+                if message.payload.text == "1" { router.router.dropHeld() }
+            },
+            EventListener(id: 2, isOnce: true) { recorder.note("once\($0.payload.text)") },
+        ]
+        // Both are there before the messages are handed over.
+        for listener in listeners { #expect(router.router.add(listener, event: "event") == (listener.id == 1)) }
+        router.router.replay("event")
+        self.route("event", 4)
+        #expect(recorder.notes == ["a1", "a4", "once4"])
+    }
+
+    @Test
+    func `held messages that are about to be handed over are dropped with the identity, and leave a gap`() {
+        for number in 1...3 { self.route("event", number) }
+        let recorder = self.recorder
+        let listener = EventListener(id: 1, onMark: { recorder.note("\($0)") }, hear: { _ in recorder.note("heard") })
+        #expect(self.router.router.add(listener, event: "event"))
+        self.router.router.dropHeld()
+        self.router.router.replay("event")
+        #expect(recorder.notes == ["\(Continuity.gap(.overflow(missed: 3)))"])
+        #expect(self.router.router.droppedCount == 3)
+    }
 }
