@@ -239,6 +239,39 @@ struct CountedKeyTests {
         #expect(sessions.count == 2)
     }
 
+    @Test(arguments: [true, false])
+    func `a delivery cancelled before its commit has ended in the file, one that a move left waits there`(
+        isCancelled: Bool
+    ) throws {
+        let folder = try Folder()
+        defer { withExtendedLifetime(folder) {} }
+        let driver = Driver(folder.outbox) { $0.countsKeys = true }
+        let scheduler = VirtualScheduler()
+        let transport = ScriptedTransport(scheduler: scheduler)
+        let manager = ConnectionManager(options: .init { $0.scheduler = scheduler })
+        let builder = ConnectionBuilder("scripted://server").transport(transport)
+            .options { [outbox = driver.outbox] in $0.store = outbox }
+        let handler = try builder.credentials(.fixed(try Credentials(auth: ["name": "ann"]), account: "ann"))
+            .connect(by: manager)
+        let bob = try builder.credentials(.fixed(try Credentials(auth: ["name": "bob"]), account: "bob")).build()
+        // All in one turn, so that no commit comes between.
+        try handler.on("go") { _ in
+            #expect(throws: Never.self) {
+                try handler.perform(Command(.deliver(orderingKey: "room"), event: "say", payload: .empty))
+                if isCancelled {
+                    handler.cancelCommands { $0.event == "say" }
+                } else {
+                    try manager.move(handler, to: bob)
+                }
+            }
+        }
+        scheduler.settle()
+        transport.openPeers.first?.emit("go")
+        scheduler.settle()
+        #expect(transport.received.isEmpty)
+        #expect(driver.outbox.waitingCount == (isCancelled ? 0 : 1))
+    }
+
     @Test
     func `a delivery is sent with the key that the outbox gave it, and found by its receipt`() async throws {
         let folder = try Folder()

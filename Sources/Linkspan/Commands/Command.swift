@@ -240,6 +240,12 @@ extension Command {
     /// Whether an earlier process left it, and may have sent it.
     var isRestored: Bool { self.extras.common { $0.isRestored } }
 
+    /// Whether it has left its queue before the store had committed it.
+    var isUnkept: Bool {
+        get { self.extras.common { $0.isUnkept } }
+        set { self.extras.changeCommon { $0.isUnkept = newValue } }
+    }
+
     /// Called exactly once with the outcome, on the connection's executor.
     var completion: (@Sendable (Result<Payload, LinkspanError>) -> Void)? {
         get { self.extras.completion }

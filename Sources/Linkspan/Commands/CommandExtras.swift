@@ -12,11 +12,12 @@ struct CommandExtras: Sendable {
         // Only deliveries have these, but here they fill a gap.
         var hasMadeKey = false
         var isRestored = false
+        var isUnkept = false
         var refusals: Int32 = 0
 
         fileprivate var isEmpty: Bool {
             self.completion == nil && self.timeout == nil && self.stage == .waiting && self.refusals == 0
-                && !self.hasMadeKey && !self.isRestored
+                && !self.hasMadeKey && !self.isRestored && !self.isUnkept
         }
     }
 

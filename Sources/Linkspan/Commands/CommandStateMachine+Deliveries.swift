@@ -96,12 +96,20 @@ extension CommandStateMachine {
 
 extension CommandStateMachine {
     /// The store has kept a delivery, or has not.
+    ///
+    /// - Returns: what the store is to be told.
     mutating func kept(
         _ delivery: StoredDelivery, _ id: Command.ID, _ result: Result<StoredDelivery, any Error>,
         effects: inout Deque<Effect>
-    ) {
-        // One that has ended meanwhile has told the store so.
-        guard !self.queues.isCommitted(id) else { return }
+    ) -> StoreCall? {
+        guard !self.queues.isCommitted(id) else {
+            // One that has ended meanwhile has told the store so, by the only key that it knew.
+            guard let outcome = self.ledger.takeEnd(ofUnkept: id), case .success(var row) = result,
+                row.key != delivery.key
+            else { return nil }
+            row.outcome = outcome
+            return .end(row)
+        }
         switch result {
         case .success(let row) where row.outcome == nil:
             let command = self.queues.commit(id)
@@ -120,6 +128,7 @@ extension CommandStateMachine {
                 .notKept, "'\(delivery.event)' could not be stored", cause: error, certainty: .notSent)
             self.endKept(delivery, id, .failure(refusal), isAccepted: false, effects: &effects)
         }
+        return nil
     }
 
     /// Ends a delivery that the store has no row for, or one with an outcome: it is not told.
@@ -373,6 +382,7 @@ extension CommandStateMachine {
         self.loadMore(effects: &effects)
         // What left with its connection has not ended: the next connection of the account goes on.
         if case .failure(let error) = outcome, error.leavesDeliveries { return nil }
+        if command.isUnkept, command.hasMadeKey { self.ledger.noteEnd(ofUnkept: command.id, outcome) }
         var row = StoredDelivery(command, key: key, account: account, orderingKey: orderingKey)
         row.outcome = outcome
         return .end(row)

@@ -28,7 +28,7 @@ extension ConnectionCore {
     }
 
     func storeKept(_ delivery: StoredDelivery, _ id: Command.ID, _ result: Result<StoredDelivery, any Error>) {
-        self.commands.kept(delivery, id, result, effects: &self.effects)
+        if let call = self.commands.kept(delivery, id, result, effects: &self.effects) { self.tellStore(call) }
         self.storeWrote()
     }
 

@@ -38,6 +38,8 @@ struct DeliveryLedger {
     var followerCount: Int { self.followed.count }
     /// The deliveries that ended while rows were being loaded, and may be among them.
     private var endedMeanwhile: Set<String> = []
+    /// The outcomes that the store was told under made keys before it had committed the deliveries.
+    private var endedUnkept: [Command.ID: Result<Payload, LinkspanError>] = [:]
 
     init(isStored: Bool, account: String?) {
         self.isStored = isStored
@@ -113,6 +115,16 @@ struct DeliveryLedger {
         let deliveries = self.deliveries
         return self.keys.remove(
             PlaceIndex.hash(key), hashOf: { PlaceIndex.hash(deliveries[$0].key) }, where: { deliveries[$0].key == key })
+    }
+
+    /// A delivery has ended before the store has answered whether it keeps it, perhaps under another key.
+    mutating func noteEnd(ofUnkept id: Command.ID, _ outcome: Result<Payload, LinkspanError>) {
+        self.endedUnkept[id] = outcome
+    }
+
+    /// The outcome that a delivery had before the store has answered whether it keeps it.
+    mutating func takeEnd(ofUnkept id: Command.ID) -> Result<Payload, LinkspanError>? {
+        self.endedUnkept.isEmpty ? nil : self.endedUnkept.removeValue(forKey: id)
     }
 
     /// The store has given a delivery another key.

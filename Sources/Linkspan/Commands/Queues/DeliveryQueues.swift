@@ -166,7 +166,9 @@ extension DeliveryQueues {
         let lane = self.commands.owner(of: place)
         let wasHead = self.lanes[lane].list.first == place
         let previous = self.commands.previous(place)
-        guard let command = self.commands.remove(place, from: &self.lanes[lane].list) else { return nil }
+        let isCommitted = !self.commands.isMarked(place)
+        guard var command = self.commands.remove(place, from: &self.lanes[lane].list) else { return nil }
+        if !isCommitted { command.isUnkept = true }
         let wasSent = command.isRestored || wasHead && self.lanes[lane].attempts > 0
         if self.lanes[lane].lastRestored == place {
             let isRestored = self.commands.command(at: previous)?.isRestored == true
