@@ -117,4 +117,31 @@ struct DeliverTests {
         #expect(harness.transport.sent.count == 1)
         #expect(harness.failure("gone")?.certainty == .unknown)
     }
+
+    @Test
+    func `calls with the key of a waiting delivery keep no payload, and end as it does, sending nothing`() throws {
+        let error = LinkspanError(.messageTooLarge, "too large")
+        for isRejected in [true, false] {
+            let harness = try Harness { _ in .init { if isRejected { $0.rejects = { _ in error } } } }
+            harness.transport.onMessage { $0.reply() }
+            for number in 1...3 {
+                try harness.connection.perform(
+                    Command(
+                        .deliver(orderingKey: "room"), event: "a", payload: .json("\(number)"), key: "k",
+                        completion: harness.recorder.completion("\(number)")))
+            }
+            let kept = try harness.connection.ask { core in
+                core.commands.ledger.followers(of: "k").map(\.payload.byteCount)
+            }
+            #expect(kept == [0, 0])
+            #expect(harness.connection.status.waitingCommands == 3)
+            try harness.enter(.connected)
+            #expect(harness.transport.received.map(\.payload.text) == (isRejected ? [] : ["1"]))
+            for number in 1...3 {
+                #expect(harness.failure("\(number)")?.code == (isRejected ? .messageTooLarge : nil))
+                #expect(harness.outcome("\(number)") != nil)
+            }
+            #expect(harness.connection.status.waitingCommands == 0)
+        }
+    }
 }

@@ -148,9 +148,13 @@ struct DeliveryLedger {
 
     func followers(of key: String) -> [Command] { self.followers[key] ?? [] }
 
-    mutating func follow(_ command: Command, key: String) {
-        self.followers[key, default: []].append(command)
+    /// Makes a command end as the delivery with a key does.
+    ///
+    /// It is never sent itself, so that its payload is let go of: followers are bounded by their number alone.
+    mutating func follow(_ command: consuming Command, key: String) {
+        command.payload = .empty
         self.followed[command.id] = key
+        self.followers[key, default: []].append(command)
     }
 
     mutating func removeFollowers(key: String) -> [Command] {
