@@ -290,12 +290,10 @@ extension CommandStateMachine {
             return nil
         }
         command.identify()
-        if let former = self.buffer.replace(by: command) {
-            effects.append(former.fail(.cancelled, .notSent, "was replaced by a newer one"))
-        } else {
-            for dropped in try self.buffer.append(command, within: self.options.buffer, hasBeenTaken: hasBeenTaken) {
-                effects.append(dropped.fail(.bufferFull, .notSent, "was dropped to make room for newer commands"))
-            }
+        let (former, dropped) = try self.buffer.add(command, within: self.options.buffer, hasBeenTaken: hasBeenTaken)
+        if let former { effects.append(former.fail(.cancelled, .notSent, "was replaced by a newer one")) }
+        for dropped in dropped {
+            effects.append(dropped.fail(.bufferFull, .notSent, "was dropped to make room for newer commands"))
         }
         if self.timeout(of: command) != nil || self.options.buffer.maxAge != nil {
             let made = made()

@@ -17,21 +17,19 @@ extension ConnectionInbox.State {
         }
         let dropped = try self.makeRoom(for: command)
         self.arriving.add(command)
-        if let key = command.replacedKey { self.arrivingKeys.insert(key) }
+        if let key = command.replacedKey { self.arrivingKeys[key] = command.byteCount }
         return dropped
     }
 
-    /// Whether a command takes the place of one that is there.
-    private func replaces(_ command: Command) -> Bool {
-        command.replacedKey.map { key in
-            self.arrivingKeys.contains(key) || self.arrivedKeys.contains(key) || self.waitingKeys.contains(key)
-        } ?? false
+    /// The size of the command whose place a command takes; nil when it takes none.
+    private func sizeReplaced(by command: Command) -> Int? {
+        command.replacedKey.flatMap { self.arrivingKeys[$0] ?? self.arrivedKeys[$0] ?? self.waitingKeys[$0] }
     }
 
     /// Sees to it that there is room for a command.
     ///
-    /// Volatile commands and those that replace another take no room where commands wait, but on their way they are
-    /// bounded as well.
+    /// Volatile commands take no room where commands wait, and those that replace another take what they are larger by; on
+    /// their way they are bounded as well.
     ///
     /// - Returns: the commands that had to be dropped on their way.
     /// - Throws: `bufferFull`.
@@ -47,26 +45,35 @@ extension ConnectionInbox.State {
             }
             return []
         }
-        let takesRoom = !command.isVolatile && !self.replaces(command)
+        let replaced = command.isVolatile ? nil : self.sizeReplaced(by: command)
+        if let replaced, replaced < size, !self.isOpen, load.commands > 1 {
+            let buffer = self.destination.options.buffer
+            guard buffer.overflow != .refuse || load.bytes + size - replaced <= buffer.bytes else {
+                throw Self.bufferFull(command, load)
+            }
+        }
+        let takesRoom = !command.isVolatile && replaced == nil
         let (used, limits) = takesRoom ? (load, self.limits) : (self.arriving, ConnectionInbox.openLimit)
         if used.commands == 0 || limits.haveRoom(beside: used, for: size) { return [] }
-        if let key = command.replacedKey, !takesRoom, self.arrivingKeys.contains(key),
+        if let key = command.replacedKey, !takesRoom, self.arrivingKeys[key] != nil,
             let former = self.dropArriving(.dropOldest, where: { $0.replacedKey == key })
         {
             return [former]
         }
-        guard limits.overflow != .refuse else {
-            throw LinkspanError(
-                .bufferFull,
-                "'\(command.event)' refused: the buffer is full with \(used.commands) commands, \(used.bytes) bytes",
-                certainty: .notSent)
-        }
+        guard limits.overflow != .refuse else { throw Self.bufferFull(command, used) }
         // The core drops from what waits there; here only what is on its way is bounded.
         var dropped: [Command] = []
         while self.arriving.commands >= limits.commands || self.arriving.bytes + size > limits.bytes,
             let victim = self.dropArriving(limits.overflow, where: { !$0.isOfDelivery })
         { dropped.append(victim) }
         return dropped
+    }
+
+    private static func bufferFull(_ command: Command, _ used: ConnectionLoad) -> LinkspanError {
+        LinkspanError(
+            .bufferFull,
+            "'\(command.event)' refused: the buffer is full with \(used.commands) commands, \(used.bytes) bytes",
+            certainty: .notSent)
     }
 
     /// The limits for commands that may wait: those of the buffer, and while the link takes commands at once, more.

@@ -42,11 +42,11 @@ final class ConnectionInbox: Sendable {
         /// The load of items that the executor has taken out and not dealt with yet.
         fileprivate var arrived = ConnectionLoad()
         var waiting: ConnectionLoad
-        /// The keys of commands that newer ones replace: of those on their way, of those that the executor is dealing with,
-        /// and of those that wait.
-        var arrivingKeys: Set<String> = []
-        var arrivedKeys: Set<String> = []
-        var waitingKeys: Set<String> = []
+        /// The sizes of commands that newer ones replace, by their keys: of those on their way, of those that the executor is
+        /// dealing with, and of those that wait.
+        var arrivingKeys: [String: Int] = [:]
+        var arrivedKeys: [String: Int] = [:]
+        var waitingKeys: [String: Int] = [:]
         /// Whether the link takes commands at once.
         var isOpen = false
         var published = Published()
@@ -254,10 +254,8 @@ extension ConnectionInbox {
     func publish(_ waiting: ConnectionLoad, keys: [CommandBuffer.KeyChange], isOpen: Bool) {
         self.state.withLock { state in
             state.waiting = waiting
-            for change in keys {
-                if change.waits { state.waitingKeys.insert(change.key) } else { state.waitingKeys.remove(change.key) }
-            }
-            if !state.arrivedKeys.isEmpty { state.arrivedKeys = [] }
+            for change in keys { state.waitingKeys[change.key] = change.byteCount }
+            if !state.arrivedKeys.isEmpty { state.arrivedKeys = [:] }
             state.arrived = ConnectionLoad()
             state.isOpen = isOpen
         }
@@ -332,8 +330,8 @@ extension ConnectionInbox.State {
         self.arrived = self.arrived + self.arriving
         self.arriving = ConnectionLoad()
         if !self.arrivingKeys.isEmpty {
-            self.arrivedKeys.formUnion(self.arrivingKeys)
-            self.arrivingKeys = []
+            self.arrivedKeys.merge(self.arrivingKeys) { $1 }
+            self.arrivingKeys = [:]
         }
         swap(&items, &self.items)
         return items

@@ -14,7 +14,7 @@ struct CommandBufferTests {
     func `commands leave in the order in which they came`() throws {
         let limits = BufferLimits()
         var buffer = CommandBuffer()
-        for number in 0..<10 { _ = try buffer.append(self.command("\(number)"), within: limits) }
+        for number in 0..<10 { _ = try buffer.add(self.command("\(number)"), within: limits) }
         let events = (0..<10).compactMap { _ in buffer.popFirst()?.event }
         #expect(events == (0..<10).map(String.init))
         #expect(buffer.isEmpty)
@@ -25,9 +25,9 @@ struct CommandBufferTests {
     func `a full buffer refuses and says how full it is`() throws {
         let limits = BufferLimits(commands: 2)
         var buffer = CommandBuffer()
-        _ = try buffer.append(self.command("a"), within: limits)
-        _ = try buffer.append(self.command("b"), within: limits)
-        let error = #expect(throws: LinkspanError.self) { try buffer.append(self.command("c"), within: limits) }
+        _ = try buffer.add(self.command("a"), within: limits)
+        _ = try buffer.add(self.command("b"), within: limits)
+        let error = #expect(throws: LinkspanError.self) { try buffer.add(self.command("c"), within: limits) }
         #expect(error?.code == .bufferFull)
         #expect(error?.certainty == .notSent)
         #expect(error?.message.contains("2 commands") == true)
@@ -40,9 +40,9 @@ struct CommandBufferTests {
     ) throws {
         let limits = BufferLimits(commands: 2, overflow: rule)
         var buffer = CommandBuffer()
-        _ = try buffer.append(self.command("a"), within: limits)
-        _ = try buffer.append(self.command("b"), within: limits)
-        #expect(try buffer.append(self.command("c"), within: limits).map(\.event) == dropped)
+        _ = try buffer.add(self.command("a"), within: limits)
+        _ = try buffer.add(self.command("b"), within: limits)
+        #expect(try buffer.add(self.command("c"), within: limits).dropped.map(\.event) == dropped)
         #expect(self.drain(buffer) == left)
     }
 
@@ -50,7 +50,7 @@ struct CommandBufferTests {
     func `a command larger than the buffer has room when it is alone`(rule: BufferLimits.Overflow) throws {
         let limits = BufferLimits(bytes: 10, overflow: rule)
         var buffer = CommandBuffer()
-        #expect(try buffer.append(self.command("longer than ten bytes"), within: limits).isEmpty)
+        #expect(try buffer.add(self.command("longer than ten bytes"), within: limits).dropped.isEmpty)
         #expect(self.drain(buffer) == ["longer than ten bytes"])
     }
 
@@ -58,8 +58,8 @@ struct CommandBufferTests {
     func `a command larger than the buffer is refused beside another`() throws {
         let limits = BufferLimits(bytes: 10, overflow: .refuse)
         var buffer = CommandBuffer()
-        _ = try buffer.append(self.command("a"), within: limits)
-        #expect(throws: LinkspanError.self) { try buffer.append(self.command("longer than ten bytes"), within: limits) }
+        _ = try buffer.add(self.command("a"), within: limits)
+        #expect(throws: LinkspanError.self) { try buffer.add(self.command("longer than ten bytes"), within: limits) }
         #expect(self.drain(buffer) == ["a"])
     }
 
@@ -67,16 +67,16 @@ struct CommandBufferTests {
     func `bytes count the event and the payload`() throws {
         let limits = BufferLimits(bytes: 10)
         var buffer = CommandBuffer()
-        _ = try buffer.append(Command(.send, event: "12345", payload: .json("12345")), within: limits)
+        _ = try buffer.add(Command(.send, event: "12345", payload: .json("12345")), within: limits)
         #expect(buffer.byteCount == 10)
-        #expect(throws: LinkspanError.self) { try buffer.append(self.command("x"), within: limits) }
+        #expect(throws: LinkspanError.self) { try buffer.add(self.command("x"), within: limits) }
     }
 
     @Test
     func `a command that is put back keeps its place`() throws {
         let limits = BufferLimits()
         var buffer = CommandBuffer()
-        for event in ["a", "b", "c", "d"] { _ = try buffer.append(self.command(event), within: limits) }
+        for event in ["a", "b", "c", "d"] { _ = try buffer.add(self.command(event), within: limits) }
         for command in [buffer.popFirst(), buffer.popFirst()].compactMap(\.self).reversed() { buffer.restore(command) }
         #expect(self.drain(buffer) == ["a", "b", "c", "d"])
     }
@@ -86,10 +86,51 @@ struct CommandBufferTests {
         let limits = BufferLimits()
         var buffer = CommandBuffer()
         let middle = self.command("b")
-        for command in [self.command("a"), middle, self.command("c")] { _ = try buffer.append(command, within: limits) }
+        for command in [self.command("a"), middle, self.command("c")] { _ = try buffer.add(command, within: limits) }
         #expect(buffer.remove(middle.id)?.event == "b")
         #expect(buffer.remove(middle.id) == nil)
         #expect(buffer.byteCount == 2)
         #expect(self.drain(buffer) == ["a", "c"])
+    }
+
+    private func replacing(_ event: String) -> Command {
+        var command = self.command(event)
+        command.replacing = "key"
+        return command
+    }
+
+    @Test(arguments: [
+        (BufferLimits.Overflow.dropOldest, ["123456", "c"], ["a"]), (.dropNewest, ["a", "123456"], ["c"]),
+    ])
+    func `one that is larger than the one that it replaces makes room by the rule, and keeps its place`(
+        rule: BufferLimits.Overflow, left: [String], dropped: [String]
+    ) throws {
+        let limits = BufferLimits(bytes: 7, overflow: rule)
+        var buffer = CommandBuffer()
+        for command in [self.command("a"), self.replacing("b"), self.command("c")] {
+            _ = try buffer.add(command, within: limits)
+        }
+        _ = buffer.takeKeyChanges()
+        let added = try buffer.add(self.replacing("123456"), within: limits)
+        #expect(added.former?.event == "b")
+        #expect(added.dropped.map(\.event) == dropped)
+        #expect(buffer.byteCount == 7)
+        #expect(buffer.takeKeyChanges().map(\.byteCount) == [6])
+        #expect(self.drain(buffer) == left)
+    }
+
+    @Test
+    func `one that is larger than the one that it replaces is refused without room, unless it is alone`() throws {
+        let limits = BufferLimits(bytes: 7)
+        var buffer = CommandBuffer()
+        for event in ["b", "longer than ten bytes", "b"] { _ = try buffer.add(self.replacing(event), within: limits) }
+        _ = try buffer.add(self.command("a"), within: limits)
+        #expect(throws: LinkspanError.self) { try buffer.add(self.replacing("1234567"), within: limits) }
+        #expect(self.drain(buffer) == ["b", "a"])
+        // One whose caller has been told that it was taken is not refused any more.
+        #expect(try buffer.add(self.replacing("1234567"), within: limits, hasBeenTaken: true).dropped.isEmpty)
+        #expect(self.drain(buffer) == ["1234567", "a"])
+        for event in ["123456", "b"] { _ = try buffer.add(self.replacing(event), within: limits) }
+        #expect(self.drain(buffer) == ["b", "a"])
     }
 }

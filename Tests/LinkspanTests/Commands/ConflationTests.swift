@@ -59,6 +59,32 @@ struct ConflationTests {
         #expect(self.arrived(harness) == ["cursor 50", "say \"hello\""])
     }
 
+    @Test(arguments: [BufferLimits.Overflow.refuse, .dropOldest])
+    func `a larger one counts with the difference, from a callback as well`(rule: BufferLimits.Overflow) throws {
+        for isInCallback in [false, true] {
+            let harness = try Harness(
+                options: { $0.buffer = BufferLimits(bytes: 50, overflow: rule) }, script: { _ in .perfect })
+            let connection = harness.connection
+            let send: @Sendable () -> Void = {
+                do throws(LinkspanError) {
+                    try connection.send("say", "hello")
+                    try connection.send("cursor", 1, replacing: "cursor")
+                    try connection.send("cursor", 12, replacing: "cursor")
+                    try connection.send("cursor", String(repeating: "x", count: 40), replacing: "cursor")
+                } catch {
+                    harness.recorder.note(error.code.rawValue)
+                }
+            }
+            _ = connection.onStateChange { if isInCallback, $0.to == .reconnecting { send() } }
+            try harness.enter(.reconnecting)
+            if !isInCallback { send() }
+            harness.scheduler.advance(by: .seconds(10))
+            #expect(harness.recorder.notes == (rule == .refuse ? ["bufferFull"] : []))
+            let long = "cursor \"\(String(repeating: "x", count: 40))\""
+            #expect(self.arrived(harness) == (rule == .refuse ? ["say \"hello\"", "cursor 12"] : [long]))
+        }
+    }
+
     @Test
     func `a key is free again when its command has left, was cancelled or was dropped`() throws {
         let harness = try Harness(

@@ -10,7 +10,7 @@ public struct BufferLimits: Sendable, Hashable {
     public var commands = 1_000
     /// Bytes that may wait.
     ///
-    /// Default 4 MiB. One command alone may be larger.
+    /// Default 4 MiB. One command alone may be larger. Of a send that replaces a smaller one, the difference counts.
     public var bytes = 4 << 20
     /// The rule for a command that does not fit.
     ///
@@ -44,10 +44,11 @@ struct CommandBuffer {
     /// Keys that came and went, in order, since the last ``takeKeyChanges()``.
     private var keyChanges: [KeyChange] = []
 
-    /// A key that a newer command may replace has come, or has gone.
+    /// A key that a newer command may replace has come, has another command, or has gone.
     struct KeyChange: Sendable {
         var key: String
-        var waits: Bool
+        /// The size of its command; nil when it has gone.
+        var byteCount: Int?
     }
 
     var count: Int { self.commands.count }
@@ -55,21 +56,23 @@ struct CommandBuffer {
     /// The command that has waited longest.
     var first: Command.ID? { self.commands.id(at: self.list.first) }
 
-    /// Adds a command at the end.
+    /// Adds a command: in the place of the one that waits under its key, or at the end.
     ///
     /// - Parameters:
     ///   - command: the command.
     ///   - limits: the limits for new commands; commands that wait already may go on waiting.
     ///   - hasBeenTaken: whether its caller has been told that it was taken, so that it is not refused any more.
-    /// - Returns: the commands that had to go to make room.
-    /// - Throws: `bufferFull` when the rule is to refuse, or the command alone is larger than the buffer.
-    mutating func append(
+    /// - Returns: the command in whose place it is, and those that had to go to make room.
+    /// - Throws: `bufferFull` when the rule is to refuse.
+    mutating func add(
         _ command: Command, within limits: BufferLimits, hasBeenTaken: Bool = false
-    ) throws(LinkspanError) -> [Command] {
+    ) throws(LinkspanError) -> (former: Command?, dropped: [Command]) {
+        let place = command.replacedKey.flatMap { self.keys[$0] } ?? CommandLists.none
+        let former = self.commands.command(at: place)
         var dropped: [Command] = []
-        while !self.hasRoom(for: command, within: limits) {
+        while !self.hasRoom(for: command, replacing: former, within: limits) {
             if hasBeenTaken, limits.overflow == .refuse { break }
-            guard limits.overflow != .refuse, let victim = self.removeVictim(limits.overflow) else {
+            guard limits.overflow != .refuse, let victim = self.removeVictim(limits.overflow, sparing: place) else {
                 throw LinkspanError(
                     .bufferFull,
                     "'\(command.event)' refused: the buffer is full with \(self.count) commands, \(self.byteCount) bytes",
@@ -77,8 +80,12 @@ struct CommandBuffer {
             }
             dropped.append(victim)
         }
-        self.insert(command, behind: self.list.last)
-        return dropped
+        if let former {
+            self.replace(former, at: place, by: command)
+        } else {
+            self.insert(command, behind: self.list.last)
+        }
+        return (former, dropped)
     }
 
     private mutating func insert(_ command: Command, behind previous: CommandLists.Place) {
@@ -86,24 +93,19 @@ struct CommandBuffer {
         let place = self.commands.insert(command, behind: previous, in: &self.list)
         guard let key = command.replacedKey else { return }
         self.keys[key] = place
-        self.keyChanges.append(KeyChange(key: key, waits: true))
+        self.keyChanges.append(KeyChange(key: key, byteCount: command.byteCount))
     }
 
     /// Whether a command waits that a newer one with this key replaces.
     func hasKey(_ key: String) -> Bool { self.keys[key] != nil }
 
-    /// Puts a command in the place of the one that waits under its key, for which there is room in any case.
-    ///
-    /// - Returns: the command that waited; nil when there is none.
-    mutating func replace(by command: Command) -> Command? {
-        guard let key = command.replacedKey, let place = self.keys[key],
-            let former = self.commands.command(at: place)
-        else { return nil }
-        self.byteCount += command.byteCount - former.byteCount
+    private mutating func replace(_ former: Command, at place: CommandLists.Place, by command: Command) {
         var command = command
         command.continuesBatch = former.continuesBatch
         self.commands.replace(place, by: command)
-        return former
+        guard let key = command.replacedKey, command.byteCount != former.byteCount else { return }
+        self.byteCount += command.byteCount - former.byteCount
+        self.keyChanges.append(KeyChange(key: key, byteCount: command.byteCount))
     }
 
     /// Puts back a command that was taken but not sent: first, because nothing was taken since.
@@ -121,7 +123,7 @@ struct CommandBuffer {
         self.byteCount -= command.byteCount
         if let key = command.replacedKey {
             self.keys[key] = nil
-            self.keyChanges.append(KeyChange(key: key, waits: false))
+            self.keyChanges.append(KeyChange(key: key))
         }
         return command
     }
@@ -140,7 +142,7 @@ struct CommandBuffer {
             self.commands.removeAll()
             self.list = CommandLists.List()
             self.byteCount = 0
-            for key in self.keys.keys { self.keyChanges.append(KeyChange(key: key, waits: false)) }
+            for key in self.keys.keys { self.keyChanges.append(KeyChange(key: key)) }
             self.keys = [:]
         }
         return self.all
@@ -160,13 +162,22 @@ struct CommandBuffer {
             || self.count + batch.count <= limits.commands && bytes <= limits.bytes
     }
 
-    private func hasRoom(for command: Command, within limits: BufferLimits) -> Bool {
+    private func hasRoom(for command: Command, replacing former: Command?, within limits: BufferLimits) -> Bool {
         // One command alone always has room: whether it is too large is for the link to say, not for a moment's state.
-        self.isEmpty
-            || self.count < limits.commands && self.byteCount + command.byteCount <= limits.bytes
+        guard let former else {
+            return self.isEmpty
+                || self.count < limits.commands && self.byteCount + command.byteCount <= limits.bytes
+        }
+        let growth = command.byteCount - former.byteCount
+        return growth <= 0 || self.count == 1 || self.byteCount + growth <= limits.bytes
     }
 
-    private mutating func removeVictim(_ rule: BufferLimits.Overflow) -> Command? {
-        self.remove(at: rule == .dropOldest ? self.list.first : self.list.last)
+    private mutating func removeVictim(
+        _ rule: BufferLimits.Overflow, sparing place: CommandLists.Place
+    ) -> Command? {
+        let isOldest = rule == .dropOldest
+        let victim = isOldest ? self.list.first : self.list.last
+        guard victim == place, victim != CommandLists.none else { return self.remove(at: victim) }
+        return self.remove(at: isOldest ? self.commands.next(victim) : self.commands.previous(victim))
     }
 }
