@@ -38,9 +38,11 @@ struct ProbeArguments {
             self.values.append(String(text[..<end]))
             return text[end...]
         }
-        if ["true", "false", "null"].contains(word) || Self.isNumber(word) {
-            self.values.append(String(word))
-            return text[word.endIndex...]
+        let scalar = word.last == "," ? word.dropLast() : word
+        // By JSON's own grammar: `0049123`, `0x10` and `1.` are text.
+        if (try? PayloadValue(json: String(scalar))) != nil {
+            self.values.append(String(scalar))
+            return text[scalar.endIndex...]
         }
         // Whatever else is there is one text, to the end of the line.
         self.values.append(String(decoding: ((try? Payload(String(text))) ?? .empty).elements, as: UTF8.self))
@@ -76,11 +78,6 @@ struct ProbeArguments {
             bytes.append(UInt8(high << 4 | low))
         }
         return bytes
-    }
-
-    private static func isNumber(_ word: Substring) -> Bool {
-        let last = word.last == "," ? word.dropLast() : word
-        return last.first.map { $0 == "-" || $0.isNumber } == true && Double(last) != nil
     }
 
     /// The place behind a string, an object or an array.
