@@ -87,6 +87,13 @@ class Stage:
             name, LINKSPAN_SERVICES_ADD="inspector", LINKSPAN_SERVICES_INSPECTOR_FAULTS=faults)
         return program, program.wait(r"inspector: (http://127\.0\.0\.1:\d+/\?token=\w+)")[1]
 
+    def probe(self, name, *lines):
+        """Sends events as a person in the lobby, and returns when the server has answered them all."""
+        auth = json.dumps({"name": name, "rooms": ["lobby"]})
+        commands = [part for line in lines for part in ("-x", line)]
+        program = Program(self.chat, "probe", f"http://127.0.0.1:{self.port}", "--auth", auth, *commands)
+        check(program.process.wait(60) == 0, f"the probe failed: {program.lines}")
+
     def shoot(self, page, name):
         if not self.shots:
             return
@@ -227,9 +234,18 @@ def chat(stage, browser):
     ann.wait("hello, terminal")
     page.wait("!document.querySelector('#lines .waiting')")
 
+    stage.probe("bob", '? msg {"to":"web","text":"psst","id":"1"}', '? msg {"to":"web","text":"psst","id":"1"}',
+                '? topic {"room":"lobby","topic":"cats"}', '? topic {"room":"lobby","topic":""}',
+                '? topic {"room":"lobby","topic":"dogs"}')
+    page.wait("document.getElementById('lines').innerText.includes('bob set the topic: dogs')")
+    lines = page.text("#lines").splitlines()
+    for text in ("bob to you alone: psst", "bob set the topic: cats", "bob removed the topic"):
+        check(lines.count(text) == 1, f"'{text}' is not there once: {lines}")
+
     other = browser.page()
     other.open(f"http://127.0.0.1:{stage.port}/")
     other.type("#name", "eve")
+    other.wait("document.getElementById('lines').innerText.includes('The topic: dogs')")
     page.wait("document.getElementById('people').innerText.includes('eve')")
     other.type("#text", "…", enter=False)
     page.wait("document.getElementById('typing').innerText.includes('eve is typing')")

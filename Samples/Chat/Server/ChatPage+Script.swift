@@ -12,6 +12,7 @@ extension ChatPage {
         let attempt = 0;
         let timer = null;
         let lastID = 0;
+        let topic = '';
         // The last line of the room that this page has; 0 asks for what the server keeps.
         let seen = 0;
         const answers = new Map();
@@ -97,7 +98,8 @@ extension ChatPage {
             if (answer) answer(payload);
             return;
           }
-          if (payload.room !== room) return;
+          // A message to one person is in no room.
+          if ((payload.room ?? room) !== room) return;
           const handler = HANDLERS[envelope.event];
           if (handler) handler(payload);
         }
@@ -129,6 +131,20 @@ extension ChatPage {
             shown.add(key);
             if (from === me && pending.has(id)) return settle(id, from);
             line(from, text, from === me ? 'own' : '');
+          },
+          msg: ({ from, text, id }) => {
+            // It comes again when its confirmation was lost.
+            const key = `msg\n${from}\n${id}`;
+            if (shown.has(key)) return;
+            shown.add(key);
+            line(null, `${from} to you alone: ${text}`, 'direct');
+          },
+          topic: ({ topic: text, name }) => {
+            // The server repeats it at each entry.
+            if (text === topic) return;
+            topic = text;
+            const setting = name ? `${name} set the topic` : 'The topic';
+            line(null, text ? `${setting}: ${text}` : `${name} removed the topic`, 'note');
           },
           gap: ({ lines }) => line(null, lines === null
             ? 'The server has lost its history; lines may be missing here.' : `${lines} lines are lost.`, 'note'),
@@ -216,7 +232,7 @@ extension ChatPage {
           event.preventDefault();
           const [name, place] = [$('name').value.trim(), $('room').value.trim()];
           if (name !== me || place !== room) {
-            seen = 0;
+            [seen, topic] = [0, ''];
             shown.clear();
             pending.clear();
             $('lines').replaceChildren();

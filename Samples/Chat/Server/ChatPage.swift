@@ -84,7 +84,7 @@ enum ChatPage {
         #lines b { margin-right: .5rem; } #lines li.own { background: var(--own); border-radius: 8px; padding: .15rem .5rem; }
         #lines li.waiting { opacity: .65; } #lines li.waiting::after { content: " · waiting"; color: var(--amber); }
         #lines li.failed::after { content: " · not taken"; color: var(--red); }
-        #lines li.note { color: var(--muted); font-style: italic; }
+        #lines li.note { color: var(--muted); font-style: italic; } #lines li.direct { font-weight: 600; }
         #typing { grid-column: 1 / -1; margin: 0; min-height: 1.4em; color: var(--muted); font-size: .9rem; }
         #say { grid-column: 1 / -1; display: flex; gap: .5rem; } #say input { flex: 1; }
         .quiet { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%); }
