@@ -5,8 +5,8 @@ import Linkspan
 struct ChatSession: Sendable {
     /// How a visit ended.
     enum Ending: Sendable {
-        /// The input ended, and so many lines are still unconfirmed.
-        case finished(undelivered: Int)
+        /// The input ended, so many lines are still unconfirmed, and so many were refused or given up.
+        case finished(undelivered: Int, rejected: Int)
         /// The connection was given up.
         case failed(LinkspanError)
     }
@@ -34,14 +34,33 @@ struct ChatSession: Sendable {
             if case .failed(let error) = change.reason { failed.yield(error) }
         }
         defer { news.cancel() }
-        return await withTaskGroup(of: Ending?.self) { group in
-            group.addTask {
-                for await event in self.visit.news.events {
-                    if case .entered = event { entry.yield() }
-                    self.show(event)
-                }
-                return nil
-            }
+        async let following = self.follow(entry)
+        let ending = await self.ending(lines, patience: patience, entries: entries, failures: failures)
+        // A line may have been rejected a moment ago, and is still to be told.
+        self.visit.news.finish()
+        let rejected = await following
+        guard case .finished(let undelivered, _) = ending else { return ending }
+        return .finished(undelivered: undelivered, rejected: rejected)
+    }
+
+    /// Shows what happens, until the news end.
+    ///
+    /// - Returns: how many lines were rejected.
+    private func follow(_ entry: AsyncStream<Void>.Continuation) async -> Int {
+        var rejected = 0
+        for await event in self.visit.news.events {
+            if case .entered = event { entry.yield() }
+            if case .rejected = event { rejected += 1 }
+            self.show(event)
+        }
+        return rejected
+    }
+
+    private func ending(
+        _ lines: AsyncStream<String>, patience: Duration, entries: AsyncStream<Void>,
+        failures: AsyncStream<LinkspanError>
+    ) async -> Ending {
+        await withTaskGroup(of: Ending?.self) { group in
             group.addTask { await self.talk(lines, patience: patience, entries: entries) }
             group.addTask {
                 await self.visit.confirmOutcomes()
@@ -51,11 +70,11 @@ struct ChatSession: Sendable {
                 for await error in failures { return .failed(error) }
                 return nil
             }
-            // The first real ending counts; following the news never ends by itself.
+            // The first real ending counts.
             var ending: Ending?
             while ending == nil, let result = await group.next() { ending = result }
             group.cancelAll()
-            return ending ?? .finished(undelivered: 0)
+            return ending ?? .finished(undelivered: 0, rejected: 0)
         }
     }
 
@@ -70,7 +89,7 @@ struct ChatSession: Sendable {
         guard !Task.isCancelled else { return nil }
         let undelivered = await self.visit.drain(within: patience)
         if undelivered == 0, let error = await self.entryFailure(entries, within: patience) { return .failed(error) }
-        return .finished(undelivered: undelivered)
+        return .finished(undelivered: undelivered, rejected: 0)
     }
 
     /// Whether the server has let the visitor in, which its first `room` event shows.

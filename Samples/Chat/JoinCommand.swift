@@ -14,7 +14,8 @@ struct JoinCommand: AsyncParsableCommand {
             lines go in and out as they are. \
             Lines that begin with "* " report people and the state of the connection. Input is accepted while the \
             connection is down, and arrives in order when it is back. At the end of input the chat waits for all \
-            confirmations, and without any line until the server lets it in.
+            confirmations, and without any line until the server lets it in. Its status is 1 when a line was not \
+            delivered.
             """)
 
     @Option(help: "Your name.")
@@ -102,7 +103,8 @@ struct JoinCommand: AsyncParsableCommand {
 
     private func end(_ ending: ChatSession.Ending, isKept: Bool) throws {
         switch ending {
-        case .finished(let undelivered): try self.end(undelivered: undelivered, isKept: isKept)
+        case .finished(let undelivered, let rejected):
+            try self.end(undelivered: undelivered, lost: rejected, isKept: isKept)
         case .failed(let error):
             LineOutput.complain(error.message)
             throw ExitCode.failure
@@ -121,10 +123,11 @@ struct JoinCommand: AsyncParsableCommand {
         }
     }
 
-    private func end(undelivered: Int, isKept: Bool) throws {
-        guard undelivered > 0 else { return }
-        guard !isKept else { return LineOutput.news("\(undelivered) lines wait in the outbox") }
-        LineOutput.complain("\(undelivered) lines were not delivered")
+    private func end(undelivered: Int, lost: Int = 0, isKept: Bool) throws {
+        if isKept, undelivered > 0 { LineOutput.news("\(undelivered) lines wait in the outbox") }
+        let lost = isKept ? lost : lost + undelivered
+        guard lost > 0 else { return }
+        LineOutput.complain("\(lost) lines were not delivered")
         throw ExitCode.failure
     }
 }

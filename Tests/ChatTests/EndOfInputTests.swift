@@ -103,5 +103,19 @@ extension Chat {
                 #expect(await chat.complaints == ["chat: 2 lines were not delivered"])
             }
         }
+
+        @Test(.timeLimit(.minutes(2)), arguments: [Wire.socketio, .websocket])
+        func `lines that the server has refused are told and counted, with status 1`(wire: Wire) async throws {
+            try await Bench.run { bench in
+                let server = try await ChatServer.start(on: bench)
+                let chat = try await bench.chat(["join", "--name", "ann"] + (await server.arguments(for: wire)))
+                try chat.type(["hi", String(repeating: "x", count: 9_000), "bye"])
+                try chat.endInput()
+                #expect(try await chat.exit() == 1)
+                #expect(await chat.complaints == ["chat: 1 lines were not delivered"])
+                #expect(await chat.output.lines.count { $0.hasPrefix("* not delivered: xxx") } == 1)
+                #expect(try server.kept(from: "ann") == ["hi", "bye"])
+            }
+        }
     }
 }

@@ -42,4 +42,7 @@ struct ChatNews: Sendable {
     init() { (self.events, self.writer) = AsyncStream.makeStream() }
 
     func post(_ event: ChatEvent) { self.writer.yield(event) }
+
+    /// Ends the events, after those that were posted before.
+    func finish() { self.writer.finish() }
 }
