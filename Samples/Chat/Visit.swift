@@ -79,6 +79,7 @@ struct Visit: Sendable {
     ///
     /// - Throws: ``LinkspanError`` when a service cannot start or `rooms` is not among them.
     static func begin(_ visitor: Visitor, _ news: ChatNews, _ plan: LoadedPlan) async throws(LinkspanError) -> Visit {
+        visitor.know(oneServer: plan.endpoints)
         let messaging = try await Messaging.start(plan.plan)
         guard let rooms = messaging.services.services(of: RoomsService.self).first else {
             throw LinkspanError(
@@ -88,4 +89,20 @@ struct Visit: Sendable {
             visitor: visitor, news: news, messaging: messaging, connection: try messaging.connect(), first: rooms,
             plan: plan)
     }
+}
+
+extension LoadedPlan {
+    /// The endpoints of the server that a configuration names, which may have one for each transport.
+    fileprivate var endpoints: [ConnectionURL] {
+        let named = ["socketio", "websocket"].compactMap { self.explain("transport.\($0).url")?.value }
+        let urls = ([self.plan.url] + named).compactMap { try? ConnectionURL($0) }
+        return urls.filter(\.isNetwork)
+    }
+}
+
+extension ConnectionURL {
+    fileprivate var isNetwork: Bool { ["http", "https", "ws", "wss"].contains(self.scheme) }
+
+    /// The server, which is the same one over Socket.IO and raw WebSocket, or the chat in this process.
+    var server: String { self.isNetwork ? "\(self.host):\(self.port)" : self.scheme }
 }

@@ -10,8 +10,22 @@ final class Visitor: Sendable {
         var names: Set<String>
         /// In the order of entering; the last one is where lines are said.
         var rooms: [String]
-        /// The number of the last line that was seen, by room.
-        var seen: [String: Int] = [:]
+        /// The server of the latest entry.
+        var server = ""
+        /// Servers that are one with another, see ``Visitor/know(oneServer:)``.
+        var aliases: [String: String] = [:]
+        /// The number of the last line that was seen, by server and room.
+        var positions: [String: [String: Int]] = [:]
+
+        /// What was seen at the server of the latest entry.
+        var seen: [String: Int] {
+            get { self.positions[self.server] ?? [:] }
+            set { self.positions[self.server] = newValue }
+        }
+
+        mutating func come(to url: ConnectionURL) {
+            self.server = self.aliases[url.server] ?? url.server
+        }
     }
 
     /// Holds the state, which the credentials need as well.
@@ -35,9 +49,10 @@ final class Visitor: Sendable {
         let state = Keeper(State(name: name, names: [name], rooms: [room]))
         self.state = state
         self.account = name
-        self.credentials = .provider(account: name) { _ in
+        self.credentials = .provider(account: name) { request in
             let entry = state.withLock { state in
-                ChatVocabulary.Entry(
+                state.come(to: request.url)
+                return ChatVocabulary.Entry(
                     name: state.name, rooms: state.rooms, seen: state.seen.filter { state.rooms.contains($0.key) })
             }
             return try Credentials(auth: entry)
@@ -48,6 +63,14 @@ final class Visitor: Sendable {
     /// Where lines are said; nil after leaving the last room.
     var room: String? { self.state.withLock { $0.rooms.last } }
     var rooms: [String] { self.state.withLock { $0.rooms } }
+
+    /// Endpoints lead to one server, which numbers lines the same way at all of them.
+    func know(oneServer endpoints: [ConnectionURL]) {
+        guard let first = endpoints.first?.server else { return }
+        self.state.withLock { state in
+            for endpoint in endpoints { state.aliases[endpoint.server] = first }
+        }
+    }
 
     func isIn(_ room: String) -> Bool { self.state.withLock { $0.rooms.contains(room) } }
     func seen(in room: String) -> Int? { self.state.withLock { $0.seen[room] } }
@@ -80,6 +103,6 @@ final class Visitor: Sendable {
     /// What the server is told at each entry: who comes, where to, and which lines they saw last.
     ///
     /// So a visitor is in their rooms again after every outage, and hears what was said meanwhile. One source for the
-    /// whole visit, over whatever transport.
+    /// whole visit, over whatever transport; another server is told what was seen there.
     let credentials: CredentialSource
 }
