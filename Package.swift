@@ -484,8 +484,8 @@ let tests: [Target] = [
     .testTarget(
         name: "ChatTests",
         dependencies: firstSteps.map { .target(name: $0.name) } + [
-            "chat", "Linkspan", "LinkspanRuntime", "LinkspanMessaging", "LinkspanInMemory", "LinkspanSocketIO",
-            "LinkspanWebSocket", "LinkspanDevServer", "LinkspanTesting", "RawSockets",
+            "chat", "Linkspan", "LinkspanRuntime", "LinkspanConfiguration", "LinkspanMessaging", "LinkspanInMemory",
+            "LinkspanSocketIO", "LinkspanWebSocket", "LinkspanDevServer", "LinkspanTesting", "RawSockets",
         ],
         path: "Tests/ChatTests", exclude: ["echo.py", "listener.py"],
         swiftSettings: settings),

@@ -83,7 +83,10 @@ extension VisitFloor {
         case .missed(_, let lines): self.source.yield(.missed(lines))
         case .late(nil): self.source.yield(.late("a line of an earlier visit was delivered"))
         case .late(let why?): self.source.yield(.late("a line of an earlier visit was not delivered: \(why)"))
-        case .entered, .out, .kept: ()
+        case .out(let room, let why):
+            self.source.yield(.out(room, why: why))
+            self.source.yield(.room(self.visit.visitor.room))
+        case .entered, .kept: ()
         }
     }
 
@@ -136,14 +139,19 @@ extension VisitFloor {
         _ = try await Self.refusing { () async throws(LinkspanError) in try await self.visit.rooms.say(text) }
     }
 
+    var room: String? { self.visit.visitor.room }
+
     func join(_ room: String) async throws(ChatRefusal) {
+        try Self.check(room, "room")
+        // Before the answer, which may bring the former room back.
+        self.source.yield(.room(room))
         try await Self.refusing { () async throws(LinkspanError) in try self.visit.rooms.join(room) }
     }
 
-    func leave(_ room: String) async throws(ChatRefusal) -> String? {
+    func leave(_ room: String) async throws(ChatRefusal) {
         try await Self.refusing { () async throws(LinkspanError) in try self.visit.rooms.leave(room) }
         self.presence?.leave(room)
-        return self.visit.visitor.room
+        self.source.yield(.room(self.room))
     }
 
     func message(_ name: String, _ text: String) async throws(ChatRefusal) {
@@ -165,16 +173,14 @@ extension VisitFloor {
         guard let presence = self.presence else {
             throw ChatRefusal(sentence: "the service 'presence' is not among linkspan.services.enabled")
         }
-        guard let room = self.visit.visitor.room else { throw ChatRefusal(sentence: "you are not in a room") }
+        guard let room = self.room else { throw ChatRefusal(sentence: "you are not in a room") }
         return try await Self.refusing { () async throws(LinkspanError) in try await presence.who(in: room) }
     }
 
     func typing() async { self.visit.messaging.services.services(of: TypingService.self).first?.typed() }
 
     func nick(_ name: String) async throws(ChatRefusal) {
-        guard (1...64).contains(name.unicodeScalars.count) else {
-            throw ChatRefusal(sentence: "a name must have 1 to 64 characters")
-        }
+        try Self.check(name, "name")
         self.visit.visitor.rename(to: name)
         // The server is told who comes at each entry, so one enters once more.
         try await self.move(to: self.plan)
@@ -254,6 +260,13 @@ extension VisitFloor {
     }
 
     func drain(within limit: Duration) async -> Int { await self.visit.drain(within: limit) }
+
+    /// Checks the length of a name or a room: in an entry, one that the server refuses would end the connection.
+    private static func check(_ label: String, _ what: String) throws(ChatRefusal) {
+        guard (1...64).contains(label.unicodeScalars.count) else {
+            throw ChatRefusal(sentence: "a \(what) must have 1 to 64 characters")
+        }
+    }
 
     private static func refusing<Value>(
         _ body: () async throws(LinkspanError) -> Value

@@ -24,8 +24,8 @@ enum ChatEvent: Sendable {
     case missed(room: String, lines: Int?)
     /// We are in a room, for the first time or again.
     case entered(room: String)
-    /// We may not enter a room, or left it.
-    case out(room: String, why: String?)
+    /// The server does not let us into a room.
+    case out(room: String, why: String)
     /// The people who are in a room, first of all and whenever one is among them by another name.
     case members(room: String, names: [String])
     case joined(room: String, name: String)

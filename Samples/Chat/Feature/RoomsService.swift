@@ -149,9 +149,8 @@ extension RoomsService {
         self.visitor.enter(room)
         if let channel = self.channel.withLock({ $0 }) { try self.follow(room, over: channel) }
         let ask = ChatVocabulary.Place(room: room, seen: self.visitor.seen(in: room))
+        // The server says itself when one is in.
         try self.ask("join", ask) { why in
-            // The server says itself when one is in.
-            guard let why else { return }
             self.forget(room)
             self.news.post(.out(room: room, why: why))
         }
@@ -161,9 +160,7 @@ extension RoomsService {
     func leave(_ room: String) throws(LinkspanError) {
         guard self.visitor.isIn(room) else { throw LinkspanError(.wrongState, "you are not in \(room)") }
         self.forget(room)
-        try self.ask("leave", ChatVocabulary.Place(room: room)) { _ in
-            self.news.post(.out(room: room, why: nil))
-        }
+        try self.ask("leave", ChatVocabulary.Place(room: room)) { _ in }
     }
 
     private func forget(_ room: String) {
@@ -172,14 +169,14 @@ extension RoomsService {
     }
 
     private func ask(
-        _ event: String, _ place: ChatVocabulary.Place, _ ended: @escaping @Sendable (String?) -> Void
+        _ event: String, _ place: ChatVocabulary.Place, _ refused: @escaping @Sendable (String) -> Void
     ) throws(LinkspanError) {
         let payload = try Payload(place)
         try self.live().perform(
             Command(.request, event: event, payload: payload) { outcome in
-                // What is lost on the way is made good by the next entry, which names all rooms.
-                if case .failure(let error) = outcome, error.code == .disconnected { return ended(nil) }
-                ended(ChatVocabulary.Answer.refusal(in: outcome))
+                // What has no answer is no refusal, and made good by the next entry, which names all rooms.
+                guard case .success = outcome, let why = ChatVocabulary.Answer.refusal(in: outcome) else { return }
+                refused(why)
             })
     }
 }

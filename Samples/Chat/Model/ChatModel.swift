@@ -96,6 +96,10 @@ extension ChatModel {
             self.members[room]?.removeAll { $0 == name }
             self.signs[room]?[name] = nil
             self.note("\(name) left", in: room)
+        case .room(let room): self.enter(room)
+        case .out(let room, let why):
+            self.rooms.removeAll { $0 == room }
+            self.note("cannot join \(room): \(why)")
         case .members(let names, let room): self.members[room] = names.sorted()
         case .topic(let topic, let room, let name):
             self.topics[room] = topic.isEmpty ? nil : topic
@@ -138,6 +142,13 @@ extension ChatModel {
         if self.signs[sign.room]?[sign.name] == sign.number { self.signs[sign.room]?[sign.name] = nil }
     }
 
+    private func enter(_ room: String?) {
+        self.room = room
+        guard let room else { return }
+        if !self.rooms.contains(room) { self.rooms = (self.rooms + [room]).sorted() }
+        self.unread[room] = nil
+    }
+
     private func note(_ sentence: String, in room: String? = nil) {
         guard let room = room ?? self.room else { return }
         self.lastNumber += 1
@@ -164,20 +175,19 @@ extension ChatModel {
         guard !room.isEmpty else { return }
         await self.try { () async throws(ChatRefusal) in
             try await self.floor.join(room)
-            if !self.rooms.contains(room) { self.rooms = (self.rooms + [room]).sorted() }
-            self.room = room
-            self.unread[room] = nil
+            // The server may have refused it by now.
+            self.enter(await self.floor.room)
         }
     }
 
     /// Leaves a room.
     func leave(_ room: String) async {
         await self.try { () async throws(ChatRefusal) in
-            let next = try await self.floor.leave(room)
+            try await self.floor.leave(room)
             self.rooms.removeAll { $0 == room }
             self.members[room] = nil
             self.signs[room] = nil
-            if self.room == room { self.room = next }
+            self.enter(await self.floor.room)
         }
     }
 

@@ -197,7 +197,7 @@ struct ChatViewTests {
         view.hear(Self.line(1, "one"), now: Self.now)
         view.hear(Self.line(2, "two", room: "attic"), now: Self.now)
         view.hear(.joined("eve", room: "attic"), now: Self.now)
-        view.enter("attic")
+        view.hear(.room("attic"), now: Self.now)
         #expect(
             Self.picture(view, 60, 6) == """
                 [lobby] bob: one
@@ -216,7 +216,7 @@ struct ChatViewTests {
         view.hear(.members(["bob", "ann"], room: "lobby"), now: Self.now)
         view.hear(.members(["ann", "eve"], room: "attic"), now: Self.now)
         #expect(hint(view) == "here: ann, bob")
-        view.enter("attic")
+        view.hear(.room("attic"), now: Self.now)
         #expect(hint(view) == "here: ann, eve")
         view.hear(.left("eve", room: "attic"), now: Self.now)
         view.hear(.joined("dan", room: "attic"), now: Self.now)
@@ -224,9 +224,9 @@ struct ChatViewTests {
         view.hear(.left("bob", room: "lobby"), now: Self.now)
         view.rename(to: "zoe")
         #expect(hint(view) == "here: dan, zoe")
-        view.enter("lobby")
+        view.hear(.room("lobby"), now: Self.now)
         #expect(hint(view) == "here: zoe")
-        view.enter(nil)
+        view.hear(.room(nil), now: Self.now)
         #expect(hint(view) == "")
     }
 
@@ -297,7 +297,7 @@ struct ChatViewTests {
                 #expect(Self.controls(in: row.text).isEmpty)
             }
         }
-        view.enter(evil)
+        view.hear(.room(evil), now: Self.now)
         view.tell(.answer(evil), now: Self.now)
         view.tell(.failure(evil), now: Self.now)
         #expect(Self.controls(in: Self.picture(view, 60, 12)).allSatisfy { $0 == "\n" })

@@ -104,7 +104,7 @@ struct ConversationViewTests {
             ])
         #expect(status(view).hasPrefix("── lobby · cats · connecting ─"))
         #expect(view.topicSentence == "topic of lobby: cats")
-        view.enter("attic")
+        view.hear(.room("attic"), now: ChatViewTests.now)
         #expect(status(view).hasPrefix("── attic · mice ·"))
         view.hear(.topic("", room: "attic", by: "bob"), now: ChatViewTests.now)
         #expect(Self.list(view).last == "* bob removed the topic")

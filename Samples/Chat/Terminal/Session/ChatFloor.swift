@@ -6,19 +6,20 @@ protocol ChatFloor: Sendable {
     /// What happens, for one listener; it ends when nothing can happen any more.
     var events: AsyncStream<ChatFloorEvent> { get }
 
+    /// The current room, if there is one; changes of it are events.
+    var room: String? { get async }
+
     /// Says a line in the current room.
     ///
     /// The line comes back as an event at once, and again when it is confirmed or rejected. May wait while very many
     /// are under way.
     func say(_ text: String) async throws(ChatRefusal)
 
-    /// Joins a room, which becomes the current one.
+    /// Joins a room, which becomes the current one until the server refuses it.
     func join(_ room: String) async throws(ChatRefusal)
 
     /// Leaves a room.
-    ///
-    /// - Returns: the room that is the current one now, if there is one left.
-    func leave(_ room: String) async throws(ChatRefusal) -> String?
+    func leave(_ room: String) async throws(ChatRefusal)
 
     /// Says something to one person alone.
     func message(_ name: String, _ text: String) async throws(ChatRefusal)
@@ -70,6 +71,10 @@ enum ChatFloorEvent: Sendable {
     case joined(String, room: String)
     case left(String, room: String)
     case typing(String, room: String)
+    /// Another room is the current one; nil for none.
+    case room(String?)
+    /// The server does not let us into a room.
+    case out(String, why: String)
     /// The topic of a room; empty when there is none any more.
     case topic(String, room: String, by: String?)
     /// Lines that were said while we were away and are gone; nil when their number is not known.

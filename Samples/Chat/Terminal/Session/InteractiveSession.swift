@@ -48,7 +48,7 @@ struct InteractiveSession: Sendable {
     /// Visits, and gives the terminal back as it was.
     func run() async -> Ending {
         let inbox = Inbox<Input>()
-        let queue = RequestQueue(self.floor, name: self.name, room: self.room, patience: self.patience)
+        let queue = RequestQueue(self.floor, patience: self.patience)
         return await withDiscardingTaskGroup { group in
             group.addTask { for await input in self.terminal.inputs { inbox.put(.terminal(input)) } }
             group.addTask { for await event in self.floor.events { inbox.put(.event(event)) } }

@@ -58,7 +58,6 @@ struct InteractiveState: Sendable {
     /// A request was done.
     mutating func settle(_ outcome: RequestQueue.Outcome, now: ContinuousClock.Instant) {
         switch outcome {
-        case .entered(let room): self.view.enter(room)
         case .renamed(let name): self.view.rename(to: name)
         case .answer(let text): self.view.tell(.answer(text), now: now)
         case .refused(let sentence): self.view.tell(.failure(sentence), now: now)

@@ -2,7 +2,6 @@
 struct RequestQueue: Sendable {
     /// What became of a request, when there is something to tell.
     enum Outcome: Hashable, Sendable {
-        case entered(room: String?)
         case renamed(String)
         case answer(String)
         case refused(String)
@@ -17,13 +16,12 @@ struct RequestQueue: Sendable {
     }
 
     private let floor: any ChatFloor
-    private let room: String
     private let patience: Duration
     private let requests: AsyncStream<Request>
     private let source: AsyncStream<Request>.Continuation
 
-    init(_ floor: any ChatFloor, name: String, room: String, patience: Duration) {
-        (self.floor, self.room, self.patience) = (floor, room, patience)
+    init(_ floor: any ChatFloor, patience: Duration) {
+        (self.floor, self.patience) = (floor, patience)
         (self.requests, self.source) = AsyncStream.makeStream()
     }
 
@@ -38,16 +36,13 @@ struct RequestQueue: Sendable {
 
     /// Does what is asked for, until the task is cancelled.
     func run(_ tell: @Sendable (Outcome) -> Void) async {
-        var room: String? = self.room
         for await request in self.requests {
             switch request {
             case .typing: await self.floor.typing()
             case .drain: tell(.drained(undelivered: await self.floor.drain(within: self.patience)))
             case .input(let input):
                 do throws(ChatRefusal) {
-                    guard let outcome = try await self.perform(input, in: room) else { continue }
-                    if case .entered(let entered) = outcome { room = entered }
-                    tell(outcome)
+                    if let outcome = try await self.perform(input) { tell(outcome) }
                 } catch {
                     tell(.refused(error.sentence))
                 }
@@ -55,7 +50,8 @@ struct RequestQueue: Sendable {
         }
     }
 
-    private func perform(_ input: ChatInput, in current: String?) async throws(ChatRefusal) -> Outcome? {
+    private func perform(_ input: ChatInput) async throws(ChatRefusal) -> Outcome? {
+        let current = await self.floor.room
         switch input {
         case .say(let text):
             guard current != nil else { throw ChatRefusal(sentence: "join a room first: /join ROOM") }
@@ -63,10 +59,11 @@ struct RequestQueue: Sendable {
             return nil
         case .join(let room):
             try await self.floor.join(room)
-            return .entered(room: room)
+            return nil
         case .leave(let room):
             guard let room = room ?? current else { throw ChatRefusal(sentence: "you are not in a room") }
-            return .entered(room: try await self.floor.leave(room))
+            try await self.floor.leave(room)
+            return nil
         case .who:
             let names = try await self.floor.who().map { VisibleText.name($0) }
             return .answer("here: \(names.joined(separator: ", "))")

@@ -53,6 +53,10 @@ struct ChatView: Sendable {
         case .left(let name, let room): self.move(name, in: room, isHere: false, now: now)
         case .typing(let name, let room):
             if room == self.room, name != self.name { self.marks.add(name, now: now) }
+        case .room(let room): self.enter(room)
+        case .out(let room, let why):
+            self.rooms.removeAll { $0 == room }
+            self.tell(.failure("cannot join \(VisibleText.name(room)): \(why)"), now: now)
         case .topic(let topic, let room, let name): self.learn(topic, of: room, by: name, now: now)
         case .missed(let count):
             self.tell(.news("\(count.map(String.init) ?? "an unknown number of") lines were missed"), now: now)
@@ -72,7 +76,7 @@ struct ChatView: Sendable {
     }
 
     /// Another room is the current one.
-    mutating func enter(_ room: String?) {
+    private mutating func enter(_ room: String?) {
         self.room = room
         self.status.room = room
         self.status.topic = room.flatMap { self.topics[$0] }

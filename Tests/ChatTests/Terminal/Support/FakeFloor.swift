@@ -12,6 +12,7 @@ actor FakeFloor: ChatFloor {
     private let isPatient: Bool
     /// The names of everybody in the room.
     private let names: [String]
+    private(set) var room: String? = "lobby"
 
     init(undelivered: Int = 0, isPatient: Bool = false, names: [String] = ["ann", "bob"]) {
         (self.events, self.source) = AsyncStream.makeStream()
@@ -26,11 +27,14 @@ actor FakeFloor: ChatFloor {
         self.source.yield(.line(line))
     }
 
-    func join(_ room: String) async throws(ChatRefusal) { try self.note("join \(room)") }
+    func join(_ room: String) async throws(ChatRefusal) {
+        try self.note("join \(room)")
+        self.enter(room)
+    }
 
-    func leave(_ room: String) async throws(ChatRefusal) -> String? {
+    func leave(_ room: String) async throws(ChatRefusal) {
         try self.note("leave \(room)")
-        return nil
+        self.enter(nil)
     }
 
     func who() async throws(ChatRefusal) -> [String] {
@@ -68,6 +72,11 @@ actor FakeFloor: ChatFloor {
         try? self.note("drain")
         if self.isPatient { try? await Task.sleep(for: .seconds(3_600)) }
         return self.undelivered
+    }
+
+    private func enter(_ room: String?) {
+        self.room = room
+        self.source.yield(.room(room))
     }
 
     private func note(_ text: String) throws(ChatRefusal) {
