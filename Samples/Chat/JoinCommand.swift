@@ -113,7 +113,8 @@ struct JoinCommand: AsyncParsableCommand {
 
     private func end(_ ending: InteractiveSession.Ending, isKept: Bool) throws {
         switch ending {
-        case .finished(let undelivered): try self.end(undelivered: undelivered, isKept: isKept)
+        case .finished(let undelivered, let lost):
+            try self.end(undelivered: undelivered, lost: lost, isKept: isKept)
         case .failed(let sentence):
             LineOutput.complain(sentence)
             throw ExitCode.failure
@@ -123,7 +124,7 @@ struct JoinCommand: AsyncParsableCommand {
         }
     }
 
-    private func end(undelivered: Int, lost: Int = 0, isKept: Bool) throws {
+    private func end(undelivered: Int, lost: Int, isKept: Bool) throws {
         if isKept, undelivered > 0 { LineOutput.news("\(undelivered) lines wait in the outbox") }
         let lost = isKept ? lost : lost + undelivered
         guard lost > 0 else { return }

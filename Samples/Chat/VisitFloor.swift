@@ -67,6 +67,8 @@ extension VisitFloor {
                     ChatFloorLine(
                         id: "\(sender)/\(message.id)", room: "", from: sender, text: message.text, isOwn: false,
                         state: .confirmed, recipient: self.visit.visitor.name)))
+        case .present(let room, let names): self.source.yield(.present(names, room: room))
+        case .refused(let why): self.source.yield(.refused(why))
         case .topic(let topic): self.source.yield(.topic(topic.topic, room: topic.room, by: topic.name))
         case .confirmed(let id): self.settle(id, .confirmed)
         case .rejected(let id, _, let why): self.settle(id, .rejected(why: why))
@@ -166,15 +168,15 @@ extension VisitFloor {
         guard let topics = self.visit.messaging.services.services(of: TopicService.self).first else {
             throw ChatRefusal(sentence: "the service 'topics' is not among linkspan.services.enabled")
         }
-        try await Self.refusing { () async throws(LinkspanError) in try await topics.set(topic) }
+        try await Self.refusing { () async throws(LinkspanError) in try topics.set(topic) }
     }
 
-    func who() async throws(ChatRefusal) -> [String] {
+    func who() async throws(ChatRefusal) {
         guard let presence = self.presence else {
             throw ChatRefusal(sentence: "the service 'presence' is not among linkspan.services.enabled")
         }
         guard let room = self.room else { throw ChatRefusal(sentence: "you are not in a room") }
-        return try await Self.refusing { () async throws(LinkspanError) in try await presence.who(in: room) }
+        try await Self.refusing { () async throws(LinkspanError) in try presence.ask(in: room) }
     }
 
     func typing() async { self.visit.messaging.services.services(of: TypingService.self).first?.typed() }

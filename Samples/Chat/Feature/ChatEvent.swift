@@ -12,6 +12,10 @@ enum ChatEvent: Sendable {
     case direct(ChatVocabulary.Direct)
     /// A room has another topic.
     case topic(ChatVocabulary.Topic)
+    /// The people in a room, for somebody who has asked.
+    case present(room: String, names: [String])
+    /// Something that was asked for is not done: why.
+    case refused(String)
     /// A line of ours will be delivered; with an outbox, even if the chat is killed.
     case kept(id: String, text: String)
     /// A line of an earlier visit is in its room, or was refused: why.

@@ -42,13 +42,20 @@ final class PresenceService: ConnectionUsing {
         for people in rooms { people.end() }
     }
 
-    /// Tells who is in a room: without asking where that is known.
-    func who(in room: String) async throws(LinkspanError) -> [String] {
+    /// Asks who is in a room, which the news tell; the server is asked only where that is not known.
+    func ask(in room: String) throws(LinkspanError) {
         let (channel, people) = self.state.withLock { ($0.channel, $0.rooms[room]) }
-        if let people, people.isComplete { return people.members.sorted() }
+        if let people, people.isComplete {
+            return self.news.post(.present(room: room, names: people.members.sorted()))
+        }
         guard let channel else { throw LinkspanError(.wrongState, "the chat is not connected yet") }
-        let answer = try await channel.request("who", ChatVocabulary.Place(room: room), timeout: .seconds(10))
-        return try answer.decode(ChatVocabulary.Answer.self).members ?? []
+        let payload = try Payload(ChatVocabulary.Place(room: room))
+        try channel.perform(
+            Command(.request, event: "who", payload: payload, timeout: .seconds(10)) { outcome in
+                if let why = ChatVocabulary.Answer.refusal(in: outcome) { return self.news.post(.refused(why)) }
+                let answer = try? outcome.get().decode(ChatVocabulary.Answer.self)
+                self.news.post(.present(room: room, names: answer?.members ?? []))
+            })
     }
 
     /// Follows a room no longer.

@@ -26,20 +26,17 @@ final class TopicService: ConnectionUsing {
         }
     }
 
-    /// Gives the visitor's room a topic; an empty one takes it away.
-    func set(_ topic: String) async throws(LinkspanError) {
+    /// Asks for a topic of the visitor's room, or for none if it is empty; the news tell the outcome.
+    func set(_ topic: String) throws(LinkspanError) {
         guard let channel = self.channel.withLock({ $0 }), let room = self.visitor.room else {
             throw LinkspanError(.wrongState, "you are not in a room")
         }
-        let request = ChatVocabulary.Topic(room: room, topic: topic)
-        let outcome: Result<Payload, LinkspanError>
-        do throws(LinkspanError) {
-            outcome = .success(try await channel.request("topic", request, timeout: .seconds(10)))
-        } catch {
-            outcome = .failure(error)
-        }
-        if let why = ChatVocabulary.Answer.refusal(in: outcome) { throw LinkspanError(.refused, why) }
-        // The server tells the others.
-        self.news.post(.topic(ChatVocabulary.Topic(room: room, topic: topic, name: self.visitor.name)))
+        let payload = try Payload(ChatVocabulary.Topic(room: room, topic: topic))
+        try channel.perform(
+            Command(.request, event: "topic", payload: payload, timeout: .seconds(10)) { outcome in
+                if let why = ChatVocabulary.Answer.refusal(in: outcome) { return self.news.post(.refused(why)) }
+                // The server tells the others.
+                self.news.post(.topic(ChatVocabulary.Topic(room: room, topic: topic, name: self.visitor.name)))
+            })
     }
 }

@@ -100,7 +100,8 @@ extension ChatModel {
         case .out(let room, let why):
             self.rooms.removeAll { $0 == room }
             self.note("cannot join \(room): \(why)")
-        case .members(let names, let room): self.members[room] = names.sorted()
+        case .members(let names, let room), .present(let names, let room): self.members[room] = names.sorted()
+        case .refused(let sentence): self.note(sentence)
         case .topic(let topic, let room, let name):
             self.topics[room] = topic.isEmpty ? nil : topic
             if let name { self.note("\(name) changed the topic", in: room) }
@@ -192,12 +193,7 @@ extension ChatModel {
     }
 
     /// Looks who is in the current room.
-    func refreshMembers() async {
-        await self.try { () async throws(ChatRefusal) in
-            let names = try await self.floor.who()
-            if let room = self.room { self.members[room] = names.sorted() }
-        }
-    }
+    func refreshMembers() async { await self.try { () async throws(ChatRefusal) in try await self.floor.who() } }
 
     /// Takes another name.
     func rename(to name: String) async {

@@ -157,6 +157,23 @@ extension Chat {
             }
         }
 
+        @Test(.timeLimit(.minutes(2)), arguments: ["/topic cats", "/join attic"])
+        func `a line behind a command without an answer is shown, and counted at the end`(command: String) async throws
+        {
+            try await Bench.run { bench in
+                let server = try await ChatServer.start(on: bench)
+                let arguments = ["join", "--name", "ann", "--drain", "1"] + (await server.arguments(for: .websocket))
+                try await Seat.take(on: bench, arguments) { ann in
+                    try await ann.wait(for: "here: ann")
+                    await server.pause()
+                    try await ann.type("\(command)\rprecious line\r\u{4}")
+                    let screen = try await ann.wait(for: "status 1")
+                    #expect(screen.text.contains("ann: precious line"))
+                    #expect(screen.text.contains("chat: 1 lines were not delivered"))
+                }
+            }
+        }
+
         @Test(.timeLimit(.minutes(2)))
         func `a session goes to another adapter and back without losing a line`() async throws {
             try await Self.meet { ann, bob, _ in

@@ -1,7 +1,8 @@
 /// Where somebody chats: what an interactive session asks for, and what it is told.
 ///
-/// A session calls one request at a time, in the order of the commands. Requests that fail say why in a sentence. They
-/// end soon when their task is cancelled: leaving waits for them.
+/// A session calls one request at a time, in the order of the commands. None waits for the server's answer, which is an
+/// event, so that nothing holds up the lines behind it. Requests that fail say why in a sentence. They end soon when
+/// their task is cancelled: leaving waits for them.
 protocol ChatFloor: Sendable {
     /// What happens, for one listener; it ends when nothing can happen any more.
     var events: AsyncStream<ChatFloorEvent> { get }
@@ -27,8 +28,8 @@ protocol ChatFloor: Sendable {
     /// Gives the current room another topic; an empty one takes it away.
     func setTopic(_ topic: String) async throws(ChatRefusal)
 
-    /// Who is in the current room.
-    func who() async throws(ChatRefusal) -> [String]
+    /// Asks who is in the current room.
+    func who() async throws(ChatRefusal)
 
     /// Tells the current room that we are typing.
     func typing() async
@@ -75,6 +76,10 @@ enum ChatFloorEvent: Sendable {
     case room(String?)
     /// The server does not let us into a room.
     case out(String, why: String)
+    /// Who is in a room, for somebody who has asked.
+    case present([String], room: String)
+    /// Something that was asked for is not done; the sentence says why.
+    case refused(String)
     /// The topic of a room; empty when there is none any more.
     case topic(String, room: String, by: String?)
     /// Lines that were said while we were away and are gone; nil when their number is not known.

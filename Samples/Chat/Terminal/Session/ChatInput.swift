@@ -24,6 +24,14 @@ enum ChatInput: Hashable, Sendable {
     /// It cannot be done; the sentence says why.
     case mistake(String)
 
+    /// Whether it is to be delivered to somebody.
+    var isLine: Bool {
+        switch self {
+        case .say, .message: true
+        default: false
+        }
+    }
+
     /// What may be typed, for `/help`.
     static let manual = """
         /join ROOM        join a room, or go back to it

@@ -3,8 +3,8 @@
 struct InteractiveSession: Sendable {
     /// How a visit ended.
     enum Ending: Hashable, Sendable {
-        /// Somebody left, and so many lines are still unconfirmed.
-        case finished(undelivered: Int)
+        /// Somebody left, so many lines are still unconfirmed, and so many were never sent.
+        case finished(undelivered: Int, lost: Int = 0)
         /// The connection was given up.
         case failed(String)
         /// A signal ended it.

@@ -61,7 +61,7 @@ struct InteractiveState: Sendable {
         case .renamed(let name): self.view.rename(to: name)
         case .answer(let text): self.view.tell(.answer(text), now: now)
         case .refused(let sentence): self.view.tell(.failure(sentence), now: now)
-        case .drained(let undelivered): self.ending = self.ending ?? .finished(undelivered: undelivered)
+        case .drained(let undelivered): self.finish(undelivered: undelivered)
         }
     }
 
@@ -121,8 +121,10 @@ struct InteractiveState: Sendable {
         return time
     }
 
-    private mutating func leaveNow() {
-        self.ending = self.ending ?? .finished(undelivered: self.view.status.waiting)
+    private mutating func leaveNow() { self.finish(undelivered: self.view.status.waiting) }
+
+    private mutating func finish(undelivered: Int) {
+        self.ending = self.ending ?? .finished(undelivered: undelivered, lost: self.queue.waiting)
     }
 
     private mutating func press(_ keys: [Key], now: ContinuousClock.Instant) {

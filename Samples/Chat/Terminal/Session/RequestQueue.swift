@@ -1,5 +1,8 @@
+import Synchronization
+
 /// Takes what somebody asks for to the floor, one request after the other, so that nothing overtakes.
-struct RequestQueue: Sendable {
+@available(macOS 15, *)
+final class RequestQueue: Sendable {
     /// What became of a request, when there is something to tell.
     enum Outcome: Hashable, Sendable {
         case renamed(String)
@@ -19,14 +22,22 @@ struct RequestQueue: Sendable {
     private let patience: Duration
     private let requests: AsyncStream<Request>
     private let source: AsyncStream<Request>.Continuation
+    /// The lines that were asked for and are not with the floor yet.
+    private let waitingLines = Mutex(0)
 
     init(_ floor: any ChatFloor, patience: Duration) {
         (self.floor, self.patience) = (floor, patience)
         (self.requests, self.source) = AsyncStream.makeStream()
     }
 
+    /// How many lines were asked for and are not with the floor yet, which counts them from then on.
+    var waiting: Int { self.waitingLines.withLock { $0 } }
+
     /// Asks for something.
-    func add(_ input: ChatInput) { self.source.yield(.input(input)) }
+    func add(_ input: ChatInput) {
+        if input.isLine { self.waitingLines.withLock { $0 += 1 } }
+        self.source.yield(.input(input))
+    }
 
     /// Tells that somebody types.
     func addTyping() { self.source.yield(.typing) }
@@ -46,6 +57,7 @@ struct RequestQueue: Sendable {
                 } catch {
                     tell(.refused(error.sentence))
                 }
+                if input.isLine { self.waitingLines.withLock { $0 -= 1 } }
             }
         }
     }
@@ -53,32 +65,22 @@ struct RequestQueue: Sendable {
     private func perform(_ input: ChatInput) async throws(ChatRefusal) -> Outcome? {
         let current = await self.floor.room
         switch input {
-        case .say(let text):
-            guard current != nil else { throw ChatRefusal(sentence: "join a room first: /join ROOM") }
-            try await self.floor.say(text)
-            return nil
-        case .join(let room):
-            try await self.floor.join(room)
-            return nil
+        case .say where current == nil, .topic where current == nil:
+            throw ChatRefusal(sentence: "join a room first: /join ROOM")
+        case .say(let text): try await self.floor.say(text)
+        case .join(let room): try await self.floor.join(room)
         case .leave(let room):
             guard let room = room ?? current else { throw ChatRefusal(sentence: "you are not in a room") }
             try await self.floor.leave(room)
-            return nil
-        case .who:
-            let names = try await self.floor.who().map { VisibleText.name($0) }
-            return .answer("here: \(names.joined(separator: ", "))")
+        case .who: try await self.floor.who()
         case .nick(let name):
             try await self.floor.nick(name)
             return .renamed(name)
-        case .message(let name, let text):
-            try await self.floor.message(name, text)
-            return nil
-        case .topic(let topic?):
-            guard current != nil else { throw ChatRefusal(sentence: "join a room first: /join ROOM") }
-            try await self.floor.setTopic(topic)
-            return nil
+        case .message(let name, let text): try await self.floor.message(name, text)
+        case .topic(let topic?): try await self.floor.setTopic(topic)
         default: return try await self.manage(input)
         }
+        return nil
     }
 
     private func manage(_ input: ChatInput) async throws(ChatRefusal) -> Outcome? {

@@ -54,6 +54,9 @@ struct ChatView: Sendable {
         case .typing(let name, let room):
             if room == self.room, name != self.name { self.marks.add(name, now: now) }
         case .room(let room): self.enter(room)
+        case .present(let names, _):
+            self.tell(.answer("here: \(names.map { VisibleText.name($0) }.joined(separator: ", "))"), now: now)
+        case .refused(let sentence): self.tell(.failure(sentence), now: now)
         case .out(let room, let why):
             self.rooms.removeAll { $0 == room }
             self.tell(.failure("cannot join \(VisibleText.name(room)): \(why)"), now: now)

@@ -12,16 +12,19 @@ actor FakeFloor: ChatFloor {
     private let isPatient: Bool
     /// The names of everybody in the room.
     private let names: [String]
+    /// A line that is never taken.
+    private let stalled: String?
     private(set) var room: String? = "lobby"
 
-    init(undelivered: Int = 0, isPatient: Bool = false, names: [String] = ["ann", "bob"]) {
+    init(undelivered: Int = 0, isPatient: Bool = false, names: [String] = ["ann", "bob"], stalled: String? = nil) {
         (self.events, self.source) = AsyncStream.makeStream()
         (self.requests, self.request) = AsyncStream.makeStream()
-        (self.undelivered, self.isPatient, self.names) = (undelivered, isPatient, names)
+        (self.undelivered, self.isPatient, self.names, self.stalled) = (undelivered, isPatient, names, stalled)
     }
 
     func say(_ text: String) async throws(ChatRefusal) {
         try self.note("say \(text)")
+        if text == self.stalled { try? await Task.sleep(for: .seconds(3_600)) }
         let line = ChatFloorLine(
             id: text, room: "lobby", from: "ann", text: text, isOwn: true, state: .confirmed)
         self.source.yield(.line(line))
@@ -37,9 +40,9 @@ actor FakeFloor: ChatFloor {
         self.enter(nil)
     }
 
-    func who() async throws(ChatRefusal) -> [String] {
+    func who() async throws(ChatRefusal) {
         try self.note("who")
-        return self.names
+        self.source.yield(.present(self.names, room: "lobby"))
     }
 
     func typing() async { try? self.note("typing") }
