@@ -183,9 +183,15 @@ extension VisitFloor {
 
     func nick(_ name: String) async throws(ChatRefusal) {
         try Self.check(name, "name")
-        self.visit.visitor.rename(to: name)
+        // The server knows a line by its sender's name and its key: one that came again under another name would be
+        // said twice. What is just under way is soon confirmed.
+        let open = await self.drain(within: .seconds(2))
+        guard open == 0 else {
+            let lines = open == 1 ? "1 line is" : "\(open) lines are"
+            throw ChatRefusal(sentence: "\(lines) not confirmed yet; /nick \(name) works once nothing waits")
+        }
         // The server is told who comes at each entry, so one enters once more.
-        try await self.move(to: self.plan)
+        try self.visit.visitor.rename(to: name) { () throws(ChatRefusal) in try self.move(to: self.plan) }
     }
 
     func switchTransport(_ name: String, url: String?) async throws(ChatRefusal) {
@@ -201,7 +207,7 @@ extension VisitFloor {
                 return transport
             }
             do {
-                try await self.move(to: plan)
+                try self.move(to: plan)
             } catch {
                 self.transport.withLock { $0 = former }
                 throw error
@@ -218,9 +224,11 @@ extension VisitFloor {
         }
     }
 
-    private func move(to plan: LoadedPlan) async throws(ChatRefusal) {
-        try await Self.refusing { () async throws(LinkspanError) in
+    private func move(to plan: LoadedPlan) throws(ChatRefusal) {
+        do throws(LinkspanError) {
             try self.visit.messaging.move(to: plan.plan)
+        } catch {
+            throw ChatRefusal(sentence: error.message)
         }
         self.plan = plan
         self.server = Self.server(of: plan) ?? self.server

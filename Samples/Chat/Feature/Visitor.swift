@@ -78,10 +78,20 @@ final class Visitor: Sendable {
     /// Whether the visitor has or had a name.
     func isOwn(_ name: String) -> Bool { self.state.withLock { $0.names.contains(name) } }
 
-    func rename(to name: String) {
-        self.state.withLock { state in
-            state.name = name
-            state.names.insert(name)
+    /// Takes another name for an entry, and the former one again when the entry cannot be made.
+    func rename<Failure: Error>(to name: String, _ enter: () throws(Failure) -> Void) throws(Failure) {
+        let (former, names) = self.state.withLock { state in
+            defer {
+                state.name = name
+                state.names.insert(name)
+            }
+            return (state.name, state.names)
+        }
+        do throws(Failure) {
+            try enter()
+        } catch {
+            self.state.withLock { ($0.name, $0.names) = (former, names) }
+            throw error
         }
     }
 

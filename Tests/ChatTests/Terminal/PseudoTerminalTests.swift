@@ -175,6 +175,24 @@ extension Chat {
         }
 
         @Test(.timeLimit(.minutes(2)))
+        func `a name is not changed while a line is unconfirmed, which is said once`() async throws {
+            try await Self.meet { ann, bob, server in
+                await server.pause()
+                try await ann.type("once\r/nick anna\r")
+                try await ann.wait(for: "* 1 line is not confirmed yet; /nick anna works once nothing waits")
+                await server.resume()
+                try await bob.output.wait(forLine: "ann: once")
+                try await ann.wait(for: "a confirmed line") { $0.lines.contains("ann: once") }
+                try await ann.type("/nick anna\r")
+                try await bob.output.wait(forLine: "* anna joined")
+                try await ann.type("twice\r")
+                try await bob.output.wait(forLine: "anna: twice")
+                let heard = await bob.output.lines.filter { $0.contains(": ") }
+                #expect(heard == ["ann: once", "anna: twice"])
+            }
+        }
+
+        @Test(.timeLimit(.minutes(2)))
         func `a session goes to another adapter and back without losing a line`() async throws {
             try await Self.meet { ann, bob, _ in
                 let wires = ["websocket", "socketio", "websocket"]

@@ -1,4 +1,5 @@
 @testable internal import chat
+internal import Linkspan
 internal import LinkspanMessaging
 internal import Testing
 
@@ -28,5 +29,17 @@ struct VisitFloorTests {
             }
         }
         await visit.messaging.stop()
+    }
+
+    @Test
+    func `a name stays as it was when the entry with another one cannot be made`() {
+        let visitor = Visitor(name: "ann", room: "lobby")
+        #expect(throws: LinkspanError.self) {
+            try visitor.rename(to: "eve") { () throws(LinkspanError) in
+                throw LinkspanError(.conflictingOptions, "somebody else is there")
+            }
+        }
+        #expect(visitor.name == "ann")
+        #expect(!visitor.isOwn("eve"))
     }
 }

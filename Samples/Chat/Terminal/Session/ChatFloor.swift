@@ -34,7 +34,7 @@ protocol ChatFloor: Sendable {
     /// Tells the current room that we are typing.
     func typing() async
 
-    /// Takes another name.
+    /// Takes another name; refused while lines are unconfirmed.
     func nick(_ name: String) async throws(ChatRefusal)
 
     /// Lets another adapter carry the session.
