@@ -24,10 +24,10 @@ struct ChatSession: Sendable {
     func run(lines: AsyncStream<String>, patience: Duration) async -> Ending {
         let (failures, failed) = AsyncStream<LinkspanError>.makeStream()
         let (entries, entry) = AsyncStream<Void>.makeStream(bufferingPolicy: .bufferingNewest(1))
-        let (transport, connection) = (self.visit.transport, self.visit.connection)
+        let (visit, connection) = (self.visit, self.visit.connection)
         let news = connection.onStateChange { [weak connection] change in
             if let url = connection?.status.url,
-                let sentence = ConnectionNews.sentence(for: change, over: transport, to: url)
+                let sentence = ConnectionNews.sentence(for: change, over: visit.transport, to: url)
             {
                 LineOutput.news(sentence)
             }
@@ -150,7 +150,7 @@ struct ChatSession: Sendable {
             LineOutput.news("kept: \(text)")
         case .late(nil): LineOutput.news("a line of an earlier visit was delivered")
         case .late(let why?): LineOutput.news("a line of an earlier visit was not delivered (\(why))")
-        case .said, .wrote, .kept, .confirmed, .entered, .out, .members, .present, .refused, .typing: ()
+        case .adopted, .said, .wrote, .kept, .confirmed, .entered, .out, .members, .present, .refused, .typing: ()
         }
     }
 

@@ -3,6 +3,7 @@ import LinkspanConfiguration
 import LinkspanLifecycle
 import LinkspanMessaging
 import LinkspanOutbox
+import Synchronization
 
 /// What a visit is made of: the running SDK, the connection, and the features that configuration switched on.
 @available(macOS 15, *)
@@ -12,8 +13,11 @@ struct Visit: Sendable {
     let messaging: Messaging
     let connection: ConnectionHandler
     private let first: RoomsService
-    /// What configuration says about everything.
-    let plan: LoadedPlan
+    private let effect: PlanInEffect
+    /// What is in effect: what configuration says about everything, and where the visitor has moved since.
+    var plan: LoadedPlan { self.effect.state.plan }
+    /// The server, when the present transport or one before it had one.
+    var server: String? { self.effect.state.server }
 
     /// The feature that says lines: the one that runs now, for configuration may have put another in its place.
     var rooms: RoomsService { self.messaging.services.services(of: RoomsService.self).first ?? self.first }
@@ -75,6 +79,25 @@ struct Visit: Sendable {
         #endif
     }
 
+    /// Moves the connection to where another plan leads.
+    func move(to plan: LoadedPlan) throws(LinkspanError) {
+        let former = self.effect.state
+        // Before the move, so that the news of it name the new transport.
+        self.effect.adopt(plan)
+        do throws(LinkspanError) {
+            try self.messaging.move(to: plan.plan)
+        } catch {
+            self.effect.state = former
+            throw error
+        }
+    }
+
+    /// A changed configuration was applied.
+    func adopt(_ plan: LoadedPlan) {
+        self.effect.adopt(plan)
+        self.news.post(.adopted)
+    }
+
     /// Starts the plan's services and begins to connect.
     ///
     /// - Throws: ``LinkspanError`` when a service cannot start or `rooms` is not among them.
@@ -87,11 +110,38 @@ struct Visit: Sendable {
         }
         return Visit(
             visitor: visitor, news: news, messaging: messaging, connection: try messaging.connect(), first: rooms,
-            plan: plan)
+            effect: PlanInEffect(plan))
+    }
+}
+
+/// The plan in effect, which both the visitor and a changed configuration replace.
+@available(macOS 15, *)
+private final class PlanInEffect: Sendable {
+    struct State: Sendable {
+        var plan: LoadedPlan
+        var server: String?
+    }
+
+    private let kept: Mutex<State>
+
+    init(_ plan: LoadedPlan) { self.kept = Mutex(State(plan: plan, server: plan.server)) }
+
+    var state: State {
+        get { self.kept.withLock { $0 } }
+        set { self.kept.withLock { $0 = newValue } }
+    }
+
+    func adopt(_ plan: LoadedPlan) {
+        self.kept.withLock { $0 = State(plan: plan, server: plan.server ?? $0.server) }
     }
 }
 
 extension LoadedPlan {
+    /// The URL, when it leads to a server.
+    fileprivate var server: String? {
+        (try? ConnectionURL(self.plan.url))?.isNetwork == true ? self.plan.url : nil
+    }
+
     /// The endpoints of the server that a configuration names, which may have one for each transport.
     fileprivate var endpoints: [ConnectionURL] {
         let named = ["socketio", "websocket"].compactMap { self.explain("transport.\($0).url")?.value }

@@ -3,7 +3,6 @@ import LinkspanConfiguration
 import LinkspanLifecycle
 import LinkspanMessaging
 import LinkspanOutbox
-import Synchronization
 
 /// A visit, as an interactive session sees it.
 @available(macOS 15, *)
@@ -12,21 +11,15 @@ actor VisitFloor: ChatFloor {
     private nonisolated let source: AsyncStream<ChatFloorEvent>.Continuation
     private nonisolated let visit: Visit
     private let configuration: ChatConfiguration
-    /// What carries the traffic.
-    private nonisolated let transport: Mutex<String>
-    /// The plan in effect.
-    private var plan: LoadedPlan
+    /// The transport that the URL of the flags belongs to.
+    private let flagged: String
     /// What was said and is not confirmed yet.
     private var open: [String: ChatFloorLine] = [:]
-    /// The server, when the present transport or one before it had one.
-    private var server: String?
 
     init(_ visit: Visit, _ configuration: ChatConfiguration) {
         self.visit = visit
         self.configuration = configuration
-        self.plan = visit.plan
-        self.transport = Mutex(visit.transport)
-        self.server = Self.server(of: visit.plan)
+        self.flagged = visit.transport
         (self.events, self.source) = AsyncStream.makeStream()
         visit.connection.onStatusChange { [weak self] change in self?.tell(change) }
     }
@@ -88,7 +81,9 @@ extension VisitFloor {
         case .out(let room, let why):
             self.source.yield(.out(room, why: why))
             self.source.yield(.room(self.visit.visitor.room))
-        case .entered, .kept: ()
+        case .adopted where self.visit.connection.state == .connected:
+            self.source.yield(.connection(.connected(over: self.visit.transport), sentence: nil))
+        case .adopted, .entered, .kept: ()
         }
     }
 
@@ -104,7 +99,7 @@ extension VisitFloor {
     private nonisolated func tell(_ change: StatusChange) {
         switch change {
         case .state(let change):
-            let transport = self.transport.withLock { $0 }
+            let transport = self.visit.transport
             let url = self.visit.connection.status.url
             guard let status = Self.status(after: change, over: transport, to: url) else { return }
             let sentence = ConnectionNews.sentence(for: change, over: transport, to: url)
@@ -191,53 +186,29 @@ extension VisitFloor {
             throw ChatRefusal(sentence: "\(lines) not confirmed yet; /nick \(name) works once nothing waits")
         }
         // The server is told who comes at each entry, so one enters once more.
-        try self.visit.visitor.rename(to: name) { () throws(ChatRefusal) in try self.move(to: self.plan) }
+        try await Self.refusing { () async throws(LinkspanError) in
+            try self.visit.visitor.rename(to: name) { () throws(LinkspanError) in
+                try self.visit.move(to: self.visit.plan)
+            }
+        }
     }
 
     func switchTransport(_ name: String, url: String?) async throws(ChatRefusal) {
         var configuration = self.configuration
         // The flag's endpoint is that of the flag's transport.
-        if name != self.visit.transport || url != nil { configuration.url = url }
+        if name != self.flagged || url != nil { configuration.url = url }
         configuration.transport = name
-        configuration.server = self.server
+        configuration.server = self.visit.server
         do {
-            let plan = try configuration.load(for: self.visit.visitor, self.visit.news)
-            let former = self.transport.withLock { transport in
-                defer { transport = name }
-                return transport
-            }
-            do {
-                try self.move(to: plan)
-            } catch {
-                self.transport.withLock { $0 = former }
-                throw error
-            }
+            try self.visit.move(to: configuration.load(for: self.visit.visitor, self.visit.news))
         } catch let error as ConfigurationError {
             if error.problems.allSatisfy({ $0.code == .missing }) {
                 throw ChatRefusal(sentence: "no server is known for \(name): /transport \(name) URL")
             }
             throw ChatRefusal(sentence: error.problems.map(\.message).joined(separator: "; "))
-        } catch let refusal as ChatRefusal {
-            throw refusal
         } catch {
-            throw ChatRefusal(sentence: "\(error)")
+            throw ChatRefusal(sentence: (error as? LinkspanError)?.message ?? "\(error)")
         }
-    }
-
-    private func move(to plan: LoadedPlan) throws(ChatRefusal) {
-        do throws(LinkspanError) {
-            try self.visit.messaging.move(to: plan.plan)
-        } catch {
-            throw ChatRefusal(sentence: error.message)
-        }
-        self.plan = plan
-        self.server = Self.server(of: plan) ?? self.server
-    }
-
-    /// The URL of a plan that leads to a server.
-    private static func server(of plan: LoadedPlan) -> String? {
-        ["http", "https", "ws", "wss"].contains { plan.plan.url.lowercased().hasPrefix("\($0)://") }
-            ? plan.plan.url : nil
     }
 
     func goOffline() async throws(ChatRefusal) {
@@ -249,7 +220,7 @@ extension VisitFloor {
     }
 
     func explain() async -> String {
-        let settings = ["transport.adapter", "services.enabled"].compactMap { self.plan.explain($0)?.description }
+        let settings = ["transport.adapter", "services.enabled"].compactMap { self.visit.plan.explain($0)?.description }
         return ([self.visit.connection.explain()] + settings).joined(separator: "\n")
     }
 

@@ -36,5 +36,34 @@ extension Chat {
                 #expect(try server.kept(from: "ann") == lines)
             }
         }
+
+        @Test(.timeLimit(.minutes(2)))
+        func `a session at a terminal stays where a changed file has moved it`() async throws {
+            try await Bench.run { bench in
+                let server = try await ChatServer.start(on: bench)
+                let path = try bench.file("chat.yaml", await Self.file(.socketio, server))
+                let arguments = ["join", "--name", "ann", "--config", path, "--watch"]
+                try await Seat.take(on: bench, arguments, columns: 100) { ann in
+                    try await ann.wait(for: "connected over socketio", row: -2)
+                    _ = try bench.file("chat.yaml", await Self.file(.websocket, server))
+                    try await ann.wait(for: "connected over websocket", row: -2)
+                    try await ann.type("/nick anna\r")
+                    try await ann.wait(for: "here: anna", row: -3)
+                    try await ann.type("/explain\r")
+                    let screen = try await ann.wait(for: "linkspan.transport.adapter = websocket")
+                    #expect(screen.text.contains("The connection to \(await server.url(for: .websocket))/ is up"))
+                    try await ann.wait(for: "connected over websocket", row: -2)
+
+                    try await ann.type("/transport socketio\r")
+                    try await ann.wait(for: "connected over socketio", row: -2)
+                    _ = try bench.file("chat.yaml", await Self.file(.websocket, server, level: "critical"))
+                    try await ann.wait(for: "logging.level error -> critical (hot)")
+                    try await ann.type("/nick eve\r")
+                    try await ann.wait(for: "here: eve", row: -3)
+                    try await ann.type("/explain\r")
+                    try await ann.wait(for: "linkspan.transport.adapter = socketio")
+                }
+            }
+        }
     }
 }

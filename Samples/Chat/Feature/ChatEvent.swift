@@ -16,6 +16,8 @@ enum ChatEvent: Sendable {
     case present(room: String, names: [String])
     /// Something that was asked for is not done: why.
     case refused(String)
+    /// A changed configuration was applied.
+    case adopted
     /// A line of ours will be delivered; with an outbox, even if the chat is killed.
     case kept(id: String, text: String)
     /// A line of an earlier visit is in its room, or was refused: why.
