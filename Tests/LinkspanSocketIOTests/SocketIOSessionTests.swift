@@ -281,6 +281,24 @@ struct SocketIORecoveryTests {
     }
 
     @Test
+    func `a replay whose first message breaks a limit is not asked for again`() throws {
+        var session = SocketIOSession.opened()
+        _ = try session.enter(recovery: Self.old)
+        let big = String(repeating: ",1", count: JSONScanner.maximumValues + 1)
+        #expect(session.take("42[\"big\"\(big)]").happenings == [.closed(0, .protocolViolation)])
+        #expect(session.recovery(of: 0) == nil)
+    }
+
+    @Test
+    func `a replay whose first message lacks an attachment at the deadline is not asked for again`() throws {
+        var session = SocketIOSession.opened()
+        _ = try session.enter(recovery: Self.old)
+        #expect(session.take(#"451-["big",{"_placeholder":true,"num":0}]"#).isEmpty)
+        #expect(session.tick(at: 10).happenings == [.closed(0, .timedOut)])
+        #expect(session.recovery(of: 0) == nil)
+    }
+
+    @Test
     func `a deadline without a replay says nothing against the session`() throws {
         var session = SocketIOSession.opened()
         _ = try session.enter(recovery: Self.old)

@@ -28,9 +28,10 @@ extension SocketIOEngine {
             let isGivenUp = !politely && active <= 1
             if isGivenUp {
                 // Without a word in the namespace: the server may let the next link resume.
-                self.owned?.session.giveUp(index, reason: reason, output: &output)
+                self.owned?.session.giveUp(index, reason: reason, isReceiving: self.isReceiving, output: &output)
             } else {
-                self.owned?.session.leave(index, reason: reason, politely: politely, output: &output)
+                self.owned?.session.leave(
+                    index, reason: reason, politely: politely, isReceiving: self.isReceiving, output: &output)
             }
             if politely || isGivenUp && endsWithSession { self.putOffEnd(of: link, at: index, &output) }
         }

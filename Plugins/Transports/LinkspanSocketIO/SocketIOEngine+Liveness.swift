@@ -18,6 +18,9 @@ extension SocketIOEngine {
         return false
     }
 
+    /// Whether the server has sent a part of a frame, as far as anything is read.
+    var isReceiving: Bool { self.pausing.isEmpty && self.carrier?.isReceiving == true }
+
     /// The reason for the end of a socket from which a link had nothing read: it is the other links', too.
     func causeOfEnd(_ error: LinkspanError) -> LinkspanError {
         guard !self.pausing.isEmpty, error.code == .heartbeatMissed else { return error }

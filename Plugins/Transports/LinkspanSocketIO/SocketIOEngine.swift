@@ -391,7 +391,7 @@ extension SocketIOEngine {
             guard isDue else { return false }
             isDue = false
             output.hasNewDeadlines = true
-            self.owned?.session.timer(now: self.now, output: &output)
+            self.owned?.session.timer(now: self.now, isReceiving: self.isReceiving, output: &output)
             return true
         }
         // What was refused meanwhile.

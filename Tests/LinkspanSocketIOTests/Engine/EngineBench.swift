@@ -89,6 +89,9 @@ final class EngineBench: @unchecked Sendable {
         self.loop.enter { self.stream?.say(bytes) }
     }
 
+    /// Has the server send bytes.
+    func say(bytes: [UInt8]) { self.loop.enter { self.stream?.say(bytes) } }
+
     /// The requests of a client that polls, in order: the method, and the body of a POST.
     var requests: [String] { self.loop.streams.map(\.summary) }
 

@@ -28,17 +28,40 @@ struct EngineTests {
         #expect(bench.resumption(of: client) == nil)
     }
 
-    @Test(arguments: [true, false], [true, false])
+    /// The part of a replay that has come.
+    enum Replay: CaseIterable { case nothing, frameInPart, packetInPart, event }
+
+    @Test(arguments: Replay.allCases, [true, false])
     func `a replay in the midst of which the link is given up is not asked for again`(
-        hasBegun: Bool, isLast: Bool
+        replay: Replay, isLast: Bool
     ) throws {
         let bench = EngineBench()
         if !isLast { _ = try bench.opened("/b") }
         let client = try bench.open("/a", resuming: #""P","O""#)
-        if hasBegun { bench.say(#"42/a,["e","O1"]"#) }
+        switch replay {
+        case .nothing: ()
+        case .frameInPart: bench.say(bytes: [0x81, 100] + Array(#"42/a,["e","#.utf8))
+        case .packetInPart: bench.say(#"451-/a,["e",{"_placeholder":true,"num":0}]"#)
+        case .event: bench.say(#"42/a,["e","O1"]"#)
+        }
         bench.end(client, politely: false)
         #expect(client.ends == [.connectionLost])
-        #expect(bench.resumption(of: client) == (hasBegun ? nil : #""P","O""#))
+        #expect(bench.resumption(of: client) == (replay == .nothing ? #""P","O""# : nil))
+    }
+
+    @Test
+    func `a replay of which a frame has come in part at the deadline of CONNECT is not asked for again`() throws {
+        let bench = EngineBench()
+        _ = try bench.opened("/b")
+        let client = try bench.open("/a", resuming: #""P","O""#)
+        for _ in 0..<11 {
+            bench.loop.now += .seconds(1)
+            bench.say("2")
+        }
+        bench.say(bytes: [0x81, 100] + Array(#"42/a,["e","#.utf8))
+        bench.loop.fireTimers()
+        #expect(client.ends == [.timedOut])
+        #expect(bench.resumption(of: client) == nil)
     }
 
     @Test(arguments: [true, false])

@@ -215,8 +215,8 @@ struct NamespaceSession: Sendable {
     /// A namespace that is given up, mostly because the path is lost, may still be resumed: the DISCONNECT rarely arrives
     /// then; a server that did get it answers the next CONNECT with a new session, and so does one to which that comes
     /// first.
-    mutating func leave(_ reason: LinkspanError, politely: Bool = true, output: inout SocketIOOutput) {
-        if politely { self.recovery = nil } else { self.giveUpReplay() }
+    mutating func leave(_ reason: LinkspanError, politely: Bool, isReceiving: Bool, output: inout SocketIOOutput) {
+        if politely { self.recovery = nil } else { self.giveUpReplay(isReceiving: isReceiving) }
         switch self.state {
         case .connected:
             self.coding.append(disconnectIn: self.namespace, to: &output.frames)
@@ -233,13 +233,16 @@ struct NamespaceSession: Sendable {
     }
 
     /// The owner gives the namespace up: a replay that has not come to its end by then would not do so the next time.
-    mutating func giveUpReplay() {
-        if case .connecting(_, let early) = self.state, !early.messages.isEmpty { self.recovery = nil }
+    ///
+    /// - Parameter isReceiving: whether a message has come in part, which may be the first of the replay.
+    mutating func giveUpReplay(isReceiving: Bool) {
+        if case .connecting(_, let early) = self.state, isReceiving || !early.messages.isEmpty { self.recovery = nil }
     }
 
     /// Looks at the clock.
-    mutating func timer(now: ContinuousClock.Instant, output: inout SocketIOOutput) {
+    mutating func timer(now: ContinuousClock.Instant, isReceiving: Bool, output: inout SocketIOOutput) {
         guard case .connecting(let deadline, _) = self.state, now >= deadline else { return }
+        self.giveUpReplay(isReceiving: isReceiving)
         self.end(LinkspanError(.timedOut, "the server did not answer CONNECT in time"), output: &output)
         self.state = .abandoned
     }
@@ -298,8 +301,8 @@ extension NamespaceSession {
     }
 
     private mutating func end(_ error: LinkspanError, output: inout SocketIOOutput) {
-        // Another replay would be too long again, or break the same rule.
-        if error.code != .connectionLost { self.giveUpReplay() }
+        // Another replay would be too long again, or break the same rule, be it with its first message.
+        if error.code != .connectionLost { self.giveUpReplay(isReceiving: error.code == .protocolViolation) }
         self.state = .closed
         output.deliver(.closed(error), to: self.index)
     }

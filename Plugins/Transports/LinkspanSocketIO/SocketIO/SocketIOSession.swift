@@ -133,16 +133,21 @@ struct SocketIOSession: Sendable {
 
     /// Leaves a namespace: says goodbye where that is possible, and delivers `closed` with the reason.
     ///
-    /// Impolitely, the next join may resume it.
-    mutating func leave(_ index: Int, reason: LinkspanError, politely: Bool = true, output: inout SocketIOOutput) {
+    /// Impolitely, the next join may resume it, unless it was given up in the midst of a replay; `isReceiving` says
+    /// whether a frame has come in part.
+    mutating func leave(
+        _ index: Int, reason: LinkspanError, politely: Bool = true, isReceiving: Bool = false,
+        output: inout SocketIOOutput
+    ) {
         guard self.namespaces.indices.contains(index) else { return }
-        self.namespaces[index].leave(reason, politely: politely, output: &output)
+        self.namespaces[index].leave(
+            reason, politely: politely, isReceiving: isReceiving || self.decoder.isCollecting, output: &output)
         if self.version == .v3, self.namespaces[index].namespace == .main { self.main = .left }
     }
 
     /// Gives a namespace up together with the stream, which is about to end.
-    mutating func giveUp(_ index: Int, reason: LinkspanError, output: inout SocketIOOutput) {
-        self.namespaces[index].giveUpReplay()
+    mutating func giveUp(_ index: Int, reason: LinkspanError, isReceiving: Bool, output: inout SocketIOOutput) {
+        self.namespaces[index].giveUpReplay(isReceiving: isReceiving || self.decoder.isCollecting)
         self.streamClosed(reason, output: &output)
     }
 
@@ -183,7 +188,12 @@ struct SocketIOSession: Sendable {
     mutating func heard(at instant: ContinuousClock.Instant) { self.engine.heard(at: instant) }
 
     /// Looks at the clock: ends what is overdue.
-    mutating func timer(now: ContinuousClock.Instant, output: inout SocketIOOutput) {
+    ///
+    /// - Parameters:
+    ///   - now: the present.
+    ///   - isReceiving: whether a frame has come in part.
+    ///   - output: where events and frames go.
+    mutating func timer(now: ContinuousClock.Instant, isReceiving: Bool = false, output: inout SocketIOOutput) {
         guard !self.isClosed else { return }
         switch self.engine.timer(now: now) {
         case .nothing: ()
@@ -196,7 +206,10 @@ struct SocketIOSession: Sendable {
             return self.close(LinkspanError(violation), output: &output)
         }
         guard let deadline = self.namespaces.nextDeadline, deadline <= now else { return }
-        for index in self.namespaces.indices { self.namespaces[index].timer(now: now, output: &output) }
+        let isReceiving = isReceiving || self.decoder.isCollecting
+        for index in self.namespaces.indices {
+            self.namespaces[index].timer(now: now, isReceiving: isReceiving, output: &output)
+        }
     }
 
     /// The stream has ended by itself.
