@@ -112,56 +112,7 @@ final class SocketIOEngine {
     }
 }
 
-// MARK: - Links join
-
 extension SocketIOEngine {
-    /// The result for a link that joins.
-    private enum Joining {
-        case taken
-        /// It can join nowhere: it has ended.
-        case unacceptable(LinkspanError)
-        /// It needs another engine.
-        case unavailable
-    }
-
-    /// Takes a link, or says that it cannot be had on this engine.
-    func join(_ link: SocketIOLink) -> Bool {
-        guard !self.isClosed else { return false }
-        var output = SocketIOOutput()
-        if self.owned == nil {
-            guard !self.waiting.contains(where: { $0.joinedNamespace == link.joinedNamespace }) else { return false }
-            self.waiting.append(link)
-        } else {
-            switch self.letJoin(link, output: &output) {
-            case .taken: ()
-            case .unacceptable(let error): link.deliver(.closed(error))
-            case .unavailable: return false
-            }
-        }
-        // Changes nothing for a link that has just ended.
-        link.isJoined(to: self)
-        self.carryOut(&output)
-        return true
-    }
-
-    /// Joins a link to the session.
-    private func letJoin(_ link: SocketIOLink, output: inout SocketIOOutput) -> Joining {
-        do throws(LinkspanError) {
-            let request = link.request.value
-            let index = try self.owned?.session.join(
-                link.joinedNamespace, auth: request.credentials.auth,
-                recovery: request.resumption.flatMap(SocketIORecovery.init), timeout: request.deadline, now: self.now,
-                output: &output)
-            guard let index else { return .unavailable }
-            self.links.append(contentsOf: repeatElement(nil, count: max(0, index + 1 - self.links.count)))
-            self.links[index] = link
-            link.index = index
-            return .taken
-        } catch {
-            return error.code == .wrongState ? .unavailable : .unacceptable(error)
-        }
-    }
-
     /// Ends the socket when no namespace is left on it (checklist S25).
     func closeIfUnused(politely: Bool) {
         let users = self.owned?.look(\.activeNamespaces) ?? self.waiting.count
