@@ -45,6 +45,7 @@ extension SocketIOEngine {
             self.links.append(contentsOf: repeatElement(nil, count: max(0, index + 1 - self.links.count)))
             self.links[index] = link
             link.index = index
+            link.acks = AckNumbers(first: self.owned?.look { $0.firstAck(of: index) } ?? 0)
             return .taken
         } catch {
             return error.code == .wrongState ? .unavailable : .unacceptable(error)

@@ -55,7 +55,7 @@ extension SocketIOEngine {
         guard self.index(of: link) == index else { return }
         self.links[index] = nil
         link.index = nil
-        self.owned?.session.release(index)
+        self.owned?.session.release(index, nextAck: link.acks.next)
     }
 
     /// Ends the links that have left when the system, or over polling the server, has all they said.

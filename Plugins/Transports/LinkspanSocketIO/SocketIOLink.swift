@@ -36,6 +36,8 @@ final class SocketIOLink: Link {
     @exclusivity(unchecked) private var owned: OwnedEngine?
     /// The index of its namespace in the engine's session, while it has one.
     var index: Int?
+    /// The numbers of its requests on the wire.
+    @exclusivity(unchecked) var acks = AckNumbers()
     /// The head of events of the name that was sent last.
     @exclusivity(unchecked) private var head = SocketIOEncoder.EventHead()
     /// The values that the next link resumes from, unless this one is left on purpose.
@@ -90,6 +92,7 @@ final class SocketIOLink: Link {
     @inline(__always)
     private func send(_ message: OutboundMessage, on engine: SocketIOEngine) -> SendAcceptance {
         let isPlain = message.payload.attachments.isEmpty
+        let id = message.requestID.map { self.acks.number(of: $0) }
         // Of another plain event of a name that may be sent nothing is left to be checked.
         if !isPlain || !self.head.isOf(message.event) {
             if let problem = SocketIOEncoder.problem(event: message.event, message.payload, limits: self.limits) {
@@ -97,14 +100,12 @@ final class SocketIOLink: Link {
             }
             if self.hasCodec, let codec = self.settings.configuration.codec {
                 let packet = SocketIOCodecPacket(
-                    .event, namespace: self.namespace.name, id: message.requestID, event: message.event,
-                    payload: message.payload
-                )
+                    .event, namespace: self.namespace.name, id: id, event: message.event, payload: message.payload)
                 return engine.send(packet, by: codec, isCompressible: message.isCompressible)
             }
             if isPlain { self.head = SocketIOEncoder.EventHead(message.event, in: self.namespace) }
         }
-        let (elements, id) = (message.payload.elements, message.requestID)
+        let elements = message.payload.elements
         if isPlain {
             let length = self.head.length(elements, id: id)
             return engine.send(message.payload, length: length, isCompressible: message.isCompressible) { buffer in

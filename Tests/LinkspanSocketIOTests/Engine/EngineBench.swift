@@ -13,6 +13,8 @@ final class EngineBench: @unchecked Sendable {
     final class Client: LinkReceiver, @unchecked Sendable {
         fileprivate(set) var link: (any Link)?
         private(set) var messages: [String] = []
+        /// The numbers of the requests that were answered.
+        private(set) var replies: [UInt64] = []
         private(set) var ends: [LinkspanError.Code] = []
         /// What the client does with each message, while it is delivered.
         var onMessage: ((Client) -> Void)?
@@ -23,8 +25,9 @@ final class EngineBench: @unchecked Sendable {
                 case .message(let message):
                     self.messages.append(message.event)
                     self.onMessage?(self)
+                case .reply(let id, _): self.replies.append(id)
                 case .closed(let error): self.ends.append(error.code)
-                case .opened, .changed, .reply, .writable: ()
+                case .opened, .changed, .writable: ()
                 }
             }
         }
@@ -98,6 +101,23 @@ final class EngineBench: @unchecked Sendable {
     /// Has the server answer one of ``requests``.
     func answer(_ request: Int, with body: String) {
         self.loop.enter { self.loop.streams[request].answer(body) }
+    }
+
+    /// Has the server answer the newest GET.
+    func answerPoll(with body: String) {
+        self.loop.enter { self.loop.streams.last { $0.request.purpose == .get }?.answer(body) }
+    }
+
+    /// Has the server answer the newest POST.
+    func answerPost(status: Int = 200) {
+        self.loop.enter { self.loop.streams.last { $0.isPost }?.answer("ok", status: status) }
+    }
+
+    /// Has a client send an event, with the number of a request if it is one.
+    @discardableResult
+    func send(_ event: String, request: UInt64? = nil, by client: Client) -> SendAcceptance? {
+        let message = OutboundMessage(event: event, payload: .empty, requestID: request)
+        return self.loop.enter { client.link?.send(message) }
     }
 
     /// The index of a client's namespace in its session.
@@ -220,6 +240,8 @@ final class BenchStream: ByteStream {
         }
     }
 
+    fileprivate var isPost: Bool { if case .post = self.request.purpose { true } else { false } }
+
     /// The method of a request, and its body.
     fileprivate var summary: String {
         switch self.request.purpose {
@@ -246,9 +268,9 @@ final class BenchStream: ByteStream {
     }
 
     /// Answers a GET or a POST.
-    fileprivate func answer(_ body: String) {
+    fileprivate func answer(_ body: String, status: Int = 200) {
         self.openingStage = nil
-        self.handler?.opened(ResponseHead(status: 200))
+        self.handler?.opened(ResponseHead(status: status))
         self.handler?.received(Array(body.utf8))
         self.end(ByteStreamError(.completed, "answered"))
     }

@@ -55,6 +55,48 @@ struct NamespaceChurnTests {
     }
 
     @Test
+    func `a late acknowledgement for a link that has left settles no request of the next link in its namespace`() throws
+    {
+        let bench = EngineBench(carriers: .polling)
+        _ = try bench.open("/feed")
+        bench.answerPoll(with: bench.handshake)
+        bench.answerPost()
+        let former = try bench.open("/chat")
+        bench.answerPost()
+        bench.answerPoll(with: "40/feed,{\"sid\":\"s\"}\u{1E}40/chat,{\"sid\":\"s\"}")
+        bench.send("slow", request: 0, by: former)
+        #expect(bench.requests.last == #"POST 42/chat,0["slow"]"#)
+        bench.answerPost()
+        bench.end(former, politely: true)
+        bench.answerPost()
+        let next = try bench.open("/chat")
+        bench.answerPost()
+        bench.answerPoll(with: #"40/chat,{"sid":"t"}"#)
+        bench.send("order", request: 0, by: next)
+        #expect(bench.requests.last == #"POST 42/chat,1["order"]"#)
+        bench.answerPoll(with: #"43/chat,0["slow result"]"#)
+        #expect(next.replies.isEmpty)
+        bench.answerPoll(with: #"43/chat,1["ordered"]"#)
+        #expect(next.replies == [0])
+    }
+
+    @Test
+    func `a late acknowledgement is known as such although another name has had the place meanwhile`() throws {
+        let bench = EngineBench()
+        _ = try bench.opened("/keep")
+        let former = try bench.opened("/chat")
+        bench.send("slow", request: 0, by: former)
+        bench.end(former, politely: true)
+        _ = try bench.opened("/other")
+        let next = try bench.opened("/chat")
+        bench.send("order", request: 0, by: next)
+        bench.say(#"43/chat,0["slow result"]"#)
+        #expect(next.replies.isEmpty)
+        bench.say(#"43/chat,1["ordered"]"#)
+        #expect(next.replies == [0])
+    }
+
+    @Test
     func `a namespace keeps its place while the answer to its CONNECT is awaited`() throws {
         let bench = EngineBench()
         _ = try bench.opened("/keep")

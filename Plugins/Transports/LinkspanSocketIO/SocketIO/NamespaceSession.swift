@@ -36,6 +36,8 @@ struct NamespaceSession: Sendable {
     private(set) var nextDeadline: ContinuousClock.Instant?
     /// Whether no link uses the index: before the first join, and after ``release()``.
     private var isReleased = true
+    /// The number with which the acknowledgements of the present or next join begin; see ``AckNumbers``.
+    private(set) var firstAck: UInt64 = 0
     /// The Engine.IO session's name, which servers of version 3 make the namespace's from.
     private var engineID = ""
 
@@ -78,6 +80,9 @@ struct NamespaceSession: Sendable {
 
     /// Notes that the owner has been told of the end.
     mutating func release() { if !self.isActive { self.isReleased = true } }
+
+    /// Leaves numbers of acknowledgements to former joins, whose answers may still come.
+    mutating func skipAcks(below number: UInt64) { self.firstAck = max(self.firstAck, number) }
 
     /// Notes what is asked for after each read, which computed from the state would copy the session each time.
     private mutating func noteState() {
@@ -142,11 +147,11 @@ struct NamespaceSession: Sendable {
 
     /// Takes an acknowledgement.
     ///
-    /// One that comes before CONNECT is answered can answer nothing.
+    /// One that comes before CONNECT is answered can answer nothing, and one of a former join answers no request of this.
     @inline(__always)
     mutating func receive(ack id: UInt64?, _ payload: Payload, output: inout SocketIOOutput) {
-        guard case .connected = self.state, let id else { return }
-        output.deliver(.reply(id: id, payload: payload), to: self.index)
+        guard case .connected = self.state, let id, id >= self.firstAck else { return }
+        output.deliver(.reply(id: id - self.firstAck, payload: payload), to: self.index)
     }
 
     /// Takes the answer to CONNECT.

@@ -11,6 +11,8 @@ struct NamespaceTable: Sendable {
     private(set) var activeCount = 0
     /// The earliest deadline of a namespace; nil when none has one.
     private(set) var nextDeadline: ContinuousClock.Instant?
+    /// The number behind the acknowledgements of all names whose index another one has got: nothing else is kept of them.
+    private var firstAck: UInt64 = 0
 
     /// The number of indices in use, those included that are free for the next name.
     @inline(__always)
@@ -62,13 +64,15 @@ struct NamespaceTable: Sendable {
     ///   - session: the namespace.
     ///   - index: its index, which was ``nextIndex``.
     mutating func put(_ session: NamespaceSession, at index: Int) {
-        guard index == self.sessions.count else {
+        if index < self.sessions.count {
+            self.firstAck = max(self.firstAck, self.sessions[index].firstAck)
             self.sessions[index] = session
-            return
+        } else {
+            // Most sessions have one; an array that grows by itself makes room for two.
+            if index == 0 { self.sessions.reserveCapacity(1) }
+            self.sessions.append(session)
         }
-        // Most sessions have one; an array that grows by itself makes room for two.
-        if index == 0 { self.sessions.reserveCapacity(1) }
-        self.sessions.append(session)
+        self.sessions[index].skipAcks(below: self.firstAck)
     }
 
     @inline(__always)

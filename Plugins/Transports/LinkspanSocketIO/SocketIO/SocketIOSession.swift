@@ -126,9 +126,15 @@ struct SocketIOSession: Sendable {
         return index
     }
 
-    /// Forgets a namespace whose owner has been told of its end: the index may become that of another name.
-    mutating func release(_ index: Int) {
-        if self.namespaces.indices.contains(index) { self.namespaces[index].release() }
+    /// The number of the first acknowledgement that the owner of a namespace may ask for.
+    func firstAck(of index: Int) -> UInt64 { self.namespaces[index].firstAck }
+
+    /// Forgets a namespace whose owner has been told of its end, and which asked for acknowledgements below `nextAck`: the
+    /// index may become that of another name.
+    mutating func release(_ index: Int, nextAck: UInt64 = 0) {
+        guard self.namespaces.indices.contains(index) else { return }
+        self.namespaces[index].skipAcks(below: nextAck)
+        self.namespaces[index].release()
     }
 
     /// Leaves a namespace: says goodbye where that is possible, and delivers `closed` with the reason.
