@@ -46,6 +46,7 @@ extension SocketIOEngine {
             self.links[index] = link
             link.index = index
             link.acks = AckNumbers(first: self.owned?.look { $0.firstAck(of: index) } ?? 0)
+            self.noteSend(of: link)
             return .taken
         } catch {
             return error.code == .wrongState ? .unavailable : .unacceptable(error)

@@ -56,6 +56,7 @@ extension SocketIOEngine {
         self.links[index] = nil
         link.index = nil
         self.owned?.session.release(index, nextAck: link.acks.next)
+        self.turns.left(link.turn)
     }
 
     /// Ends the links that have left when the system, or over polling the server, has all they said.

@@ -21,8 +21,12 @@ extension SocketIOEngine {
     /// Whether the server has sent a part of a frame, as far as anything is read.
     var isReceiving: Bool { self.pausing.isEmpty && self.carrier?.isReceiving == true }
 
-    /// The reason for the end of a socket from which a link had nothing read: it is the other links', too.
-    func causeOfEnd(_ error: LinkspanError) -> LinkspanError {
+    /// The reason for the end of a namespace's link: that of a socket from which a link had nothing read is the other
+    /// links', too, and that of a message which the server has refused is not.
+    func causeOfEnd(_ error: LinkspanError, of namespace: Int) -> LinkspanError {
+        if error.code == .messageRefused, namespace != self.refusedNamespace {
+            return LinkspanError(.connectionLost, "the socket ended with a message of another namespace", cause: error)
+        }
         guard !self.pausing.isEmpty, error.code == .heartbeatMissed else { return error }
         return LinkspanError(.slowConsumer, "a full sequence had paused reading when the link ended", cause: error)
     }

@@ -27,6 +27,10 @@ final class SocketIOEngine {
     @exclusivity(unchecked) var owned: OwnedSession?
     /// The links of the session's namespaces, by their indices; nil where the link has ended.
     var links: [SocketIOLink?] = []
+    /// The order in which they have sent.
+    @exclusivity(unchecked) var turns = SendTurns()
+    /// The namespace whose message the server has refused, when the socket ends for that.
+    var refusedNamespace: Int?
     private(set) var isClosed = false
     /// The ends of links that have left, which are told when their last words are on their way, or with the end of the
     /// carrier.
@@ -180,6 +184,7 @@ extension SocketIOEngine: EngineCarrierHandler {
         if let failed, let other = self.engines.otherChoice(insteadOf: failed, for: self.key, after: error) {
             return self.open(by: other)
         }
+        if error.code == .messageRefused { self.judgeRefusal() }
         self.engines.remove(self)
         self.takesMessages = false
         self.timer?.timer.cancel()
@@ -290,11 +295,15 @@ extension SocketIOEngine {
             while true {
                 if let event = output.takeEvent(of: namespace) {
                     switch event {
-                    case .message, .reply, .changed, .writable: ()
-                    case .opened(let info): return .opened(link.isOpened(info))
+                    case .message, .changed, .writable: ()
+                    case .reply(let request, _): self.turns.answered(request, in: link.turn)
+                    case .opened(let info):
+                        // Version 3 lets links into `/` without a CONNECT.
+                        if self.configuration.protocol == .v4 { self.turns.accepted(link.turn) }
+                        return .opened(link.isOpened(info))
                     case .closed(let error):
                         link.isClosed(leaving: self.owned?.look { $0.recovery(of: namespace) } ?? nil)
-                        let cause = self.causeOfEnd(error)
+                        let cause = self.causeOfEnd(error, of: namespace)
                         // A pause ends with its link, unless the socket ends: then it may be the reason for all.
                         if output.close == nil, !self.isClosed { self.setReadingPaused(false, for: link) }
                         self.letGo(of: link, at: namespace)

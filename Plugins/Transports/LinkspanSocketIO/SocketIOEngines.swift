@@ -47,12 +47,17 @@ final class SocketIOEngines: Sendable {
     private let engines: Confined<[Key: SocketIOEngine]>
     private let memory: Confined<CarrierMemory>
     private let latestFacts: Confined<[String: String]>
+    /// Until when the links to a server have a socket each.
+    private let separated: Confined<[CarrierMemory.Place: ContinuousClock.Instant]>
+    /// The time for which they have: a message that is sent again ends its own link then.
+    private static let separation = Duration.seconds(600)
 
     init(loop: any NetworkLoop) {
         self.loop = loop
         self.engines = Confined([:], to: loop)
         self.memory = Confined(CarrierMemory(), to: loop)
         self.latestFacts = Confined([:], to: loop)
+        self.separated = Confined([:], to: loop)
     }
 
     /// The facts about a link, in the memory of the same facts about the latest one: most links have the same.
@@ -64,13 +69,24 @@ final class SocketIOEngines: Sendable {
     /// Joins a link to the engine for its key, or to a new one when there is none that takes it.
     func join(_ link: SocketIOLink) {
         let key = link.key
-        if link.configuration.isMultiplexed, let engine = self.engines.value[key], engine.join(link) {
-            return
-        }
+        let mayShare = link.configuration.isMultiplexed && !self.isSeparated(key)
+        if mayShare, let engine = self.engines.value[key], engine.join(link) { return }
         let engine = SocketIOEngine(key: key, engines: self)
-        if link.configuration.isMultiplexed { self.engines.value[key] = engine }
+        if mayShare { self.engines.value[key] = engine }
         _ = engine.join(link)
         engine.open()
+    }
+
+    /// Gives the next links to a server a socket each.
+    func separate(_ key: Key) {
+        if self.separated.value.count >= CarrierMemory.maximumPlaces { self.separated.value = [:] }
+        self.separated.value[key.place] = self.loop.now.advanced(by: Self.separation)
+    }
+
+    private func isSeparated(_ key: Key) -> Bool {
+        // Mostly there is none, and a place need not be made.
+        guard !self.separated.value.isEmpty, let until = self.separated.value[key.place] else { return false }
+        return self.loop.now < until
     }
 
     /// The carrier that a new engine begins with.

@@ -38,6 +38,8 @@ final class SocketIOLink: Link {
     var index: Int?
     /// The numbers of its requests on the wire.
     @exclusivity(unchecked) var acks = AckNumbers()
+    /// The turn in which it has sent last.
+    @exclusivity(unchecked) var turn = SendTurns.Turn()
     /// The head of events of the name that was sent last.
     @exclusivity(unchecked) private var head = SocketIOEncoder.EventHead()
     /// The values that the next link resumes from, unless this one is left on purpose.
@@ -92,7 +94,7 @@ final class SocketIOLink: Link {
     @inline(__always)
     private func send(_ message: OutboundMessage, on engine: SocketIOEngine) -> SendAcceptance {
         let isPlain = message.payload.attachments.isEmpty
-        let id = message.requestID.map { self.acks.number(of: $0) }
+        let id = self.note(message, on: engine)
         // Of another plain event of a name that may be sent nothing is left to be checked.
         if !isPlain || !self.head.isOf(message.event) {
             if let problem = SocketIOEncoder.problem(event: message.event, message.payload, limits: self.limits) {
@@ -118,9 +120,23 @@ final class SocketIOLink: Link {
         }
     }
 
+    /// Notes a message that is about to be sent.
+    ///
+    /// - Returns: the number of its acknowledgement, if it is a request.
+    @inline(__always)
+    private func note(_ message: OutboundMessage, on engine: SocketIOEngine) -> UInt64? {
+        guard let request = message.requestID else {
+            engine.noteSend(of: self)
+            return nil
+        }
+        engine.noteSend(of: self, request: self.acks.isNew(request) ? request : nil)
+        return self.acks.number(of: request)
+    }
+
     func reply(to id: UInt64, with payload: Payload) -> SendAcceptance {
         guard let engine = self.openEngine else { return .refused }
         if let problem = SocketIOEncoder.problem(payload, limits: self.limits) { return .rejected(problem) }
+        engine.noteSend(of: self)
         if self.hasCodec, let codec = self.settings.configuration.codec {
             let packet = SocketIOCodecPacket(.acknowledgement, namespace: self.namespace.name, id: id, payload: payload)
             return engine.send(packet, by: codec)

@@ -10,6 +10,10 @@ struct AckNumbers: Sendable {
 
     init(first: UInt64 = 0) { (self.first, self.next) = (first, first) }
 
+    /// Whether a request is sent for the first time.
+    @inline(__always)
+    func isNew(_ request: UInt64) -> Bool { self.first &+ request >= self.next }
+
     /// The number of a request on the wire.
     @inline(__always)
     mutating func number(of request: UInt64) -> UInt64 {

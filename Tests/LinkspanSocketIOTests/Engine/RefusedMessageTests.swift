@@ -1,0 +1,135 @@
+internal import Linkspan
+internal import LinkspanWebSocketProtocol
+internal import Testing
+
+@testable import LinkspanSocketIO
+
+@Suite("A message that the server refuses with its socket")
+struct RefusedMessageTests {
+    private static let carriers = [SocketIOTransport.Carriers.webSocket, .polling]
+
+    /// A bench with open links to these namespaces, of which the server has nothing left to answer.
+    private func opened(
+        _ carriers: SocketIOTransport.Carriers, _ namespaces: [String]
+    ) throws -> (bench: EngineBench, clients: [EngineBench.Client]) {
+        let bench = EngineBench(carriers: carriers)
+        let clients = try namespaces.map { try bench.open($0) }
+        if carriers == .polling {
+            bench.answerPoll(with: bench.handshake)
+            bench.answerPost()
+        }
+        for namespace in namespaces { self.say(#"40\#(namespace),{"sid":"s"}"#, bench, carriers) }
+        return (bench, clients)
+    }
+
+    private func say(_ text: String, _ bench: EngineBench, _ carriers: SocketIOTransport.Carriers) {
+        carriers == .polling ? bench.answerPoll(with: text) : bench.say(text)
+    }
+
+    private func refuse(_ bench: EngineBench, _ carriers: SocketIOTransport.Carriers) {
+        carriers == .polling ? bench.answerPost(status: 413) : bench.say(.close, [0x03, 0xF1])
+    }
+
+    @Test(arguments: Self.carriers)
+    func `is of the only link on the socket`(_ carriers: SocketIOTransport.Carriers) throws {
+        let (bench, clients) = try self.opened(carriers, ["/a"])
+        bench.send("poison", request: 0, by: clients[0])
+        self.refuse(bench, carriers)
+        #expect(clients.map(\.ends) == [[.messageRefused]])
+    }
+
+    @Test(arguments: Self.carriers, [0, 1])
+    func `is of the only link that has sent since the namespaces were open`(
+        _ carriers: SocketIOTransport.Carriers, culprit: Int
+    ) throws {
+        let (bench, clients) = try self.opened(carriers, ["/a", "/b"])
+        bench.send("poison", request: 0, by: clients[culprit])
+        self.refuse(bench, carriers)
+        #expect(clients[culprit].ends == [.messageRefused])
+        #expect(clients[1 - culprit].ends == [.connectionLost])
+        _ = try bench.open("/a")
+        let sockets = bench.loop.streams.count
+        _ = try bench.open("/b")
+        #expect(bench.loop.streams.count == sockets, "they share a socket again")
+    }
+
+    @Test(arguments: Self.carriers)
+    func `may be of several links, and is of none then; each has a socket to itself for ten minutes`(
+        _ carriers: SocketIOTransport.Carriers
+    ) throws {
+        let (bench, clients) = try self.opened(carriers, ["/a", "/b"])
+        bench.send("innocent", request: 0, by: clients[0])
+        bench.send("poison", request: 0, by: clients[1])
+        self.refuse(bench, carriers)
+        #expect(clients.map(\.ends) == [[.connectionLost], [.connectionLost]])
+        for seconds in [0, 599, 2] {
+            bench.loop.now += .seconds(seconds)
+            let sockets = bench.loop.streams.count
+            for namespace in ["/c\(seconds)", "/d\(seconds)"] { _ = try bench.open(namespace) }
+            #expect(bench.loop.streams.count == sockets + (seconds == 2 ? 1 : 2))
+        }
+    }
+
+    @Test(arguments: [true, false])
+    func `is not of a link whose messages the server has proved to have read`(isAnswered: Bool) throws {
+        let (bench, clients) = try self.opened(.webSocket, ["/a", "/b"])
+        bench.send("innocent", by: clients[0])
+        for request in [0, 1] as [UInt64] { bench.send("first", request: request, by: clients[1]) }
+        if isAnswered { bench.say(#"43/b,0[]"#) }
+        bench.send("poison", request: 2, by: clients[1])
+        self.refuse(bench, .webSocket)
+        #expect(clients[0].ends == [.connectionLost])
+        #expect(clients[1].ends == [isAnswered ? .messageRefused : .connectionLost])
+    }
+
+    @Test
+    func `is not of a link whose last request was answered, though it was behind all others`() throws {
+        let (bench, clients) = try self.opened(.webSocket, ["/a", "/b"])
+        bench.send("poison soon", request: 0, by: clients[0])
+        bench.send("innocent", request: 0, by: clients[1])
+        bench.say(#"43/b,0[]"#)
+        bench.send("poison", request: 1, by: clients[0])
+        self.refuse(bench, .webSocket)
+        #expect(clients.map(\.ends) == [[.messageRefused], [.connectionLost]])
+    }
+
+    @Test
+    func `is not of a link all of whose POSTs were answered`() throws {
+        let (bench, clients) = try self.opened(.polling, ["/a", "/b"])
+        bench.send("innocent", by: clients[0])
+        bench.answerPost()
+        bench.send("poison", request: 0, by: clients[1])
+        self.refuse(bench, .polling)
+        #expect(clients.map(\.ends) == [[.connectionLost], [.messageRefused]])
+    }
+
+    @Test
+    func `may be of a link that the answer to a request's former sending does not clear`() throws {
+        let (bench, clients) = try self.opened(.webSocket, ["/a", "/b"])
+        bench.send("innocent", request: 0, by: clients[0])
+        bench.send("poison", by: clients[1])
+        bench.send("innocent", request: 0, by: clients[0])
+        bench.say(#"43/a,0[]"#)
+        self.refuse(bench, .webSocket)
+        #expect(clients.map(\.ends) == [[.connectionLost], [.connectionLost]])
+    }
+
+    @Test(arguments: Self.carriers)
+    func `may be of a link that has left`(_ carriers: SocketIOTransport.Carriers) throws {
+        let (bench, clients) = try self.opened(carriers, ["/a", "/b"])
+        bench.send("poison", by: clients[0])
+        bench.end(clients[0], politely: true)
+        bench.send("innocent", request: 0, by: clients[1])
+        self.refuse(bench, carriers)
+        #expect(clients[1].ends == [.connectionLost])
+    }
+
+    @Test
+    func `may be the CONNECT of another namespace`() throws {
+        let (bench, clients) = try self.opened(.webSocket, ["/a"])
+        bench.send("innocent", request: 0, by: clients[0])
+        let large = try bench.open("/large")
+        self.refuse(bench, .webSocket)
+        #expect((clients + [large]).map(\.ends) == [[.connectionLost], [.connectionLost]])
+    }
+}
