@@ -99,6 +99,31 @@ struct LivenessTests {
         withExtendedLifetime(link) {}
     }
 
+    /// As with a message of 400 KB at 64 kbit/s.
+    @Test(arguments: [0, 100_000])
+    func `the answer to a raw WebSocket's ping is awaited while what was written before it leaves`(
+        writtenBehind: Int
+    ) throws {
+        let wire = ScriptedWire(nil)
+        let link = try wire.open()
+        wire.pendingBytes = 400_000
+        wire.loop.fireTimers()
+        if writtenBehind > 0 {
+            let text = String(repeating: "a", count: writtenBehind)
+            let message = OutboundMessage(event: "say", payload: try Payload(text))
+            #expect(wire.loop.enter { link.send(message) } == .accepted)
+        }
+        for left in [80_000, 160_000] {
+            wire.pendingBytes = 400_000 - left + writtenBehind
+            wire.loop.fireTimers()
+            #expect(wire.ends.isEmpty)
+        }
+        wire.loop.fireTimers()
+        #expect(wire.ends.isEmpty)
+        wire.loop.fireTimers()
+        #expect(wire.ends == [.heartbeatMissed])
+    }
+
     @Test(arguments: [SocketIOTransport.Carriers.webSocket, .polling], [true, false])
     func `an attachment may take any time while it comes, over Socket.IO`(
         _ carriers: SocketIOTransport.Carriers, _ isComing: Bool

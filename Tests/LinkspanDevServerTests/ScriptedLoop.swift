@@ -98,14 +98,15 @@ final class ScriptedStream: ByteStream {
         self.handler = handler
     }
 
-    var pendingBytes: Int { 0 }
+    /// The bytes that count as not sent yet.
+    var pendingBytes = 0
 
     func write(_ fill: (inout [UInt8]) -> Void) -> Int? {
         guard self.handler != nil else { return nil }
         var bytes: [UInt8] = []
         fill(&bytes)
         self.writes.append(bytes)
-        return 0
+        return self.pendingBytes
     }
 
     func finish(readingAtMost limit: Int) { self.end(ByteStreamError(.closedByPeer, "ended by the test")) }

@@ -119,6 +119,12 @@ final class ScriptedWire: LinkReceiver, @unchecked Sendable {
         self.loop.run()
     }
 
+    /// The bytes that the client has written over the WebSocket and that count as not sent yet.
+    var pendingBytes: Int {
+        get { self.stream?.pendingBytes ?? 0 }
+        set { self.stream?.pendingBytes = newValue }
+    }
+
     /// The bytes that the client has written over the WebSocket, one array for each write.
     var writes: [[UInt8]] { self.stream?.writes ?? [] }
 

@@ -6,16 +6,6 @@ public import LinkspanWebSocketProtocol
 /// It lives on the loop, where all its methods are called. Sending encodes straight into the stream's buffer; received
 /// messages are handed over once for each read.
 public final class WebSocketChannel {
-    /// The result of sending a message.
-    public enum SendResult: Sendable, Hashable {
-        /// Buffered.
-        case sent
-        /// Buffered above the mark: wait for ``WebSocketChannelHandler/drained()``.
-        case full
-        /// The channel is not open; nothing was taken.
-        case notOpen
-    }
-
     // A reference to it for each message would cost more than masking it. No stream calls back before it has returned,
     // so that the channel cannot let go of it meanwhile.
     /// The stream, which is called where it is.
@@ -52,6 +42,8 @@ public final class WebSocketChannel {
     private var pinged: ContinuousClock.Instant?
     /// Whether anything has arrived since the last ping.
     private var isAlive = true
+    // Counted with each message; its methods call nobody.
+    @exclusivity(unchecked) private var backlog = PingBacklog()
     private var control = ControlRate()
     /// The number of messages that have come.
     private var messages = 0
@@ -126,11 +118,13 @@ public final class WebSocketChannel {
         switch self.owned {
         case .some(let owned):
             let pending = owned.stream.write { buffer in
+                let start = buffer.count
                 _ = self.session.send(
                     opcode, expectedLength: expectedLength, isCompressible: isCompressible, into: &buffer, write: write)
                 for attachment in attachments {
                     _ = self.session.send(.binary, payload: attachment, isCompressible: isCompressible, into: &buffer)
                 }
+                self.backlog.wrote(buffer.count - start)
             }
             guard let pending else { return .notOpen }
             return pending > self.settings.highWaterMark ? .full : .sent
@@ -385,11 +379,17 @@ extension WebSocketChannel {
     private func ping(_ keepAlive: WebSocketRequest.KeepAlive) {
         self.isAlive = false
         var output: [UInt8] = []
-        guard self.session.ping(into: &output), self.stream != nil else { return }
-        self.stream?.write { $0.append(contentsOf: output) }
+        guard self.session.ping(into: &output), let stream = self.stream else { return }
+        self.backlog.begin(pending: stream.pendingBytes)
+        stream.write { $0.append(contentsOf: output) }
         self.pinged = self.loop.now
+        self.awaitPong(keepAlive)
+    }
+
+    private func awaitPong(_ keepAlive: WebSocketRequest.KeepAlive) {
         self.nextPing = self.loop.scheduleLocally(after: keepAlive.timeout) {
             if self.isAlive || self.isBehind { return self.scheduleKeepAlive() }
+            if self.backlog.hasMoved(pending: self.pendingBytes) { return self.awaitPong(keepAlive) }
             // What has arrived meanwhile is to be read before a server is called dead: perhaps this side was busy.
             self.nextPing = self.loop.scheduleLocally(after: Self.lastLook) {
                 // Anything that has arrived proves that the server lives; what has not been read says nothing against it.

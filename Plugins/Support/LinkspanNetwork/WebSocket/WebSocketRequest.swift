@@ -53,7 +53,8 @@ public struct WebSocketRequest: Sendable {
 
         /// Makes a keep-alive rule.
         ///
-        /// A server that has vanished is noticed after at most `interval` + `timeout`.
+        /// A server that has vanished is noticed after at most `interval` + `timeout`. As long as bytes that were written
+        /// before the ping leave, as over a slow line, another `timeout` begins.
         public init(interval: Duration = .seconds(15), timeout: Duration = .seconds(10)) {
             self.interval = interval
             self.timeout = timeout
