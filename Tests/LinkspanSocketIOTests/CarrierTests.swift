@@ -201,7 +201,7 @@ struct EnginePathTests {
 struct RecoveryOffsetTests {
     private static func latest(_ texts: String...) -> String? {
         var offset = RecoveryOffset()
-        for text in texts { offset.note(text) }
+        for text in texts { offset.note(text, now: at(0)) }
         return offset.latest
     }
 
@@ -224,6 +224,20 @@ struct RecoveryOffsetTests {
         #expect(Self.latest("Welcome", "Q7xWgm-", "Q7xWgn0") == "Q7xWgn0")
     }
 
+    @Test(arguments: [1, 2, 400], [true, false])
+    func `an offset is followed after any time in which nothing came, and not ahead of it`(days: Int, isKept: Bool) {
+        var offset = RecoveryOffset()
+        isKept ? offset = RecoveryOffset(latest: "1795000000000-0") : offset.note("1795000000000-0", now: at(0))
+        offset.resumed(now: at(0))
+        let day = 86_400_000
+        let ahead = "\(1_795_000_000_000 + (days + 1) * day)-0"
+        offset.note(ahead, now: at(Double(days * day / 1_000)))
+        #expect(offset.latest == "1795000000000-0")
+        let next = "\(1_795_000_000_000 + days * day)-0"
+        offset.note(next, now: at(Double(days * day / 1_000)))
+        #expect(offset.latest == next)
+    }
+
     @Test
     func `offsets of an unknown form are followed until a known one arrives`() {
         #expect(Self.latest("one", "two") == "two")
@@ -233,7 +247,7 @@ struct RecoveryOffsetTests {
     @Test
     func `a later process resumes from the exported session only`() throws {
         var offset = RecoveryOffset()
-        offset.note("Q7xWgm-")
+        offset.note("Q7xWgm-", now: at(0))
         let recovery = SocketIORecovery(pid: "P\"1", offset: offset)
         let exported = try #require(recovery.exported)
         let restored = try #require(SocketIORecovery(exported))

@@ -229,6 +229,21 @@ struct SocketIORecoveryTests {
         #expect(plain.recovery(of: 0) == nil)
     }
 
+    @Test(arguments: [true, false])
+    func `a quiet namespace is resumed behind its last event, also when it was resumed before`(isResumed: Bool) throws {
+        var session = SocketIOSession.opened()
+        let first = "1795000000000-0"
+        let former = SocketIORecovery(pid: "P", offset: RecoveryOffset(latest: first))
+        let index = try session.enter(recovery: isResumed ? former : nil).index
+        _ = session.take(#"40{"sid":"s","pid":"P"}"#)
+        if !isResumed { _ = session.take("42[\"e\",\"\(first)\"]") }
+        for days in [3, 6] {
+            let latest = "\(1_795_000_000_000 + days * 86_400_000)-0"
+            _ = session.take("42[\"e\",\"\(latest)\"]", at: Double(days * 86_400))
+            #expect(session.recovery(of: index)?.offset.latest == latest)
+        }
+    }
+
     @Test
     func `the same secret in the answer means that nothing was missed; another one starts anew (S42)`() throws {
         for (pid, isContinuous) in [("P", true), ("N", false)] {

@@ -135,9 +135,11 @@ struct NamespaceSession: Sendable {
 
     /// Takes an event.
     @inline(__always)
-    mutating func receive(_ message: consuming InboundMessage, output: inout SocketIOOutput) {
+    mutating func receive(
+        _ message: consuming InboundMessage, now: ContinuousClock.Instant, output: inout SocketIOOutput
+    ) {
         if self.isConnected {
-            if self.recovery != nil { self.noteOffset(message) }
+            if self.recovery != nil { self.noteOffset(message, now: now) }
             output.deliver(.message(message), to: self.index)
         } else {
             // Dropped unless it may still have to be delivered: what is not joined is ignored (S27).
@@ -155,11 +157,11 @@ struct NamespaceSession: Sendable {
     }
 
     /// Takes the answer to CONNECT.
-    mutating func receiveConnect(_ payload: Payload, output: inout SocketIOOutput) {
+    mutating func receiveConnect(_ payload: Payload, now: ContinuousClock.Instant, output: inout SocketIOOutput) {
         switch self.state {
         case .connecting(_, let early) where self.version == .v3:
             let prefix = self.namespace == .main ? "" : "\(self.namespace.name)#"
-            self.open(sid: prefix + self.engineID, pid: nil, early: early, output: &output)
+            self.open(sid: prefix + self.engineID, pid: nil, early: early, now: now, output: &output)
         case .connecting(_, let early):
             guard let answer = payload[0], let sid = answer["sid"]?.string else {
                 let error = LinkspanError(
@@ -171,7 +173,7 @@ struct NamespaceSession: Sendable {
                 let violation = SocketIOProtocolError(.badPayload, "the answer to CONNECT has an unacceptable sid")
                 return self.end(LinkspanError(violation), output: &output)
             }
-            self.open(sid: sid, pid: answer["pid"]?.string, early: early, output: &output)
+            self.open(sid: sid, pid: answer["pid"]?.string, early: early, now: now, output: &output)
         case .abandoned:
             // Nobody is there any more, and the server should know.
             self.state = .closed
@@ -269,7 +271,9 @@ extension NamespaceSession {
         var byteCount = 0
     }
 
-    private mutating func open(sid: String, pid: String?, early: EarlyEvents, output: inout SocketIOOutput) {
+    private mutating func open(
+        sid: String, pid: String?, early: EarlyEvents, now: ContinuousClock.Instant, output: inout SocketIOOutput
+    ) {
         let pid = pid.flatMap { $0.utf8.count <= SocketIORecovery.maximumLength ? $0 : nil }
         let former = self.recovery
         let isContinuous = pid != nil && former?.offset.latest != nil && pid == former?.pid.exposed
@@ -278,13 +282,14 @@ extension NamespaceSession {
             SocketIORecovery(
                 pid: Secret(pid), offset: isContinuous ? former?.offset ?? RecoveryOffset() : RecoveryOffset())
         }
+        self.recovery?.offset.resumed(now: now)
         self.state = .connected
         let facts = [
             "protocol": self.version == .v4 ? "Socket.IO v5" : "Socket.IO v4", "namespace": self.namespace.name,
         ]
         let info = LinkInfo(sessionID: sid, facts: facts, isContinuous: isContinuous)
         output.deliver(.opened(info), to: self.index)
-        for message in early.messages { self.receive(message, output: &output) }
+        for message in early.messages { self.receive(message, now: now, output: &output) }
     }
 
     private mutating func hold(_ message: InboundMessage, output: inout SocketIOOutput) {
@@ -313,11 +318,11 @@ extension NamespaceSession {
     }
 
     /// Remembers where the server's replay would go on (S41): only after events that it would repeat.
-    private mutating func noteOffset(_ message: InboundMessage) {
+    private mutating func noteOffset(_ message: InboundMessage, now: ContinuousClock.Instant) {
         guard message.replyID == nil, let offset = RecoveryOffset.candidate(in: message.payload.elements) else {
             return
         }
-        self.recovery?.offset.note(offset)
+        self.recovery?.offset.note(offset, now: now)
     }
 
     /// A refusal is about who we are, unless it is one of the two sentences for a namespace that does not exist.

@@ -35,12 +35,14 @@ struct NamespaceTable: Sendable {
 
     /// Passes an event to a namespace.
     @inline(__always)
-    mutating func receive(_ message: consuming InboundMessage, at index: Int, output: inout SocketIOOutput) {
+    mutating func receive(
+        _ message: consuming InboundMessage, at index: Int, now: ContinuousClock.Instant, output: inout SocketIOOutput
+    ) {
         // In one that is connected, as most are, an event changes nothing that has to be noted.
         if self.sessions[index].isConnected {
-            self.sessions[index].receive(message, output: &output)
+            self.sessions[index].receive(message, now: now, output: &output)
         } else {
-            self[index].receive(message, output: &output)
+            self[index].receive(message, now: now, output: &output)
         }
     }
 

@@ -3,8 +3,8 @@
 ///
 /// The protocol does not say which events those are. The server appends an offset to what it would repeat, and a
 /// volatile event that happens to end in a string looks the same; taken for an offset, it spoils the next recovery
-/// (S44). But offsets have the time in them and grow, and other strings hardly ever fit in between. One that fits no
-/// known form counts only as long as none has been seen that does, for adapters that make offsets of their own.
+/// (S44). But offsets have the time in them and grow by as much as passes, and other strings hardly ever fit in between. One
+/// that fits no known form counts only as long as none has been seen that does, for adapters that make offsets of their own.
 struct RecoveryOffset: Sendable, Hashable {
     /// The longest offset that is kept.
     static let maximumLength = 256
@@ -25,12 +25,25 @@ struct RecoveryOffset: Sendable, Hashable {
         var form: Form
         /// Milliseconds since 1970.
         var time: UInt64
+        /// The instant at which it came; nil for one that was kept elsewhere.
+        var arrival: ContinuousClock.Instant?
 
         /// Whether this may be the offset of an event after that of `other`.
         func follows(_ other: Self) -> Bool {
-            self.form == other.form && self.time >= other.time && self.time - other.time < 86_400_000
+            guard self.form == other.form, self.time >= other.time else { return false }
+            var passed = Duration.zero
+            if let former = other.arrival, let arrival = self.arrival { passed = former.duration(to: arrival) }
+            return .milliseconds(self.time - other.time) < passed + RecoveryOffset.tolerance
         }
+
+        /// Whenever they came: form and time are those of the text.
+        static func == (one: Self, other: Self) -> Bool { one.text == other.text }
+
+        func hash(into hasher: inout Hasher) { hasher.combine(self.text) }
     }
+
+    /// The time by which offsets may grow beyond what has passed between them: one may have been kept for long, or sent late.
+    private static let tolerance = Duration.seconds(86_400)
 
     private var accepted: Candidate?
     /// The latest that did not follow the accepted one: two in a row prove that one wrong.
@@ -44,9 +57,15 @@ struct RecoveryOffset: Sendable, Hashable {
     /// The offset to give to the server; nil when no event had one.
     var latest: String? { self.accepted?.text }
 
+    /// The server goes on from an offset that was kept elsewhere.
+    mutating func resumed(now: ContinuousClock.Instant) {
+        if self.accepted?.arrival == nil { self.accepted?.arrival = now }
+    }
+
     /// Takes note of the last string argument of an event.
-    mutating func note(_ text: String) {
-        let candidate = Self.read(text)
+    mutating func note(_ text: String, now: ContinuousClock.Instant) {
+        var candidate = Self.read(text)
+        candidate.arrival = now
         guard let accepted = self.accepted, accepted.form != .unknown else {
             self.accepted = candidate
             return

@@ -165,7 +165,7 @@ struct SocketIOSession: Sendable {
             if !self.decoder.isCollecting, text.count <= self.limits.maximumMessageBytes,
                 let event = self.latestEvent.event(in: text)
             {
-                return self.namespaces.receive(event, at: self.latestEvent.namespace, output: &output)
+                return self.namespaces.receive(event, at: self.latestEvent.namespace, now: now, output: &output)
             }
             return self.handle(in: text, behind: 1, now: now, output: &output)
         }
@@ -193,12 +193,7 @@ struct SocketIOSession: Sendable {
     /// Something has come at that moment, whatever it was: the server lives.
     mutating func heard(at instant: ContinuousClock.Instant) { self.engine.heard(at: instant) }
 
-    /// Looks at the clock: ends what is overdue.
-    ///
-    /// - Parameters:
-    ///   - now: the present.
-    ///   - isReceiving: whether a frame has come in part.
-    ///   - output: where events and frames go.
+    /// Looks at the clock: ends what is overdue; `isReceiving` says whether a frame has come in part.
     mutating func timer(now: ContinuousClock.Instant, isReceiving: Bool = false, output: inout SocketIOOutput) {
         guard !self.isClosed else { return }
         switch self.engine.timer(now: now) {
@@ -264,7 +259,7 @@ extension SocketIOSession {
     private mutating func handle(
         in frame: ArraySlice<UInt8>, behind type: Int, now: ContinuousClock.Instant, output: inout SocketIOOutput
     ) {
-        if self.codecDecoder != nil { return self.handle(.text(frame.dropFirst(type)), output: &output) }
+        if self.codecDecoder != nil { return self.decode(.text(frame.dropFirst(type)), now: now, output: &output) }
         do throws(SocketIOProtocolError) {
             let body = try self.decoder.check(text: frame, behind: type)
             if let index = self.index(of: body, in: frame, behind: type),
@@ -273,10 +268,12 @@ extension SocketIOSession {
                 if type == 1, event.message.replyID == nil {
                     self.latestEvent.note(event.message.event, head: event.head, namespace: index)
                 }
-                return self.namespaces.receive(event.message, at: index, output: &output)
+                return self.namespaces.receive(event.message, at: index, now: now, output: &output)
             }
             let text = frame.dropFirst(type)
-            if let packet = try self.decoder.finish(body, text) { return self.dispatch(packet, output: &output) }
+            if let packet = try self.decoder.finish(body, text) {
+                return self.dispatch(packet, now: now, output: &output)
+            }
             // Nothing complete: perhaps the first part of a packet whose attachments are now awaited.
             if self.decoder.isCollecting {
                 output.hasNewDeadlines = true
@@ -290,21 +287,23 @@ extension SocketIOSession {
     private mutating func handle(
         binary data: ArraySlice<UInt8>, now: ContinuousClock.Instant, output: inout SocketIOOutput
     ) {
-        if self.codecDecoder != nil { return self.handle(.binary(data), output: &output) }
+        if self.codecDecoder != nil { return self.decode(.binary(data), now: now, output: &output) }
         do throws(SocketIOProtocolError) {
             guard let packet = try self.decoder.receive(binary: data) else { return self.putOffAttachment(now: now) }
             self.attachmentsDeadline = nil
-            self.dispatch(packet, output: &output)
+            self.dispatch(packet, now: now, output: &output)
         } catch {
             self.close(LinkspanError(error), output: &output)
         }
     }
 
     /// Reads a message by the codec of the app.
-    private mutating func handle(_ message: SocketIOCodecMessage, output: inout SocketIOOutput) {
+    private mutating func decode(
+        _ message: SocketIOCodecMessage, now: ContinuousClock.Instant, output: inout SocketIOOutput
+    ) {
         do {
             guard let packet = try self.codecDecoder?.decode(message) else { return }
-            if let packet = try SocketIOPacket(packet) { self.dispatch(packet, output: &output) }
+            if let packet = try SocketIOPacket(packet) { self.dispatch(packet, now: now, output: &output) }
         } catch let error as LinkspanError {
             self.close(error, output: &output)
         } catch let error as SocketIOProtocolError {
@@ -315,18 +314,20 @@ extension SocketIOSession {
     }
 
     @inline(__always)
-    private mutating func dispatch(_ packet: SocketIOPacket, output: inout SocketIOOutput) {
+    private mutating func dispatch(
+        _ packet: SocketIOPacket, now: ContinuousClock.Instant, output: inout SocketIOOutput
+    ) {
         switch packet {
         case .event(let namespace, let message):
             guard let index = self.index(of: namespace) else { return }
-            self.namespaces.receive(message, at: index, output: &output)
+            self.namespaces.receive(message, at: index, now: now, output: &output)
         case .ack(let namespace, let id, let payload):
             guard let index = self.index(of: namespace) else { return }
             self.namespaces[index].receive(ack: id, payload, output: &output)
         case .connect(let namespace, let payload):
             if self.version == .v3, namespace.isEmpty, self.main == .awaited { self.main = .open }
             guard let index = self.index(of: namespace) else { return }
-            self.namespaces[index].receiveConnect(payload, output: &output)
+            self.namespaces[index].receiveConnect(payload, now: now, output: &output)
         case .connectError(let namespace, let payload):
             guard let index = self.index(of: namespace) else { return }
             self.namespaces[index].receiveConnectError(payload, output: &output)
@@ -368,7 +369,7 @@ extension SocketIOSession {
         self.namespaces[index].sendConnect(engineID: self.handshake?.sid ?? "", now: now, output: &output)
         // The server's consent came before anybody wanted in.
         guard self.main == .open, self.namespaces[index].namespace == .main else { return }
-        self.namespaces[index].receiveConnect(.empty, output: &output)
+        self.namespaces[index].receiveConnect(.empty, now: now, output: &output)
     }
 
     private mutating func close(_ error: LinkspanError, output: inout SocketIOOutput) {
