@@ -30,6 +30,8 @@ final class PollingCarrier: EngineCarrier {
     private var patience: Duration
     private var cookies = CookieJar()
     private var requests = 0
+    /// The part of its URLs that no other carrier has, because of caches that disregard `Cache-Control`.
+    private let salt: String
     private var exchanges: [Int: HTTPExchange] = [:]
     /// The number of the last GET, and what takes its answer apart.
     private var lastPoll = 0
@@ -40,8 +42,12 @@ final class PollingCarrier: EngineCarrier {
     private var goodbye: (any ScheduledWork)?
     private(set) var lastHeard: ContinuousClock.Instant?
 
-    init(_ request: Boxed<CarrierRequest>, loop: any NetworkLoop, handler: any EngineCarrierHandler) {
+    init(
+        _ request: Boxed<CarrierRequest>, loop: any NetworkLoop, handler: any EngineCarrierHandler,
+        salt: UInt64 = .random(in: .min ... .max)
+    ) {
         self.request = request
+        self.salt = String(salt, radix: 36)
         self.loop = loop
         self.handler = handler
         let request = request.value
@@ -213,7 +219,8 @@ extension PollingCarrier {
         var headers: [(name: String, value: String)] = []
         if method != .get { headers.append((name: "Content-Type", value: "text/plain; charset=UTF-8")) }
         var request = self.request.value.upgrade(
-            transport: "polling", sid: self.sid, query: [(name: "t", value: "\(number)")], cookie: self.cookie,
+            transport: "polling", sid: self.sid, query: [(name: "t", value: "\(self.salt).\(number)")],
+            cookie: self.cookie,
             headers: headers)
         request.deadline = self.patience
         self.exchanges[number] = self.loop.exchange(request, method, limit: limit, onBody: onBody) { result in
