@@ -14,6 +14,37 @@ struct NamespaceSessionTests {
         #expect(try session.enter("/late").written == ["40/late,"])
     }
 
+    /// Writes nothing, or fails.
+    private struct Mute: SocketIOCodec {
+        struct Decoder: SocketIOCodecDecoder {
+            mutating func decode(_ message: SocketIOCodecMessage) -> SocketIOCodecPacket? { nil }
+        }
+
+        let name = "mute"
+        var error: LinkspanError.Code?
+
+        func encode(_ packet: SocketIOCodecPacket) throws(LinkspanError) -> [SocketIOCodecMessage] {
+            guard let error = self.error else { return [] }
+            throw LinkspanError(error, "it has no words")
+        }
+
+        func makeDecoder(maximumBytes: Int) -> any SocketIOCodecDecoder { Decoder() }
+    }
+
+    @Test(arguments: [nil, .invalidConfiguration] as [LinkspanError.Code?], [true, false])
+    func `a codec that cannot write CONNECT ends the namespace at once`(
+        error: LinkspanError.Code?, isLate: Bool
+    ) throws {
+        var session = SocketIOSession(openTimeout: .seconds(10), codec: Mute(error: error), now: at(0))
+        var output = SocketIOOutput()
+        if isLate { session.receive(text: bytes(openFrame), now: at(0), output: &output) }
+        let index = try session.join(.main, now: at(0), output: &output)
+        if !isLate { session.receive(text: bytes(openFrame), now: at(0), output: &output) }
+        #expect(output.frames.isEmpty)
+        #expect(output.happenings == [.closed(index, error ?? .encodingFailed)])
+        #expect(session.activeNamespaces == 0)
+    }
+
     @Test
     func `the answer opens the namespace, and only then may be sent (S22)`() throws {
         var session = SocketIOSession.opened()

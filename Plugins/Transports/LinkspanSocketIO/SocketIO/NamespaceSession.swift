@@ -125,7 +125,11 @@ struct NamespaceSession: Sendable {
         self.engineID = engineID
         switch hello {
         case .payload(let auth):
-            self.coding.append(connect: auth, in: self.namespace, to: &output.frames)
+            do throws(LinkspanError) {
+                try self.coding.append(connect: auth, in: self.namespace, to: &output.frames)
+            } catch {
+                return self.end(error, output: &output)
+            }
         case .query(let query) where self.namespace != .main:
             output.frames.append { SocketIOEncoder.append(connectWith: query, in: self.namespace, to: &$0) }
         case .query: ()  // The server lets everyone in here.

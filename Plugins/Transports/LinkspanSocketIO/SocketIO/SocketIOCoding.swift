@@ -11,25 +11,29 @@ enum SocketIOCoding: Sendable {
     init(_ codec: (any SocketIOCodec)?) { self = codec.map { .codec($0) } ?? .json }
 
     /// Queues a CONNECT with its auth object, which is empty for none.
-    func append(connect auth: ArraySlice<UInt8>, in namespace: SocketIONamespace, to frames: inout FrameQueue) {
+    ///
+    /// - Throws: the codec's error when it cannot write one.
+    func append(
+        connect auth: ArraySlice<UInt8>, in namespace: SocketIONamespace, to frames: inout FrameQueue
+    ) throws(LinkspanError) {
         switch self {
         case .json:
             frames.append { SocketIOEncoder.append(connect: auth, in: namespace, to: &$0) }
         case .codec(let codec):
             let packet = SocketIOCodecPacket(
                 .connect, namespace: namespace.name, payload: Payload(trustedElements: auth))
-            frames.append((try? Self.messages(packet, by: codec)) ?? [])
+            frames.append(try Self.messages(packet, by: codec))
         }
     }
 
-    /// Queues a DISCONNECT.
+    /// Queues a DISCONNECT, unless the codec cannot write one: the namespace is over in any case.
     func append(disconnectIn namespace: SocketIONamespace, to frames: inout FrameQueue) {
         switch self {
         case .json:
             frames.append { SocketIOEncoder.append(disconnectIn: namespace, to: &$0) }
         case .codec(let codec):
             let packet = SocketIOCodecPacket(.disconnect, namespace: namespace.name)
-            frames.append((try? Self.messages(packet, by: codec)) ?? [])
+            if let messages = try? Self.messages(packet, by: codec) { frames.append(messages) }
         }
     }
 
