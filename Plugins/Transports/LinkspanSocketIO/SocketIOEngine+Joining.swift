@@ -15,7 +15,8 @@ extension SocketIOEngine {
 
     /// Takes a link, or says that it cannot be had on this engine.
     func join(_ link: SocketIOLink) -> Bool {
-        guard !self.isClosed else { return false }
+        // While nothing is read, the answer to CONNECT would not be, either.
+        guard !self.isClosed, self.pausing.isEmpty else { return false }
         var output = SocketIOOutput()
         if self.owned == nil {
             guard !self.waiting.contains(where: { $0.joinedNamespace == link.joinedNamespace }) else { return false }

@@ -90,6 +90,18 @@ struct EngineTests {
         #expect(clients[1].ends == [.heartbeatMissed])
     }
 
+    @Test(arguments: [true, false])
+    func `a namespace that joins while another one pauses reading gets a socket of its own`(isPaused: Bool) throws {
+        let bench = EngineBench()
+        let former = try bench.opened("/a")
+        bench.loop.enter { former.link?.setReadingPaused(true) }
+        if !isPaused { bench.loop.enter { former.link?.setReadingPaused(false) } }
+        let next = try bench.opened("/b", offsets: "O1")
+        #expect(bench.loop.streams.count == (isPaused ? 2 : 1))
+        #expect(next.messages == ["e"])
+        #expect(former.ends.isEmpty)
+    }
+
     @Test
     func `the end of a paused namespace leaves the pause of another as it is`() throws {
         let bench = EngineBench()
