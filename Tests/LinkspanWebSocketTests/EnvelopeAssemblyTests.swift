@@ -5,14 +5,15 @@ internal import Testing
 
 @Suite("Envelopes with attachments")
 struct EnvelopeAssemblyTests {
-    /// Each text is an event with two attachments.
+    /// Each text is an event with two attachments, or as many as are announced.
     private struct Pairs: EnvelopeCodec {
         let name = "pairs"
+        var attachmentCount = 2
 
         func encode(_ envelope: Envelope, to buffer: inout [UInt8]) throws(LinkspanError) -> EncodedKind { .text }
 
         func decode(text: ArraySlice<UInt8>) throws(LinkspanError) -> DecodedEnvelope {
-            DecodedEnvelope(.event(name: "pair", payload: .empty, id: nil), attachmentCount: 2)
+            DecodedEnvelope(.event(name: "pair", payload: .empty, id: nil), attachmentCount: self.attachmentCount)
         }
 
         func decode(binary: ArraySlice<UInt8>) throws(LinkspanError) -> DecodedEnvelope {
@@ -41,6 +42,27 @@ struct EnvelopeAssemblyTests {
             default: Issue.record("it is neither complete nor refused")
             }
         }
+    }
+
+    @Test(arguments: [-1, 0, 1, 10, 11, Int.max])
+    func `a codec may announce ten attachments at most`(count: Int) throws {
+        var assembly = EnvelopeAssembly(codec: Pairs(attachmentCount: count), maximumBytes: 100)
+        guard (0...10).contains(count) else {
+            let error = #expect(throws: LinkspanError.self) { try assembly.receive(.text(Self.bytes(1))) }
+            #expect(error?.code == .protocolViolation)
+            #expect(!assembly.isCollecting)
+            return
+        }
+        var event = try assembly.receive(.text(Self.bytes(1)))
+        for _ in 0..<count {
+            #expect(event == nil)
+            event = try assembly.receive(.binary(Self.bytes(1)))
+        }
+        guard case .message(let message)? = event else {
+            Issue.record("the message is not complete")
+            return
+        }
+        #expect(message.payload.attachments.count == count)
     }
 
     /// A text is a list of numbers, each an event; an empty one is answered.

@@ -58,12 +58,12 @@ package struct EnvelopeAssembly: Sendable {
 
     @inline(__always)
     private mutating func take(_ message: consuming WebSocketMessage) throws(LinkspanError) -> LinkEvent? {
-        if let partial = self.partial?.value {
+        if self.isCollecting {
             guard case .binary(let data) = consume message else {
                 self.partial = nil
                 throw LinkspanError(.protocolViolation, "a text message where an attachment is expected")
             }
-            return try self.complete(partial, data)
+            return try self.complete(data)
         }
         switch consume message {
         case .text(let text):
@@ -82,6 +82,12 @@ package struct EnvelopeAssembly: Sendable {
         switch decoded.content {
         case .one(let envelope, 0): return try Self.event(envelope)
         case .one(let envelope, let attachments):
+            let most = JSONEnvelopeCodec.maximumAttachments
+            guard (1...most).contains(attachments) else {
+                throw LinkspanError(
+                    .protocolViolation,
+                    "a message announces \(attachments) attachments; up to \(most) are accepted here")
+            }
             self.partial = Boxed(Partial(envelope: envelope, missing: attachments, bytes: byteCount))
             self.parts += 1
             return nil
@@ -92,11 +98,9 @@ package struct EnvelopeAssembly: Sendable {
         }
     }
 
-    private mutating func complete(
-        _ partial: Partial, _ attachment: ArraySlice<UInt8>
-    ) throws(LinkspanError) -> LinkEvent? {
-        var partial = partial
-        self.partial = nil
+    private mutating func complete(_ attachment: ArraySlice<UInt8>) throws(LinkspanError) -> LinkEvent? {
+        // Taken out, so that adding to it copies nothing.
+        guard var partial = self.partial.take()?.value else { return nil }
         self.parts += 1
         partial.attachments.append(attachment.detached())
         partial.missing -= 1

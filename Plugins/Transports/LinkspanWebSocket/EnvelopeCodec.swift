@@ -96,7 +96,8 @@ public struct DecodedEnvelope: Sendable {
     ///
     /// - Parameters:
     ///   - envelope: the envelope.
-    ///   - attachmentCount: how many binary messages with its attachments follow.
+    ///   - attachmentCount: how many binary messages with its attachments follow: at most
+    ///     ``JSONEnvelopeCodec/maximumAttachments``, whatever the format. Otherwise the link ends with `protocolViolation`.
     public init(_ envelope: consuming Envelope, attachmentCount: Int = 0) {
         self.content = .one(envelope, attachmentCount: attachmentCount)
     }
