@@ -5,7 +5,7 @@ internal import Linkspan
 public enum DeliveryFate: Int, Sendable, Hashable, CaseIterable {
     /// The server answered it.
     case delivered = 1
-    /// The transport or the server refused the message itself.
+    /// The transport or the server refused the message itself, or its row in the file cannot be read.
     case rejected = 2
     /// Its time ran out.
     case expired = 3

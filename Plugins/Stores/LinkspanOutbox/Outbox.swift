@@ -101,7 +101,7 @@ extension Outbox {
         self.add(.other) { [engine] table in
             let page = try table.waiting(account: account, after: number, upTo: last, rows: rows, bytes: bytes)
             return {
-                engine.noteRetries(page.count)
+                engine.noteRetries(page.count { $0.outcome == nil })
                 answer(.success(engine.withLateOutcomes(page)))
             }
         } fail: {

@@ -5,7 +5,7 @@ public import Linkspan
 public struct OutboxEntry: Sendable {
     /// The delivery, with its outcome if it has one.
     ///
-    /// Its payload is empty when the server has it.
+    /// Its payload is empty when the server has it, or when the row cannot be read.
     public var delivery: StoredDelivery
     /// The outcome; nil while the delivery waits.
     public var fate: DeliveryFate?

@@ -133,6 +133,18 @@ extension Result {
     }
 }
 
+extension StoredDelivery {
+    /// The error that it ended with.
+    var failure: LinkspanError? {
+        guard case .failure(let error) = self.outcome else { return nil }
+        return error
+    }
+}
+
+extension ReceivedEntry {
+    var isGap: Bool { if case .continuity(.gap) = self.item { true } else { false } }
+}
+
 /// A delivery of a test.
 func delivery(
     _ key: String, account: String? = nil, orderingKey: String = "room", _ payload: Payload = .empty,

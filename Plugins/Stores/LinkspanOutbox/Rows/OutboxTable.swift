@@ -2,6 +2,7 @@
 internal import Foundation
 internal import GRDB
 internal import Linkspan
+internal import Logging
 
 /// The rows of the file, inside one transaction.
 struct OutboxTable {
@@ -141,8 +142,8 @@ extension OutboxTable {
         return try row.map { try self.entry($0).delivery }
     }
 
-    /// Rows that wait, in the order of their numbers.
-    func waiting(
+    /// Rows that wait, in the order of their numbers; one that cannot be read ends with that.
+    mutating func waiting(
         account: String?, after number: UInt64, upTo last: UInt64, rows: Int, bytes: Int
     ) throws -> [StoredDelivery] {
         let statement = try self.database.cachedStatement(
@@ -158,6 +159,12 @@ extension OutboxTable {
             size += delivery.payload.byteCount
             guard page.isEmpty || size <= bytes else { break }
             page.append(delivery)
+        }
+        for delivery in page where delivery.outcome != nil {
+            self.options.logger.error(
+                "A stored delivery cannot be read",
+                metadata: ["number": "\(delivery.number)", "key": "\(delivery.key)"])
+            try self.end(delivery)
         }
         return page
     }
@@ -295,7 +302,7 @@ extension OutboxTable {
             let (account, key): (String, String) = (row["account"], row["key"])
             let (content, reply): (Data?, Data?) = (row["content"], row["reply"])
             let renew = { (data: Data, role: SealedPayload.Role) throws(OutboxError) -> Data in
-                guard let payload = try self.sealing.decode(data, role, key: key, account: account) else { return data }
+                guard let payload = try self.payload(in: data, role, key: key, account: account) else { return data }
                 return try self.sealing.encode(payload, role, key: key, account: account)
             }
             try self.run(
@@ -321,49 +328,9 @@ extension OutboxTable {
     }
 }
 
-// MARK: - Rows
-
-extension OutboxTable {
-    private func entry(_ row: Row) throws -> OutboxEntry {
-        let number: Int64 = row["number"]
-        let account: String = row["account"]
-        let content: Data? = row["content"]
-        let key: String = row["key"]
-        let decode = { (data: Data, role: SealedPayload.Role) throws(OutboxError) -> Payload in
-            guard let payload = try self.sealing.decode(data, role, key: key, account: account) else {
-                throw OutboxError(.corrupt, "row \(number) has a \(role.rawValue) that cannot be read")
-            }
-            return payload
-        }
-        let payload = try content.map { try decode($0, .content) } ?? .empty
-        var delivery = StoredDelivery(
-            key: key, account: account.isEmpty ? nil : String(account.dropFirst()),
-            orderingKey: row["ordering_key"], event: row["event"], payload: payload,
-            isCompressible: row["compressible"])
-        delivery.number = UInt64(number)
-        delivery.refusals = row["refusals"]
-        let age = self.age(row)
-        delivery.timeout = self.timeLeft(row["timeout"], age: age)
-        let columns = OutcomeColumns(row)
-        delivery.outcome = try columns?.outcome { data throws(OutboxError) in try decode(data, .reply) }
-        return OutboxEntry(delivery: delivery, fate: columns?.fate, age: .milliseconds(age), place: row["ended"] ?? 0)
-    }
-
-    /// The milliseconds since a row was kept; neither its payload nor its reply is read for it.
-    private func age(_ row: Row) -> Int64 {
-        self.session.clock.elapsed(
-            since: .init(wall: row["kept_wall"], sinceStart: row["kept_start"]), in: row["start"] ?? "")
-    }
-
-    /// The rest of a row's timeout and of the age that rows may reach; never more than there was at first.
-    private func timeLeft(_ timeout: Int64?, age: Int64) -> Duration {
-        let limit = min(timeout ?? .max, self.options.maximumAge.milliseconds)
-        return .milliseconds(max(0, limit - age))
-    }
-}
-
 extension Duration {
-    fileprivate var milliseconds: Int64 {
+    /// The whole milliseconds; those that no integer counts are the most.
+    var milliseconds: Int64 {
         let (seconds, attoseconds) = self.components
         let (product, overflow) = seconds.multipliedReportingOverflow(by: 1_000)
         return overflow ? .max : product + attoseconds / 1_000_000_000_000_000

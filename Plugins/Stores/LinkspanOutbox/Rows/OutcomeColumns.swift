@@ -5,6 +5,9 @@ internal import Linkspan
 
 /// An outcome as it stands in a row.
 struct OutcomeColumns {
+    /// The code of an outcome for the reason that the row cannot be read.
+    static let unreadableCode = LinkspanError.Code.decodingFailed.rawValue
+
     let fate: DeliveryFate
     let code: String?
     let certainty: Int?
@@ -38,14 +41,22 @@ struct OutcomeColumns {
         self.reply = row["reply"]
     }
 
-    func outcome(decode: (Data) throws(OutboxError) -> Payload) throws(OutboxError) -> Result<Payload, LinkspanError> {
-        let reply = try self.reply.map(decode)
+    /// The error of a row with a part that cannot be read.
+    static func unreadable(_ part: String) -> LinkspanError {
+        LinkspanError(.decodingFailed, "the outbox cannot read its \(part)", certainty: .unknown)
+    }
+
+    var isUnreadable: Bool { self.code == Self.unreadableCode }
+
+    /// The outcome, with the payload in ``reply`` as far as it can be read.
+    func outcome(reply: Payload?) -> Result<Payload, LinkspanError> {
         guard self.fate == .delivered else {
             let certainty = self.certainty.map { $0 == 0 ? LinkspanError.Certainty.notSent : .unknown }
             return .failure(
                 LinkspanError(
                     .init(rawValue: self.code ?? ""), self.message ?? "", certainty: certainty, details: reply))
         }
+        guard reply != nil || self.reply == nil else { return .failure(Self.unreadable("reply")) }
         return .success(reply ?? .empty)
     }
 }

@@ -2,6 +2,7 @@
 internal import Foundation
 internal import GRDB
 internal import Linkspan
+internal import Logging
 
 /// The received events, inside one transaction.
 extension OutboxTable {
@@ -70,8 +71,9 @@ extension OutboxTable {
                     item: .continuity(.gap(missed.map { .overflow(missed: $0) } ?? .reconnected)), account: account,
                     number: number)
             }
-            guard let payload = try self.sealing.decode(content, .received, key: "\(number)", account: column) else {
-                throw OutboxError(.corrupt, "event \(number) has a content that cannot be read")
+            guard let payload = try self.payload(in: content, .received, key: "\(number)", account: column) else {
+                self.options.logger.error("A recorded event cannot be read", metadata: ["number": "\(number)"])
+                return ReceivedEntry(item: .continuity(.gap(.overflow(missed: 1))), account: account, number: number)
             }
             return ReceivedEntry(
                 item: .message(Message(event: event, payload: payload)), account: account, number: number)
@@ -109,7 +111,7 @@ extension OutboxTable {
         for row in rows {
             let (number, account): (Int64, String) = (row["number"], row["account"])
             guard let content: Data = row["content"],
-                let payload = try self.sealing.decode(content, .received, key: "\(number)", account: account)
+                let payload = try self.payload(in: content, .received, key: "\(number)", account: account)
             else { continue }
             try self.run(
                 "UPDATE received SET content = ? WHERE number = ?",

@@ -14,6 +14,8 @@ struct SealedPayload {
 
     let cipher: (any OutboxCipher)?
 
+    static func isSealed(_ data: Data) -> Bool { data.first == Self.sealed }
+
     /// A payload as it is written.
     ///
     /// - Throws: `cipherFailed`.
