@@ -12,14 +12,22 @@ struct DamagedRowTests {
 
     private var isSetAside: Bool { self.folder.files.contains { $0.contains("damaged") } }
 
-    /// Keeps three deliveries and three events, and changes the file behind them.
-    private func driver(damagedBy sql: String) throws -> Driver {
+    /// Keeps three deliveries, or their outcomes, and three events, and changes the file behind them.
+    private func driver(damagedBy sql: String, outcomes: Bool = false) throws -> Driver {
         let first = Driver(self.folder.outbox)
         for key in ["a", "b", "c"] {
-            _ = try first.keep(delivery(key, try Payload(key))).get()
+            let row = try first.keep(delivery(key, try Payload(key))).get()
+            if outcomes { first.end(row, .failure(LinkspanError(.messageRefused, "odd"))) }
             first.record(Message(event: "line", payload: try Payload(key)))
         }
         first.shut()
+        // What the tables refuse, a disk may do to them.
+        try Database.execute(
+            """
+            PRAGMA writable_schema = ON;
+            UPDATE sqlite_schema SET sql = replace(replace(sql, ' NOT NULL', ''), ') STRICT', ')')
+                WHERE name IN ('delivery', 'received');
+            """, in: self.folder.outbox)
         try Database.execute(sql, in: self.folder.outbox)
         return Driver(self.folder.outbox)
     }
@@ -81,6 +89,74 @@ struct DamagedRowTests {
         #expect(entries.map(\.isGap) == [false, true, false])
         for entry in entries { #expect(driver.confirm(entry)) }
         #expect(driver.received().isEmpty)
+        #expect(!self.isSetAside)
+    }
+
+    // MARK: Damaged columns
+
+    @Test(arguments: [
+        "key = NULL", "key = x'FF'", "ordering_key = NULL", "event = NULL", "event = x'FF'", "content = NULL",
+        "content = 5",
+    ])
+    func `a row without a part that a delivery needs ends alone, and can be confirmed`(_ damage: String) async throws {
+        let driver = try self.driver(damagedBy: "UPDATE delivery SET \(damage) WHERE key = 'b'")
+        #expect(try driver.waiting() == ["a", "c"])
+        let entry = try #require(driver.outcomes().first)
+        #expect(entry.fate == .rejected)
+        #expect(entry.delivery.failure?.code == .decodingFailed)
+        #expect(try await driver.outbox.confirm(entry))
+        #expect(try await driver.outbox.figures().outcomes == 0)
+        #expect(!self.isSetAside)
+    }
+
+    @Test(arguments: [
+        "compressible = NULL", "size = NULL", "size = 9223372036854775807", "size = 'x'", "session = NULL",
+        "kept_wall = NULL, kept_start = NULL", "kept_start = -9223372036854775807 - 1",
+        "kept_wall = -9223372036854775807 - 1, session = NULL", "timeout = -9223372036854775807 - 1", "timeout = 'x'",
+        "refusals = NULL", "refusals = 9223372036854775807", "number = 9223372036854775807", "number = -5", "fate = 99",
+    ])
+    func `a row whose other columns are damaged is delivered`(_ damage: String) async throws {
+        let driver = try self.driver(damagedBy: "UPDATE delivery SET \(damage) WHERE key = 'b'")
+        _ = try driver.keep(delivery("d")).get()
+        #expect(try Set(driver.waiting()) == ["a", "b", "c", "d"])
+        #expect(try await driver.outbox.figures(account: nil).waiting == 4)
+        #expect(try await driver.outbox.entries().count == 4)
+        driver.end(delivery("b"), .success(.empty))
+        #expect(try Set(driver.waiting()) == ["a", "c", "d"])
+        #expect(!self.isSetAside)
+    }
+
+    @Test(arguments: [
+        "fate = NULL", "fate = 'x'", "code = 5", "code = NULL", "certainty = 'x'", "message = x'FF'", "reply = 5",
+        "ended = 9223372036854775807", "ended = -3", "ended = 'x'",
+    ])
+    func `an outcome with a damaged column is offered with the others, and new ones come behind`(
+        _ damage: String
+    ) async throws {
+        let driver = try self.driver(damagedBy: "UPDATE delivery SET \(damage) WHERE key = 'b'", outcomes: true)
+        driver.end(try driver.keep(delivery("d")).get(), .success(.empty))
+        let entries = driver.outcomes()
+        #expect(Set(entries.map(\.delivery.key)) == ["a", "b", "c", "d"])
+        #expect(entries.last?.delivery.key == "d")
+        #expect(entries.allSatisfy { $0.fate != nil && $0.delivery.outcome != nil })
+        for entry in entries { #expect(try await driver.outbox.confirm(entry)) }
+        #expect(!self.isSetAside)
+    }
+
+    @Test(arguments: ["event = NULL", "content = NULL", "content = 5", "missed = 'x', content = NULL"])
+    func `an event with a damaged column is a gap, and the others are offered`(_ damage: String) throws {
+        let driver = try self.driver(
+            damagedBy: "UPDATE received SET \(damage) WHERE number = (SELECT max(number) FROM received) - 1")
+        #expect(driver.received().map(\.isGap) == [false, true, false])
+        #expect(!self.isSetAside)
+    }
+
+    @Test(arguments: ["9223372036854775807", "-3"])
+    func `an event with a damaged number is offered, and new ones come behind`(_ number: String) throws {
+        let driver = try self.driver(
+            damagedBy: "UPDATE received SET number = \(number) WHERE number = (SELECT min(number) FROM received)")
+        #expect(driver.record(Message(event: "line", payload: try Payload("d"))))
+        #expect(driver.received().count == 4)
         #expect(!self.isSetAside)
     }
 }

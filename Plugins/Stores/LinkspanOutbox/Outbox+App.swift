@@ -79,7 +79,7 @@ extension Outbox {
     /// - Throws: ``OutboxError``.
     @discardableResult
     public func confirm(_ entry: OutboxEntry) async throws(OutboxError) -> Bool {
-        try await self.confirm(DeliveryReceipt(key: entry.delivery.key), account: entry.delivery.account)
+        try await self.ask { try $0.confirm(entry) }
     }
 
     /// Confirms that the app has dealt with the outcome of a delivery: its row is erased.

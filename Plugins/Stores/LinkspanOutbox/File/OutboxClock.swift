@@ -68,7 +68,11 @@ struct OutboxClock: Sendable {
     func elapsed(since moment: Moment, in start: String) -> Int64 {
         let now = self.now()
         let isSameStart = !start.isEmpty && start == self.start && now.sinceStart >= moment.sinceStart
-        return max(0, isSameStart ? now.sinceStart - moment.sinceStart : now.wall - moment.wall)
+        let (elapsed, isBeyond) =
+            isSameStart
+            ? now.sinceStart.subtractingReportingOverflow(moment.sinceStart)
+            : now.wall.subtractingReportingOverflow(moment.wall)
+        return isBeyond ? .max : max(0, elapsed)
     }
 }
 #endif

@@ -10,42 +10,44 @@ extension OutboxTable {
     ///
     /// - Throws: `cipherFailed` when the key may be the reason.
     func entry(_ row: Row) throws -> OutboxEntry {
-        let number: Int64 = row["number"]
-        let account: String = row["account"]
+        let (key, account): (String?, String?) = (row.value("key"), row.value("account"))
+        let (orderingKey, event): (String?, String?) = (row.value("ordering_key"), row.value("event"))
         var delivery = StoredDelivery(
-            key: row["key"], account: account.isEmpty ? nil : String(account.dropFirst()),
-            orderingKey: row["ordering_key"], event: row["event"], payload: .empty,
-            isCompressible: row["compressible"])
-        delivery.number = UInt64(number)
-        delivery.refusals = row["refusals"]
+            key: key ?? "", account: account.flatMap { $0.isEmpty ? nil : String($0.dropFirst()) },
+            orderingKey: orderingKey ?? "", event: event ?? "", payload: .empty,
+            isCompressible: row.value("compressible") ?? true)
+        delivery.number = UInt64(clamping: row.value("number") ?? Int64(0))
+        delivery.refusals = Int(row.value("refusals") ?? Int32(0))
         let age = self.age(row)
-        delivery.timeout = self.timeLeft(row["timeout"], age: age)
+        delivery.timeout = self.timeLeft(row.value("timeout"), age: age)
         let columns = OutcomeColumns(row)
-        let reply = try columns?.reply.flatMap { data in
-            try self.payload(in: data, .reply, key: delivery.key, account: account)
+        let read = { (data: Data?, role: SealedPayload.Role) throws(OutboxError) -> Payload? in
+            guard let data, let key, let account else { return nil }
+            return try self.payload(in: data, role, key: key, account: account)
         }
-        delivery.outcome = columns?.outcome(reply: reply)
-        let content: Data? = row["content"]
+        delivery.outcome = try columns?.outcome(reply: read(columns?.reply, .reply))
         // One that was found to be unreadable before stops nothing by being tried again.
-        if columns?.isUnreadable != true, let content {
-            if let payload = try self.payload(in: content, .content, key: delivery.key, account: account) {
-                delivery.payload = payload
-            } else {
-                delivery.outcome = delivery.outcome ?? .failure(OutcomeColumns.unreadable("arguments"))
-            }
+        let content = columns?.isUnreadable == true ? nil : try read(row.value("content"), .content)
+        delivery.payload = content ?? .empty
+        let place: Int64? = row.value("ended")
+        if delivery.outcome == nil, content == nil || place != nil || [key, orderingKey, event].contains(nil) {
+            delivery.outcome = .failure(OutcomeColumns.unreadable("row"))
         }
-        return OutboxEntry(delivery: delivery, fate: columns?.fate, age: .milliseconds(age), place: row["ended"] ?? 0)
+        return OutboxEntry(
+            delivery: delivery, fate: columns?.fate ?? place.map { _ in .rejected }, age: .milliseconds(age),
+            place: place ?? 0)
     }
 
     /// The milliseconds since a row was kept; neither its payload nor its reply is read for it.
     func age(_ row: Row) -> Int64 {
         self.session.clock.elapsed(
-            since: .init(wall: row["kept_wall"], sinceStart: row["kept_start"]), in: row["start"] ?? "")
+            since: .init(wall: row.value("kept_wall") ?? 0, sinceStart: row.value("kept_start") ?? 0),
+            in: row.value("start") ?? "")
     }
 
     /// The rest of a row's timeout and of the age that rows may reach; never more than there was at first.
     private func timeLeft(_ timeout: Int64?, age: Int64) -> Duration {
-        let limit = min(timeout ?? .max, self.options.maximumAge.milliseconds)
+        let limit = min(max(0, timeout ?? .max), self.options.maximumAge.milliseconds)
         return .milliseconds(max(0, limit - age))
     }
 }
@@ -73,23 +75,34 @@ extension OutboxTable {
         let others = "code IS NOT '\(OutcomeColumns.unreadableCode)'"
         let sample =
             switch role {
-            case .content: "content, key, account FROM delivery WHERE content NOT NULL AND \(others)"
-            case .reply: "reply, key, account FROM delivery WHERE reply NOT NULL AND \(others)"
-            case .received, .resumption: "content, CAST(number AS TEXT), account FROM received WHERE content NOT NULL"
+            case .content: "content AS data, key, account FROM delivery WHERE content NOT NULL AND \(others)"
+            case .reply: "reply AS data, key, account FROM delivery WHERE reply NOT NULL AND \(others)"
+            case .received, .resumption:
+                "content AS data, CAST(number AS TEXT) AS key, account FROM received WHERE content NOT NULL"
             }
         var (opened, count) = (0, 0)
         do {
             let rows = try Row.fetchCursor(self.database, sql: "SELECT \(sample) ORDER BY number DESC LIMIT 16")
             while let row = try rows.next() {
-                let data: Data = row[0]
-                guard SealedPayload.isSealed(data) else { continue }
+                guard let data: Data = row.value("data"), SealedPayload.isSealed(data) else { continue }
                 count += 1
-                if (try? self.sealing.decode(data, role, key: row[1], account: row[2])) != nil { opened += 1 }
+                let (key, account): (String?, String?) = (row.value("key"), row.value("account"))
+                let payload = try? self.sealing.decode(data, role, key: key ?? "", account: account ?? "")
+                if payload != nil { opened += 1 }
             }
         } catch {
             return false
         }
         return opened > 0 && opened * 2 >= count
+    }
+}
+
+extension Row {
+    /// The value of a column; nil when it has none of that type, as NULL in a damaged row: GRDB's subscripts end the
+    /// process then.
+    func value<Value: DatabaseValueConvertible>(_ column: String) -> Value? {
+        let value: DatabaseValue = self[column]
+        return Value.fromDatabaseValue(value)
     }
 }
 #endif

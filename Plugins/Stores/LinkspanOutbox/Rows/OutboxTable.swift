@@ -18,6 +18,12 @@ struct OutboxTable {
         """
     private static let rows = "SELECT \(columns) FROM delivery LEFT JOIN session ON session.number = delivery.session"
 
+    /// The size in a row, as one that payloads can have, so that no sum of them overflows.
+    private static let size = "CAST(iif(size BETWEEN 0 AND 2147483647, size, 0) AS INTEGER)"
+
+    /// The last number and place that a row may have: half as many are left for those to come.
+    private static let maximum = Int64.max / 2
+
     /// About what a change of a row writes to the log beside the payload.
     private static let rowSize = 512
 
@@ -78,11 +84,17 @@ extension OutboxTable {
 
     /// Records the outcome of a delivery that waits; nothing happens when there is no such row.
     mutating func end(_ delivery: StoredDelivery) throws {
+        try self.end(delivery, where: "account = ? AND key = ?", [Self.column(delivery.account), delivery.key])
+    }
+
+    private mutating func end(
+        _ delivery: StoredDelivery, where condition: String, _ arguments: StatementArguments
+    ) throws {
         guard let outcome = delivery.outcome else { return }
         let account = Self.column(delivery.account)
         let waiting = try self.database.cachedStatement(
-            sql: "SELECT number, size FROM delivery WHERE account = ? AND key = ? AND ended IS NULL")
-        guard let row = try Row.fetchOne(waiting, arguments: [account, delivery.key]) else { return }
+            sql: "SELECT number, \(Self.size) FROM delivery WHERE \(condition) AND ended IS NULL")
+        guard let row = try Row.fetchOne(waiting, arguments: arguments) else { return }
         let (number, size): (Int64, Int) = (row[0], row[1])
         let columns = try OutcomeColumns(outcome) { reply throws(OutboxError) in
             try self.sealing.encode(reply, .reply, key: delivery.key, account: account)
@@ -164,7 +176,8 @@ extension OutboxTable {
             self.options.logger.error(
                 "A stored delivery cannot be read",
                 metadata: ["number": "\(delivery.number)", "key": "\(delivery.key)"])
-            try self.end(delivery)
+            // Its key may be what cannot be read.
+            try self.end(delivery, where: "number = ?", [Int64(clamping: delivery.number)])
         }
         return page
     }
@@ -180,22 +193,40 @@ extension OutboxTable {
     /// Counts what the file holds.
     mutating func count() throws {
         let waiting = try Row.fetchOne(
-            self.database, sql: "SELECT count(*), coalesce(sum(size), 0) FROM delivery WHERE ended IS NULL")
+            self.database, sql: "SELECT count(*), coalesce(sum(\(Self.size)), 0) FROM delivery WHERE ended IS NULL")
         self.totals.waiting = waiting?[0] ?? 0
         self.totals.oldestNumber = 0
         self.totals.waitingBytes = waiting?[1] ?? 0
-        let outcomes = try Row.fetchOne(
-            self.database, sql: "SELECT count(*), coalesce(max(ended), 0) FROM delivery WHERE ended IS NOT NULL")
-        self.totals.outcomes = outcomes?[0] ?? 0
+        self.totals.outcomes =
+            try Int.fetchOne(self.database, sql: "SELECT count(*) FROM delivery WHERE ended IS NOT NULL") ?? 0
         // Of the rows that there were, some may be erased.
-        self.totals.lastEnded = max(self.totals.lastEnded, outcomes?[1] ?? 0)
+        self.totals.lastEnded = max(self.totals.lastEnded, try self.last("ended", of: "delivery"))
         self.totals.received = try Int.fetchOne(self.database, sql: "SELECT count(*) FROM received") ?? 0
-        let received = try Int64.fetchOne(self.database, sql: "SELECT max(number) FROM received") ?? 0
-        self.totals.lastReceived = max(self.totals.lastReceived, received)
+        self.totals.lastReceived = max(self.totals.lastReceived, try self.last("number", of: "received"))
         self.totals.setAside = .max
         try self.countSetAside()
-        let last = try Int64.fetchOne(self.database, sql: "SELECT max(number) FROM delivery") ?? 0
-        self.totals.lastNumber = max(self.totals.lastNumber, UInt64(last))
+        self.totals.lastNumber = max(self.totals.lastNumber, UInt64(try self.last("number", of: "delivery")))
+    }
+
+    /// The last number in a column; rows whose number damage has put out of range get the next ones.
+    private func last(_ column: String, of table: String) throws -> Int64 {
+        var last =
+            try Int64.fetchOne(
+                self.database,
+                sql: "SELECT CAST(max(\(column)) AS INTEGER) FROM \(table) WHERE \(column) BETWEEN 1 AND ?",
+                arguments: [Self.maximum]) ?? 0
+        // Two searches of an index; as one condition it would be a walk over all rows.
+        let damaged = try Int64.fetchAll(
+            self.database,
+            sql: """
+                SELECT rowid FROM \(table) WHERE \(column) < 1 UNION ALL
+                SELECT rowid FROM \(table) WHERE \(column) > ?
+                """, arguments: [Self.maximum])
+        for row in damaged {
+            last += 1
+            try self.run("UPDATE \(table) SET \(column) = ? WHERE rowid = ?", [last, row])
+        }
+        return last
     }
 }
 
@@ -220,7 +251,7 @@ extension OutboxTable {
         guard let row = try Row.fetchOne(statement, arguments: [Int64(clamping: self.totals.oldestNumber)]) else {
             return nil
         }
-        self.totals.oldestNumber = UInt64(row["number"] as Int64)
+        self.totals.oldestNumber = UInt64(clamping: row["number"] as Int64)
         return .milliseconds(self.age(row))
     }
 
@@ -236,7 +267,7 @@ extension OutboxTable {
         let account = Self.column(account)
         let waiting = try Row.fetchOne(
             self.database,
-            sql: "SELECT count(*), coalesce(sum(size), 0) FROM delivery WHERE account = ? AND ended IS NULL",
+            sql: "SELECT count(*), coalesce(sum(\(Self.size)), 0) FROM delivery WHERE account = ? AND ended IS NULL",
             arguments: [account])
         let outcomes = try Row.fetchOne(
             self.database,
@@ -299,8 +330,8 @@ extension OutboxTable {
             sql: "SELECT number, account, key, content, reply FROM delivery WHERE number > ? ORDER BY number LIMIT ?",
             arguments: [Int64(clamping: number), limit])
         for row in rows {
-            let (account, key): (String, String) = (row["account"], row["key"])
-            let (content, reply): (Data?, Data?) = (row["content"], row["reply"])
+            guard let account: String = row.value("account"), let key: String = row.value("key") else { continue }
+            let (content, reply): (Data?, Data?) = (row.value("content"), row.value("reply"))
             let renew = { (data: Data, role: SealedPayload.Role) throws(OutboxError) -> Data in
                 guard let payload = try self.payload(in: data, role, key: key, account: account) else { return data }
                 return try self.sealing.encode(payload, role, key: key, account: account)
@@ -312,15 +343,25 @@ extension OutboxTable {
                     row["number"] as Int64,
                 ])
         }
-        return rows.last.map { UInt64($0["number"] as Int64) }
+        return rows.last.map { UInt64(clamping: $0["number"] as Int64) }
     }
 
     /// Forgets the outcome of a delivery.
     ///
     /// - Returns: whether there was one.
     mutating func confirm(key: String, account: String?) throws -> Bool {
-        try self.run(
-            "DELETE FROM delivery WHERE account = ? AND key = ? AND ended IS NOT NULL", [Self.column(account), key])
+        try self.confirm(where: "account = ? AND key = ? AND ended IS NOT NULL", [Self.column(account), key])
+    }
+
+    /// Forgets the outcome of an entry, also when its key cannot be read.
+    mutating func confirm(_ entry: OutboxEntry) throws -> Bool {
+        try self.confirm(
+            where: "number = ? AND ended IS NOT NULL AND (key = ? OR ended = ?)",
+            [Int64(clamping: entry.delivery.number), entry.delivery.key, entry.place])
+    }
+
+    private mutating func confirm(where condition: String, _ arguments: StatementArguments) throws -> Bool {
+        try self.run("DELETE FROM delivery WHERE \(condition)", arguments)
         let count = self.database.changesCount
         self.totals.outcomes -= count
         if count > 0 { try self.countSetAside() }

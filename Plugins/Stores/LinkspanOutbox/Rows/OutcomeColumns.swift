@@ -33,12 +33,12 @@ struct OutcomeColumns {
 
     /// The outcome in a row; nil while the delivery waits.
     init?(_ row: Row) {
-        guard let fate = (row["fate"] as Int?).flatMap(DeliveryFate.init(rawValue:)) else { return nil }
+        guard let fate = row.value("fate").flatMap(DeliveryFate.init(rawValue:)) else { return nil }
         self.fate = fate
-        self.code = row["code"]
-        self.certainty = row["certainty"]
-        self.message = row["message"]
-        self.reply = row["reply"]
+        self.code = row.value("code")
+        self.certainty = row.value("certainty")
+        self.message = row.value("message")
+        self.reply = row.value("reply")
     }
 
     /// The error of a row with a part that cannot be read.

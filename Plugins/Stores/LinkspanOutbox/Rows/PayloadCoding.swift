@@ -50,7 +50,8 @@ enum PayloadCoding {
         for shift in stride(from: 0, through: 28, by: 7) {
             guard let byte = bytes.popFirst() else { return nil }
             number |= Int(byte & 0x7F) << shift
-            if byte & 0x80 == 0 { return number }
+            // Where integers have 32 bits, five groups of seven may say less than nothing.
+            if byte & 0x80 == 0 { return number < 0 ? nil : number }
         }
         return nil
     }

@@ -14,7 +14,7 @@ extension OutboxTable {
         let row = try Row.fetchOne(
             self.database, sql: "SELECT resumption FROM received_session WHERE account = ?", arguments: [account])
         guard let row else { return nil }
-        let payload = try (row[0] as Data?).flatMap { data in
+        let payload = try row.value("resumption").flatMap { (data: Data) in
             try self.sealing.decode(data, .resumption, key: "", account: account)
         }
         return StoredSession(resumption: payload?[0]?.string.map { Secret($0) })
@@ -65,11 +65,11 @@ extension OutboxTable {
         let column = Self.column(account)
         return try Row.fetchAll(statement, arguments: [column, number, limit]).map { row in
             let number: Int64 = row["number"]
-            guard let event: String = row["event"], let content: Data = row["content"] else {
-                let missed: Int? = row["missed"]
+            guard let event: String = row.value("event"), let content: Data = row.value("content") else {
+                let missed: Int32? = row.value("missed")
                 return ReceivedEntry(
-                    item: .continuity(.gap(missed.map { .overflow(missed: $0) } ?? .reconnected)), account: account,
-                    number: number)
+                    item: .continuity(.gap(missed.map { .overflow(missed: Int($0)) } ?? .reconnected)),
+                    account: account, number: number)
             }
             guard let payload = try self.payload(in: content, .received, key: "\(number)", account: column) else {
                 self.options.logger.error("A recorded event cannot be read", metadata: ["number": "\(number)"])
@@ -109,8 +109,8 @@ extension OutboxTable {
             sql: "SELECT number, account, content FROM received WHERE number > ? ORDER BY number LIMIT ?",
             arguments: [number, limit])
         for row in rows {
-            let (number, account): (Int64, String) = (row["number"], row["account"])
-            guard let content: Data = row["content"],
+            let number: Int64 = row["number"]
+            guard let account: String = row.value("account"), let content: Data = row.value("content"),
                 let payload = try self.payload(in: content, .received, key: "\(number)", account: account)
             else { continue }
             try self.run(
