@@ -115,8 +115,9 @@ extension Outbox {
                         return next
                     }
                 }
-                let entries = try await self.ask { try page($0, after) }
-                if entries.isEmpty { await self.wait(EntryWait(kind, after: after)) }
+                let (entries, last) = try await self.ask { (try page($0, after), kind.last(in: $0.totals)) }
+                // Behind the last one of all accounts: one of another account is no reason to ask again.
+                if entries.isEmpty { await self.wait(EntryWait(kind, after: last)) }
                 reader.withLock { $0.page = entries }
             }
             return nil

@@ -224,6 +224,14 @@ extension OutboxEngine {
 final class EntryWait: Sendable {
     enum Kind {
         case outcomes, received
+
+        /// The place of the latest entry of any account.
+        func last(in totals: OutboxTotals) -> Int64 {
+            switch self {
+            case .outcomes: totals.lastEnded
+            case .received: totals.lastReceived
+            }
+        }
     }
 
     private let kind: Kind
@@ -235,12 +243,7 @@ final class EntryWait: Sendable {
     }
 
     /// Whether there is an entry behind the place, or was one.
-    func isOver(_ totals: OutboxTotals) -> Bool {
-        switch self.kind {
-        case .outcomes: totals.lastEnded > self.place
-        case .received: totals.lastReceived > self.place
-        }
-    }
+    func isOver(_ totals: OutboxTotals) -> Bool { self.kind.last(in: totals) > self.place }
 }
 
 // MARK: - Accounts

@@ -1,0 +1,73 @@
+#if Outbox && Metrics
+internal import Foundation
+internal import Linkspan
+@testable import LinkspanOutbox
+internal import MetricsTestKit
+internal import OutboxFixtures
+internal import Testing
+
+@Suite("Sequences of an outbox while the app reads them", .timeLimit(.minutes(1)))
+struct LiveSequenceTests {
+    /// The sequences of an outbox.
+    enum Kind: CaseIterable {
+        case outcomes, received
+
+        /// Adds an entry.
+        func add(_ key: String, account: String? = nil, to driver: Driver) throws {
+            switch self {
+            case .outcomes: driver.end(try driver.keep(delivery(key, account: account)).get(), .success(.empty))
+            case .received: driver.record(Message(event: key, payload: .empty), account: account)
+            }
+        }
+
+        /// Tells the keys of an account's entries until the task is cancelled, each after it was confirmed if it is to be.
+        func read(
+            _ outbox: Outbox, account: String? = nil, isConfirming: Bool, _ tell: (String) -> Void
+        ) async throws {
+            switch self {
+            case .outcomes:
+                for try await entry in outbox.outcomes(account: account) {
+                    if isConfirming { try await outbox.confirm(entry) }
+                    tell(entry.delivery.key)
+                }
+            case .received:
+                for try await entry in outbox.received(account: account) {
+                    if isConfirming { try await outbox.confirm(entry) }
+                    if case .message(let message) = entry.item { tell(message.event) }
+                }
+            }
+        }
+    }
+
+    private let folder: Folder
+
+    init() throws { self.folder = try Folder() }
+
+    @Test(arguments: Kind.allCases)
+    func `a sequence without an entry waits, whatever other accounts have, and brings the next one`(
+        _ kind: Kind
+    ) async throws {
+        let metrics = TestMetrics()
+        let driver = Driver(self.folder.outbox, metrics: metrics)
+        let outbox = driver.outbox
+        // One that was confirmed, too.
+        for account in ["ann", "bob"] { try kind.add("first", account: account, to: driver) }
+        #expect(driver.confirm("first", "bob") || driver.received("bob").allSatisfy(driver.confirm))
+        let commits = { try metrics.expectTimer("linkspan_outbox_commit_time").values.count }
+        let seen = AsyncStream<String>.makeStream()
+        let before = try commits()
+        let reader = Task {
+            try await kind.read(outbox, account: "bob", isConfirming: false) { seen.continuation.yield($0) }
+        }
+        while try commits() == before { await Task.yield() }
+        // A reader that does not wait asks many times meanwhile.
+        for _ in 0..<5_000 { await Task.yield() }
+        #expect(try commits() < before + 5)
+        try kind.add("next", account: "bob", to: driver)
+        var keys = seen.stream.makeAsyncIterator()
+        #expect(await keys.next() == "next")
+        reader.cancel()
+        _ = await reader.result
+    }
+}
+#endif
