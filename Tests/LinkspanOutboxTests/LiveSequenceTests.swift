@@ -39,6 +39,39 @@ struct LiveSequenceTests {
         }
     }
 
+    /// What makes an outbox open its file again.
+    enum Reopening: CaseIterable {
+        case suspension, suspensionWithAnotherOutbox, deletion, damage
+
+        /// Has it happen, with the entries "4" and "5" behind it.
+        func happen(to driver: Driver, at path: String, _ kind: Kind) async throws {
+            switch self {
+            case .suspension:
+                await driver.outbox.suspend()
+                driver.outbox.resume()
+                try kind.add("4", to: driver)
+            case .suspensionWithAnotherOutbox:
+                await driver.outbox.suspend()
+                let other = Driver(path)
+                try kind.add("4", to: other)
+                other.shut()
+                driver.outbox.resume()
+            case .deletion:
+                try FileManager.default.removeItem(atPath: path)
+                try kind.add("4", to: driver)
+            case .damage:
+                driver.together { outbox in
+                    outbox.add { (_: inout OutboxTable) throws -> Void in
+                        throw OutboxError(.corrupt, "damaged")
+                    } answer: { _ in
+                    }
+                }
+                try kind.add("4", to: driver)
+            }
+            try kind.add("5", to: driver)
+        }
+    }
+
     private let folder: Folder
 
     init() throws { self.folder = try Folder() }
@@ -66,6 +99,23 @@ struct LiveSequenceTests {
         try kind.add("next", account: "bob", to: driver)
         var keys = seen.stream.makeAsyncIterator()
         #expect(await keys.next() == "next")
+        reader.cancel()
+        _ = await reader.result
+    }
+
+    @Test(arguments: Kind.allCases, Reopening.allCases)
+    func `a sequence that has confirmed everything goes on after the file was opened again`(
+        _ kind: Kind, _ reopening: Reopening
+    ) async throws {
+        let driver = Driver(self.folder.outbox)
+        let outbox = driver.outbox
+        let seen = AsyncStream<String>.makeStream()
+        let reader = Task { try await kind.read(outbox, isConfirming: true) { seen.continuation.yield($0) } }
+        for key in ["1", "2", "3"] { try kind.add(key, to: driver) }
+        var keys = seen.stream.makeAsyncIterator()
+        for key in ["1", "2", "3"] { #expect(await keys.next() == key) }
+        try await reopening.happen(to: driver, at: self.folder.outbox, kind)
+        for key in ["4", "5"] { #expect(await keys.next() == key) }
         reader.cancel()
         _ = await reader.result
     }

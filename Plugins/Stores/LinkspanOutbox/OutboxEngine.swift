@@ -12,7 +12,11 @@ final class OutboxEngine: @unchecked Sendable {
     private let options: OutboxOptions
     private let clock: OutboxClock
     private let meters: OutboxMeters
-    private var file: OutboxFile?
+    private var file: OutboxFile? {
+        didSet { if let totals = oldValue?.totals { self.former = totals } }
+    }
+    /// The totals of the file that was closed last: what comes after them has higher numbers and places.
+    private var former = OutboxTotals()
     private var isClosed = false
     /// True between `suspend` and `resume`: the file is closed and calls are queued.
     private var isSuspended = false
@@ -95,7 +99,8 @@ extension OutboxEngine {
             }
             return file
         }
-        let file = try OutboxFile(path: self.path, options: self.options, clock: self.clock)
+        let file = try OutboxFile(
+            path: self.path, options: self.options, clock: self.clock, after: self.former)
         self.file = file
         return file
     }

@@ -39,16 +39,18 @@ final class OutboxFile {
     private var logFailure: OutboxError?
 
     /// Opens the file, or makes it; one that is damaged is moved aside first.
-    init(path: String, options: OutboxOptions, clock: OutboxClock) throws(OutboxError) {
+    ///
+    /// Numbers and places go on behind those of `former`, for readers that know them.
+    init(path: String, options: OutboxOptions, clock: OutboxClock, after former: OutboxTotals) throws(OutboxError) {
         self.names = Names(path: path)
         self.options = options
         self.clock = clock
         self.lock = try FileLock(path: self.names.lock)
         do {
-            (self.database, self.session, self.totals) = try Self.open(self.names, options, clock)
+            (self.database, self.session, self.totals) = try Self.open(self.names, options, clock, after: former)
         } catch  where error.code == .corrupt {
             try Self.moveAside(self.names, clock, options, because: error)
-            (self.database, self.session, self.totals) = try Self.open(self.names, options, clock)
+            (self.database, self.session, self.totals) = try Self.open(self.names, options, clock, after: former)
         }
         self.identity = FileSystem.identity(path)
         for file in [path, self.names.log, self.names.index] { FileSystem.protect(file) }
@@ -191,9 +193,10 @@ extension OutboxFile {
     }
 
     private func reopen() throws(OutboxError) {
-        (self.database, self.session, self.totals) = try Self.open(self.names, self.options, self.clock)
+        (self.database, self.session, self.totals) = try Self.open(
+            self.names, self.options, self.clock, after: self.totals)
         self.identity = FileSystem.identity(self.names.path)
-        self.checkpointed = 0
+        self.checkpointed = self.totals.writtenBytes
         self.logFailure = nil
         self.isClosed = false
     }
@@ -216,7 +219,7 @@ extension OutboxFile {
 
 extension OutboxFile {
     private static func open(
-        _ names: Names, _ options: OutboxOptions, _ clock: OutboxClock
+        _ names: Names, _ options: OutboxOptions, _ clock: OutboxClock, after former: OutboxTotals
     ) throws(OutboxError) -> (DatabaseQueue, OutboxSession, OutboxTotals) {
         try FileSystem.create(names.path)
         do {
@@ -230,8 +233,8 @@ extension OutboxFile {
                 try OutboxSchema.check(database, path: names.path)
                 try self.configure(database)
                 try OutboxSchema.migrate(database, onStep: options.onStep)
-                let session = try OutboxSession(beginning: database, clock: clock)
-                var table = OutboxTable(database: database, session: session, options: options, totals: .init())
+                let session = try OutboxSession(beginning: database, clock: clock, after: former)
+                var table = OutboxTable(database: database, session: session, options: options, totals: former)
                 try table.count()
                 return (session, table.totals)
             }
@@ -262,6 +265,11 @@ extension OutboxFile {
 
 /// One opening of the file.
 struct OutboxSession {
+    /// The bits of a place that count within an opening; those above are the opening's number.
+    private static let placeBits = 36
+    /// The last number of an opening that leaves places for it.
+    private static let maximum: Int64 = 1 << 25
+
     let number: Int64
     let keys: KeyCounter
     let clock: OutboxClock
@@ -273,18 +281,29 @@ struct OutboxSession {
         self.clock = clock
     }
 
-    /// Begins an opening.
-    init(beginning database: Database, clock: OutboxClock) throws {
+    /// The place behind which those of this opening are.
+    ///
+    /// Places rise over all openings, of all processes, also when no entry is left: a reader that waits behind one finds
+    /// those that come later.
+    var firstPlace: Int64 { self.number << Self.placeBits }
+
+    /// Begins an opening, with a number behind that of the one in which `former` was counted.
+    init(beginning database: Database, clock: OutboxClock, after former: OutboxTotals) throws {
         let token = Token.make()
+        var number = max(former.lastEnded, former.lastReceived) >> Self.placeBits
         try database.inTransaction(.immediate) {
+            // Nothing but damage makes one of these.
+            try database.execute(sql: "DELETE FROM session WHERE number > ?", arguments: [Self.maximum])
+            number = max(number, try Int64.fetchOne(database, sql: "SELECT max(number) FROM session") ?? 0) + 1
             try database.execute(
-                sql: "INSERT INTO session (token, start) VALUES (?, ?)", arguments: [token, clock.start])
+                sql: "INSERT INTO session (number, token, start) VALUES (?, ?, ?)",
+                arguments: [number, token, clock.start])
             // Rows are that old only if nobody has sent them for a thousand openings; then the wall clock has to do.
             try database.execute(
-                sql: "DELETE FROM session WHERE number <= ?", arguments: [database.lastInsertedRowID - 1_000])
+                sql: "DELETE FROM session WHERE number <= ?", arguments: [number - 1_000])
             return .commit
         }
-        self.number = try Int64.fetchOne(database, sql: "SELECT max(number) FROM session") ?? 0
+        self.number = number
         let producer = try String.fetchOne(database, sql: "SELECT id FROM producer") ?? ""
         self.keys = KeyCounter(producer: producer, session: token)
         self.clock = clock

@@ -200,21 +200,25 @@ extension OutboxTable {
         self.totals.outcomes =
             try Int.fetchOne(self.database, sql: "SELECT count(*) FROM delivery WHERE ended IS NOT NULL") ?? 0
         // Of the rows that there were, some may be erased.
-        self.totals.lastEnded = max(self.totals.lastEnded, try self.last("ended", of: "delivery"))
+        self.totals.lastEnded = try self.last(
+            "ended", of: "delivery", atLeast: max(self.totals.lastEnded, self.session.firstPlace))
         self.totals.received = try Int.fetchOne(self.database, sql: "SELECT count(*) FROM received") ?? 0
-        self.totals.lastReceived = max(self.totals.lastReceived, try self.last("number", of: "received"))
+        self.totals.lastReceived = try self.last(
+            "number", of: "received", atLeast: max(self.totals.lastReceived, self.session.firstPlace))
         self.totals.setAside = .max
         try self.countSetAside()
-        self.totals.lastNumber = max(self.totals.lastNumber, UInt64(try self.last("number", of: "delivery")))
+        self.totals.lastNumber = UInt64(
+            try self.last("number", of: "delivery", atLeast: Int64(self.totals.lastNumber)))
     }
 
     /// The last number in a column; rows whose number damage has put out of range get the next ones.
-    private func last(_ column: String, of table: String) throws -> Int64 {
-        var last =
+    private func last(_ column: String, of table: String, atLeast former: Int64) throws -> Int64 {
+        let greatest =
             try Int64.fetchOne(
                 self.database,
                 sql: "SELECT CAST(max(\(column)) AS INTEGER) FROM \(table) WHERE \(column) BETWEEN 1 AND ?",
                 arguments: [Self.maximum]) ?? 0
+        var last = max(former, greatest)
         // Two searches of an index; as one condition it would be a walk over all rows.
         let damaged = try Int64.fetchAll(
             self.database,
