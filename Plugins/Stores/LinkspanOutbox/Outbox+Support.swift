@@ -89,7 +89,9 @@ extension Outbox {
     /// - Throws: ``OutboxError``.
     @discardableResult
     public func erase(_ receipt: DeliveryReceipt, account: String? = nil) async throws(OutboxError) -> Bool {
-        try await self.ask { try $0.erase(key: receipt.key, account: account) }
+        let isThere = try await self.ask { try $0.erase(key: receipt.key, account: account) }
+        self.executor.execute { self.engine.forgetOutcomes { $0.key == receipt.key && $0.account == account } }
+        return isThere
     }
 }
 #endif

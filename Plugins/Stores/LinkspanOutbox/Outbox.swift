@@ -102,7 +102,7 @@ extension Outbox {
             let page = try table.waiting(account: account, after: number, upTo: last, rows: rows, bytes: bytes)
             return {
                 engine.noteRetries(page.count { $0.outcome == nil })
-                answer(.success(engine.withLateOutcomes(page)))
+                answer(.success(page.map(engine.withLateOutcome)))
             }
         } fail: {
             answer(.failure($0))
@@ -113,13 +113,13 @@ extension Outbox {
     public func keep(
         _ delivery: StoredDelivery, _ answer: @escaping @Sendable (Result<StoredDelivery, any Error>) -> Void
     ) {
-        self.add(.keep) { [onStep] table in
+        self.add(.keep) { [engine, onStep] table in
             onStep?(.keeping)
             let kept = try table.keep(delivery)
             onStep?(.kept)
             return {
                 onStep?(.keepCommitted)
-                answer(kept)
+                answer(kept.map(engine.withLateOutcome))
             }
         } fail: {
             answer(.failure($0))
@@ -158,8 +158,8 @@ extension Outbox {
     ) {
         self.add {
             try $0.find(key: key, account: account)
-        } answer: {
-            answer($0.mapError { $0 })
+        } answer: { [engine] found in
+            answer(found.map { $0.map(engine.withLateOutcome) }.mapError { $0 })
         }
     }
 
@@ -175,9 +175,12 @@ extension Outbox {
 
     /// Erases all rows of an account, with their outcomes.
     public func erase(account: String?, _ answer: @escaping @Sendable () -> Void) {
-        self.add(.other) { table in
+        self.add(.other) { [engine] table in
             try table.erase(account: account)
-            return answer
+            return {
+                engine.forgetOutcomes { $0.account == account }
+                answer()
+            }
         } fail: { _ in
             answer()
         }

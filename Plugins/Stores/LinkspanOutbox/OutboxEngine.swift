@@ -196,12 +196,17 @@ extension OutboxEngine {
         self.unrecorded = []
     }
 
-    /// Rows of the file, with the outcomes that could not be recorded there.
-    func withLateOutcomes(_ rows: [StoredDelivery]) -> [StoredDelivery] {
-        guard !self.unrecorded.isEmpty else { return rows }
-        return rows.map { row in
-            self.unrecorded.first { $0.key == row.key && $0.account == row.account } ?? row
-        }
+    /// Forgets the late outcomes of rows that were erased: a new row may have the same key.
+    func forgetOutcomes(where isErased: (StoredDelivery) -> Bool) { self.unrecorded.removeAll(where: isErased) }
+
+    /// A row of the file, with the outcome that could not be recorded there.
+    func withLateOutcome(_ row: StoredDelivery) -> StoredDelivery {
+        let late = self.unrecorded.first { $0.key == row.key && $0.account == row.account }
+        guard row.outcome == nil, let late else { return row }
+        // Not the delivery of the connection, which knows no number: pages are read from one to the next.
+        var row = row
+        row.outcome = late.outcome
+        return row
     }
 }
 
