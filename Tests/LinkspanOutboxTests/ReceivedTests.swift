@@ -186,6 +186,47 @@ struct ReceivedTests {
     }
 
     @Test
+    func `at the limit each lost event is told once, and places that come free go to events`() throws {
+        let driver = self.driver { $0.received = 2 }
+        var told: [String] = []
+        for number in 1...4 { driver.record(Message(event: "line", payload: try Payload(number))) }
+        for number in 5...12 {
+            let oldest = try #require(driver.received().first)
+            told.append(oldest.text)
+            #expect(driver.confirm(oldest))
+            driver.record(Message(event: "line", payload: try Payload(number)))
+        }
+        told += driver.received().map(\.text)
+        // Of 12 events, those that were missed are counted in the marks.
+        #expect(told == ["1", "2", "gap of 3", "6", "7", "8", "9", "10", "11", "12"])
+    }
+
+    @Test
+    func `with room for one event a mark and the next event follow when that was confirmed`() throws {
+        let driver = self.driver { $0.received = 1 }
+        for number in 1...3 { driver.record(Message(event: "line", payload: try Payload(number))) }
+        #expect(driver.received().map(\.text) == ["1"])
+        for entry in driver.received() { #expect(driver.confirm(entry)) }
+        driver.record(Message(event: "line", payload: try Payload(4)))
+        #expect(driver.received().map(\.text) == ["gap of 2", "4"])
+    }
+
+    @Test
+    func `events of one transaction stay in their order when the first of them has no room`() throws {
+        let driver = self.driver { $0.received = 2 }
+        for number in 1...3 { driver.record(Message(event: "line", payload: try Payload(number))) }
+        #expect(driver.confirm(try #require(driver.received().first)))
+        let messages = try [4, 5].map { Message(event: "line", payload: try Payload($0)) }
+        driver.together { outbox in
+            for message in messages { outbox.record(.message(message), account: nil, nil) }
+        }
+        #expect(driver.received().map(\.text) == ["2"])
+        #expect(driver.confirm(try #require(driver.received().first)))
+        driver.record(Message(event: "line", payload: try Payload(6)))
+        #expect(driver.received().map(\.text) == ["gap of 3", "6"])
+    }
+
+    @Test
     func `the session that an event is recorded with is resumed behind it`() throws {
         let first = self.driver()
         try first.open().get()

@@ -69,19 +69,16 @@ extension Outbox {
     /// Records an item, and what its session resumes from behind it.
     func record(_ item: EventItem, account: String?, _ resumption: Secret?) {
         self.executor.execute {
-            let missed = self.engine.takeMissed(account)
+            let failed = self.engine.takeFailed(account)
             self.add(.keep) { [engine = self.engine] table in
-                var isRecorded = true
-                if missed > 0 {
-                    isRecorded = try table.record(.continuity(.gap(.overflow(missed: missed))), account: account)
-                }
-                if isRecorded { isRecorded = try table.record(item, account: account) }
+                let isRecorded = try table.record(item, account: account, behind: failed)
                 if isRecorded, let resumption {
                     try table.keep(StoredSession(resumption: resumption), account: account)
                 }
-                return { if !isRecorded { engine.miss(missed + 1, account) } }
+                return { engine.noteRecording(isRecorded) }
             } fail: { [engine = self.engine] _ in
-                engine.miss(missed + 1, account)
+                engine.noteRecording(false)
+                engine.noteFailed(failed + 1, account)
             }
         }
     }

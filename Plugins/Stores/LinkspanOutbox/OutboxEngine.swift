@@ -25,8 +25,10 @@ final class OutboxEngine: @unchecked Sendable {
     private var unrecorded: [StoredDelivery] = []
     private var waits: [(wait: EntryWait, answer: @Sendable () -> Void)] = []
     private var openings: [String?: Opening] = [:]
-    /// The number of events of each account that could not be recorded; the next gap mark reports it.
-    private var missed: [String?: Int] = [:]
+    /// The events of each account whose transactions have failed; the next one of the account counts them.
+    private var failed: [String?: Int] = [:]
+    /// Whether the latest event was recorded, so that a log has the first one that is not.
+    private var isRecording = true
     private let gauge: OutboxGauge
 
     /// An account that a connection has open, and the connections that wait for it.
@@ -164,15 +166,18 @@ extension OutboxEngine {
     /// Counts deliveries that are sent again.
     func noteRetries(_ count: Int) { self.meters.retried(count) }
 
-    /// The number of events of an account that were missed since the last call.
-    func takeMissed(_ account: String?) -> Int { self.missed.removeValue(forKey: account) ?? 0 }
+    /// The number of events of an account whose transactions have failed since the last call.
+    func takeFailed(_ account: String?) -> Int { self.failed.removeValue(forKey: account) ?? 0 }
 
-    /// Remembers that events could not be recorded.
-    func miss(_ count: Int, _ account: String?) {
-        if self.missed[account] == nil {
+    /// Remembers that a transaction with events has failed.
+    func noteFailed(_ count: Int, _ account: String?) { self.failed[account, default: 0] += count }
+
+    /// Logs that an event could not be recorded, when the one before could.
+    func noteRecording(_ isRecorded: Bool) {
+        if !isRecorded, self.isRecording {
             self.options.logger.error("Received events cannot be recorded", metadata: ["path": "\(self.path)"])
         }
-        self.missed[account, default: 0] += count
+        self.isRecording = isRecorded
     }
 
     /// Remembers an outcome that could not be recorded.

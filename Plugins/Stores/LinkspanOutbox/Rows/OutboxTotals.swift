@@ -21,5 +21,7 @@ struct OutboxTotals: Sendable, Hashable {
     var received = 0
     /// The number of the latest of them.
     var lastReceived: Int64 = 0
+    /// The events of each account that came without room since the last one that had some.
+    var missed: [String?: Int] = [:]
 }
 #endif

@@ -32,11 +32,30 @@ extension OutboxTable {
 
     // MARK: Events
 
-    /// Records an event or a gap.
+    /// Records an event or a gap, behind the mark of those that were missed before it; without room it is missed, too.
     ///
+    /// - Parameters:
+    ///   - item: the event or gap.
+    ///   - account: its account.
+    ///   - failed: the number of events before it whose transactions have failed.
     /// - Returns: false when there is no room.
-    mutating func record(_ item: EventItem, account: String?) throws -> Bool {
-        guard self.totals.received < self.options.received else { return false }
+    /// - Throws: the database's error, or `cipherFailed`.
+    mutating func record(_ item: EventItem, account: String?, behind failed: Int) throws -> Bool {
+        let missed = failed + self.totals.missed[account, default: 0]
+        // No mark without an event behind it: where places come free one by one, marks would take each of them. The two
+        // have room in an empty table, whatever its limit.
+        let needed = missed == 0 ? 1 : 2
+        guard self.totals.received + needed <= max(needed, self.options.received) else {
+            self.totals.missed[account] = missed + 1
+            return false
+        }
+        self.totals.missed[account] = nil
+        if missed > 0 { try self.insert(.continuity(.gap(.overflow(missed: missed))), account: account) }
+        try self.insert(item, account: account)
+        return true
+    }
+
+    private mutating func insert(_ item: EventItem, account: String?) throws {
         let (number, account) = (self.totals.lastReceived + 1, Self.column(account))
         var (event, content, missed): (String?, Data?, Int?) = (nil, nil, nil)
         switch item {
@@ -52,7 +71,6 @@ extension OutboxTable {
         self.totals.lastReceived = number
         self.totals.received += 1
         self.totals.writtenBytes += content?.count ?? 0
-        return true
     }
 
     /// Events of an account that are not confirmed, in the order in which they came.
