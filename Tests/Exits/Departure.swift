@@ -11,6 +11,8 @@ enum Departure: String {
     case stop
     /// Drains, and says no goodbye.
     case drain
+    /// Begins to connect, and waits for nothing.
+    case leave
 
     /// Sends one event to a server, and sees to it that it has left.
     func play(_ errand: Errand) async throws {
@@ -34,6 +36,11 @@ enum Departure: String {
             // It waits for the connection.
             try handler.send("note", errand.number)
             _ = await handler.drain(within: .seconds(5))
+        case .leave:
+            let handler = try ConnectionBuilder(errand.url).transport(errand.transport).connect()
+            // Each number is another moment of the attempt.
+            try await Task.sleep(for: .milliseconds(errand.number % 40))
+            withExtendedLifetime(handler) {}
         }
     }
 

@@ -3,7 +3,7 @@ internal import Linkspan
 internal import LinkspanSocketIO
 internal import Testing
 
-/// Processes that send one event and exit at once.
+/// Processes that send one event and exit at once, or exit before they have connected.
 ///
 /// Seven of each kind, or as many as `make exits` asks for: so they are not bound by the time limit of the others.
 @Suite(.serialized, .sharedServers, .overEachWire, .timeLimit(.minutes(60)))
@@ -44,6 +44,14 @@ struct QuickExitTests {
                 // Without a goodbye a session that polls stays for as long as a heartbeat takes.
                 if departure != "drain" { #expect(account.sessions == 0) }
             }
+        }
+    }
+
+    @Test
+    func `a process that exits in the middle of an attempt to connect does not crash`() async throws {
+        try await withServer(.aiohttp) { server in
+            for number in 0..<Self.runs { try await Self.run("leave", server, number) }
+            print("\(Self.runs) exits by leave over \(Wire.current): each with status 0")
         }
     }
 

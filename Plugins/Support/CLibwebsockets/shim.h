@@ -201,8 +201,17 @@ static inline bool clws_loop_watch(struct clws_loop *loop, int poller) {
   return info.fd.filefd >= 0 && lws_adopt_descriptor_vhost_via_info(&info) != NULL;
 }
 
+// Keeps OpenSSL until the process has gone. By default it frees everything in a handler of `exit`, under the loops' threads,
+// which go on; see OPENSSL_init_crypto(3). No effect where the program has used OpenSSL before.
+static inline void clws_keep_openssl(void) {
+#if defined(OPENSSL_INIT_NO_ATEXIT)
+  OPENSSL_init_crypto(OPENSSL_INIT_NO_ATEXIT, NULL);
+#endif
+}
+
 // C, because of the flexible layout of the creation info across versions: unknown fields stay zero.
 static inline struct clws_loop *clws_loop_create(clws_handler handler, unsigned int timeout_seconds, int poller) {
+  clws_keep_openssl();
   struct clws_loop *loop = (struct clws_loop *)calloc(1, sizeof *loop);
   if (!loop) return NULL;
   if (!clws_dock_open(&loop->dock)) {
