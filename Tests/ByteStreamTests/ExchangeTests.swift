@@ -42,6 +42,73 @@ struct ExchangeTests {
         #expect(String(decoding: answer.body, as: UTF8.self) == "0123456789")
     }
 
+    /// Names of fields that known ones begin with.
+    static let beginnings = ["Cache", "User", "Retry", "X-Auth", "X", "A", "Content", "Upgrad"]
+
+    @Test(arguments: beginnings)
+    func `reads the field behind one whose name a known one begins with`(name: String) async throws {
+        let cut = try await self.exchange { peer in
+            _ = peer.readHead()
+            peer.write("HTTP/1.1 200 OK\r\n\(name): x\r\nContent-Length: 10\r\n\r\n0123")
+        }
+        #expect(cut.code == .closedByPeer)
+        let answer = try await self.exchange { peer in
+            _ = peer.readHead()
+            peer.write("HTTP/1.1 200 OK\r\n\(name): x\r\nTransfer-Encoding: chunked\r\n\r\n4\r\n0123\r\n0\r\n\r\n")
+        }.get()
+        #expect(String(decoding: answer.body, as: UTF8.self) == "0123")
+    }
+
+    @Test(arguments: [
+        "Transfer-Encoding: Chunked\r\n\r\n4\r\n0123\r\n6\r\n456789\r\n0\r\n\r\n",
+        "Transfer-Encoding: chunked\r\n\r\n4;a=b\r\n0123\r\n6 ; c=\"d\"\r\n456789\r\n0;e\r\n\r\n",
+        "Transfer-Encoding: chunked\r\n\r\n4 \t\r\n0123\r\n06\r\n456789\r\n00\r\nX-Sum: 1\r\nX-More: 2\r\n\r\n",
+        "Content-Length: 0\r\nTransfer-Encoding: chunked\r\n\r\nA\r\n0123456789\r\n0\r\n\r\n",
+    ])
+    func `reads every form of chunks that HTTP allows`(rest: String) async throws {
+        let answer = try await self.exchange { peer in
+            _ = peer.readHead()
+            peer.write("HTTP/1.1 200 OK\r\n" + rest)
+            _ = peer.readAll()
+        }.get()
+        #expect(String(decoding: answer.body, as: UTF8.self) == "0123456789")
+    }
+
+    @Test
+    func `takes no chunk whose length has nine digits for a short one`() async throws {
+        let result = try await self.exchange { peer in
+            _ = peer.readHead()
+            peer.write("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n100000001\r\nx\r\n0\r\n\r\n")
+            _ = peer.readAll()
+        }
+        #expect(result.code == .handshakeMalformed)
+    }
+
+    @Test(arguments: [HTTPExchange.Method.get, .post([]), .post([1, 2, 3])])
+    func `is the library's no longer once the request is sent, whose timers would end it`(
+        method: HTTPExchange.Method
+    ) async throws {
+        let (heads, read) = AsyncStream.makeStream(of: Void.self)
+        try await withServer({ peer in
+            _ = peer.readHead()
+            read.yield()
+            _ = peer.readAll()
+        }) { server in
+            try await withLoop { loop in
+                let (results, finish) = AsyncStream.makeStream(of: Result<HTTPExchange.Answer, ByteStreamError>.self)
+                let own = Confined<HTTPExchange?>(nil, to: loop)
+                loop.execute {
+                    own.value = loop.exchange(server.request(), method, limit: 1) { finish.yield($0) }
+                }
+                try #require(await heads.first { _ in true } != nil)
+                await hop(loop)
+                #expect(loop.sync { connectionsOfLibrary(loop) } == 0)
+                loop.execute { own.value?.cancel() }
+                #expect(await results.first { _ in true }?.code == .closedByUs)
+            }
+        }
+    }
+
     @Test(arguments: ["FFFFFFFF", "80000000", "FFFFFFFFFFFFFFFFFFFF", "-1"])
     func `survives chunks whose length is beyond every number`(length: String) async throws {
         let result = try await self.exchange { peer in

@@ -60,6 +60,24 @@ struct TakeoverTests {
         }
     }
 
+    @Test(arguments: ExchangeTests.beginnings)
+    func `has the fields behind one whose name a known one begins with`(_ name: String) async throws {
+        try await withServer({ peer in
+            _ = peer.readHead()
+            peer.write(
+                "HTTP/1.1 101 Switching Protocols\r\n\(name): 1\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n\r\n")
+            _ = peer.readAll()
+        }) { server in
+            try await withLoop { loop in
+                let recorder = Recorder()
+                let stream = recorder.connect(server.request(), on: loop)
+                let head = try await recorder.opening()
+                #expect(head.upgrade == "websocket" && head.connection == "Upgrade")
+                stream.abort()
+            }
+        }
+    }
+
     @Test
     func `holds bytes that came with the answer back while it is paused, and delivers them in order afterwards`()
         async throws

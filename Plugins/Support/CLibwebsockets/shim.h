@@ -26,15 +26,11 @@
 
 // What happened to one connection attempt ("dial"). Closed, so that the Swift side is an exhaustive switch.
 enum __attribute__((enum_extensibility(closed))) clws_event {
-  clws_event_received = 0,      // bytes of the stream
-  clws_event_writable = 1,      // one lws_write may be made
-  clws_event_request = 2,       // the request is being written; `in` is a struct clws_room
-  clws_event_head = 3,          // the response's head is complete
-  clws_event_certificate = 4,   // one step of the verification; `in` is a struct clws_certificate
-  clws_event_failed = 5,        // the attempt failed; `in` is the library's text
-  clws_event_closed = 6,        // the connection is over
-  clws_event_destroyed = 7,     // the last callback: user data is released here and nowhere else
-  clws_event_completed = 8,     // the answer's body is complete; `count` is 1 when its own bytes said so
+  clws_event_request = 0,       // the request is being written; `in` is a struct clws_room
+  clws_event_certificate = 1,   // one step of the verification; `in` is a struct clws_certificate
+  clws_event_failed = 2,        // the attempt failed; `in` is the library's text
+  clws_event_closed = 3,        // the connection is over
+  clws_event_destroyed = 4,     // the last callback: user data is released here and nowhere else
 };
 
 // Where the request's own header lines go.
@@ -46,7 +42,7 @@ struct clws_room {
 // Receives every event. A non-zero result closes the connection.
 typedef int (*clws_handler)(void *dial, struct lws *wsi, enum clws_event event, void *in, size_t count);
 
-enum { clws_receive_size = 64 * 1024, clws_header_size = 16 * 1024, clws_untouched = 8 };
+enum { clws_receive_size = 64 * 1024, clws_header_size = 16 * 1024 };
 
 // What one loop needs at a stable address for as long as the context lives.
 struct clws_loop {
@@ -56,21 +52,8 @@ struct clws_loop {
   lws_sorted_usec_list_t timer;
   struct clws_dock dock;
   bool has_ready;                // whether the poller that the library watches has something
-  char *reading;                 // where bytes are being read to at the moment, or NULL
-  bool has_read;                 // whether some of them were handed over already
-  unsigned char receive[LWS_PRE + clws_receive_size];
+  unsigned char receive[clws_receive_size];
 };
-
-// Whether the library is being handed bytes and has not just met the connection's end, which it takes for the end of a
-// body in chunks too. C, because it does not tell which of the two it met: a read that left the buffer as it was has
-// brought nothing.
-static inline bool clws_has_read(const struct clws_loop *loop) {
-  static const unsigned char untouched[clws_untouched] = {0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff};
-  return loop->reading && (loop->has_read || memcmp(loop->reading, untouched, clws_untouched) != 0);
-}
-
-// C, because LWS_PRE is a structured macro that Swift does not import.
-static inline size_t clws_head_room(void) { return LWS_PRE; }
 
 // C, because events have to be told apart by an imported enum without `default`, and because the library hands several of
 // them over as untyped arguments whose meaning depends on the reason. It forwards and decides nothing.
@@ -84,50 +67,22 @@ static inline int clws_callback(struct lws *wsi, enum lws_callback_reasons reaso
     return 0;
   }
   switch (reason) {
-    case LWS_CALLBACK_RECEIVE_CLIENT_HTTP: {
-      char *bytes = (char *)loop->receive + LWS_PRE;
-      int size = clws_receive_size;
-      memset(bytes, 0xff, clws_untouched);
-      loop->reading = bytes;
-      loop->has_read = false;
-      int result = lws_http_client_read(wsi, &bytes, &size);
-      loop->reading = NULL;
-      return result < 0 ? -1 : 0;
-    }
-    case LWS_CALLBACK_RECEIVE_CLIENT_HTTP_READ:
-      loop->has_read = true;
-      return loop->handler(dial, wsi, clws_event_received, in, count);
-    case LWS_CALLBACK_CLIENT_HTTP_WRITEABLE: return loop->handler(dial, wsi, clws_event_writable, NULL, 0);
     case LWS_CALLBACK_CLIENT_APPEND_HANDSHAKE_HEADER: {
       struct clws_room room = {(unsigned char **)in, count};
       return loop->handler(dial, wsi, clws_event_request, &room, 0);
     }
-    case LWS_CALLBACK_ESTABLISHED_CLIENT_HTTP: return loop->handler(dial, wsi, clws_event_head, NULL, 0);
+    // Not to be reached: answers are read by us.
+    case LWS_CALLBACK_ESTABLISHED_CLIENT_HTTP: return -1;
     case LWS_CALLBACK_OPENSSL_PERFORM_SERVER_CERT_VERIFICATION: {
       struct clws_certificate certificate = clws_certificate_of((X509_STORE_CTX *)user, (int)count);
       return loop->handler(dial, wsi, clws_event_certificate, &certificate, 0);
     }
     case LWS_CALLBACK_CLIENT_HTTP_REDIRECT: return -1;
     case LWS_CALLBACK_CLIENT_CONNECTION_ERROR: return loop->handler(dial, wsi, clws_event_failed, in, in ? count : 0);
-    case LWS_CALLBACK_COMPLETED_CLIENT_HTTP:
-      // -1, or the library would keep the connection for another request.
-      loop->handler(dial, wsi, clws_event_completed, NULL, clws_has_read(loop));
-      return -1;
     case LWS_CALLBACK_CLOSED_CLIENT_HTTP: return loop->handler(dial, wsi, clws_event_closed, NULL, 0);
     case LWS_CALLBACK_WSI_DESTROY: return loop->handler(dial, wsi, clws_event_destroyed, NULL, 0);
     default: return 0;
   }
-}
-
-// Has the library hand over what it has read beyond the answer's head, of a connection that is being taken. C, because the
-// buffer is part of the C structure.
-static inline void clws_drain(struct clws_loop *loop, struct lws *wsi) {
-  do {
-    char *bytes = (char *)loop->receive + LWS_PRE;
-    int size = clws_receive_size;
-    loop->has_read = false;
-    if (lws_http_client_read(wsi, &bytes, &size) < 0) return;
-  } while (loop->has_read);
 }
 
 // C, because the buffer is part of the C structure.
@@ -278,91 +233,10 @@ static inline bool clws_room_append(struct clws_room *room, const unsigned char 
   return true;
 }
 
-enum __attribute__((enum_extensibility(closed))) clws_header {
-  clws_header_upgrade,
-  clws_header_connection,
-  clws_header_accept,
-  clws_header_protocol,
-  clws_header_extensions,
-  clws_header_retry_after,
-  clws_header_location,
-  clws_header_content_length,
-  clws_header_transfer_encoding,
-  clws_header_set_cookie,
-};
-
-// C, because which tokens exist depends on how the library was built.
-static inline int clws_header_token(enum clws_header header, enum lws_token_indexes *token) {
-  switch (header) {
-    case clws_header_upgrade: *token = WSI_TOKEN_UPGRADE; return 1;
-    case clws_header_connection: *token = WSI_TOKEN_CONNECTION; return 1;
-    case clws_header_accept: *token = WSI_TOKEN_ACCEPT; return 1;
-    case clws_header_protocol: *token = WSI_TOKEN_PROTOCOL; return 1;
-    case clws_header_extensions: *token = WSI_TOKEN_EXTENSIONS; return 1;
-    case clws_header_location: *token = WSI_TOKEN_HTTP_LOCATION; return 1;
-    case clws_header_content_length: *token = WSI_TOKEN_HTTP_CONTENT_LENGTH; return 1;
-    case clws_header_transfer_encoding: *token = WSI_TOKEN_HTTP_TRANSFER_ENCODING; return 1;
-    case clws_header_set_cookie: *token = WSI_TOKEN_HTTP_SET_COOKIE; return 1;
-    case clws_header_retry_after:
-#if defined(LWS_WITH_HTTP_UNCOMMON_HEADERS) || defined(LWS_HTTP_HEADERS_ALL)
-      *token = WSI_TOKEN_HTTP_RETRY_AFTER;
-      return 1;
-#else
-      return 0;
-#endif
-  }
-  return 0;
-}
-
-// The length of a header's value, 0 when it is absent.
-static inline int clws_header_length(struct lws *wsi, enum clws_header header) {
-  enum lws_token_indexes token;
-  return clws_header_token(header, &token) ? lws_hdr_total_length(wsi, token) : 0;
-}
-
-// Copies a header's value and a NUL; returns its length, or a negative number when `size` is too small.
-static inline int clws_header_copy(struct lws *wsi, enum clws_header header, char *bytes, int size) {
-  enum lws_token_indexes token;
-  return clws_header_token(header, &token) ? lws_hdr_copy(wsi, bytes, size, token) : 0;
-}
-
-// The same for one of several fields of a name: 0 for one that is absent, negative when `size` is too small. Values may
-// begin with spaces.
-static inline int clws_header_fragment(struct lws *wsi, enum clws_header header, int index, char *bytes, int size) {
-  enum lws_token_indexes token;
-  if (!clws_header_token(header, &token) || lws_hdr_fragment_length(wsi, token, index) <= 0) return 0;
-  return lws_hdr_copy_fragment(wsi, bytes, size, token, index);
-}
-
-static inline int clws_header_fragment_length(struct lws *wsi, enum clws_header header, int index) {
-  enum lws_token_indexes token;
-  return clws_header_token(header, &token) ? lws_hdr_fragment_length(wsi, token, index) : 0;
-}
-
-// Whether a body follows the request's head; to be unset once it was written.
-static inline void clws_set_body_pending(struct lws *wsi, bool pending) { lws_client_http_body_pending(wsi, pending); }
-
-static inline int clws_status(struct lws *wsi) { return (int)lws_http_client_http_response(wsi); }
-
-// C, because LWS_WRITE_RAW is not imported. `bytes` has LWS_PRE bytes of head room in front of it.
-static inline int clws_write(struct lws *wsi, unsigned char *bytes, size_t count) {
-  return lws_write(wsi, bytes, count, LWS_WRITE_RAW);
-}
+// Keeps the library from reading an answer, as if a body of the request were yet to come.
+static inline void clws_hold_answer(struct lws *wsi) { lws_client_http_body_pending(wsi, 1); }
 
 // Closes soon and at any stage of a connection; the closing callbacks come from a later service call.
 static inline void clws_kill(struct lws *wsi) { lws_set_timeout(wsi, (enum pending_timeout)1, LWS_TO_KILL_ASYNC); }
-
-static inline void clws_clear_timeout(struct lws *wsi) { lws_set_timeout(wsi, NO_PENDING_TIMEOUT, 0); }
-
-// Says that nothing more is sent, and leaves the other direction open. C, because the library has no call for it.
-static inline void clws_half_close(struct lws *wsi) {
-  SSL *tls = lws_get_ssl(wsi);
-  int descriptor = (int)lws_get_socket_fd(wsi);
-  if (tls) {
-    SSL_shutdown(tls);
-    ERR_clear_error();
-  }
-  if (descriptor >= 0) shutdown(descriptor, SHUT_WR);
-}
 
 #endif

@@ -1,5 +1,5 @@
-// Open streams: their sockets and TLS sessions, taken over from libwebsockets once an answer has opened them, because its
-// loop looks at each descriptor in each turn, and because it keeps 16 KiB for each connection.
+// Streams: their sockets and TLS sessions, taken over from libwebsockets once it has written the request, because its loop
+// looks at each descriptor in each turn, because it keeps 16 KiB for each connection, and because it misreads answers.
 #ifndef CLIBWEBSOCKETS_SOCKET_H
 #define CLIBWEBSOCKETS_SOCKET_H
 
@@ -26,12 +26,10 @@ enum __attribute__((enum_extensibility(closed))) clws_outcome {
   clws_outcome_over,         // the connection has ended, or is broken
 };
 
-// A socket and its TLS session between the library and us.
+// A socket and its TLS session.
 struct clws_taken {
   int descriptor;
   SSL *tls;          // NULL without TLS
-  void *former;      // what the library's callbacks would find in the session; not to be followed
-  int shutdown;      // which ends of the session have been said
 };
 
 // Two connected sockets, of which the library gets copies of the first in place of those that are taken: nothing can be
@@ -58,48 +56,20 @@ static inline bool clws_decoy_put(int decoy, int descriptor) {
 #endif
 }
 
-// Takes a connection from the library, which has to close it when its callback returns. False without a descriptor to
-// spare. C, because the order of the steps is the library's: it closes the descriptor that it knows, and says goodbye
-// over it.
-static inline bool clws_take(struct lws *wsi, int decoy, struct clws_taken *taken) {
-  int descriptor = (int)lws_get_socket_fd(wsi);
-  taken->descriptor = descriptor < 0 ? -1 : fcntl(descriptor, F_DUPFD_CLOEXEC, 0);
-  if (taken->descriptor < 0) return false;
-  if (!clws_decoy_put(decoy, descriptor)) {
-    close(taken->descriptor);
-    return false;
-  }
-#if defined(SO_NOSIGPIPE)
-  int on = 1;
-  setsockopt(taken->descriptor, SOL_SOCKET, SO_NOSIGPIPE, &on, sizeof on);
-#endif
-  taken->tls = lws_get_ssl(wsi);
-  taken->former = wsi;
-  if (taken->tls) SSL_up_ref(taken->tls);
-  return true;
-}
-
-// After what had arrived was read: the library's closing is to say nothing to the peer, and to leave no trace.
-static inline void clws_taken_hush(struct clws_taken *taken) {
-  if (!taken->tls) return;
-  taken->shutdown = SSL_get_shutdown(taken->tls);
-  SSL_set_quiet_shutdown(taken->tls, 1);
-}
-
 static inline int clws_verify_nothing(int preverified, X509_STORE_CTX *store) {
   (void)preverified, (void)store;
   return 0;
 }
 
-// Once the library has closed what it had: the session goes on over the socket that was taken. False without memory.
-static inline bool clws_taken_settle(const struct clws_taken *taken) {
+// Has a session that the library has closed go on over the socket that was taken. False without memory.
+static inline bool clws_taken_settle(const struct clws_taken *taken, const void *former, int shutdown) {
   SSL *tls = taken->tls;
   if (!tls) return true;
   SSL_set_quiet_shutdown(tls, 0);
-  SSL_set_shutdown(tls, taken->shutdown);
+  SSL_set_shutdown(tls, shutdown);
   // The library's callbacks look for its own object there, which is gone. It has a place or two, among the first.
   for (int place = 0; place < 8; place++)
-    if (SSL_get_ex_data(tls, place) == taken->former) SSL_set_ex_data(tls, place, NULL);
+    if (SSL_get_ex_data(tls, place) == former) SSL_set_ex_data(tls, place, NULL);
   // Its check of certificates, too; with renegotiation off there is none to check any more.
   SSL_set_options(tls, SSL_OP_NO_RENEGOTIATION);
   SSL_set_verify(tls, SSL_VERIFY_PEER, clws_verify_nothing);
@@ -135,12 +105,6 @@ static inline enum clws_outcome clws_read(int descriptor, SSL *tls, unsigned cha
     return clws_outcome_over;
   }
   return clws_outcome_done;
-}
-
-// The same of a connection that the library has.
-static inline enum clws_outcome clws_read_past_library(struct lws *connection, unsigned char *bytes, size_t size,
-                                                       size_t *count) {
-  return clws_read((int)lws_get_socket_fd(connection), lws_get_ssl(connection), bytes, size, count);
 }
 
 // Writes as much as the system takes. A session never has to read first, because there is no renegotiation.
@@ -187,6 +151,33 @@ static inline void clws_close(int descriptor, SSL *tls) {
     SSL_free(tls);
   }
   close(descriptor);
+}
+
+// Takes a connection from the library, which closes what it is left with at once, so not within one of its callbacks. False,
+// and all of it closed, without a descriptor or memory to spare. C, because the order of the steps is the library's: it
+// closes the descriptor that it knows, and says goodbye over it.
+static inline bool clws_take(struct lws *wsi, int decoy, struct clws_taken *taken) {
+  int descriptor = (int)lws_get_socket_fd(wsi);
+  taken->descriptor = descriptor < 0 ? -1 : fcntl(descriptor, F_DUPFD_CLOEXEC, 0);
+  bool is_taken = taken->descriptor >= 0 && clws_decoy_put(decoy, descriptor);
+  taken->tls = is_taken ? lws_get_ssl(wsi) : NULL;
+  int shutdown = 0;
+  if (taken->tls) {
+    // The library's closing is to say nothing to the peer, and to leave no trace.
+    SSL_up_ref(taken->tls);
+    shutdown = SSL_get_shutdown(taken->tls);
+    SSL_set_quiet_shutdown(taken->tls, 1);
+  }
+  lws_set_timeout(wsi, (enum pending_timeout)1, LWS_TO_KILL_SYNC);
+  if (is_taken && clws_taken_settle(taken, wsi, shutdown)) {
+#if defined(SO_NOSIGPIPE)
+    int on = 1;
+    setsockopt(taken->descriptor, SOL_SOCKET, SO_NOSIGPIPE, &on, sizeof on);
+#endif
+    return true;
+  }
+  if (taken->descriptor >= 0) clws_close(taken->descriptor, taken->tls);
+  return false;
 }
 
 #endif

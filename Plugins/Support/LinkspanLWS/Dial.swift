@@ -9,8 +9,8 @@ final class Dial {
     var connection: OpaquePointer?
     /// Whether the server's certificate was looked at, and found good, on this very connection.
     var isVerified = false
-    /// The fate of the connection when it was taken over: the library's last events are no news then.
-    var takeover: Takeover?
+    /// Whether the connection was taken over: the library's last events are no news then.
+    var isTaken = false
     /// Whether the library's reference has been given back.
     private var isReleased = false
     /// Whether the connection is going down by itself, so that it must not be touched any more.

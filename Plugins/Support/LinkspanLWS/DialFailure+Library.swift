@@ -13,8 +13,6 @@ extension DialFailure {
         } else if ["read failed", "hung up", "closed", "unable to connect"].contains(where: { lowercase.contains($0) })
         {
             self = .hangUp
-        } else if lowercase.contains("problems parsing header") {
-            self = .rejected(Self.longHead)
         } else {
             self = .answer(text)
         }
@@ -29,17 +27,10 @@ extension DialFailure {
         return .rejected(Self.error(.identity, ""))
     }
 
-    /// The same for an open stream, whose end was read by us.
+    /// The same for a connection whose end was read by us.
     static func noted(_ tls: OpaquePointer) -> Self? {
         clws_tls_failure_of(tls, TLSContext.note) == .identity ? .rejected(Self.error(.identity, "")) : nil
     }
-
-    // The library skips lines of an answer that it does not understand, and gives a head up only when it has no room or no
-    // place left for a field; it does not tell which, or how much there was. It says the same of two mistakes that no server
-    // makes by accident: a line that is a request with an impossible path, and in later versions a NUL.
-    private static let longHead = ByteStreamError(
-        .answerHeadTooLong,
-        "the answer's head has more than \(Int(clws_header_size)) bytes, or more fields than are accepted here")
 
     private static func error(_ failure: clws_tls_failure, _ text: String) -> ByteStreamError {
         switch failure {

@@ -22,15 +22,13 @@ final class LoopCore {
     // Looked at in each turn, as are those below: nothing is called while they change.
     @exclusivity(unchecked) private var streams: [ObjectIdentifier: LoopStream] = [:]
     @exclusivity(unchecked) private var listeners: [ObjectIdentifier: ListeningSocket] = [:]
-    /// The connections that the library has to itself: attempts, exchanges, and what is left of those that ended.
+    /// The connections that the library has to itself: attempts, and what is left of those that ended.
     ///
     /// While there are none, nothing is asked of the library.
     var dialCount = 0
     /// The socket that the library is left with in place of one that is taken over; nothing ever arrives there.
     var decoy: CInt { self.decoys[0] }
     private let decoys: [CInt]
-    /// The connections that are taken over in this turn.
-    private var takeovers: [(Takeover, LoopStream)] = []
     /// The streams that have something to read which the poller does not tell of.
     @exclusivity(unchecked) private var unread: [LoopStream] = []
     /// The owners of sockets that were closed in this turn, of which the poller may yet tell.
@@ -45,7 +43,7 @@ final class LoopCore {
     private static let idleHosts = 8
     /// The most direct flushes at the end of one turn; each may let handlers write more.
     ///
-    /// What they write after the last one is sent when libwebsockets reports that the socket is writable.
+    /// What they write after the last one is sent when the system reports that the socket is writable.
     private static let flushPasses = 4
     /// The streams that have written in this turn.
     @exclusivity(unchecked) private var unflushed: [LoopStream] = []
@@ -148,8 +146,6 @@ final class LoopCore {
     /// Keeps the owner of a socket that was closed in this turn, of which the poller may yet tell.
     func keepForTurn(_ owner: Watched) { self.departed.append(owner) }
 
-    func completeLater(_ takeover: Takeover, of stream: LoopStream) { self.takeovers.append((takeover, stream)) }
-
     func readLater(_ stream: LoopStream) { self.unread.append(stream) }
 
     func flushLater(_ stream: LoopStream) { self.unflushed.append(stream) }
@@ -173,7 +169,6 @@ final class LoopCore {
             self.poller.noteLooks(self.dialCount)
             self.arm(due, now: now)
             lws_service(self.context, isWaiting ? 0 : -1)
-            self.completeTakeovers()
             if self.raw.pointee.has_ready || !isWaiting { self.poller.wait(.zero) }
             self.raw.pointee.has_ready = false
         } else if isWaiting {
@@ -183,13 +178,6 @@ final class LoopCore {
         }
         self.readUnread()
         self.departed.removeAll(keepingCapacity: true)
-    }
-
-    private func completeTakeovers() {
-        guard !self.takeovers.isEmpty else { return }
-        let takeovers = self.takeovers
-        self.takeovers.removeAll(keepingCapacity: true)
-        for (takeover, stream) in takeovers { stream.complete(takeover) }
     }
 
     /// Reads once from each stream that has something; what is left waits for the next turn.

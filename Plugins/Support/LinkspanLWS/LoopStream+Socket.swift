@@ -3,34 +3,19 @@ internal import CLibwebsockets
 internal import LinkspanNetwork
 internal import LinkspanRuntime
 
-// An open stream's own socket.
+// The stream's own socket, from the answer on.
 
 extension LoopStream {
-    /// Takes the connection over from the library, which closes what it is left with when its event returns.
-    func takeOver(_ dial: Dial, _ connection: OpaquePointer, _ answer: UpgradeAnswer) {
-        guard let takeover = Takeover(dial, connection, answer, core: self.core) else {
-            return self.abort(ByteStreamError(.unavailable, "the process has no descriptor to spare"))
-        }
+    /// Takes the connection over from the library, which has written the request.
+    func takeOver(_ dial: Dial) {
+        guard dial === self.dial, let connection = dial.connection else { return }
         self.dial = nil
-        self.takeover = takeover
-        self.core.completeLater(takeover, of: self)
-    }
-
-    /// The library has let go of the connection.
-    func complete(_ takeover: Takeover) {
-        guard let socket = takeover.settle() else {
+        dial.isTaken = true
+        guard let socket = OpenSocket(takenFrom: connection, decoy: self.core.decoy) else {
             return self.abort(ByteStreamError(.unavailable, "the connection could not be taken over"))
         }
-        // It may have ended in between.
-        guard self.takeover === takeover else { return socket.close() }
-        self.takeover = nil
-        self.early = takeover.early
         guard self.use(socket) else { return }
-        if takeover.answer.isInterim {
-            self.late = Boxed(AnswerReader(isExchange: false, interim: 1))
-        } else {
-            guard self.judge(takeover.answer) else { return }
-        }
+        self.requestFlush()
         self.readOn()
     }
 
@@ -59,11 +44,11 @@ extension LoopStream {
         !self.isPaused || self.socket?.isBroken == true || !(self.machine.isOpen || self.machine.isFinishing)
     }
 
-    /// Reads at the end of the turn what the socket's readiness does not tell of: bytes that arrived with the answer, or
-    /// that TLS has read already, and an end behind them.
+    /// Reads at the end of the turn what the socket's readiness does not tell of: bytes that the reader of the answer has,
+    /// or that TLS has read already, and an end behind them.
     func readOn() {
         guard let socket = self.socket, !self.isReadDue, self.isReading else { return }
-        guard socket.tls != nil || socket.isOver || socket.isBroken || !self.early.isEmpty else { return }
+        guard socket.tls != nil || socket.isOver || socket.isBroken || self.isAnswerHeld else { return }
         self.isReadDue = true
         self.core.readLater(self)
     }
@@ -81,25 +66,20 @@ extension LoopStream {
     /// Hands one read's bytes over, those that came first before others.
     func read() {
         guard let socket = self.socket, self.isReading else { return }
-        guard self.early.isEmpty else { return self.readEarly() }
+        guard !self.isAnswerHeld else {
+            self.readAnswer()
+            return self.readOn()
+        }
         guard !socket.isOver else { return self.socketEnded() }
         let buffer = clws_receive_buffer(self.core.raw)
         var count = 0
         let outcome = clws_read(socket.descriptor, socket.tls, buffer, Int(clws_receive_size), &count)
         self.socket?.readsWhenWritable = outcome == .wants_write
-        if outcome == .over || socket.isBroken, count == 0 { return self.socketEnded() }
         if outcome == .over { self.socket?.isOver = true }
-        if count > 0 { _ = self.take(UnsafeRawBufferPointer(start: buffer, count: count)) }
+        if outcome == .over || socket.isBroken, count == 0 { return self.socketEnded() }
+        if count > 0 { self.take(UnsafeRawBufferPointer(start: buffer, count: count)) }
         self.watch()
         if outcome == .done || outcome == .over || socket.isBroken { self.readOn() }
-    }
-
-    /// Hands over what arrived with the answer, a read's length at a time.
-    private func readEarly() {
-        let bytes = Array(self.early.prefix(Int(clws_receive_size)))
-        self.early = Array(self.early.dropFirst(bytes.count))
-        _ = bytes.withUnsafeBytes { self.take($0) }
-        self.readOn()
     }
 
     /// Sends what the outbox has, as far as the system takes it.
@@ -133,22 +113,16 @@ extension LoopStream {
         if let tls = self.socket?.tls, let refusal = DialFailure.noted(tls) {
             return self.act(self.machine.failed(refusal))
         }
-        self.act(self.machine.connectionClosed())
+        self.ended()
     }
 
     func applyPause() {
-        if self.socket != nil {
-            self.watch()
-            return self.readOn()
-        }
-        guard self.machine.isOpen || self.machine.isFinishing, let connection = self.dial?.connection else { return }
-        lws_rx_flow_control(connection, self.isPaused ? 0 : 1)
+        self.watch()
+        self.readOn()
     }
 
     /// Gives the socket up.
     func closeSocket() {
-        self.takeover = nil
-        self.early = []
         guard let socket = self.socket.take() else { return }
         self.core.poller.unwatch(socket.descriptor, former: socket.watched)
         socket.close()

@@ -5,8 +5,8 @@ internal import LinkspanRuntime
 
 /// A stream: it carries out what the state machine decides.
 ///
-/// It dials by itself, and libwebsockets does TLS and the request. From the answer on an upgrade's stream has its socket to
-/// itself; an exchange stays with the library, which knows where bodies end.
+/// It dials by itself, and libwebsockets does TLS and the request. From then on the stream has its socket to itself: the
+/// library would lose fields of answers, and take bodies that are cut for complete.
 final class LoopStream: Watched, ByteStream {
     /// The most that ``UpgradeRequest/deadline`` may be.
     private static let longestDeadline = Duration.seconds(60)
@@ -25,18 +25,18 @@ final class LoopStream: Watched, ByteStream {
     private var attempts: [Attempt] = []
     /// The library's connection, while it has one.
     var dial: Dial?
-    /// The connection on its way from the library.
-    var takeover: Takeover?
-    /// The open stream's own socket.
+    /// The stream's own socket, once the request is written.
     var socket: OpenSocket?
-    /// The bytes that arrived with the answer, and are not handed over yet.
-    var early: [UInt8] = []
+    /// Reads the answer; nil when what comes is the stream.
+    private var reader: Boxed<AnswerReader>?
+    /// Whether the reader has something that is not handed over yet, because reading is paused.
+    private(set) var isAnswerHeld = false
     var handler: (any ByteStreamHandler)?
     // Its methods call nobody but the writers of ``write(_:)``, which only append, so that no access meets another.
     @exclusivity(unchecked) var outbox: Outbox
     /// Whether a flush of the outbox is scheduled for the end of this turn.
     var isFlushDue = false
-    /// Whether the next chance to write is awaited: the system's, or a callback of libwebsockets.
+    /// Whether the system's next chance to write is awaited.
     var isChanceDue = false
     /// Whether a read is scheduled for the end of this turn.
     var isReadDue = false
@@ -46,9 +46,6 @@ final class LoopStream: Watched, ByteStream {
     /// The wait before the next address is dialed beside those before.
     private var attemptDelay: (any ScheduledWork)?
     var isPaused = false
-    private var isChunked = false
-    /// Reads the answer, when interim ones came before it, which is rare.
-    var late: Boxed<AnswerReader>?
     /// The look-up of the host's name, while it is under way.
     private var lookup: Resolver.Request?
     /// The numeric address of the peer, if it opened the stream.
@@ -61,6 +58,7 @@ final class LoopStream: Watched, ByteStream {
         self.isExchange = request.isExchange
         self.hasProxy = request.proxy != nil
         self.machine = StreamStateMachine(isExchange: request.isExchange)
+        self.reader = Boxed(AnswerReader(isExchange: request.isExchange))
         self.handler = handler
         self.core = core
         self.peerAddress = nil
@@ -133,78 +131,37 @@ final class LoopStream: Watched, ByteStream {
     }
 }
 
-// MARK: - Events of the library
+// MARK: - Events of the socket
 
 extension LoopStream {
-    /// Returns false to have the connection closed, as do the others.
-    func received(_ dial: Dial, _ bytes: UnsafeRawBufferPointer) -> Bool {
-        guard dial === self.dial else { return false }
-        return self.take(bytes)
+    /// Takes bytes that were read.
+    func take(_ bytes: UnsafeRawBufferPointer) {
+        guard self.reader != nil else { return self.handOver(bytes.count, [UInt8](bytes)) }
+        self.reader?.value.append(bytes)
+        self.readAnswer()
     }
 
-    /// Takes bytes behind the answer's head; returns false when the connection is of no more use.
-    func take(_ bytes: UnsafeRawBufferPointer) -> Bool {
-        self.late == nil ? self.handOver(bytes) : self.takeLate(bytes)
-    }
-
-    private func handOver(_ bytes: UnsafeRawBufferPointer) -> Bool {
-        guard self.machine.isOpen, let handler = self.handler, !bytes.isEmpty else { return self.drops(bytes.count) }
-        self.machine.received(byteCount: bytes.count)
-        handler.received([UInt8](bytes))
-        return true
-    }
-
-    /// Nobody wants these bytes; reading them all the same lets the peer come to our last ones, unless there is no end.
-    private func drops(_ count: Int) -> Bool {
-        self.dropRoom -= count
-        guard self.dropRoom < 0, let error = self.machine.flooded() else { return true }
-        self.end(error)
-        return false
-    }
-
-    func writeRequest(_ dial: Dial, into room: UnsafeMutablePointer<clws_room>) -> Bool {
-        guard dial === self.dial, let connection = dial.connection, self.machine.sendsRequest() else { return false }
-        // Never in the clear what was to be secret, whatever the library makes of a configuration.
-        guard !self.request.isSecure || (lws_is_ssl(connection) != 0 && dial.isVerified) else { return false }
-        let lines = self.request.headerLines
-        guard clws_room_append(room, lines, lines.count) else { return false }
-        switch self.request.purpose {
-        case .upgrade: ()
-        case .post(let bodyLength) where bodyLength > 0:
-            clws_set_body_pending(connection, true)
-            lws_callback_on_writable(connection)
-        case .get, .post:
-            // The library's own patience is shorter than a long poll. It sets it after this call.
-            self.core.loop.executeLocally { self.awaitAnswer() }
+    /// Hands over what the reader has, as far as it is wanted now.
+    func readAnswer() {
+        self.isAnswerHeld = true
+        while self.socket != nil, self.isReading {
+            switch self.reader?.value.next() ?? .more {
+            case .more:
+                self.isAnswerHeld = false
+                // What follows the head of an upgrade is the stream.
+                if self.machine.isOpen, !self.isExchange { self.reader = nil }
+                return
+            case .head(let answer): self.judge(answer)
+            case .bytes(let piece): self.handOver(piece.count, piece)
+            case .end: self.act(self.machine.completed())
+            case .failed(let error): self.abort(error)
+            }
         }
-        return true
     }
 
-    private func awaitAnswer() {
-        guard self.machine.isSendingBody, let connection = self.dial?.connection else { return }
-        clws_clear_timeout(connection)
-    }
-
-    func receivedHead(_ dial: Dial, _ connection: OpaquePointer) -> Bool {
-        guard dial === self.dial else { return false }
-        let answer = UpgradeAnswer(connection)
-        // The library takes a body's length for an interim answer's too, and would read on after it.
-        if !self.isExchange, answer.isInterim ? !answer.hasBody : answer.error == nil {
-            self.takeOver(dial, connection, answer)
-            return false
-        }
-        clws_clear_timeout(connection)
-        guard !answer.isInterim else {
-            self.late = Boxed(AnswerReader(isExchange: self.isExchange, interim: 1))
-            return true
-        }
-        return self.judge(answer)
-    }
-
-    func judge(_ answer: UpgradeAnswer) -> Bool {
+    private func judge(_ answer: UpgradeAnswer) {
         switch self.machine.received(answer) {
         case .open:
-            self.isChunked = answer.isChunked
             if !self.isExchange {
                 self.deadline?.cancel()
                 (self.deadline, self.attemptDelay, self.kept) = (nil, nil, nil)
@@ -212,31 +169,45 @@ extension LoopStream {
             self.applyPause()
             self.requestFlush()
             self.handler?.opened(answer.head)
-            return true
-        case .end(let error):
-            self.end(error)
-            return false
-        case .ignore: return false
+        case .end(let error): self.end(error)
+        case .ignore: ()
         }
     }
 
-    /// Takes bytes behind an interim answer, which the library takes for its body.
-    private func takeLate(_ bytes: UnsafeRawBufferPointer) -> Bool {
-        self.late?.value.append(bytes)
-        while self.dial != nil || self.socket != nil {
-            switch self.late?.value.next() ?? .more {
-            case .more: return true
-            case .head(let answer): guard self.judge(answer) else { return false }
-            case .bytes(let piece): guard piece.withUnsafeBytes({ self.handOver($0) }) else { return false }
-            case .end:
-                self.act(self.machine.completed())
-                return false
-            case .failed(let error):
-                self.abort(error)
-                return false
-            }
-        }
-        return false
+    private func handOver(_ count: Int, _ bytes: @autoclosure () -> [UInt8]) {
+        guard self.machine.isOpen, let handler = self.handler else { return self.drop(count) }
+        self.machine.received(byteCount: count)
+        handler.received(bytes())
+    }
+
+    /// Nobody wants these bytes; reading them all the same lets the peer come to our last ones, unless there is no end.
+    private func drop(_ count: Int) {
+        self.dropRoom -= count
+        guard self.dropRoom < 0, let error = self.machine.flooded() else { return }
+        self.end(error)
+    }
+
+    /// The connection has ended, or is broken.
+    func ended() {
+        let isWhole = self.isExchange && self.reader?.value.isUnfinished == false
+        self.act(isWhole ? self.machine.completed() : self.machine.connectionClosed())
+    }
+}
+
+// MARK: - Events of the library
+
+extension LoopStream {
+    /// Returns false to have the connection closed, as does the next.
+    func writeRequest(_ dial: Dial, into room: UnsafeMutablePointer<clws_room>) -> Bool {
+        guard dial === self.dial, let connection = dial.connection, self.machine.sendsRequest() else { return false }
+        // Never in the clear what was to be secret, whatever the library makes of a configuration.
+        guard !self.request.isSecure || (lws_is_ssl(connection) != 0 && dial.isVerified) else { return false }
+        let lines = self.request.headerLines
+        guard clws_room_append(room, lines, lines.count) else { return false }
+        clws_hold_answer(connection)
+        // The request is written when this call has returned.
+        self.core.loop.executeLocally { self.takeOver(dial) }
+        return true
     }
 
     func checkCertificate(_ dial: Dial, _ certificate: UnsafeMutablePointer<clws_certificate>) -> Bool {
@@ -256,20 +227,6 @@ extension LoopStream {
         guard dial === self.dial else { return }
         self.dial = nil
         self.act(self.machine.failed(failure))
-    }
-
-    /// The answer's body is not what HTTP allows.
-    func broke(_ dial: Dial) {
-        guard dial === self.dial else { return }
-        self.abort(ByteStreamError(.handshakeMalformed, "the answer's body breaks the rules of HTTP"))
-    }
-
-    /// The library takes a body in chunks for complete when the connection ends, even in the middle of a chunk.
-    func completed(_ dial: Dial, byItself: Bool) {
-        guard dial === self.dial else { return }
-        guard byItself || !self.isChunked, self.late?.value.isUnfinished != true else { return self.closed(dial) }
-        self.dial = nil
-        self.act(self.machine.completed())
     }
 
     func closed(_ dial: Dial) {
@@ -378,7 +335,7 @@ extension LoopStream {
         self.deadline?.cancel()
         self.attemptDelay?.cancel()
         if let lookup = self.lookup.take() { self.core.loop.resolver.forget(lookup) }
-        self.drop()
+        self.closeConnection()
         self.handler = nil
         self.outbox.end()
         self.host?.uses -= 1
@@ -387,7 +344,7 @@ extension LoopStream {
     }
 
     /// Closes the connection, or has the library do it, whose last events are ignored.
-    private func drop() {
+    private func closeConnection() {
         self.closeSocket()
         for attempt in self.attempts { attempt.close() }
         self.attempts = []

@@ -1,7 +1,7 @@
 #if LWS
 internal import CLibwebsockets
 
-/// The socket of an open stream with its TLS session, if it has one.
+/// The socket of a stream with its TLS session, if it has one.
 struct OpenSocket {
     let descriptor: CInt
     /// OpenSSL's session, nil without TLS.
@@ -20,6 +20,14 @@ struct OpenSocket {
     init(_ descriptor: CInt, tls: OpaquePointer? = nil) {
         self.descriptor = descriptor
         self.tls = tls
+    }
+
+    /// Takes a connection over from the library, which is left with the decoy and closes that at once; nil, and closed, when
+    /// there is no descriptor or no memory to spare.
+    init?(takenFrom connection: OpaquePointer, decoy: CInt) {
+        var taken = clws_taken()
+        guard clws_take(connection, decoy, &taken) else { return nil }
+        self.init(taken.descriptor, tls: taken.tls)
     }
 
     /// Says that nothing more is sent; returns false when that has to be repeated.

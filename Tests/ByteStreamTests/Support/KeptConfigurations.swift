@@ -17,3 +17,11 @@ func keptConfigurations(_ loop: any NetworkLoop) -> Int {
     #endif
     return 0
 }
+
+/// How many connections libwebsockets has to itself, where it is what a loop runs on; on the loop.
+func connectionsOfLibrary(_ loop: any NetworkLoop) -> Int {
+    #if LWS
+    if let loop = loop as? EventLoop { return loop.core.value?.dialCount ?? 0 }
+    #endif
+    return 0
+}

@@ -1,6 +1,4 @@
 internal import Linkspan
-internal import LinkspanBackEnds
-internal import LinkspanNetwork
 internal import LinkspanSocketIO
 
 /// What a hostile server does, and what is to come of it.
@@ -32,10 +30,6 @@ struct Attack: Sendable {
     /// Whether the attack runs alone and not in a group: it needs most of the memory that one connection may use, or a
     /// packet rate that a slow machine reaches only without other attacks.
     let runsAlone: Bool
-    /// Whether the cause is unknown over libwebsockets, which parses chunked bodies itself and reports only that the
-    /// connection closed.
-    let isHiddenByLibwebsockets: Bool
-
     /// The most bytes of a message that the client accepts.
     let messageLimit: Int
 
@@ -49,20 +43,14 @@ struct Attack: Sendable {
 
     init(
         _ name: String, _ wire: Wire, _ outcome: LinkspanError.Code?, after deadline: Duration = .zero,
-        runsAlone: Bool = false, isHiddenByLibwebsockets: Bool = false, messageLimit: Int = 16 << 20
+        runsAlone: Bool = false, messageLimit: Int = 16 << 20
     ) {
         self.name = name
         self.wire = wire
         self.outcome = outcome
         self.deadline = deadline
         self.runsAlone = runsAlone
-        self.isHiddenByLibwebsockets = isHiddenByLibwebsockets
         self.messageLimit = messageLimit
-    }
-
-    /// The outcome over a back end.
-    func outcome(over network: NetworkBackEnd) -> LinkspanError.Code? {
-        self.isHiddenByLibwebsockets && network == .libwebsockets ? .connectionLost : self.outcome
     }
 }
 
@@ -155,10 +143,10 @@ extension Attack {
         Self("poll-gzip", .polling, .protocolViolation),
         Self("poll-unknown-coding", .polling, .protocolViolation),
         Self("poll-not-utf8", .polling, .protocolViolation),
-        Self("poll-chunk-nonsense", .polling, .protocolViolation, isHiddenByLibwebsockets: true),
+        Self("poll-chunk-nonsense", .polling, .protocolViolation),
         Self("poll-huge-chunk", .polling, .protocolViolation),
-        Self("poll-chunk-extensions", .polling, .protocolViolation, isHiddenByLibwebsockets: true),
-        Self("poll-trailers", .polling, .protocolViolation, isHiddenByLibwebsockets: true),
+        Self("poll-chunk-extensions", .polling, .protocolViolation),
+        Self("poll-trailers", .polling, .protocolViolation),
         Self("poll-continue", .polling, .protocolViolation),
     ]
 

@@ -81,7 +81,7 @@ extension Interop {
         ) async throws -> Victim {
             let client = try await Self.client(for: attack, bench, server, certificates)
             try await server.says("limit \(attack.path)")
-            guard let outcome = attack.outcome(over: Wire.current.network) else {
+            guard let outcome = attack.outcome else {
                 try await client.connected()
                 return Victim(attack: attack, client: client, delay: nil)
             }
