@@ -1,5 +1,6 @@
 import Foundation
 import LinkspanNetwork
+import LinkspanRuntime
 import TestedBackEnds
 import Testing
 
@@ -113,6 +114,36 @@ struct TLSTests {
                 try await withLoop(self.makeLoop()) { loop in
                     try await InterimAnswerTests.expectAnswer(self.request(server), on: loop)
                 }
+            }
+        }
+    }
+
+    @Test(
+        arguments: [
+            ("Connection: close", "end", true), ("Connection: close", "cut", false),
+            ("Content-Length: 4", "cut", true), ("Transfer-Encoding: chunked", "end", false),
+        ], ["TLS1.2", "TLS1.3"])
+    func `an answer that lasts up to the connection's end is complete only behind TLS's own farewell`(
+        _ answer: (field: String, end: String, isWhole: Bool), _ version: String
+    ) async throws {
+        let certificates = self.certificates
+        let head = "HTTP/1.1 200 OK\r\n\(answer.field)\r\n\r\n"
+        let server = try await blocking {
+            try OpenSSLServer(certificates, version: version, ["say 8\r\n0", answer.end], head: head)
+        }
+        defer { server.stop() }
+        try await withLoop(self.makeLoop()) { loop in
+            let tls = TLSPolicy(roots: .file(certificates.authority))
+            let request = UpgradeRequest(host: "localhost", port: server.port, isSecure: true, tls: tls)
+            let result = await withCheckedContinuation { continuation in
+                loop.execute { _ = loop.exchange(request, .get, limit: 100) { continuation.resume(returning: $0) } }
+            }
+            if answer.isWhole {
+                let body = try result.get().body
+                #expect(body == Array("8\r\n0".utf8))
+            } else {
+                let error = #expect(throws: ByteStreamError.self) { try result.get() }
+                #expect(error?.code == .closedByPeer)
             }
         }
     }

@@ -24,6 +24,7 @@ enum __attribute__((enum_extensibility(closed))) clws_outcome {
   clws_outcome_wants_read,   // nothing more until the socket can be read
   clws_outcome_wants_write,  // nothing more until the socket can be written
   clws_outcome_over,         // the connection has ended, or is broken
+  clws_outcome_cut,          // the same in the midst of TLS, where anybody can end TCP
 };
 
 // A socket and its TLS session.
@@ -102,7 +103,7 @@ static inline enum clws_outcome clws_read(int descriptor, SSL *tls, unsigned cha
       return clws_outcome_wants_read;
     }
     if (problem == SSL_ERROR_WANT_WRITE) return clws_outcome_wants_write;
-    return clws_outcome_over;
+    return problem == SSL_ERROR_ZERO_RETURN ? clws_outcome_over : clws_outcome_cut;
   }
   return clws_outcome_done;
 }

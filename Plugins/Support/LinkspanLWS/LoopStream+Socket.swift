@@ -75,11 +75,15 @@ extension LoopStream {
         var count = 0
         let outcome = clws_read(socket.descriptor, socket.tls, buffer, Int(clws_receive_size), &count)
         self.socket?.readsWhenWritable = outcome == .wants_write
-        if outcome == .over { self.socket?.isOver = true }
-        if outcome == .over || socket.isBroken, count == 0 { return self.socketEnded() }
+        let isOver = outcome == .over || outcome == .cut
+        if isOver {
+            self.socket?.isOver = true
+            self.socket?.hasFarewell = outcome == .over
+        }
+        if isOver || socket.isBroken, count == 0 { return self.socketEnded() }
         if count > 0 { self.take(UnsafeRawBufferPointer(start: buffer, count: count)) }
         self.watch()
-        if outcome == .done || outcome == .over || socket.isBroken { self.readOn() }
+        if outcome == .done || isOver || socket.isBroken { self.readOn() }
     }
 
     /// Sends what the outbox has, as far as the system takes it.
@@ -110,10 +114,9 @@ extension LoopStream {
 
     /// The connection has ended, or is broken.
     private func socketEnded() {
-        if let tls = self.socket?.tls, let refusal = DialFailure.noted(tls) {
-            return self.act(self.machine.failed(refusal))
-        }
-        self.ended()
+        guard let socket = self.socket else { return }
+        if let tls = socket.tls, let refusal = DialFailure.noted(tls) { return self.act(self.machine.failed(refusal)) }
+        self.ended(isCut: socket.tls != nil && !socket.hasFarewell)
     }
 
     func applyPause() {

@@ -187,9 +187,10 @@ extension LoopStream {
         self.end(error)
     }
 
-    /// The connection has ended, or is broken.
-    func ended() {
-        let isWhole = self.isExchange && self.reader?.value.isUnfinished == false
+    /// The connection has ended, or is broken; a body that lasts up to the end is complete only behind TLS's own end (RFC 9112
+    /// section 9.8).
+    func ended(isCut: Bool) {
+        let isWhole = self.isExchange && !isCut && self.reader?.value.isUnfinished == false
         self.act(isWhole ? self.machine.completed() : self.machine.connectionClosed())
     }
 }

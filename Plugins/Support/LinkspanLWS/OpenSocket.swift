@@ -16,6 +16,8 @@ struct OpenSocket {
     var isBroken = false
     /// Whether the connection has ended behind the bytes that were read last.
     var isOver = false
+    /// Whether the peer has ended TLS in order.
+    var hasFarewell = false
 
     init(_ descriptor: CInt, tls: OpaquePointer? = nil) {
         self.descriptor = descriptor

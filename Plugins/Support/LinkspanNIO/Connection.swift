@@ -189,8 +189,8 @@ final class Connection: ChannelInboundHandler {
                 if case .identity? = HandshakeFailure(error) {
                     return self.fail(.rejected(HandshakeFailure.identity.error))
                 }
-                // The end without a farewell in TLS; what came before it is whole.
-                if error as? NIOSSLError == .uncleanShutdown { return stream.ended(self) }
+                // The end without a farewell in TLS, where anybody can end TCP.
+                if error as? NIOSSLError == .uncleanShutdown { return stream.ended(self, isCut: true) }
                 // NIOTransportServices says so of every channel that is closed in order, before the end itself.
                 if case .ioOnClosedChannel? = error as? ChannelError { return }
                 stream.broken(self)

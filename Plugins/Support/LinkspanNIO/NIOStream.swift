@@ -41,6 +41,9 @@ final class NIOStream: ByteStream {
     private var reader: AnswerReader?
     /// Whether the connection has ended, behind the input.
     private var isAtEnd = false
+    /// Whether it has ended in the midst of TLS, so that a body that lasts up to the end may not be complete (RFC 9112 section
+    /// 9.8).
+    private var isCut = false
     /// Whether the connection is broken, so that the input is handed over even while reading is paused.
     private var isBroken = false
     private var isReading = false
@@ -164,9 +167,10 @@ extension NIOStream {
     }
 
     /// The peer has ended the connection; what it sent before is heard before that.
-    func ended(_ connection: Connection) {
+    func ended(_ connection: Connection, isCut: Bool = false) {
         guard connection === self.connection else { return }
         self.isAtEnd = true
+        if isCut { self.isCut = true }
         self.read()
     }
 
@@ -175,6 +179,7 @@ extension NIOStream {
         guard connection === self.connection else { return }
         self.isAtEnd = true
         self.isBroken = true
+        self.isCut = self.request.isSecure
         self.read()
     }
 
@@ -215,7 +220,7 @@ extension NIOStream {
 
     private func stepAtEnd() -> Bool {
         guard self.isAtEnd else { return false }
-        let isWhole = self.request.isExchange && self.reader?.isUnfinished == false
+        let isWhole = self.request.isExchange && !self.isCut && self.reader?.isUnfinished == false
         self.connection?.close()
         self.connection = nil
         self.act(isWhole ? self.machine.completed() : self.machine.connectionClosed())

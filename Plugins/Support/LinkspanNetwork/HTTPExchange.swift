@@ -124,9 +124,7 @@ private final class AnswerCollector: ByteStreamHandler {
                 ByteStreamError(
                     .answerTooLong, "the answer is larger than the \(self.limit) bytes that are accepted here"))
         }
-        // A body of untold length ends with the connection (RFC 9112 section 6.3).
-        guard let head = self.head, reason.code == .completed || (reason.code == .closedByPeer && !head.hasBody)
-        else { return .failure(reason) }
+        guard let head = self.head, reason.code == .completed else { return .failure(reason) }
         return .success(HTTPExchange.Answer(head: head, body: self.body))
     }
 }

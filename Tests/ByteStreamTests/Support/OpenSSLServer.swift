@@ -13,13 +13,16 @@ final class OpenSSLServer: Sendable {
     ///   - steps: `say TEXT` and `fill COUNT` send in a record of their own, and with a plus before the TEXT together with
     ///     the 101 answer; `hear TEXT` reads until that came, `renew` sends a new key and wants one (RFC 8446 section
     ///     4.6.3), `renew-own` sends a new key only, `ticket` sends a session ticket, `end` says that nothing more comes,
-    ///     `tell WORD` tells the test (``word()``).
+    ///     `cut` ends TCP without that, `tell WORD` tells the test (``word()``).
+    ///   - head: the head of the answer.
     /// - Throws: an expectation's failure when the server does not start.
-    init(_ certificates: Certificates, version: String = "TLS1.3", _ steps: [String]) throws {
+    init(_ certificates: Certificates, version: String = "TLS1.3", _ steps: [String], head: String = Peer.upgraded)
+        throws
+    {
         self.process = try ChildProcess(
             [
                 "python3", "-u", "-c", Self.script, certificates.path("good.pem"), certificates.path("good.key"),
-                version,
+                version, head,
             ] + steps)
         self.port = Int(self.process.line()) ?? 0
         try #require(self.port > 0, "no server: is there a python3, and OpenSSL 3?")
@@ -41,7 +44,8 @@ final class OpenSSLServer: Sendable {
     private static let script = """
         import ctypes, ctypes.util, os, socket, sys
         os.closerange(3, 65536)
-        certificate, key, version, steps = *sys.argv[1:4], sys.argv[4:]
+        certificate, key, version, head, steps = *sys.argv[1:5], sys.argv[5:]
+        head = head.encode()
         lib = ctypes.CDLL(ctypes.util.find_library("ssl"))
         for name in ("TLS_server_method", "SSL_CTX_new", "SSL_new"):
             getattr(lib, name).restype = ctypes.c_void_p
@@ -71,7 +75,6 @@ final class OpenSSLServer: Sendable {
             assert lib.SSL_write(tls, data, len(data)) == len(data), "the client did not take it"
         def pattern(count):
             return bytes((index * 7 + index // 251) % 256 for index in range(count))
-        head = b"HTTP/1.1 101 Switching Protocols\\r\\nUpgrade: websocket\\r\\nConnection: Upgrade\\r\\n\\r\\n"
         try:
             assert lib.SSL_accept(tls) == 1, "no TLS"
             hear(b"\\r\\n\\r\\n")
@@ -91,6 +94,7 @@ final class OpenSSLServer: Sendable {
                 elif verb == "ticket":
                     assert lib.SSL_new_session_ticket(tls) == 1 and lib.SSL_do_handshake(tls) == 1
                 elif verb == "end": lib.SSL_shutdown(tls)
+                elif verb == "cut": connection.shutdown(socket.SHUT_WR)
                 else: assert False, "no step " + step
             room = ctypes.create_string_buffer(65536)
             count = lib.SSL_read(tls, room, 65536)
