@@ -66,6 +66,24 @@ struct AnswerReaderTests {
         #expect(error?.message == "more interim answers came than the 16 that are accepted here")
     }
 
+    /// The head of an answer; nil when it is malformed.
+    private static func head(_ fields: String) -> ResponseHead? {
+        var reader = AnswerReader(isExchange: true)
+        Array("HTTP/1.1 200 OK\r\n\(fields)\r\n".utf8).withUnsafeBytes { reader.append($0) }
+        return if case .head(let answer) = reader.next() { answer.head } else { nil }
+    }
+
+    @Test
+    func `have the lines that begin with a blank joined to the field before them`() {
+        let head = Self.head(
+            "Connection: Upgrade,\r\n\t keep-alive \r\n \r\nUpgrade:\r\n  websocket\r\nContent-Length: 2\r\n")
+        #expect(head?.connection == "Upgrade, keep-alive")
+        #expect(head?.upgrade == "websocket")
+        #expect(head?.length == 2)
+        #expect(Self.head(" folded: 1\r\n") == nil)
+        #expect(Self.head("\tfolded\r\nUpgrade: websocket\r\n") == nil)
+    }
+
     @Test(arguments: [1, 2, 3, 5, 7, 64, .max])
     func `are the same wherever they are cut`(size: Int) {
         let interim = "HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\n"

@@ -187,8 +187,9 @@ extension UpgradeAnswer {
         let words = lines.first?.split(separator: " ", maxSplits: 2) ?? []
         guard words.count >= 2, words[0].hasPrefix("HTTP/1."), words[1].utf8.count == 3, let status = Int(words[1])
         else { return nil }
+        guard let unfolded = Self.unfolded(lines.dropFirst()) else { return nil }
         var fields: [String: [String]] = [:]
-        for line in lines.dropFirst() {
+        for line in unfolded {
             guard let colon = line.firstIndex(of: ":"), colon > line.startIndex else { return nil }
             fields[line[..<colon].lowercased(), default: []].append(Self.value(line[line.index(after: colon)...]))
         }
@@ -206,11 +207,26 @@ extension UpgradeAnswer {
         self.complete(cookies: fields["set-cookie"] ?? [], length: field("content-length"))
     }
 
+    /// Joins lines that begin with a blank to the field before them (RFC 9112 section 5.2); nil when there is none.
+    private static func unfolded(_ lines: ArraySlice<Substring>) -> [String]? {
+        var fields: [String] = []
+        for line in lines {
+            if line.first.map(Self.isBlank) != true {
+                fields.append(String(line))
+            } else {
+                guard !fields.isEmpty else { return nil }
+                fields[fields.count - 1] += " " + Self.value(line)
+            }
+        }
+        return fields
+    }
+
     /// A field's value without the blanks around it (RFC 9110 section 5.5).
     private static func value(_ text: Substring) -> String {
-        let isBlank = { (character: Character) in character == " " || character == "\t" }
-        var value = text.drop(while: isBlank)
-        while value.last.map(isBlank) == true { value.removeLast() }
+        var value = text.drop(while: Self.isBlank)
+        while value.last.map(Self.isBlank) == true { value.removeLast() }
         return String(value)
     }
+
+    private static func isBlank(_ character: Character) -> Bool { character == " " || character == "\t" }
 }
