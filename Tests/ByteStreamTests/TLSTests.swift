@@ -148,6 +148,27 @@ struct TLSTests {
         }
     }
 
+    @Test(arguments: [("good", true), ("other", false)])
+    func `checks an absolute name, and asks for it, without its last dot`(certificate: String, isGood: Bool)
+        async throws
+    {
+        try await self.withTLSServer(certificate) { server in
+            let request = self.request(server, host: "localhost.")
+            if isGood {
+                try await withLoop(self.makeLoop()) { loop in
+                    let recorder = Recorder()
+                    let stream = recorder.connect(request, on: loop)
+                    _ = try await recorder.opening()
+                    stream.abort()
+                }
+                #expect(try await server.report().name == "localhost")
+            } else {
+                let error = try await self.ending(request)
+                #expect(error.code == .tls(.wrongHost))
+            }
+        }
+    }
+
     @Test(arguments: [
         ("stranger", ByteStreamError.Code.tls(.incompleteChain)), ("other", .tls(.wrongHost)),
         ("expired", .tls(.expired)),

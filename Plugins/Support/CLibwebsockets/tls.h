@@ -202,8 +202,27 @@ static inline enum clws_tls_failure clws_tls_failure_of(const SSL *connection, i
   }
 }
 
-// Follows a handshake. An address must not be sent as server name (RFC 6066 section 3), and version 4.1 of the library
-// does so. Reasons of failures are noted here, while they are to be had. C, because the places are macros.
+// Neither an address nor the dot at the end of an absolute name may be sent as server name (RFC 6066 section 3), and the
+// library sends what it is given.
+static inline void clws_tls_correct_name(SSL *connection) {
+  const char *name = SSL_get_servername(connection, TLSEXT_NAMETYPE_host_name);
+  if (!name) return;
+  char host[256];
+  size_t count = strlen(name);
+  bool is_absolute = count > 0 && count <= sizeof host && name[count - 1] == '.';
+  if (is_absolute) {
+    // A copy, because what is there is freed before another name is taken.
+    memcpy(host, name, count - 1);
+    host[count - 1] = 0;
+    name = host;
+  }
+  unsigned char address[16];
+  bool is_address = name[0] == '[' || strchr(name, ':') || inet_pton(AF_INET, name, address) == 1;
+  if (is_address) name = NULL;
+  if (is_address || is_absolute) SSL_set_tlsext_host_name(connection, name);
+}
+
+// Follows a handshake. Reasons of failures are noted here, while they are to be had. C, because the places are macros.
 static inline void clws_tls_progress(const SSL *connection, int place, int result, int note) {
   if (place & SSL_CB_ALERT) {
     bool is_fatal = (result >> 8) == SSL3_AL_FATAL;
@@ -211,11 +230,7 @@ static inline void clws_tls_progress(const SSL *connection, int place, int resul
     return;
   }
   if (place == SSL_CB_CONNECT_EXIT && result <= 0) clws_tls_note(connection, note, ERR_GET_REASON(ERR_peek_error()));
-  if (!(place & SSL_CB_HANDSHAKE_START)) return;
-  const char *name = SSL_get_servername(connection, TLSEXT_NAMETYPE_host_name);
-  unsigned char address[16];
-  if (name && (name[0] == '[' || strchr(name, ':') || inet_pton(AF_INET, name, address) == 1))
-    SSL_set_tlsext_host_name((SSL *)connection, NULL);
+  if (place & SSL_CB_HANDSHAKE_START) clws_tls_correct_name((SSL *)connection);
 }
 
 // Adds every certificate of a PEM text; returns how many, or -1 when one is unusable. C, because the library's own way

@@ -213,7 +213,7 @@ extension LoopStream {
 
     func checkCertificate(_ dial: Dial, _ certificate: UnsafeMutablePointer<clws_certificate>) -> Bool {
         guard dial === self.dial else { return false }
-        switch CertificateCheck(host: self.request.bareHost, policy: self.request.tls).verdict(certificate) {
+        switch CertificateCheck(host: self.request.serverName, policy: self.request.tls).verdict(certificate) {
         case .next: return true
         case .good:
             dial.isVerified = true

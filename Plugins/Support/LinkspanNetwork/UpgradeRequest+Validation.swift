@@ -28,7 +28,7 @@ extension UpgradeRequest {
     }
 
     private func checkHost() throws(ByteStreamError) {
-        guard !self.bareHost.isEmpty else { throw ByteStreamError(.invalidRequest, "the host is empty") }
+        guard !self.serverName.isEmpty else { throw ByteStreamError(.invalidRequest, "the host is empty") }
         guard (1...65_535).contains(self.port) else {
             throw ByteStreamError(.invalidRequest, "the port \(self.port) is not between 1 and 65535")
         }
@@ -125,6 +125,12 @@ extension UpgradeRequest {
     public var bareHost: String {
         guard self.host.hasPrefix("["), self.host.hasSuffix("]") else { return self.host }
         return String(self.host.dropFirst().dropLast())
+    }
+
+    /// The host as certificates and TLS have it: without the dot at the end of an absolute name (RFC 6066 section 3).
+    package var serverName: String {
+        let host = self.bareHost
+        return host.hasSuffix(".") ? String(host.dropLast()) : host
     }
 
     /// The value of `Host` (RFC 9110 section 7.2): an IPv6 address in brackets, the port unless it is the scheme's.

@@ -30,7 +30,7 @@ final class TLSContext {
     func handler(
         for request: UpgradeRequest, onRejection: @escaping (ByteStreamError) -> Void
     ) throws -> NIOSSLClientHandler {
-        let host = request.bareHost
+        let host = request.serverName
         let isAddress = NumericAddress.isIPv4(host) || NumericAddress.isIPv6(host)
         let check = CertificateCheck(host: host, isAddress: isAddress, policy: request.tls, store: self.store)
         // An address must not be sent as server name (RFC 6066 section 3).
