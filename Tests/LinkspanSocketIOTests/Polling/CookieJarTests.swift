@@ -27,6 +27,39 @@ struct CookieJarTests {
         #expect(Self.jar("a=1", "a=1; max-age=-5").header(path: Self.path, isSecure: false) == nil)
     }
 
+    @Test(arguments: [
+        "Expires=Thu, 01 Jan 1970 00:00:00 GMT", "expires=Thu, 01-Jan-1970 00:00:01 GMT",
+        "Expires=Thursday, 01-Jan-70 00:00:00 GMT", "Expires=Thu Jan  1 00:00:00 1970",
+        "Expires=Sat, 14 Nov 2026 12:00:00 GMT", "Max-Age=-99999999999999999999",
+        "Max-Age=0; Expires=Wed, 01 Jan 2098 00:00:00 GMT",
+    ])
+    func `a cookie that has expired is removed`(attribute: String) {
+        var jar = CookieJar()
+        // 2026-11-14, 12:00:00 UTC.
+        jar.set("a=1", path: Self.path, now: 1_794_657_600)
+        jar.set("a=; Path=/socket.io; \(attribute)", path: Self.path, now: 1_794_657_600)
+        #expect(jar.header(path: Self.path, isSecure: true, now: 1_794_657_600) == nil)
+    }
+
+    @Test(arguments: [
+        "Expires=Sat, 14 Nov 2026 12:00:01 GMT", "Expires=yesterday", "Expires=Thu, 01 Jan 1970 24:00:00 GMT",
+        "Expires=Thu, 01 Foo 1970 00:00:00 GMT", "Expires", "Max-Age=99999999999999999999", "Max-Age=-", "Max-Age=+0",
+        "Max-Age=1; Expires=Thu, 01 Jan 1970 00:00:00 GMT", "Max-Age=0; Max-Age=1",
+    ])
+    func `a cookie that has not expired, or whose date cannot be read, is kept`(attribute: String) {
+        var jar = CookieJar()
+        jar.set("a=1; \(attribute)", path: Self.path, now: 1_794_657_600)
+        #expect(jar.header(path: Self.path, isSecure: true, now: 1_794_657_600) == "a=1")
+    }
+
+    @Test(arguments: ["Max-Age=60", "Expires=Sat, 14 Nov 2026 12:01:00 GMT"])
+    func `a cookie is sent until it expires`(attribute: String) {
+        var jar = CookieJar()
+        jar.set("a=1; \(attribute)", path: Self.path, now: 1_794_657_600)
+        #expect(jar.header(path: Self.path, isSecure: true, now: 1_794_657_659) == "a=1")
+        #expect(jar.header(path: Self.path, isSecure: true, now: 1_794_657_660) == nil)
+    }
+
     @Test
     func `a secure cookie goes over TLS only, one of another path nowhere`() {
         let jar = Self.jar("a=1; Secure", "b=2; Path=/other", "c=3; Path=/socket.io", "d=4; Path=/sock")

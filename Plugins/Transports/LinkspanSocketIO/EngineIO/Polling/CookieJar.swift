@@ -1,9 +1,10 @@
+internal import LinkspanNetwork
 internal import LinkspanWebSocketProtocol
 
 /// The cookies of one connection's polls (RFC 6265), so that a balancer sends them all to one server.
 ///
 /// They go to the host that set them and nowhere else, and are forgotten with the connection. Attributes are honoured
-/// as far as they matter there: `Path`, `Secure` and a `Max-Age` of nothing.
+/// as far as they matter there: `Path`, `Secure`, `Max-Age` and `Expires`.
 struct CookieJar: Sendable, Hashable {
     /// The most cookies that are kept.
     static let maximumCookies = 20
@@ -17,6 +18,8 @@ struct CookieJar: Sendable, Hashable {
         var value: Substring
         var path: String
         var isSecure: Bool
+        /// The first second in which it is not sent any more.
+        var expiry = Int.max
 
         var length: Int { self.name.utf8.count + self.value.utf8.count }
     }
@@ -28,7 +31,8 @@ struct CookieJar: Sendable, Hashable {
     /// - Parameters:
     ///   - header: the header's value.
     ///   - path: the path of the request, without its query.
-    mutating func set(_ header: String, path: String) {
+    ///   - now: the time, in seconds since 1970.
+    mutating func set(_ header: String, path: String, now: Int = CookieDate.now) {
         guard header.utf8.count <= Self.maximumBytes else { return }
         var parts = header.split(separator: ";", omittingEmptySubsequences: false).map(\.trimmed)[...]
         guard let pair = parts.popFirst(), let equals = pair.firstIndex(of: "=") else { return }
@@ -38,27 +42,40 @@ struct CookieJar: Sendable, Hashable {
         guard !cookie.name.isEmpty, cookie.name.utf8.allSatisfy(Self.isPlain),
             cookie.value.utf8.allSatisfy(Self.isPlain)
         else { return }
-        var isGone = false
+        // Of several of a kind the last counts (RFC 6265 section 5.3).
+        var (maximumAge, expires): (Int?, Int?) = (nil, nil)
         for part in parts {
             let halves = part.split(separator: "=", maxSplits: 1).map(\.trimmed)
+            let value = halves.dropFirst().first
             switch halves.first?.lowercased() {
             case "secure": cookie.isSecure = true
-            case "path": if let given = halves.dropFirst().first, given.hasPrefix("/") { cookie.path = String(given) }
-            case "max-age": if let age = halves.dropFirst().first.flatMap({ Int($0) }), age <= 0 { isGone = true }
+            case "path": if let given = value, given.hasPrefix("/") { cookie.path = String(given) }
+            case "max-age": maximumAge = value.flatMap(Self.age) ?? maximumAge
+            case "expires": expires = value.flatMap(CookieDate.seconds) ?? expires
             default: ()
             }
         }
-        self.cookies.removeAll { $0.name == cookie.name && $0.path == cookie.path }
+        cookie.expiry = maximumAge.map { $0 > 0 ? now + min($0, .max - now) : .min } ?? expires ?? .max
+        self.cookies.removeAll { $0.name == cookie.name && $0.path == cookie.path || $0.expiry <= now }
         let total = self.cookies.reduce(cookie.length) { $0 + $1.length }
-        guard !isGone, self.cookies.count < Self.maximumCookies, total <= Self.maximumTotal else { return }
+        guard cookie.expiry > now, self.cookies.count < Self.maximumCookies, total <= Self.maximumTotal else { return }
         self.cookies.append(cookie)
     }
 
     /// The value of `Cookie` for a request; nil when there is none to send.
-    func header(path: String, isSecure: Bool) -> String? {
-        let sent = self.cookies.filter { (isSecure || !$0.isSecure) && Self.matches($0.path, path) }
+    func header(path: String, isSecure: Bool, now: Int = CookieDate.now) -> String? {
+        let sent = self.cookies.filter {
+            (isSecure || !$0.isSecure) && Self.matches($0.path, path) && $0.expiry > now
+        }
         guard !sent.isEmpty else { return nil }
         return sent.map { "\($0.name)=\($0.value)" }.joined(separator: "; ")
+    }
+
+    /// The number of seconds that a cookie is kept (RFC 6265 section 5.2.2); one that is too great to read counts by its sign.
+    private static func age(_ text: Substring) -> Int? {
+        let digits = text.hasPrefix("-") ? text.dropFirst() : text
+        guard !digits.isEmpty, digits.utf8.allSatisfy({ 0x30...0x39 ~= $0 }) else { return nil }
+        return Int(text) ?? (text.hasPrefix("-") ? .min : .max)
     }
 
     /// Up to the last slash (RFC 6265 section 5.1.4).

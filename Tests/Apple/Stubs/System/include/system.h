@@ -149,6 +149,7 @@ int ioctl(int, unsigned long, ...);
 typedef enum { CLOCK_REALTIME = 0, CLOCK_MONOTONIC = 6, CLOCK_UPTIME_RAW = 8, CLOCK_PROCESS_CPUTIME_ID = 12 } clockid_t
     __attribute__((enum_extensibility(open)));
 int clock_gettime(clockid_t, struct timespec *);
+time_t time(time_t *_Nullable);
 struct mach_timebase_info { uint32_t numer; uint32_t denom; };
 typedef struct mach_timebase_info mach_timebase_info_data_t;
 int mach_timebase_info(mach_timebase_info_data_t *);
