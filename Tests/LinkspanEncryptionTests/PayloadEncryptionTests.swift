@@ -97,9 +97,33 @@ struct PayloadEncryptionTests {
                     trustedElements: Array(text.replacingOccurrences(of: "k1", with: "k9").utf8)[...],
                     attachments: sealed.attachments), "news", false, .server
             ))
-        for (what, payload, event, isReply, side) in wrong where what != "no blob" {
+        for (what, payload, event, isReply, side) in wrong {
             let error = #expect(throws: LinkspanError.self, "\(what)") {
                 try client.open(payload, of: event, isReply: isReply, from: side)
+            }
+            #expect(error?.code == .decodingFailed, "\(what)")
+        }
+    }
+
+    @Test
+    func `blobs are those of their message: of another one, in another order, missing or added they are dropped`()
+        throws
+    {
+        let encryption = Self.encryption()
+        let blobs = [Data([1]), Data([2])]
+        let sealed = try encryption.seal(try Payload("a", blobs[0], blobs[1]), of: "news", from: .server)
+        let other = try encryption.seal(try Payload("b", blobs[0], blobs[1]), of: "news", from: .server)
+        #expect(try encryption.open(sealed, of: "news", from: .server) == Payload("a", blobs[0], blobs[1]))
+        let own = sealed.attachments
+        let wrong: [(String, [ArraySlice<UInt8>])] = [
+            ("of another message", other.attachments), ("one of another message", [own[0], other.attachments[1]]),
+            ("in another order", [own[1], own[0]]), ("one is missing", [own[0]]), ("all are missing", []),
+            ("one is added", own + [own[1]]),
+        ]
+        for (what, attachments) in wrong {
+            let changed = Payload(trustedElements: sealed.elements, attachments: attachments)
+            let error = #expect(throws: LinkspanError.self, "\(what)") {
+                try encryption.open(changed, of: "news", from: .server)
             }
             #expect(error?.code == .decodingFailed, "\(what)")
         }

@@ -19,10 +19,11 @@ public import Linkspan
 /// Events, deliveries and replies are encrypted in both directions; names of events, sizes and times are not. It belongs behind
 /// every other interceptor. The first argument of an encrypted payload is `{"kid":…,"sealed":…}`: the name of the key, and in Base64
 /// nonce, ciphertext and tag of the JSON array of arguments. Blobs are encrypted each for itself and follow as further
-/// arguments. What is authenticated besides is a text of lines: `linkspan-payload-1`, `client` or `server` for the side that
-/// sends, `event` or `reply`, the name of the key, the index of the blob or `-`, and the name of the event. So a message
-/// cannot be taken for another event's, be sent back to its sender, or be put under another key. A message that is recorded and
-/// sent again is not recognised: give it a key or a counter of your own where that matters.
+/// arguments. What is authenticated besides is a text of lines: `linkspan-payload-2`, `client` or `server` for the side that
+/// sends, `event` or `reply`, the name of the key, two lines for the part, and the name of the event. Of the JSON the part is `-`
+/// and the number of blobs; of a blob it is its index, and in Base64 nonce and tag of the JSON. So a message cannot be taken for
+/// another event's, be sent back to its sender, be put under another key, lose its blobs, or get those of another message. A
+/// message that is recorded and sent again is not recognised: give it a key or a counter of your own where that matters.
 ///
 /// A message that is meant to be encrypted and is not, or that cannot be opened, is dropped with code `decodingFailed`.
 public final class PayloadEncryption: Interceptor {
@@ -106,12 +107,12 @@ extension PayloadEncryption {
             let key = try self.provide(nil)
             let context = Context(side: side, isReply: isReply, key: key.id, event: event)
             let text = [UInt8(ascii: "[")] + payload.elements + [UInt8(ascii: "]")]
-            let head = Sealed(
-                kid: key.id, sealed: Data(try Self.seal(text, key, context.bytes(blob: nil))).base64EncodedString())
+            let box = try Self.seal(text, key, context.bytes(ofJSONWithBlobs: payload.attachments.count))
+            let head = Sealed(kid: key.id, sealed: Data(box).base64EncodedString())
             var elements = Array(try Payload(head).elements)
             var blobs: [ArraySlice<UInt8>] = []
             for (index, blob) in payload.attachments.enumerated() {
-                blobs.append(try Self.seal(blob, key, context.bytes(blob: index))[...])
+                blobs.append(try Self.seal(blob, key, context.bytes(ofBlob: index, behind: box))[...])
                 elements += ",{\"_placeholder\":true,\"num\":\(index)}".utf8
             }
             return Payload(trustedElements: elements[...], attachments: blobs)
@@ -140,13 +141,13 @@ extension PayloadEncryption {
                 throw LinkspanError(.decodingFailed, "'\(ForeignText.line(event))' is not well-formed")
             }
             let context = Context(side: side, isReply: isReply, key: key.id, event: event)
-            let text = try Self.open(box, key, context.bytes(blob: nil))
+            let text = try Self.open(box, key, context.bytes(ofJSONWithBlobs: payload.attachments.count))
             guard text.first == UInt8(ascii: "["), text.last == UInt8(ascii: "]"), text.count >= 2 else {
                 throw LinkspanError(.decodingFailed, "'\(ForeignText.line(event))' has no list of arguments")
             }
             var blobs: [ArraySlice<UInt8>] = []
             for (index, blob) in payload.attachments.enumerated() {
-                blobs.append(try Self.open(Data(blob), key, context.bytes(blob: index))[...])
+                blobs.append(try Self.open(Data(blob), key, context.bytes(ofBlob: index, behind: box))[...])
             }
             return try Payload(checking: text.dropFirst().dropLast(), attachments: blobs)
         } catch {
@@ -170,10 +171,17 @@ extension PayloadEncryption {
         var key: String
         var event: String
 
-        func bytes(blob: Int?) -> [UInt8] {
-            let place = blob.map { "\($0)" } ?? "-"
+        func bytes(ofJSONWithBlobs count: Int) -> [UInt8] { self.bytes("-", "\(count)") }
+
+        /// Binds a blob to its message by the sealed JSON in front of it: a nonce is used once.
+        func bytes(ofBlob index: Int, behind box: some DataProtocol) -> [UInt8] {
+            self.bytes("\(index)", Data(Array(box.prefix(12)) + Array(box.suffix(16))).base64EncodedString())
+        }
+
+        private func bytes(_ part: String, _ binding: String) -> [UInt8] {
             let lines = [
-                "linkspan-payload-1", self.side.rawValue, self.isReply ? "reply" : "event", self.key, place, self.event,
+                "linkspan-payload-2", self.side.rawValue, self.isReply ? "reply" : "event", self.key, part, binding,
+                self.event,
             ]
             return Array(lines.joined(separator: "\n").utf8)
         }
