@@ -43,6 +43,7 @@ struct ArticleConfigurationTests {
         for name in ["counter", "rooms"] {
             catalog.add(ServiceFactory(name) { _ in NamedService(ServiceName(rawValue: name)) })
         }
+        catalog.add(ServiceFactory("limiter", defaults: LimiterOptions()) { Limiter($0) })
         return catalog
     }
 

@@ -38,7 +38,7 @@ struct LimiterOptions: Decodable, Sendable {
     var weights: [String: Double] = [:]
 }
 
-private struct Limiter: LifecycleService {
+struct Limiter: LifecycleService {
     let name: ServiceName = "limiter"
     let options: LimiterOptions
 

@@ -14,7 +14,8 @@ final class PushRegistration: PushObserving {
 
     func on(_ event: Stamped<PushEvent>, _ scope: ServiceScope) async throws {
         guard case .registered(let token) = event.event else { return }
-        try await self.connection.deliver("deviceToken", token.hexadecimal)
+        // Waits for the connection, behind the call; an event has a second.
+        try await self.connection.enqueue("deviceToken", token.hexadecimal)
     }
 }
 

@@ -34,11 +34,11 @@ struct OutboxConfigurationTests {
     }
 
     @Test
-    func `another path is a change that needs a restart`() throws {
+    func `another path is a change that is refused while the program runs`() throws {
         let loader = Self.loader()
         let first = try loader.load(Self.sources([("outbox.path", "/tmp/outbox.sqlite")]))
         let next = try loader.load(Self.sources([("outbox.path", "/tmp/other.sqlite")]))
-        #expect(first.difference(to: next).changes.map(\.effect) == [.restart])
+        #expect(first.difference(to: next).changes.map(\.effect) == [.refused])
     }
 
     @Test
