@@ -4,6 +4,7 @@ import Foundation
 
 public protocol DatabaseValueConvertible {}
 extension Int: DatabaseValueConvertible {}
+extension Int32: DatabaseValueConvertible {}
 extension Int64: DatabaseValueConvertible {}
 extension Bool: DatabaseValueConvertible {}
 extension String: DatabaseValueConvertible {}
@@ -14,6 +15,10 @@ extension DatabaseValueConvertible {
     public static func fetchAll(_ database: Database, sql: String, arguments: StatementArguments = []) throws -> [Self] { [] }
     public static func fetchOne(_ statement: Statement, arguments: StatementArguments? = nil) throws -> Self? { nil }
     public static func fetchAll(_ statement: Statement, arguments: StatementArguments? = nil) throws -> [Self] { [] }
+}
+public struct DatabaseValue: DatabaseValueConvertible {}
+extension DatabaseValueConvertible {
+    public static func fromDatabaseValue(_ dbValue: DatabaseValue) -> Self? { nil }
 }
 public struct StatementArguments: ExpressibleByArrayLiteral {
     public init(arrayLiteral elements: (any DatabaseValueConvertible)?...) {}
@@ -33,6 +38,7 @@ public final class Row {
     public static func fetchAll(_ database: Database, sql: String, arguments: StatementArguments = []) throws -> [Row] { [] }
     public static func fetchOne(_ statement: Statement, arguments: StatementArguments? = nil) throws -> Row? { nil }
     public static func fetchAll(_ statement: Statement, arguments: StatementArguments? = nil) throws -> [Row] { [] }
+    public static func fetchCursor(_ database: Database, sql: String, arguments: StatementArguments = []) throws -> RowCursor { fatalError() }
     public static func fetchCursor(_ statement: Statement, arguments: StatementArguments? = nil) throws -> RowCursor { fatalError() }
 }
 public final class Database {
