@@ -116,19 +116,11 @@ extension Resolver {
 
     private func shown(_ value: RawValue, _ path: String, _ option: PluginOption) -> String {
         guard !option.isSecret else { return "(secret)" }
-        if path == "connection.endpoints", case .list(let urls) = value {
-            return RawValue.list(urls.map { (try? ConnectionURL($0).description) ?? "(unreadable)" }).text
+        if path == "connection.endpoints", case .list = value {
+            return value.replacingTexts(ConnectionURL.redacted).text
         }
-        guard path.hasSuffix(".url") else {
-            return switch value {
-            case .text(let text): Wording.value(text)
-            case .list(let texts): Wording.shown(RawValue.list(texts.map { Wording.value($0) }).text)
-            case .map(let texts): Wording.shown(RawValue.map(texts.mapValues { Wording.value($0) }).text)
-            }
-        }
-        // What is no URL could be anything, also something with a password in it.
-        guard let url = try? ConnectionURL(value.text) else { return "(unreadable)" }
-        return url.description
+        if path.hasSuffix(".url") { return ConnectionURL.redacted(value.text) }
+        return Wording.shown(value.replacingTexts(Wording.redacted).text)
     }
 
     /// The checked values of a section.

@@ -50,7 +50,7 @@ public struct Endpoints: Sendable, Hashable {
     /// The list as text, for comparing and explaining: instead of queries, which may hold secrets, it has their hash.
     var described: String {
         guard !self.urls.isEmpty else { return "none" }
-        let urls = self.urls.map { (try? ConnectionURL($0).description) ?? "(unreadable)" }.joined(separator: " ")
+        let urls = self.urls.map(ConnectionURL.redacted).joined(separator: " ")
         let hash = String(UInt(bitPattern: self.urls.hashValue), radix: 16)
         return "\(self.policy) \(urls) (\(hash)) return after \(self.returnAfter.map { "\($0)" } ?? "the next outage")"
     }

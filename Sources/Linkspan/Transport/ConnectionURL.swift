@@ -62,6 +62,9 @@ public struct ConnectionURL: Sendable, Hashable, CustomStringConvertible {
         return "\(self.scheme)://\(host)\(hasDefaultPort ? "" : ":\(self.port)")\(self.path)"
     }
 
+    /// A text that is to be a URL, safe for logs: without the query, and not at all when it is none and could be anything.
+    package static func redacted(_ text: String) -> String { (try? Self(text).description) ?? "(unreadable)" }
+
     private static func invalid(_ why: String) -> LinkspanError {
         LinkspanError(.invalidURL, "the URL cannot be used: \(why)")
     }

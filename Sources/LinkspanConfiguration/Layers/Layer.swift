@@ -7,6 +7,15 @@ enum RawValue: Sendable, Hashable {
     /// Keys and values.
     case map([String: String])
 
+    /// The value with each text replaced; keys stay.
+    func replacingTexts(_ replace: (String) -> String) -> Self {
+        switch self {
+        case .text(let text): .text(replace(text))
+        case .list(let items): .list(items.map(replace))
+        case .map(let entries): .map(entries.mapValues(replace))
+        }
+    }
+
     /// The value for a person.
     var text: String {
         switch self {

@@ -21,7 +21,8 @@ extension LoadedPlan {
         }
         if self.plan.url != next.plan.url {
             let change = PlanChange(
-                .connection, "endpoint", old: Self.redacted(self.plan.url), new: Self.redacted(next.plan.url),
+                .connection, "endpoint", old: ConnectionURL.redacted(self.plan.url),
+                new: ConnectionURL.redacted(next.plan.url),
                 .reconnect)
             changes.insert(change, at: self.adapter == next.adapter ? 0 : 1)
         }
@@ -98,10 +99,5 @@ extension LoadedPlan {
         // The word for nothing; other words are not what anybody gives as a value.
         guard fallback != "none" else { return option.kind == .list ? .list([]) : nil }
         return option.parse(option.kind == .list ? Layer.split(fallback) : .text(fallback))
-    }
-
-    private static func redacted(_ url: String) -> String {
-        // It has been read once, or there would be no plan.
-        (try? ConnectionURL(url))?.description ?? "(unreadable)"
     }
 }

@@ -43,7 +43,7 @@ extension PluginOption {
             case .list: "a list"
             case .map: "a map"
             case .text where self.isSecret: "something else"
-            case .text(let text): "\"\(Wording.value(text))\""
+            case .text(let text): "\"\(Wording.shown(Wording.redacted(text)))\""
             }
         var message = "expected \(self.expectation), found \(found)"
         if !self.isSecret, case .choice(let choices) = self.kind, case .text(let text) = value,

@@ -6,14 +6,14 @@ enum Wording {
     /// Text from outside in one short line, whatever it holds.
     static func shown(_ text: String, limit: Int = 60) -> String { ForeignText.line(text, limit: limit) }
 
-    /// A value that somebody gave, without what may be secret in a URL.
-    static func value(_ text: String) -> String {
+    /// A value that somebody gave, without what may be secret in a URL; not in one line yet.
+    static func redacted(_ text: String) -> String {
         let hasURL = text.firstRange(of: "://") != nil
         // A user name and a password stand before the host.
         let hasLogin = text.firstIndex(of: "@").map { text[..<$0].contains(":") } ?? false
-        guard hasURL || hasLogin else { return Self.shown(text) }
-        guard hasURL, let url = try? ConnectionURL(text) else { return "(unreadable)" }
-        return Self.shown(text.contains { $0 == "?" || $0 == "#" } ? url.description : text)
+        guard hasURL || hasLogin else { return text }
+        let isWhole = !text.contains { $0 == "?" || $0 == "#" } && (try? ConnectionURL(text)) != nil
+        return isWhole ? text : ConnectionURL.redacted(text)
     }
 
     /// A name that nobody has, with what it could have been.
