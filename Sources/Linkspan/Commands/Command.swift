@@ -300,6 +300,14 @@ extension Command {
         .finish(self, .failure(LinkspanError(code, "'\(self.event)' \(message)", certainty: certainty)))
     }
 
+    /// The error of a command that is refused because so much waits.
+    func bufferFull(with load: ConnectionLoad) -> LinkspanError {
+        LinkspanError(
+            .bufferFull,
+            "'\(self.event)' refused: the buffer is full with \(load.commands) commands, \(load.bytes) bytes",
+            certainty: .notSent)
+    }
+
     /// The error for a reply that is no success.
     func failure(_ code: LinkspanError.Code, _ message: String, details: Payload) -> LinkspanError {
         LinkspanError(code, "'\(self.event)' \(message)", certainty: .unknown, details: details)

@@ -49,7 +49,7 @@ extension ConnectionInbox.State {
         if let replaced, replaced < size, !self.isOpen, load.commands > 1 {
             let buffer = self.destination.options.buffer
             guard buffer.overflow != .refuse || load.bytes + size - replaced <= buffer.bytes else {
-                throw Self.bufferFull(command, load)
+                throw command.bufferFull(with: load)
             }
         }
         let takesRoom = !command.isVolatile && replaced == nil
@@ -60,20 +60,13 @@ extension ConnectionInbox.State {
         {
             return [former]
         }
-        guard limits.overflow != .refuse else { throw Self.bufferFull(command, used) }
+        guard limits.overflow != .refuse else { throw command.bufferFull(with: used) }
         // The core drops from what waits there; here only what is on its way is bounded.
         var dropped: [Command] = []
         while self.arriving.commands >= limits.commands || self.arriving.bytes + size > limits.bytes,
             let victim = self.dropArriving(limits.overflow, where: { !$0.isOfDelivery })
         { dropped.append(victim) }
         return dropped
-    }
-
-    private static func bufferFull(_ command: Command, _ used: ConnectionLoad) -> LinkspanError {
-        LinkspanError(
-            .bufferFull,
-            "'\(command.event)' refused: the buffer is full with \(used.commands) commands, \(used.bytes) bytes",
-            certainty: .notSent)
     }
 
     /// The limits for commands that may wait: those of the buffer, and while the link takes commands at once, more.

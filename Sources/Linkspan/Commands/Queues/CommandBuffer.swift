@@ -73,10 +73,7 @@ struct CommandBuffer {
         while !self.hasRoom(for: command, replacing: former, within: limits) {
             if hasBeenTaken, limits.overflow == .refuse { break }
             guard limits.overflow != .refuse, let victim = self.removeVictim(limits.overflow, sparing: place) else {
-                throw LinkspanError(
-                    .bufferFull,
-                    "'\(command.event)' refused: the buffer is full with \(self.count) commands, \(self.byteCount) bytes",
-                    certainty: .notSent)
+                throw command.bufferFull(with: ConnectionLoad(commands: self.count, bytes: self.byteCount))
             }
             dropped.append(victim)
         }
