@@ -15,7 +15,9 @@ final class OutboxEngine: @unchecked Sendable {
     private var file: OutboxFile? {
         didSet { if let totals = oldValue?.totals { self.former = totals } }
     }
-    /// The totals of the file that was closed last: what comes after them has higher numbers and places.
+    /// The totals of the file that was closed last.
+    ///
+    /// The next file goes on with its numbers and places.
     private var former = OutboxTotals()
     private var isClosed = false
     /// True between `suspend` and `resume`: the file is closed and calls are queued.
@@ -27,7 +29,7 @@ final class OutboxEngine: @unchecked Sendable {
     private var openings: [String?: Opening] = [:]
     /// The events of each account whose transactions have failed; the next one of the account counts them.
     private var failed: [String?: Int] = [:]
-    /// Whether the latest event was recorded, so that a log has the first one that is not.
+    /// Whether the latest event was recorded: of several in a row that are not, only the first is logged.
     private var isRecording = true
     private let gauge: OutboxGauge
 

@@ -9,7 +9,9 @@ final class Dial {
     var connection: OpaquePointer?
     /// Whether the server's certificate was looked at, and found good, on this very connection.
     var isVerified = false
-    /// Whether the connection was taken over: the library's last events are no news then.
+    /// Whether the connection was taken over.
+    ///
+    /// From then on the library's events about it are ignored.
     var isTaken = false
     /// Whether the library's reference has been given back.
     private var isReleased = false

@@ -36,7 +36,7 @@ extension LoopStream {
 // MARK: - Sending
 
 extension LoopStream {
-    /// Whether bytes may be sent: of an exchange from the request on, or else those of the open stream.
+    /// Whether bytes may be sent: an exchange sends its body before it is answered, a stream once it is open.
     private var isSendingAllowed: Bool {
         self.machine.isOpen || self.machine.isFinishing || self.machine.isSendingBody
     }

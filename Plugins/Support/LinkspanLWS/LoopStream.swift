@@ -27,16 +27,16 @@ final class LoopStream: Watched, ByteStream {
     var dial: Dial?
     /// The stream's own socket, once the request is written.
     var socket: OpenSocket?
-    /// Reads the answer; nil when what comes is the stream.
+    /// Reads the answer; nil once all that arrives belongs to the open stream.
     private var reader: Boxed<AnswerReader>?
-    /// Whether the reader has something that is not handed over yet, because reading is paused.
+    /// Whether the reader has bytes that were not handed over because reading was paused.
     private(set) var isAnswerHeld = false
     var handler: (any ByteStreamHandler)?
     // Its methods call nobody but the writers of ``write(_:)``, which only append, so that no access meets another.
     @exclusivity(unchecked) var outbox: Outbox
     /// Whether a flush of the outbox is scheduled for the end of this turn.
     var isFlushDue = false
-    /// Whether the system's next chance to write is awaited.
+    /// Whether sending waits until the system reports that the socket is writable.
     var isChanceDue = false
     /// Whether a read is scheduled for the end of this turn.
     var isReadDue = false
@@ -190,7 +190,7 @@ extension LoopStream {
     /// The connection has ended, or is broken; a body that lasts up to the end is complete only behind TLS's own end (RFC 9112
     /// section 9.8).
     func ended(isCut: Bool) {
-        let isWhole = self.isExchange && !isCut && self.reader?.value.isUnfinished == false
+        let isWhole = !isCut && self.reader?.value.isUnfinished == false
         self.act(isWhole ? self.machine.completed() : self.machine.connectionClosed())
     }
 }

@@ -41,8 +41,9 @@ final class NIOStream: ByteStream {
     private var reader: AnswerReader?
     /// Whether the connection has ended, behind the input.
     private var isAtEnd = false
-    /// Whether it has ended in the midst of TLS, so that a body that lasts up to the end may not be complete (RFC 9112 section
-    /// 9.8).
+    /// Whether it has ended without the `close_notify` alert of TLS.
+    ///
+    /// A body without a length may be incomplete then (RFC 9112 section 9.8).
     private var isCut = false
     /// Whether the connection is broken, so that the input is handed over even while reading is paused.
     private var isBroken = false
@@ -220,7 +221,7 @@ extension NIOStream {
 
     private func stepAtEnd() -> Bool {
         guard self.isAtEnd else { return false }
-        let isWhole = self.request.isExchange && !self.isCut && self.reader?.isUnfinished == false
+        let isWhole = !self.isCut && self.reader?.isUnfinished == false
         self.connection?.close()
         self.connection = nil
         self.act(isWhole ? self.machine.completed() : self.machine.connectionClosed())

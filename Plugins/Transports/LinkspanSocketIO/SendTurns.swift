@@ -28,7 +28,7 @@ struct SendTurns: Sendable {
     /// The latest turn of a link that has left.
     private var departed = 0
 
-    /// Whether a link that sends goes on with its turn.
+    /// Whether this turn is the latest, so that the link's next message belongs to it.
     @inline(__always)
     func isLatest(_ turn: Turn) -> Bool { turn.number == self.latest }
 

@@ -21,7 +21,6 @@ struct SocketIOServerSession: Sendable {
     private let known: Set<String>
     private var decoder: SocketIODecoder
     private var members: [String: (namespace: SocketIONamespace, membership: Membership)] = [:]
-
     /// The namespaces that were joined and are no more.
     private var left: Set<String> = []
 

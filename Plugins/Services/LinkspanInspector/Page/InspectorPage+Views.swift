@@ -11,11 +11,11 @@ extension InspectorPage {
 
         function cells(row, list) {
           while (row.cells.length < list.length) row.insertCell();
-          list.forEach(([text, kind], index) => {
+          list.forEach(([text, kind = ''], index) => {
             const cell = row.cells[index];
             if (cell.textContent !== text) cell.textContent = text;
             // Rows are used again for other lines.
-            if (cell.className !== (kind || '')) cell.className = kind || '';
+            if (cell.className !== kind) cell.className = kind;
           });
         }
 

@@ -69,7 +69,9 @@ extension OutboxTable {
         }
     }
 
-    /// Whether the cipher opens at least half of the latest sealed payloads, so that its key is there and the right one.
+    /// Whether the cipher opens at least half of the latest sealed payloads.
+    ///
+    /// Then it has the right key, and a payload that it does not open is damaged.
     private func opensMost(_ role: SealedPayload.Role) -> Bool {
         // Those that were found to be unreadable before say nothing about the key.
         let others = "code IS NOT '\(OutcomeColumns.unreadableCode)'"
