@@ -39,7 +39,8 @@ struct KeeperSurroundings: Sendable {
     private var phase = Phase.foreground
     private var stay: UInt64 = 0
     private var waiting: [KeeperOccasion] = []
-    private var isLooking = false
+    /// Whether a thread looks at the pool now, or is about to.
+    private(set) var isLooking = false
 
     var isInBackground: Bool { self.phase == .background }
 

@@ -110,6 +110,9 @@ struct ThreadTests {
             }
         }
         manager.signal(.foreground)
+        // The thread of a timer may still tell the connections of former signals, and these deal with them on their own.
+        while manager.pool.withLock({ $0.surroundings.isLooking }) { await Task.yield() }
+        for handler in handlers { _ = await handler.connection.commands }
         for handler in handlers {
             for await change in handler.stateChanges where change.to == .connected { break }
             #expect(handler.state == .connected)
