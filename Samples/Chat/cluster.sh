@@ -56,17 +56,22 @@ end() {
 trap end EXIT
 trap 'exit 0' INT TERM
 
-# Starts a process, and waits for lines that begin with a word.
+# Starts a process, whose number is `$!` then.
 start() {
-    local name=$1 word=$2 count=$3
-    shift 3
+    local name=$1
+    shift
     : >"$folder/$name"
     "$@" >>"$folder/$name" </dev/null &
     if [ "$name" = redis ]; then redis_pid=$!; else others="$others $!"; fi
     echo $! >>"$folder/pids"
+}
+
+# Waits until a process has printed so many lines that have a word.
+await() {
+    local name=$1 pid=$2 word=$3 count=$4
     for ((tries = 0; tries < 600; tries++)); do
         [ "$(grep -c "$word" "$folder/$name" || true)" -lt "$count" ] || return 0
-        kill -0 $! 2>/dev/null || fail "$name did not start: $(tail -n 3 "$folder/$name")"
+        kill -0 "$pid" 2>/dev/null || fail "$name did not start: $(tail -n 3 "$folder/$name")"
         sleep 0.05
     done
     fail "$name did not start in time"
@@ -88,24 +93,33 @@ if [ -n "$until_eof" ]; then
 fi
 
 # A socket in a folder of our own is in nobody's way. `always`: a line that was confirmed outlives a kill of Redis, too.
-start redis 'eady to accept connections' 1 redis-server --port 0 --unixsocket "$folder/redis.sock" --unixsocketperm 600 \
+start redis redis-server --port 0 --unixsocket "$folder/redis.sock" --unixsocketperm 600 \
     --dir "$folder" --save '' --appendonly yes --appendfsync always
+await redis $redis_pid 'eady to accept connections' 1
 redis="unix://$folder/redis.sock"
 echo "redis $redis_pid $redis"
 
-routes=() websocket_routes=()
-for ((number = 1; number <= servers; number++)); do
-    start "server-$number" '^listening ' 2 \
+# All at once: most of the time is taken by Python.
+pids=()
+for ((number = 0; number < servers; number++)); do
+    start "server-$number" \
         "$venv/bin/python" "$here/server.py" --host "$host" --port 0 --websocket-port 0 --redis "$redis"
+    pids+=($!)
+done
+routes=() websocket_routes=()
+for ((number = 0; number < servers; number++)); do
+    await "server-$number" "${pids[number]}" '^listening ' 2
     urls=("$(address "server-$number" socketio)" "$(address "server-$number" websocket)")
-    echo "server $! ${urls[*]}"
+    echo "server ${pids[number]} ${urls[*]}"
     routes+=("${urls[0]##*:}") websocket_routes+=("${urls[1]##*:}")
 done
 
 join() { local IFS=,; echo "$*"; }
-start front '^listening ' 2 "$venv/bin/python" "$here/front.py" --host "$host" \
+start front "$venv/bin/python" "$here/front.py" --host "$host" \
     --route "$port=$(join "${routes[@]}")" --route "$websocket_port=$(join "${websocket_routes[@]}")"
+front_pid=$!
+await front $front_pid '^listening ' 2
 { read -r _ address; read -r _ websocket_address; } <"$folder/front"
-echo "front $! http://$address ws://$websocket_address"
+echo "front $front_pid http://$address ws://$websocket_address"
 echo ready
 wait $redis_pid $others || true

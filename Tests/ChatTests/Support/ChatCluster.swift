@@ -30,7 +30,7 @@ actor ChatCluster {
         let command = [try Place.python(), "-c", Self.unblocker, script] + options
         let child = try await bench.start("the cluster", command, environment: ["VENV": venv])
         do {
-            return try Self(bench, child, try await child.output.wait(forLine: "ready"))
+            return try Self(bench, child, try await child.output.wait(forLine: "ready", within: .seconds(90)))
         } catch {
             throw Transcript.Missing(description: "\(error)\n\(await child.errors.lines.joined(separator: "\n"))")
         }

@@ -8,13 +8,15 @@ extension Interop {
         @Test
         func `an event of one server reaches clients of the other`() async throws {
             try await RedisServer.use { redis in
-                try await withServer(.aiohttp, ["--redis", redis]) { first in
-                    try await withServer(.uvicorn, ["--redis", redis]) { second in
+                try await withServer(.aiohttp, ["--redis", redis.url]) { first in
+                    try await withServer(.uvicorn, ["--redis", redis.url]) { second in
                         try await Bench.use { bench in
                             let ann = try await bench.socketIO(first, "/chat")
                             let bob = try await bench.socketIO(second, "/chat")
                             try await ann.settle()
                             try await bob.settle()
+                            // A server that has answered may still be on its way to Redis.
+                            try await redis.subscribed(2, to: "socketio")
                             for number in 0..<50 { try ann.handler.send("everyone", number) }
                             for client in [ann, bob] {
                                 let heard = try await client.values("everyone", count: 50, as: Int.self)
