@@ -29,7 +29,9 @@ final class OutboxEngine: @unchecked Sendable {
     private var openings: [String?: Opening] = [:]
     /// The events of each account whose transactions have failed; the next one of the account counts them.
     private var failed: [String?: Int] = [:]
-    /// Whether the latest event was recorded: of several in a row that are not, only the first is logged.
+    /// Whether the latest received event was written to the file.
+    ///
+    /// A series of failed writes is logged once, at its first event.
     private var isRecording = true
     private let gauge: OutboxGauge
 

@@ -9,9 +9,9 @@ final class Dial {
     var connection: OpaquePointer?
     /// Whether the server's certificate was looked at, and found good, on this very connection.
     var isVerified = false
-    /// Whether the connection was taken over.
+    /// Whether the stream has taken the socket over from the library.
     ///
-    /// From then on the library's events about it are ignored.
+    /// From then on the library's events about this connection are ignored.
     var isTaken = false
     /// Whether the library's reference has been given back.
     private var isReleased = false

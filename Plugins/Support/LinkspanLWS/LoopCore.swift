@@ -43,7 +43,7 @@ final class LoopCore {
     private static let idleHosts = 8
     /// The most direct flushes at the end of one turn; each may let handlers write more.
     ///
-    /// What handlers write after the last flush is sent when the system reports that the socket is writable.
+    /// Bytes that handlers write after the last flush are sent once the socket is reported writable.
     private static let flushPasses = 4
     /// The streams that have written in this turn.
     @exclusivity(unchecked) private var unflushed: [LoopStream] = []

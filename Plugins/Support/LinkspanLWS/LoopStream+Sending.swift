@@ -36,7 +36,10 @@ extension LoopStream {
 // MARK: - Sending
 
 extension LoopStream {
-    /// Whether bytes may be sent: an exchange sends its body before it is answered, a stream once it is open.
+    /// Whether the stream's state permits sending.
+    ///
+    /// An HTTP exchange sends its request body before the answer arrives; an upgraded stream sends once it is open, and until
+    /// it has finished.
     private var isSendingAllowed: Bool {
         self.machine.isOpen || self.machine.isFinishing || self.machine.isSendingBody
     }

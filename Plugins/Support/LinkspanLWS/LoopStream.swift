@@ -29,14 +29,14 @@ final class LoopStream: Watched, ByteStream {
     var socket: OpenSocket?
     /// Reads the answer; nil once all that arrives belongs to the open stream.
     private var reader: Boxed<AnswerReader>?
-    /// Whether the reader has bytes that were not handed over because reading was paused.
+    /// Whether the answer reader holds bytes that the handler has not received because it paused reading.
     private(set) var isAnswerHeld = false
     var handler: (any ByteStreamHandler)?
     // Its methods call nobody but the writers of ``write(_:)``, which only append, so that no access meets another.
     @exclusivity(unchecked) var outbox: Outbox
     /// Whether a flush of the outbox is scheduled for the end of this turn.
     var isFlushDue = false
-    /// Whether sending waits until the system reports that the socket is writable.
+    /// Whether the next bytes are sent only when the loop reports the socket writable.
     var isChanceDue = false
     /// Whether a read is scheduled for the end of this turn.
     var isReadDue = false

@@ -16,7 +16,7 @@ struct OpenSocket {
     var isBroken = false
     /// Whether the connection has ended behind the bytes that were read last.
     var isOver = false
-    /// Whether the peer has ended TLS with a `close_notify` alert.
+    /// Whether the peer has sent the TLS `close_notify` alert.
     var hasFarewell = false
 
     init(_ descriptor: CInt, tls: OpaquePointer? = nil) {

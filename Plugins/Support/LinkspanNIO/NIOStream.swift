@@ -41,7 +41,7 @@ final class NIOStream: ByteStream {
     private var reader: AnswerReader?
     /// Whether the connection has ended, behind the input.
     private var isAtEnd = false
-    /// Whether it has ended without the `close_notify` alert of TLS.
+    /// Whether the TLS connection ended without a `close_notify` alert.
     ///
     /// A body without a length may be incomplete then (RFC 9112 section 9.8).
     private var isCut = false

@@ -28,7 +28,9 @@ struct SendTurns: Sendable {
     /// The latest turn of a link that has left.
     private var departed = 0
 
-    /// Whether this turn is the latest, so that the link's next message belongs to it.
+    /// Whether the next message of the turn's link still belongs to this turn.
+    ///
+    /// It does until another link sends, or the server proves that it has accepted the turn.
     @inline(__always)
     func isLatest(_ turn: Turn) -> Bool { turn.number == self.latest }
 

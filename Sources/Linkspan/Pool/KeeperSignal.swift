@@ -39,7 +39,7 @@ struct KeeperSurroundings: Sendable {
     private var phase = Phase.foreground
     private var stay: UInt64 = 0
     private var waiting: [KeeperOccasion] = []
-    /// Whether a thread looks at the pool now, or is about to.
+    /// Whether a thread is applying the keeper's rules to the pool, or has committed to do so.
     private(set) var isLooking = false
 
     var isInBackground: Bool { self.phase == .background }

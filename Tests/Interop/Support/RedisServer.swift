@@ -4,7 +4,7 @@ internal import LinkspanRuntime
 
 /// A Redis of a test's own, on a socket in a folder of its own.
 struct RedisServer {
-    /// Where servers find it.
+    /// The URL of the Redis socket, for the servers' `--redis` option.
     let url: String
     /// The commands that it is given, in upper case.
     private let commands: Journal<String>

@@ -69,9 +69,9 @@ extension OutboxTable {
         }
     }
 
-    /// Whether the cipher opens at least half of the latest sealed payloads.
+    /// Whether the cipher can decrypt at least half of the encrypted payloads among the 16 newest rows.
     ///
-    /// Then it has the right key, and a payload that it does not open is damaged.
+    /// If so, the cipher has the right key, and a payload that it cannot decrypt is damaged.
     private func opensMost(_ role: SealedPayload.Role) -> Bool {
         // Those that were found to be unreadable before say nothing about the key.
         let others = "code IS NOT '\(OutcomeColumns.unreadableCode)'"

@@ -12,7 +12,7 @@ struct PingBacklog: Sendable {
     @inline(__always)
     mutating func wrote(_ count: Int) { self.behind &+= count }
 
-    /// Whether bytes from before the ping have left since the last call, given the number that waits now.
+    /// Whether bytes queued before the ping were sent since the last call; `pending` is the number of unsent bytes now.
     mutating func hasMoved(pending: Int) -> Bool {
         let former = self.ahead
         self.ahead = max(0, pending - self.behind)
