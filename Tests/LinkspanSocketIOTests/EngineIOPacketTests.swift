@@ -73,6 +73,18 @@ struct EngineIOHandshakeTests {
         #expect(handshake.maxPayload == 1_000_000)
     }
 
+    @Test(arguments: ["null", "0", "-1", "-1e400"])
+    func `without a limit of messages, which JSON has as null, there is none`(limit: String) throws {
+        let json = bytes(#"{"sid":"x","pingInterval":1000,"pingTimeout":1000,"maxPayload":\#(limit)}"#)
+        #expect(try EngineIOHandshake(json: json).maxPayload == nil)
+    }
+
+    @Test(arguments: [("1", 1), ("100", 100), ("0.5", 1), ("1e300", 1 << 30)])
+    func `a small limit of messages is kept`(limit: String, bytes expected: Int) throws {
+        let json = bytes(#"{"sid":"x","pingInterval":1000,"pingTimeout":1000,"maxPayload":\#(limit)}"#)
+        #expect(try EngineIOHandshake(json: json).maxPayload == expected)
+    }
+
     @Test
     func `maxPayload and upgrades may be missing`() throws {
         let handshake = try EngineIOHandshake(json: bytes(#"{"pingTimeout":5e3,"pingInterval":1500.0,"sid":"x"}"#))
@@ -89,11 +101,9 @@ struct EngineIOHandshakeTests {
         interval: String, timeout: String, seconds: Double, grace: Double
     ) throws {
         let handshake = try EngineIOHandshake(
-            json: bytes(#"{"sid":"x","pingInterval":\#(interval),"pingTimeout":\#(timeout),"maxPayload":\#(interval)}"#)
-        )
+            json: bytes(#"{"sid":"x","pingInterval":\#(interval),"pingTimeout":\#(timeout)}"#))
         #expect(handshake.pingInterval == .seconds(seconds))
         #expect(handshake.pingTimeout == .seconds(grace))
-        #expect(try EngineIOHandshake.payloads.contains(#require(handshake.maxPayload)))
     }
 
     @Test(arguments: [
@@ -114,6 +124,21 @@ struct EngineIOHandshakeTests {
     func `wrong types, missing members and anything but an object are refused (E05)`(json: String) {
         let error = #expect(throws: SocketIOProtocolError.self) { try EngineIOHandshake(json: bytes(json)) }
         #expect(error?.code == .badHandshake)
+    }
+
+    @Test(arguments: ["custom:id:1", "a.b~c", "YWJj+-=", String(repeating: "a", count: 128)])
+    func `a server may make ids of sessions of its own`(sid: String) throws {
+        let json = bytes(#"{"sid":"\#(sid)","pingInterval":1000,"pingTimeout":1000}"#)
+        #expect(try EngineIOHandshake(json: json).sid == sid)
+    }
+
+    @Test
+    func `a handshake that exceeds a limit of ours says so`() {
+        let nested = String(repeating: "[", count: 100) + String(repeating: "]", count: 100)
+        let error = #expect(throws: SocketIOProtocolError.self) {
+            try EngineIOHandshake(json: bytes(#"{"sid":"x","y":\#(nested)}"#))
+        }
+        #expect(error?.message.contains("levels that are accepted here") == true, "\(error?.message ?? "none")")
     }
 
     @Test(arguments: [

@@ -10,10 +10,10 @@ struct EngineIOHandshake: Sendable, Hashable {
     /// The shortest and longest heartbeat grace periods that are believed.
     static let timeouts: ClosedRange<Duration> = .seconds(1) ... .seconds(300)
     /// The smallest and largest limits of a message that are believed.
-    static let payloads: ClosedRange<Int> = 1024...1 << 30
+    static let payloads: ClosedRange<Int> = 1...1 << 30
     /// The longest session id.
     ///
-    /// It goes into URLs on other transports, so its characters are checked as well.
+    /// It goes into URLs and logs, so its characters are checked as well.
     static let maximumSIDLength = 128
 
     /// The server's name for the session.
@@ -24,7 +24,8 @@ struct EngineIOHandshake: Sendable, Hashable {
     var pingInterval: Duration
     /// The time that a ping may be late.
     var pingTimeout: Duration
-    /// The most bytes of a message that the server takes; nil when it did not say (servers of the 3.x line).
+    /// The most bytes of a message that the server takes; nil when it did not say (servers of the 3.x line), or has no limit,
+    /// which JSON has as null.
     var maxPayload: Int?
 
     /// The time that the server may be silent.
@@ -36,27 +37,36 @@ struct EngineIOHandshake: Sendable, Hashable {
         do throws(JSONScanError) {
             payload = try Payload(scanning: json)
         } catch {
-            throw SocketIOProtocolError(.badHandshake, "the Engine.IO handshake is not JSON", cause: error)
+            let sentence = error.sentence(about: "the Engine.IO handshake")
+            throw SocketIOProtocolError(.badHandshake, sentence, cause: error)
         }
         guard let object = payload[0], payload[1] == nil, object.text.first == UInt8(ascii: "{") else {
             throw Self.bad("is not an object")
         }
-        guard let sid = object["sid"]?.string, Self.isSID(sid) else { throw Self.bad("has no acceptable sid") }
+        guard let sid = object["sid"]?.string else { throw Self.bad("has no sid") }
+        guard Self.isSID(sid) else {
+            throw Self.bad(
+                "has a sid that is not accepted here: 1 to \(Self.maximumSIDLength) letters, digits and -._~:@=+ are")
+        }
         self.sid = sid
         self.upgrades = try Self.upgrades(object["upgrades"])
         self.pingInterval = try Self.duration(object["pingInterval"], "pingInterval", within: Self.intervals)
         self.pingTimeout = try Self.duration(object["pingTimeout"], "pingTimeout", within: Self.timeouts)
-        self.maxPayload = try object["maxPayload"].map { value throws(SocketIOProtocolError) in
-            guard let bytes = value.double else { throw Self.bad("has a maxPayload that is no number") }
-            let clamped = min(max(bytes, Double(Self.payloads.lowerBound)), Double(Self.payloads.upperBound))
-            return Int(clamped)
-        }
+        self.maxPayload = try Self.limit(object["maxPayload"])
     }
 
     private static func upgrades(_ value: PayloadValue?) throws(SocketIOProtocolError) -> [String] {
         guard let value else { return [] }
         guard let elements = value.elements else { throw Self.bad("has upgrades that are no array") }
         return elements.compactMap(\.string).filter { $0 == "websocket" || $0 == "webtransport" }
+    }
+
+    /// A limit; nil for none, which is what zero and less have to mean, as no server takes nothing.
+    private static func limit(_ value: PayloadValue?) throws(SocketIOProtocolError) -> Int? {
+        guard let value, !value.isNull else { return nil }
+        guard let bytes = value.double else { throw Self.bad("has a maxPayload that is no number") }
+        guard bytes > 0 else { return nil }
+        return Int(min(max(bytes, Double(Self.payloads.lowerBound)), Double(Self.payloads.upperBound)))
     }
 
     private static func duration(
@@ -68,10 +78,11 @@ struct EngineIOHandshake: Sendable, Hashable {
         return .milliseconds(Int(min(max(milliseconds, least), most)))
     }
 
+    /// Servers may make ids of their own, such as `custom:id:1`.
     private static func isSID(_ text: String) -> Bool {
         (1...Self.maximumSIDLength).contains(text.utf8.count)
             && text.utf8.allSatisfy { byte in
-                (byte | 0x20) &- 0x61 < 26 || byte &- 0x30 < 10 || byte == 0x2D || byte == 0x5F
+                (byte | 0x20) &- 0x61 < 26 || byte &- 0x30 < 10 || "-._~:@=+".utf8.contains(byte)
             }
     }
 
