@@ -108,6 +108,11 @@ final class EngineBench: @unchecked Sendable {
         self.loop.enter { self.loop.streams.last { $0.request.purpose == .get }?.answer(body) }
     }
 
+    /// Has the server refuse the newest GET.
+    func refusePoll(status: Int) {
+        self.loop.enter { self.loop.streams.last { $0.request.purpose == .get }?.answer("", status: status) }
+    }
+
     /// Has the server answer the newest POST.
     func answerPost(status: Int = 200) {
         self.loop.enter { self.loop.streams.last { $0.isPost }?.answer("ok", status: status) }

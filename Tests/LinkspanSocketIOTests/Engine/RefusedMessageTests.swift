@@ -124,6 +124,30 @@ struct RefusedMessageTests {
         #expect(clients[1].ends == [.connectionLost])
     }
 
+    @Test(arguments: [false, true])
+    func `may be a large POST that ends the session, where the server tells no limit`(pollEndsFirst: Bool) throws {
+        for (size, end) in [
+            (PollingSession.suspiciousBytes, LinkspanError.Code.messageRefused), (1_000, .connectionLost),
+        ] {
+            let (bench, clients) = try self.opened(.polling, ["/a"])
+            bench.send(String(repeating: "x", count: size), request: 0, by: clients[0])
+            if pollEndsFirst { bench.refusePoll(status: 400) } else { bench.answerPost(status: 400) }
+            #expect(clients[0].ends == [end])
+        }
+    }
+
+    @Test
+    func `is none that a server took which tells its limit`() throws {
+        let bench = EngineBench(carriers: .polling)
+        let client = try bench.open("/a")
+        bench.answerPoll(with: bench.handshake.replacing("}", with: #","maxPayload":1000000}"#))
+        bench.answerPost()
+        bench.answerPoll(with: #"40/a,{"sid":"s"}"#)
+        bench.send(String(repeating: "x", count: 100_000), request: 0, by: client)
+        bench.answerPost(status: 400)
+        #expect(client.ends == [.connectionLost])
+    }
+
     @Test
     func `may be the CONNECT of another namespace`() throws {
         let (bench, clients) = try self.opened(.webSocket, ["/a"])

@@ -319,6 +319,7 @@ extension PollingCarrier {
         guard self.phase != .ended else { return }
         // What a session that was given up still has to say goes on, though nobody waits for it any longer.
         if self.phase != .givenUp { self.cancelExchanges() }
+        let error = self.session.mayBeTooLarge ? PollingAnswer.suspecting(error) : error
         self.phase = .ended
         self.session.end()
         self.onQuiet = nil

@@ -51,6 +51,16 @@ enum PollingAnswer {
         }
     }
 
+    /// The error for the end of a session while a POST was under way that may have been too large.
+    ///
+    /// The session may be lost for another reason: what was sent is sent again, and given up only when that ends the same way.
+    static func suspecting(_ error: LinkspanError) -> LinkspanError {
+        guard [.connectionLost, .closedByServer].contains(error.code) else { return error }
+        return LinkspanError(
+            .messageRefused, "the session ended while a large message was posted, and the server tells no limit",
+            cause: error, retryAfter: error.retryAfter)
+    }
+
     /// The reason for which a session is lost with this status; nil when the status means the same as in a handshake.
     ///
     /// Servers decide about a client in the handshake alone. Later, 403 or a redirect comes from something before them,

@@ -35,6 +35,8 @@ struct PollingSession: Sendable {
     ///
     /// python-engineio drops a POST with more, and says that all is well.
     static let maximumPackets = 16
+    /// The bytes of a POST from which on it may be what ends the session at a server that does not tell its limit.
+    static let suspiciousBytes = 64 << 10
 
     /// The bytes waiting above which the session is full.
     private let highWaterMark: Int
@@ -50,6 +52,8 @@ struct PollingSession: Sendable {
     private var isFull = false
     private var queue: Deque<Packet> = []
     private var queuedBytes = 0
+    /// The bytes of the POST that is under way, or of the latest one.
+    private var postedBytes = 0
 
     init(version: EngineIOVersion, highWaterMark: Int) {
         self.version = version
@@ -58,6 +62,12 @@ struct PollingSession: Sendable {
 
     /// Whether no request is under way.
     var isQuiet: Bool { !self.isPolling && !self.isPosting }
+
+    /// Whether the POST under way may be too large for a server that does not tell its limit: one of the 2.x line, and
+    /// others before 4.5, which end the session and say nothing of sizes.
+    var mayBeTooLarge: Bool {
+        self.isPosting && self.maximumPayload == .max && self.postedBytes >= Self.suspiciousBytes
+    }
 
     /// Whether packets wait, or the server has not confirmed those it was given.
     var hasUnposted: Bool { self.isPosting || !self.queue.isEmpty }
@@ -146,6 +156,7 @@ struct PollingSession: Sendable {
             self.queue.removeFirst()
         }
         self.queuedBytes -= bytes
+        self.postedBytes = bytes
         return batch
     }
 
