@@ -64,6 +64,30 @@ struct UpgradeProbeTests {
     }
 
     @Test
+    func `a session that stays with polling has another WebSocket tried later`() {
+        var probe = Self.probing()
+        #expect(probe.tryAgain() == .nothing, "one is being tried")
+        #expect(probe.candidateClosed() == .abandon)
+        #expect(probe.tryAgain() == .openCandidate)
+        #expect(probe.candidateOpened() == .sendProbe)
+        #expect(probe.candidateReceived(Self.answer) == .pausePolling)
+        #expect(probe.pollingIsQuiet() == .switchOver)
+        #expect(probe.tryAgain() == .nothing)
+    }
+
+    @Test
+    func `the first WebSocket may be tried later, too, where the server offers one`() {
+        var probe = UpgradeProbe()
+        #expect(probe.sessionOpened(upgrades: [], isLater: true) == .nothing)
+        #expect(probe.tryAgain() == .nothing)
+        #expect(probe.sessionOpened(upgrades: ["websocket"], isLater: true) == .wait)
+        #expect(probe.candidateOpened() == .nothing)
+        #expect(probe.tryAgain() == .openCandidate)
+        #expect(probe.pollingClosed() == .end)
+        #expect(probe.tryAgain() == .nothing)
+    }
+
+    @Test
     func `when polling ends first, that is the end`() {
         var probe = Self.probing()
         #expect(probe.pollingClosed() == .end)
@@ -94,8 +118,8 @@ struct CarrierMemoryTests {
         var memory = CarrierMemory()
         let first = memory.choice(for: Self.place, .fallback, now: at(0))
         #expect(first == .webSocket(share: 0.5))
-        #expect(memory.otherChoice(for: Self.place, .fallback, insteadOf: first, after: Self.refused) == .polling)
-        memory.worked(.polling, for: Self.place, now: at(0))
+        #expect(memory.otherChoice(for: Self.place, .fallback, insteadOf: first, after: Self.refused) == .laterUpgrade)
+        memory.worked(.laterUpgrade, for: Self.place, now: at(0))
         #expect(memory.choice(for: Self.place, .fallback, now: at(599)) == .upgrade)
         // Sessions that begin with polling because of this teach nothing new.
         memory.worked(.upgrade, for: Self.place, now: at(599))
@@ -124,7 +148,7 @@ struct CarrierMemoryTests {
         let first = memory.choice(for: Self.place, .fallback, now: at(0))
         let error = LinkspanError(WebSocketEnd.stream(failure))
         let other = memory.otherChoice(for: Self.place, .fallback, insteadOf: first, after: error)
-        #expect(other == (isRemembered ? .polling : .upgrade))
+        #expect(other == (isRemembered ? .laterUpgrade : .upgrade))
         if let other { memory.worked(other, for: Self.place, now: at(0)) }
         #expect(memory.choice(for: Self.place, .fallback, now: at(1)) == (isRemembered ? .upgrade : first))
     }
@@ -133,8 +157,8 @@ struct CarrierMemoryTests {
     func `the carrier that worked is remembered for its identity only`() {
         var memory = CarrierMemory()
         let first = CarrierChoice.webSocket(share: 0.5)
-        #expect(memory.otherChoice(for: Self.place, .fallback, insteadOf: first, after: Self.refused) == .polling)
-        memory.worked(.polling, for: Self.place, now: at(0))
+        #expect(memory.otherChoice(for: Self.place, .fallback, insteadOf: first, after: Self.refused) == .laterUpgrade)
+        memory.worked(.laterUpgrade, for: Self.place, now: at(0))
         var other = Self.place
         other.identity = 2
         #expect(memory.choice(for: Self.place, .fallback, now: at(1)) == .upgrade)

@@ -29,8 +29,11 @@ struct WebSocketCarrierTests {
         #expect(error.message.hasSuffix(": Bad request"))
     }
 
-    @Test(arguments: [Self.head, "HTTP/1.1 400", "HTTP/1.1 400 Bad Request\r\nContent-Length: 28\r\n"])
-    func `a 400 whose text has not come is about the version for version 3 alone`(_ answer: String) throws {
+    @Test(arguments: [
+        Self.head, "HTTP/1.1 400", "HTTP/1.1 400 Bad Request\r\nContent-Length: 28\r\n", Self.head + "U",
+        Self.head + "Unsupported protocol",
+    ])
+    func `a 400 whose text has not come as a whole is about the version for version 3 alone`(_ answer: String) throws {
         #expect(try Self.error(behind101: answer, .v3).code == .unsupportedVersion)
         #expect(try Self.error(behind101: answer, .v4).code == .serverUnavailable)
     }

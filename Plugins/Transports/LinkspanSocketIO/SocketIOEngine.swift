@@ -85,7 +85,9 @@ final class SocketIOEngine {
             let webSocket = request.webSocket(sid: nil, cookie: nil, deadline: self.request.deadline * share)
             carrier = WebSocketCarrier(webSocket, version: request.version, loop: loop, handler: self)
         case .polling: carrier = PollingCarrier(Boxed(request), loop: loop, handler: self)
-        case .upgrade: carrier = UpgradingCarrier(Boxed(request), loop: loop, handler: self)
+        case .upgrade, .laterUpgrade:
+            carrier = UpgradingCarrier(
+                Boxed(request), beginsLater: choice == .laterUpgrade, loop: loop, handler: self)
         }
         self.choice = choice
         self.provisionalUntil = choice.isProvisional ? self.now + self.request.deadline * choice.share : nil

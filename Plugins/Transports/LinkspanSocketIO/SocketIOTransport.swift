@@ -67,7 +67,7 @@ public struct SocketIOTransport: Transport {
 
     /// The codec as text that is the same for equal codecs alone.
     private static func describe(_ codec: some SocketIOCodec) -> String {
-        "\(codec.name) (\(type(of: codec)) \(String(UInt(bitPattern: codec.hashValue), radix: 16)))"
+        "\(codec.name) (\(String(reflecting: type(of: codec))) \(String(UInt(bitPattern: codec.hashValue), radix: 16)))"
     }
 
     /// The client certificate, and name and password for the proxy.
@@ -194,8 +194,8 @@ extension SocketIOTransport {
         case upgrade
         /// A WebSocket, and long polling where none can be opened.
         ///
-        /// When the failure was about WebSockets, and not about a busy or absent server, polling comes first for ten
-        /// minutes, with a WebSocket tried beside it.
+        /// When the failure was about WebSockets, and not about a busy or absent server, one is tried beside the session
+        /// every ten minutes, and sessions that begin within the next ten minutes poll first and probe at once.
         case fallback
     }
 }

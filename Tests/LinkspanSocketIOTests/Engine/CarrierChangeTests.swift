@@ -57,6 +57,30 @@ struct CarrierChangeTests {
     }
 
     @Test
+    func `a session that fell back to polling has a WebSocket tried beside it, again and again, and goes on over it`()
+        throws
+    {
+        let bench = EngineBench(carriers: .fallback)
+        let client = try bench.open("/a")
+        self.end(bench, by: .nonsense)
+        bench.answer(1, with: bench.handshake.replacing("[]", with: #"["websocket"]"#))
+        bench.answerPoll(with: #"40/a,{"sid":"s"}"#)
+        bench.answerPost()
+        let upgrades = { bench.requests.filter { $0 == "an upgrade" }.count }
+        #expect(upgrades() == 1)
+        for count in [2, 3] {
+            bench.loop.fireTimers()
+            #expect(upgrades() == count)
+            if count == 2 { bench.loop.enter { bench.stream?.finish(readingAtMost: 0) } }
+        }
+        bench.say("3probe")
+        bench.answerPoll(with: "6")
+        bench.say(#"42/a,["e"]"#)
+        #expect(client.messages == ["e"])
+        #expect(client.ends.isEmpty)
+    }
+
+    @Test
     func `a link that was given up meanwhile does not come back`() throws {
         let bench = EngineBench(carriers: .fallback)
         let clients = [try bench.open("/a"), try bench.open("/b")]

@@ -6,7 +6,10 @@ enum CarrierChoice: Sendable, Equatable {
     /// A WebSocket, within this share of the time there is.
     case webSocket(share: Double)
     case polling
+    /// Polling, with a WebSocket tried beside it.
     case upgrade
+    /// Polling, with a WebSocket tried beside it when the failure of another one is no longer remembered.
+    case laterUpgrade
 
     /// The share of the time there is.
     var share: Double { if case .webSocket(let share) = self { share } else { 1 } }
@@ -23,7 +26,7 @@ struct CarrierMemory: Sendable {
         var port: Int
         var isSecure: Bool
         var path: String
-        /// The hash of the identity: nothing of the credentials is kept here for an hour.
+        /// The hash of the identity: nothing of the credentials is kept here.
         var identity: Int
     }
 
@@ -70,12 +73,12 @@ struct CarrierMemory: Sendable {
             return .upgrade
         }
         self.suspected.insert(place)
-        return .polling
+        return .laterUpgrade
     }
 
     /// A choice has brought a session about.
     mutating func worked(_ choice: CarrierChoice, for place: Place, now: ContinuousClock.Instant) {
-        guard choice == .polling, self.suspected.remove(place) != nil else { return }
+        guard choice == .laterUpgrade, self.suspected.remove(place) != nil else { return }
         if self.polled.count >= Self.maximumPlaces { self.polled = [:] }
         self.polled[place] = now.advanced(by: Self.memory)
     }

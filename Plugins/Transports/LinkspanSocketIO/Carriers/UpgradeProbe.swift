@@ -8,6 +8,8 @@ struct UpgradeProbe: Sendable {
     /// The next step.
     enum Action: Sendable, Equatable {
         case nothing
+        /// Try a WebSocket when some time has passed.
+        case wait
         /// Open a WebSocket for the session.
         case openCandidate
         /// Send `2probe` over it.
@@ -16,7 +18,7 @@ struct UpgradeProbe: Sendable {
         case pausePolling
         /// Send `5` over the WebSocket, and everything else behind it.
         case switchOver
-        /// Drop the WebSocket, and poll on.
+        /// Drop the WebSocket, poll on, and try another one when some time has passed.
         case abandon
         /// Hand on what the WebSocket brought.
         case handOn
@@ -32,8 +34,15 @@ struct UpgradeProbe: Sendable {
     var isUpgraded: Bool { self.state == .upgraded }
 
     /// The server has named what it could change to.
-    mutating func sessionOpened(upgrades: [String]) -> Action {
+    mutating func sessionOpened(upgrades: [String], isLater: Bool = false) -> Action {
         guard self.state == .polling, upgrades.contains("websocket") else { return .nothing }
+        self.state = isLater ? .abandoned : .opening
+        return isLater ? .wait : .openCandidate
+    }
+
+    /// The time has passed after which another WebSocket is tried.
+    mutating func tryAgain() -> Action {
+        guard self.state == .abandoned else { return .nothing }
         self.state = .opening
         return .openCandidate
     }

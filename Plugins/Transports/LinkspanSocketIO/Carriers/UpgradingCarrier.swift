@@ -3,6 +3,9 @@ internal import LinkspanNetwork
 internal import LinkspanRuntime
 
 /// Begins with polling, and changes to a WebSocket as soon as one has proved itself.
+///
+/// A session that stays with polling has a WebSocket tried again from time to time, because networks change and proxies are
+/// repaired while it goes on.
 final class UpgradingCarrier: EngineCarrier {
     /// The time that reference servers allow an upgrade to take.
     private static let upgradeDeadline = Duration.seconds(10)
@@ -13,11 +16,20 @@ final class UpgradingCarrier: EngineCarrier {
     private var probe = UpgradeProbe()
     private var polling: PollingCarrier?
     private var candidate: WebSocketCarrier?
-    private var deadline: (any ScheduledWork)?
+    /// Ends the try that is under way, or begins the next one.
+    private var timer: (any ScheduledWork)?
+    /// Whether the first try waits as long as each further one.
+    private let beginsLater: Bool
+    /// The session, once it is open.
+    private var sid = ""
     private var isReadingPaused = false
 
-    init(_ request: Boxed<CarrierRequest>, loop: any NetworkLoop, handler: any EngineCarrierHandler) {
+    init(
+        _ request: Boxed<CarrierRequest>, beginsLater: Bool = false, loop: any NetworkLoop,
+        handler: any EngineCarrierHandler
+    ) {
         self.request = request
+        self.beginsLater = beginsLater
         self.loop = loop
         self.handler = handler
     }
@@ -62,21 +74,20 @@ final class UpgradingCarrier: EngineCarrier {
 
     func sessionOpened(_ handshake: EngineIOHandshake) {
         self.polling?.sessionOpened(handshake)
-        if self.probe.sessionOpened(upgrades: handshake.upgrades) == .openCandidate {
-            self.openCandidate(sid: handshake.sid)
-        }
+        self.sid = handshake.sid
+        self.act(self.probe.sessionOpened(upgrades: handshake.upgrades, isLater: self.beginsLater))
     }
 
     func close() {
         // As a job, behind a handshake that is on its way up: what it begins is abandoned with the rest.
         self.loop.executeLocally {
-            self.act(self.probe.abandon())
+            self.giveUp()
             self.current?.close()
         }
     }
 
     func abort() {
-        self.act(self.probe.abandon())
+        self.giveUp()
         self.current?.abort()
     }
 
@@ -94,27 +105,41 @@ final class UpgradingCarrier: EngineCarrier {
 // MARK: - The upgrade
 
 extension UpgradingCarrier {
-    private func openCandidate(sid: String) {
+    private func openCandidate() {
         guard let polling = self.polling else { return }
-        let request = self.request.value.webSocket(sid: sid, cookie: polling.cookie, deadline: Self.upgradeDeadline)
+        let request = self.request.value.webSocket(
+            sid: self.sid, cookie: polling.cookie, deadline: Self.upgradeDeadline)
         let candidate = WebSocketCarrier(
             request, version: self.request.value.version, loop: self.loop, handler: CandidateEnd(carrier: self))
-        self.deadline = self.loop.scheduleLocally(after: Self.upgradeDeadline) {
+        self.timer = self.loop.scheduleLocally(after: Self.upgradeDeadline) {
             self.act(self.probe.deadlinePassed())
         }
         self.candidate = candidate
         candidate.open()
     }
 
+    private func tryLater() {
+        self.timer = self.loop.scheduleLocally(after: CarrierMemory.memory) { self.act(self.probe.tryAgain()) }
+    }
+
+    /// Stays with what has the session, because that is about to end.
+    private func giveUp() {
+        self.act(self.probe.abandon())
+        self.endTimer()
+    }
+
     private func act(_ action: UpgradeProbe.Action) {
         switch action {
-        case .nothing, .openCandidate, .switchOver, .handOn, .end: ()
+        case .nothing, .switchOver, .handOn, .end: ()
+        case .wait: self.tryLater()
+        case .openCandidate: self.openCandidate()
         case .sendProbe: self.candidate?.send("2probe".utf8)
         case .pausePolling: self.polling?.pause { self.switchOver() }
         case .abandon:
             let candidate = self.candidate
             self.candidate = nil
-            self.endDeadline()
+            self.endTimer()
+            self.tryLater()
             candidate?.abort()
             self.polling?.resume()
             // What had to wait for the change.
@@ -122,9 +147,9 @@ extension UpgradingCarrier {
         }
     }
 
-    private func endDeadline() {
-        self.deadline?.cancel()
-        self.deadline = nil
+    private func endTimer() {
+        self.timer?.cancel()
+        self.timer = nil
     }
 
     private func switchOver() {
@@ -133,7 +158,7 @@ extension UpgradingCarrier {
         polling.handOver(to: candidate)
         _ = self.probe.pollingIsQuiet()
         self.polling = nil
-        self.endDeadline()
+        self.endTimer()
         if self.isReadingPaused { candidate.setReadingPaused(true) }
         self.handler.carrierChanged()
         // What was too large for a body of the server's may be sent now.
@@ -144,7 +169,7 @@ extension UpgradingCarrier {
         guard self.probe.pollingClosed() == .end else { return }
         let candidate = self.candidate
         (self.polling, self.candidate) = (nil, nil)
-        self.endDeadline()
+        self.endTimer()
         candidate?.abort()
         self.handler.carrierClosed(error)
     }

@@ -141,12 +141,13 @@ extension WebSocketCarrier: WebSocketChannelHandler {
     ///
     /// The reference server agrees to the upgrade before it begins the session, and answers 400 when it does not begin one:
     /// for version 3, if it does not allow that, and for both versions when it fails itself, which may pass. Its text says
-    /// which; where the text did not come with the status, version 3 is the likelier reason.
+    /// which; where the text did not come with the status as a whole, version 3 is the likelier reason.
     static func error(_ end: WebSocketEnd, version: EngineIOVersion) -> LinkspanError {
         guard case .stream(let error) = end, error.code == .refusedAfterUpgrade, error.status == 400 else {
             return LinkspanError(end)
         }
-        let isAboutVersion = error.lateText.map { $0.contains("Unsupported protocol version") } ?? (version == .v3)
+        let (text, complaint) = (error.lateText ?? "", "Unsupported protocol version")
+        let isAboutVersion = text.contains(complaint) || version == .v3 && complaint.hasPrefix(text)
         guard isAboutVersion else { return LinkspanError(.serverUnavailable, error.message, cause: error) }
         return LinkspanError(
             .unsupportedVersion, "the server does not speak this version of Engine.IO: \(PollingAnswer.advice)",
