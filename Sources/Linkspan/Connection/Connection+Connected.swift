@@ -22,10 +22,18 @@ extension Connection {
         switch status.state {
         case .connected: return self
         case .created where status.progress == .idle: throw status.state.wrongState("waiting for the connection")
+        // Disconnected by the app, perhaps while it was suspended, which is no change of state.
+        case .disconnected where status.progress == .idle && status.lastError == nil: throw .disconnectedByApp
         case .created, .disconnected, .reconnecting, .released: ()
         }
         let outcome = Promise<Result<Void, LinkspanError>>()
-        let changes = self.onStateChange { if let result = $0.outcomeOfConnecting { outcome.fulfill(result) } }
+        let changes = self.onStatusChange { change in
+            switch change {
+            case .state(let change): if let result = change.outcomeOfConnecting { outcome.fulfill(result) }
+            case .progress(.idle): outcome.fulfill(.failure(.disconnectedByApp))
+            case .progress: ()
+            }
+        }
         changes.atEnd { outcome.fulfill(.failure(LinkspanError(.released, "the connection has been released"))) }
         let timer = limit.map { limit in
             self.scheduler.schedule(at: self.scheduler.now + limit) {
@@ -57,8 +65,12 @@ extension StateChange {
         case (.released, .failed(let error)), (.disconnected, .failed(let error)): .failure(error)
         case (.released, _), (.disconnected, .unoccupied):
             .failure(LinkspanError(.released, "the connection has been released"))
-        case (.disconnected, .requested): .failure(LinkspanError(.disconnected, "the app has disconnected"))
+        case (.disconnected, .requested): .failure(.disconnectedByApp)
         case (.created, _), (.disconnected, .lost), (.disconnected, .established), (.reconnecting, _): nil
         }
     }
+}
+
+extension LinkspanError {
+    fileprivate static let disconnectedByApp = Self(.disconnected, "the app has disconnected")
 }

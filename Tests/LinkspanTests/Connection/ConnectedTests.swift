@@ -63,6 +63,19 @@ struct ConnectedTests {
     }
 
     @Test
+    func `the app's own disconnect of a suspended connection ends the wait, before and after it`() async throws {
+        let harness = try Harness.connected()
+        harness.connection.suspend(LinkspanError(.suspended, "asleep"), patience: nil)
+        harness.scheduler.settle()
+        let outcome = await self.wait(for: harness.connection, harness)
+        try harness.connection.disconnect()
+        harness.scheduler.settle()
+        #expect(self.code(await outcome.value) == .disconnected)
+        let again = await #expect(throws: LinkspanError.self) { try await harness.connection.connected() }
+        #expect(again?.code == .disconnected)
+    }
+
+    @Test
     func `a failure for good is thrown, before and after it happens`() async throws {
         let harness = try Harness { _ in .refusing(.permanent) }
         try harness.connection.connect()
