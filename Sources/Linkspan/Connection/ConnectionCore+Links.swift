@@ -66,15 +66,17 @@ extension ConnectionCore {
             // to resume from is asked once a read.
             if count == 1 || self.publishedResumption != nil { self.publishResumption() }
             let isTimed = self.slowListeners.times(count)
-            let name = isTimed ? event.nameForTiming : nil
+            let isAlone = isTimed && count == timed + 1
+            let name = event.nameForTiming
+            if !isAlone { self.slowListeners.add(name) }
             self.receive(consume event, epoch: epoch)
             if !self.effects.isEmpty { self.performEffects() }
             if isTimed {
-                mark = self.noteTime(of: name, among: count - timed, since: mark)
+                mark = isAlone ? self.noteTime(of: name, since: mark) : self.noteTimeOfGroup(since: mark)
                 timed = count
             }
         }
-        if count > timed { self.noteTime(of: nil, among: count - timed, since: mark) }
+        if count > timed { self.noteTimeOfGroup(since: mark) }
         if count > SlowListeners.timedMessages { self.slowListeners.longReadEnded() }
         self.isResumptionStale = true
     }
@@ -89,28 +91,32 @@ extension ConnectionCore {
     /// Warns of listeners that hold up everything else on the executor.
     ///
     /// - Parameters:
-    ///   - name: the message's, if there is but one; nil when it calls no listeners.
-    ///   - count: how many messages there are.
-    ///   - start: when the first of them came.
+    ///   - name: the message's; nil when it calls no listeners.
+    ///   - start: when it came.
     /// - Returns: now.
     @discardableResult
-    private func noteTime(
-        of name: String?, among count: Int = 1, since start: ContinuousClock.Instant
-    ) -> ContinuousClock.Instant {
+    private func noteTime(of name: String?, since start: ContinuousClock.Instant) -> ContinuousClock.Instant {
         let now = self.now
         let time = start.duration(to: now)
-        let slow =
-            count == 1
-            ? name.flatMap { self.slowListeners.heard($0, in: time) ? $0 : nil }
-            : self.slowListeners.heardGroup(in: time) ? "(one of \(count) messages)" : nil
-        if let slow {
-            self.environment.logger.warning(
-                "A listener blocked the executor that its connections share; use a sequence or move the work elsewhere",
-                metadata: [
-                    "url": "\(self.destination.url)", "event": "\(ForeignText.line(slow))", "time": "\(time)",
-                ])
-        }
+        if let name, let slow = self.slowListeners.heard(name, in: time) { self.warn(of: slow, time) }
         return now
+    }
+
+    /// The same for several messages, of which the first came at `start`.
+    @discardableResult
+    private func noteTimeOfGroup(since start: ContinuousClock.Instant) -> ContinuousClock.Instant {
+        let now = self.now
+        let time = start.duration(to: now)
+        if let slow = self.slowListeners.heardGroup(in: time) { self.warn(of: slow, time) }
+        return now
+    }
+
+    private func warn(of event: String, _ time: Duration) {
+        self.environment.logger.warning(
+            "A listener blocked the executor that its connections share; use a sequence or move the work elsewhere",
+            metadata: [
+                "url": "\(self.destination.url)", "event": "\(ForeignText.line(event))", "time": "\(time)",
+            ])
     }
 
     @inline(__always)

@@ -16,7 +16,9 @@ struct SlowListeners {
     private var readsToTime = 0
     /// The events that have been logged.
     private var told: Set<String> = []
-    /// Whether a group has been logged.
+    /// The events of the present group, as far as they differ from the one before.
+    private var group: [String] = []
+    /// Whether a group of several events has been logged.
     private var hasToldGroup = false
 
     init(limit: Duration) { self.limit = limit }
@@ -28,20 +30,30 @@ struct SlowListeners {
 
     /// The listeners of one message have returned.
     ///
-    /// - Returns: whether this is to be told: once for an event.
-    mutating func heard(_ event: String, in time: Duration) -> Bool {
-        guard time > self.limit, self.told.count < Self.nameLimit else { return false }
-        return self.told.insert(event).inserted
+    /// - Returns: the event, if this is to be told: once for each.
+    mutating func heard(_ event: String, in time: Duration) -> String? {
+        guard time > self.limit, self.told.count < Self.nameLimit else { return nil }
+        return self.told.insert(event).inserted ? event : nil
+    }
+
+    /// A message of a group has come.
+    mutating func add(_ event: String?) {
+        if let event, self.group.last != event { self.group.append(event) }
     }
 
     /// The listeners of a group of messages have returned.
     ///
-    /// - Returns: whether to log it: once, because the next time each message is timed and the slow one has a name.
-    mutating func heardGroup(in time: Duration) -> Bool {
-        guard time > self.limit else { return false }
+    /// - Returns: what to tell: the event, if all are of one. Otherwise the events, once, because the next time each message is
+    ///   timed.
+    mutating func heardGroup(in time: Duration) -> String? {
+        defer { self.group.removeAll(keepingCapacity: true) }
+        guard time > self.limit, let first = self.group.first else { return nil }
+        guard self.group.contains(where: { $0 != first }) else { return self.heard(first, in: time) }
         self.readsToTime = Self.timedReads
         defer { self.hasToldGroup = true }
-        return !self.hasToldGroup
+        var events: [String] = []
+        for event in self.group where !events.contains(event) { events.append(event) }
+        return self.hasToldGroup ? nil : "one of " + events.joined(separator: ", ")
     }
 
     /// A read with more messages than are always timed one by one is over.

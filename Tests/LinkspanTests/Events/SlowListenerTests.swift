@@ -74,15 +74,25 @@ struct SlowListenerTests {
     }
 
     @Test
-    func `behind the first messages of a read, one that blocks is told at once, and by its name the next time`() throws
+    func `behind the first messages of a read, one that blocks is told with its neighbours, and alone the next time`()
+        throws
     {
         let stage = try Stage()
         let quick = Array(repeating: ("quick", milliseconds: 1), count: SlowListeners.timedMessages)
         try stage.hear(quick + quick + [("quick", 1), ("slow", 150), ("quick", 1)])
-        let group = "(one of 3 messages)"
+        let group = "one of quick, slow"
         #expect(stage.log.lines.map { $0.metadata["event"]?.description } == [group])
         try stage.hear(quick + [("quick", 60), ("slow", 150), ("quick", 60)])
         #expect(stage.log.lines.map { $0.metadata["event"]?.description } == [group, "slow"])
+    }
+
+    @Test(arguments: [9, 16, 17, 24, 30])
+    func `where all messages are of one event, that is told wherever in a read it blocks`(position: Int) throws {
+        let stage = try Stage()
+        var events = Array(repeating: ("tick", milliseconds: 1), count: position)
+        events[position - 1].milliseconds = 150
+        for _ in 0..<2 { try stage.hear(events) }
+        #expect(stage.log.lines.map { $0.metadata["event"]?.description } == ["tick"])
     }
 
     @Test
