@@ -107,7 +107,7 @@ package struct AnswerReader {
                 self.state = .chunkSize
             case .trailer(let count):
                 guard let line = self.line() else { return self.wait() }
-                guard count + line.count <= Self.lineLimit else { return .malformed }
+                guard count + line.count <= Self.lineLimit else { return .failed(.longLine) }
                 self.state = line.isEmpty ? .ended : .trailer(count + line.count)
             case .ended: return .end
             }
@@ -134,7 +134,7 @@ package struct AnswerReader {
         return UInt32(String(decoding: digits, as: UTF8.self), radix: 16).flatMap(Int.init(exactly:))
     }
 
-    private func wait() -> Step { self.rest.count <= Self.lineLimit ? .more : .malformed }
+    private func wait() -> Step { self.rest.count <= Self.lineLimit ? .more : .failed(.longLine) }
 
     private mutating func line() -> [UInt8]? {
         guard let end = self.find([13, 10]) else { return nil }
@@ -171,6 +171,11 @@ extension ByteStreamError {
     fileprivate static let longHead = Self(
         .answerHeadTooLong,
         "the answer's head is larger than the \(AnswerReader.lineLimit) bytes that are accepted here")
+
+    fileprivate static let longLine = Self(
+        .answerHeadTooLong,
+        "a line or the fields between the chunks of the answer are larger than the \(AnswerReader.lineLimit) bytes that are accepted here"
+    )
 
     fileprivate static func manyInterim(_ limit: Int) -> Self {
         Self(.answerHeadTooLong, "more interim answers came than the \(limit) that are accepted here")
