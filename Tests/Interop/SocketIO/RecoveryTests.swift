@@ -67,6 +67,34 @@ extension Interop {
         }
 
         @Test
+        func `the next user resumes nothing of the one before, beside them or after a move`() async throws {
+            try await Self.use { server, bench in
+                let user = { (name: String) in CredentialSource.provider { _ in try Credentials(auth: ["name": name]) }
+                }
+                let client = try await bench.socketIO(server, credentials: user("ann"))
+                let first = try await client.connected()
+                try client.handler.send("say", 1)
+                try await client.received("said")
+                #expect(client.handler.status.resumption != nil)
+                let beside = try await bench.socketIO(server, credentials: user("bob"))
+                let second = try await beside.connected()
+                #expect(second.sessionID != first.sessionID && !second.isContinuous)
+
+                let transport = SocketIOTransport(
+                    .init {
+                        $0.carriers = Wire.current.carriers
+                        if server.isSecure { $0.tls = server.tls }
+                    }, loop: bench.loop)
+                let next = try ConnectionBuilder("\(client.handler.status.url)").transport(transport)
+                    .credentials(user("cid")).build()
+                try bench.manager.move(client.handler, to: next)
+                let third = try await client.connected(times: 2)
+                #expect(third.sessionID != first.sessionID && !third.isContinuous)
+                #expect(client.handler.status.resumption == nil)
+            }
+        }
+
+        @Test
         func `a server that has forgotten begins anew, and the next loss is resumed again`() async throws {
             try await withServer(.recovery) { server in
                 try await Bench.use { bench in
