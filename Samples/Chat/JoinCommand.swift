@@ -32,7 +32,7 @@ struct JoinCommand: AsyncParsableCommand {
     @Flag(help: "Follows the configuration file while it runs.")
     var watch = false
 
-    @Option(help: "Seconds to wait at the end of input for confirmations, or to be let in.")
+    @Option(help: "Seconds to wait at the end of input for confirmations, and, once connected, to be let in.")
     var drain = 10.0
 
     func validate() throws {

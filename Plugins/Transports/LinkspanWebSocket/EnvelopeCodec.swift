@@ -58,7 +58,8 @@ extension EnvelopeCodec {
     /// The codec as text that is the same for equal codecs alone.
     var comparison: String {
         self is JSONEnvelopeCodec
-            ? self.name : "\(self.name) (\(Self.self) \(String(UInt(bitPattern: self.hashValue), radix: 16)))"
+            ? self.name
+            : "\(self.name) (\(String(reflecting: Self.self)) \(String(UInt(bitPattern: self.hashValue), radix: 16)))"
     }
 }
 

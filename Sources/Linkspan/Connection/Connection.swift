@@ -93,7 +93,8 @@ extension Connection {
     ///   - key: when a send with the same key waits, this one takes its place, and that one is cancelled: for values of which
     ///     only the latest counts. Nil: it replaces nothing.
     ///   - compress: whether it may be compressed, where client and server have agreed on compression.
-    /// - Throws: ``LinkspanError``: `encodingFailed`, `bufferFull`, `released`.
+    /// - Throws: ``LinkspanError``: `encodingFailed`, `bufferFull`, `disconnected` when the connection has failed for good,
+    ///   `released`.
     @inlinable
     public func send<each Argument: Encodable>(
         _ event: String, _ arguments: repeat each Argument, volatile: Bool = false, replacing key: String? = nil,
@@ -147,11 +148,12 @@ extension Connection {
     ///   - orderingKey: deliveries with the same ordering key arrive in order; the event's name when nil.
     ///   - key: the idempotency key by which the server recognises a repetition; nil for a generated one. See
     ///     ``DeliveryOptions/keyPlacement``. A call with the key of a delivery that waits is a wait for that one.
-    ///   - timeout: how long it may take altogether; nil for as long as the process lives.
+    ///   - timeout: how long it may take altogether; nil for as long as it takes.
     ///   - compress: whether it may be compressed, where client and server have agreed on compression.
     /// - Returns: the arguments of the reply.
-    /// - Throws: ``LinkspanError``: `timedOut`, `cancelled`, `encodingFailed`, `bufferFull`, `released`; with a
-    ///   ``DeliveryStore`` also `notKept`.
+    /// - Throws: ``LinkspanError``: `timedOut`, `cancelled`, `encodingFailed`, `bufferFull`, `messageTooLarge`, `messageRefused`,
+    ///   `setAside`, `released`; `disconnected` when the connection has failed for good, see
+    ///   ``DeliveryOptions/waitsAfterFailure``; with a ``DeliveryStore`` also `notKept`.
     @discardableResult
     public func deliver<each Argument: Encodable>(
         _ event: String, _ arguments: repeat each Argument, orderingKey: String? = nil, key: String? = nil,
@@ -179,7 +181,7 @@ extension Connection {
     ///   - timeout: how long it may take altogether; nil for as long as it takes.
     ///   - compress: whether it may be compressed, where client and server have agreed on compression.
     /// - Returns: the receipt for ``outcome(of:timeout:)``, in this process or a later one.
-    /// - Throws: ``LinkspanError``: `notKept`, `cancelled`, `encodingFailed`, `bufferFull`, `released`.
+    /// - Throws: ``LinkspanError``: `notKept`, `cancelled`, `encodingFailed`, `bufferFull`, `disconnected`, `released`.
     @discardableResult
     public func enqueue<each Argument: Encodable>(
         _ event: String, _ arguments: repeat each Argument, orderingKey: String? = nil, key: String? = nil,

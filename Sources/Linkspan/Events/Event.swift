@@ -36,7 +36,7 @@ public struct NoReply: Codable, Sendable, Hashable {}
 extension Connection {
     /// Sends an event at most once; see ``send(_:_:volatile:replacing:compress:)``.
     ///
-    /// - Throws: ``LinkspanError``: `encodingFailed`, `bufferFull`, `released`.
+    /// - Throws: ``LinkspanError``: `encodingFailed`, `bufferFull`, `disconnected`, `released`.
     public func send<Value: Encodable, Reply>(
         _ event: Event<Value, Reply>, _ value: Value, replacing key: String? = nil, compress: Bool = true
     ) throws(LinkspanError) {

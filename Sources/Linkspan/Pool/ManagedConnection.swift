@@ -44,8 +44,6 @@ public protocol ManagedConnection: Connection {
 
     /// Returns when commands have their outcomes and sent messages have left, or after `limit`; see
     /// ``ConnectionHandler/drain(within:)``.
-    ///
-    /// By default it returns at once.
     func awaitOutcomes(of ids: Set<Command.ID>, within limit: Duration) async
 
     /// The commands that have not had their outcome, in the order in which they were made.

@@ -152,7 +152,7 @@ public protocol Link: AnyObject {
     /// Whether anything that was taken is still here: the system, or over long polling the server, does not have it
     /// yet.
     ///
-    /// Looked at again and again by ``ConnectionHandler/drain(within:)``, and by nothing else.
+    /// Looked at again and again by ``ConnectionHandler/drain(within:)``, and between the turns of a flush.
     var hasPendingBytes: Bool { get }
 
     /// The step that opening is waiting for, as an activity such as `resolving the server's name`.
