@@ -32,12 +32,12 @@ private enum EngineIOOracle {
     }
 
     static func check(_ handshake: EngineIOHandshake) throws(Violation) {
-        let allowed = Set("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-".utf8)
+        let allowed = Set("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-._~:@=+".utf8)
         try require((1...128).contains(handshake.sid.utf8.count), "the sid has no length or too much of it")
         try require(handshake.sid.utf8.allSatisfy(allowed.contains), "the sid has a character that breaks URLs")
         try require((.seconds(1) ... .seconds(600)).contains(handshake.pingInterval), "an absurd interval is believed")
         try require((.seconds(1) ... .seconds(300)).contains(handshake.pingTimeout), "an absurd timeout is believed")
-        try require(handshake.maxPayload.map { (1024...1 << 30).contains($0) } ?? true, "an absurd limit is believed")
+        try require(handshake.maxPayload.map { (1...1 << 30).contains($0) } ?? true, "an absurd limit is believed")
         try require(handshake.upgrades.count <= 4096, "more upgrades than bytes")
     }
 
