@@ -21,7 +21,7 @@ struct HistoryMerge<Item: Sendable>: Sendable {
     /// The items ahead of a hole, by offset; nil for one that the app knows without it.
     private var held: [Int: Item?] = [:]
     private var question: Question?
-    /// Whether the last request for history lost its answer because the connection went down.
+    /// Whether the connection was lost before the last history request was answered.
     private var isOwed = false
     private var lastNumber: UInt64 = 0
     /// Whether items were dropped for want of room while an answer was awaited.
@@ -138,9 +138,9 @@ extension HistoryMerge {
         return question
     }
 
-    /// Whether the history must be requested even though the server resumed the session.
+    /// Whether to request history although the server has resumed the session.
     ///
-    /// The answer to the last request was lost with the link, or held items wait for missing ones before them.
+    /// Resuming repeats missed messages, but neither an answer lost with the link nor the missing items that held ones wait for.
     var lacksAnswer: Bool { self.isOwed || !self.held.isEmpty }
 
     /// Whether the next held item is not the next of the conversation.

@@ -29,7 +29,7 @@ final class OutboxEngine: @unchecked Sendable {
     private var openings: [String?: Opening] = [:]
     /// The events of each account whose transactions have failed; the next one of the account counts them.
     private var failed: [String?: Int] = [:]
-    /// Whether the latest received event was written to the file.
+    /// Whether the last attempt to record a received event succeeded.
     ///
     /// A series of failed writes is logged once, at its first event.
     private var isRecording = true

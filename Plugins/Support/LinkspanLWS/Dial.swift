@@ -9,9 +9,9 @@ final class Dial {
     var connection: OpaquePointer?
     /// Whether the server's certificate was looked at, and found good, on this very connection.
     var isVerified = false
-    /// Whether the stream has taken the socket over from the library.
+    /// Whether the stream has taken over the socket from libwebsockets.
     ///
-    /// From then on the library's events about this connection are ignored.
+    /// From then on, events of libwebsockets for this connection are ignored.
     var isTaken = false
     /// Whether the library's reference has been given back.
     private var isReleased = false

@@ -36,7 +36,7 @@ extension LoopStream {
 // MARK: - Sending
 
 extension LoopStream {
-    /// Whether the stream's state permits sending.
+    /// Whether bytes may be written to the socket in the stream's current state.
     ///
     /// An HTTP exchange sends its request body before the answer arrives; an upgraded stream sends once it is open, and until
     /// it has finished.

@@ -29,14 +29,14 @@ final class LoopStream: Watched, ByteStream {
     var socket: OpenSocket?
     /// Reads the answer; nil once all that arrives belongs to the open stream.
     private var reader: Boxed<AnswerReader>?
-    /// Whether the answer reader holds bytes that the handler has not received because it paused reading.
+    /// Whether the answer reader holds bytes that are not delivered yet, because the handler has paused reading.
     private(set) var isAnswerHeld = false
     var handler: (any ByteStreamHandler)?
     // Its methods call nobody but the writers of ``write(_:)``, which only append, so that no access meets another.
     @exclusivity(unchecked) var outbox: Outbox
     /// Whether a flush of the outbox is scheduled for the end of this turn.
     var isFlushDue = false
-    /// Whether the next bytes are sent only when the loop reports the socket writable.
+    /// Whether sending waits for the socket's next writable event.
     var isChanceDue = false
     /// Whether a read is scheduled for the end of this turn.
     var isReadDue = false

@@ -28,9 +28,9 @@ struct SendTurns: Sendable {
     /// The latest turn of a link that has left.
     private var departed = 0
 
-    /// Whether the next message of the turn's link still belongs to this turn.
+    /// Whether the link's next message extends this turn instead of beginning a new one.
     ///
-    /// It does until another link sends, or the server proves that it has accepted the turn.
+    /// A turn is a run of messages of one link. It ends when another link sends, or when the server has acknowledged it.
     @inline(__always)
     func isLatest(_ turn: Turn) -> Bool { turn.number == self.latest }
 

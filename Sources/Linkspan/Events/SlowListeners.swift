@@ -16,9 +16,9 @@ struct SlowListeners {
     private var readsToTime = 0
     /// The events that have been logged.
     private var told: Set<String> = []
-    /// The events of the present group, as far as they differ from the one before.
+    /// The events of the messages since the clock was last read, without immediate repetitions.
     private var group: [String] = []
-    /// Whether a group of several events has been logged.
+    /// Whether a warning that names several events has been logged; later groups only switch to timing each message.
     private var hasToldGroup = false
 
     init(limit: Duration) { self.limit = limit }

@@ -125,7 +125,7 @@ struct RefusedMessageTests {
     }
 
     @Test(arguments: [false, true])
-    func `may be a large POST that ends the session, where the server tells no limit`(pollEndsFirst: Bool) throws {
+    func `may be a large POST that ends the session of a server that announces no limit`(pollEndsFirst: Bool) throws {
         for (size, end) in [
             (PollingSession.suspiciousBytes, LinkspanError.Code.messageRefused), (1_000, .connectionLost),
         ] {
@@ -137,7 +137,7 @@ struct RefusedMessageTests {
     }
 
     @Test
-    func `is none that a server took which tells its limit`() throws {
+    func `is not a large POST to a server that announces its limit`() throws {
         let bench = EngineBench(carriers: .polling)
         let client = try bench.open("/a")
         bench.answerPoll(with: bench.handshake.replacing("}", with: #","maxPayload":1000000}"#))

@@ -69,7 +69,7 @@ extension OutboxTable {
         }
     }
 
-    /// Whether the cipher can decrypt at least half of the encrypted payloads among the 16 newest rows.
+    /// Whether the cipher decrypts at least half of the encrypted payloads among the 16 newest rows.
     ///
     /// If so, the cipher has the right key, and a payload that it cannot decrypt is damaged.
     private func opensMost(_ role: SealedPayload.Role) -> Bool {

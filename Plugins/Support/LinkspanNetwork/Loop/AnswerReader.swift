@@ -174,7 +174,7 @@ extension ByteStreamError {
 
     fileprivate static let longLine = Self(
         .answerHeadTooLong,
-        "a line or the fields between the chunks of the answer are larger than the \(AnswerReader.lineLimit) bytes that are accepted here"
+        "a chunk-size line or the trailer fields of the answer exceed the \(AnswerReader.lineLimit) bytes that are accepted here"
     )
 
     fileprivate static func manyInterim(_ limit: Int) -> Self {

@@ -12,7 +12,9 @@ struct PingBacklog: Sendable {
     @inline(__always)
     mutating func wrote(_ count: Int) { self.behind &+= count }
 
-    /// Whether bytes queued before the ping were sent since the last call; `pending` is the number of unsent bytes now.
+    /// Whether some of the bytes queued ahead of the ping have been sent since the last call.
+    ///
+    /// `pending` is the number of bytes that are unsent now.
     mutating func hasMoved(pending: Int) -> Bool {
         let former = self.ahead
         self.ahead = max(0, pending - self.behind)

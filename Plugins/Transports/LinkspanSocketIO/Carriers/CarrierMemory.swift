@@ -8,7 +8,7 @@ enum CarrierChoice: Sendable, Equatable {
     case polling
     /// Polling, with a WebSocket tried beside it.
     case upgrade
-    /// Polling, with a WebSocket tried beside it when the failure of another one is no longer remembered.
+    /// Polling, with the first upgrade attempt after ten minutes, because a WebSocket has just failed.
     case laterUpgrade
 
     /// The share of the time there is.

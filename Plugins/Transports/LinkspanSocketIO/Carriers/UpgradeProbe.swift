@@ -8,7 +8,7 @@ struct UpgradeProbe: Sendable {
     /// The next step.
     enum Action: Sendable, Equatable {
         case nothing
-        /// Try a WebSocket when some time has passed.
+        /// Open the first WebSocket after the retry interval.
         case wait
         /// Open a WebSocket for the session.
         case openCandidate
@@ -18,7 +18,7 @@ struct UpgradeProbe: Sendable {
         case pausePolling
         /// Send `5` over the WebSocket, and everything else behind it.
         case switchOver
-        /// Drop the WebSocket, poll on, and try another one when some time has passed.
+        /// Drop the WebSocket, poll on, and open another one after the retry interval.
         case abandon
         /// Hand on what the WebSocket brought.
         case handOn
@@ -40,7 +40,7 @@ struct UpgradeProbe: Sendable {
         return isLater ? .wait : .openCandidate
     }
 
-    /// The time has passed after which another WebSocket is tried.
+    /// The retry interval is over.
     mutating func tryAgain() -> Action {
         guard self.state == .abandoned else { return .nothing }
         self.state = .opening

@@ -4,8 +4,7 @@ internal import LinkspanRuntime
 
 /// Begins with polling, and changes to a WebSocket as soon as one has proved itself.
 ///
-/// A session that stays with polling has a WebSocket tried again from time to time, because networks change and proxies are
-/// repaired while it goes on.
+/// An upgrade that failed is attempted again every ten minutes: networks change and proxies are repaired during a session.
 final class UpgradingCarrier: EngineCarrier {
     /// The time that reference servers allow an upgrade to take.
     private static let upgradeDeadline = Duration.seconds(10)
@@ -16,9 +15,9 @@ final class UpgradingCarrier: EngineCarrier {
     private var probe = UpgradeProbe()
     private var polling: PollingCarrier?
     private var candidate: WebSocketCarrier?
-    /// Ends the try that is under way, or begins the next one.
+    /// The deadline of the upgrade attempt under way, or the start of the next one.
     private var timer: (any ScheduledWork)?
-    /// Whether the first try waits as long as each further one.
+    /// Whether the first upgrade attempt is delayed like the later ones, because a WebSocket has just failed.
     private let beginsLater: Bool
     /// The session, once it is open.
     private var sid = ""

@@ -24,8 +24,9 @@ struct EngineIOHandshake: Sendable, Hashable {
     var pingInterval: Duration
     /// The time that a ping may be late.
     var pingTimeout: Duration
-    /// The most bytes of a message that the server takes; nil when it did not say (servers of the 3.x line), or has no limit,
-    /// which JSON has as null.
+    /// The size of the largest message that the server accepts, in bytes.
+    ///
+    /// Nil when the handshake has no `maxPayload` (servers before 4.5), or has `null`, which stands for no limit.
     var maxPayload: Int?
 
     /// The time that the server may be silent.
@@ -46,7 +47,7 @@ struct EngineIOHandshake: Sendable, Hashable {
         guard let sid = object["sid"]?.string else { throw Self.bad("has no sid") }
         guard Self.isSID(sid) else {
             throw Self.bad(
-                "has a sid that is not accepted here: 1 to \(Self.maximumSIDLength) letters, digits and -._~:@=+ are")
+                "has an invalid sid: expected 1 to \(Self.maximumSIDLength) letters, digits or -._~:@=+")
         }
         self.sid = sid
         self.upgrades = try Self.upgrades(object["upgrades"])
@@ -61,7 +62,9 @@ struct EngineIOHandshake: Sendable, Hashable {
         return elements.compactMap(\.string).filter { $0 == "websocket" || $0 == "webtransport" }
     }
 
-    /// A limit; nil for none, which is what zero and less have to mean, as no server takes nothing.
+    /// Reads `maxPayload`; nil for no limit.
+    ///
+    /// Zero and negative numbers count as no limit: a server that accepts no bytes would be useless.
     private static func limit(_ value: PayloadValue?) throws(SocketIOProtocolError) -> Int? {
         guard let value, !value.isNull else { return nil }
         guard let bytes = value.double else { throw Self.bad("has a maxPayload that is no number") }

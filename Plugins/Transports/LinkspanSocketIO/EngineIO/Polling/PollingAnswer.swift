@@ -51,13 +51,13 @@ enum PollingAnswer {
         }
     }
 
-    /// The error for the end of a session while a POST was under way that may have been too large.
+    /// The error of a session that ended during a POST that may have been too large.
     ///
-    /// The session may be lost for another reason: what was sent is sent again, and given up only when that ends the same way.
+    /// The loss may have another cause, so the message is sent once more; a second loss of the same kind sets it aside.
     static func suspecting(_ error: LinkspanError) -> LinkspanError {
         guard [.connectionLost, .closedByServer].contains(error.code) else { return error }
         return LinkspanError(
-            .messageRefused, "the session ended while a large message was posted, and the server tells no limit",
+            .messageRefused, "the session ended during a large POST to a server that announces no limit",
             cause: error, retryAfter: error.retryAfter)
     }
 

@@ -35,7 +35,7 @@ struct PollingSession: Sendable {
     ///
     /// python-engineio drops a POST with more, and says that all is well.
     static let maximumPackets = 16
-    /// The bytes of a POST from which on it may be what ends the session at a server that does not tell its limit.
+    /// The size of the smallest POST that is suspected of exceeding a limit that the server did not announce.
     static let suspiciousBytes = 64 << 10
 
     /// The bytes waiting above which the session is full.
@@ -52,7 +52,7 @@ struct PollingSession: Sendable {
     private var isFull = false
     private var queue: Deque<Packet> = []
     private var queuedBytes = 0
-    /// The bytes of the POST that is under way, or of the latest one.
+    /// The size of the current POST, or of the latest one.
     private var postedBytes = 0
 
     init(version: EngineIOVersion, highWaterMark: Int) {
@@ -63,8 +63,9 @@ struct PollingSession: Sendable {
     /// Whether no request is under way.
     var isQuiet: Bool { !self.isPolling && !self.isPosting }
 
-    /// Whether the POST under way may be too large for a server that does not tell its limit: one of the 2.x line, and
-    /// others before 4.5, which end the session and say nothing of sizes.
+    /// Whether the current POST is so large that it may exceed a limit that the server did not announce.
+    ///
+    /// Socket.IO servers before 4.5 announce no `maxPayload`, and end the session of a message that is too large without a reason.
     var mayBeTooLarge: Bool {
         self.isPosting && self.maximumPayload == .max && self.postedBytes >= Self.suspiciousBytes
     }
