@@ -150,7 +150,9 @@ struct ChatSession: Sendable {
             LineOutput.news("kept: \(text)")
         case .late(nil): LineOutput.news("a line of an earlier visit was delivered")
         case .late(let why?): LineOutput.news("a line of an earlier visit was not delivered (\(why))")
-        case .adopted, .said, .wrote, .kept, .confirmed, .entered, .out, .members, .present, .refused, .typing: ()
+        case .adopted, .roundTrip, .said, .wrote, .kept, .confirmed, .entered, .out, .members, .present, .refused,
+            .typing:
+            ()
         }
     }
 

@@ -108,6 +108,10 @@ struct Visit: Sendable {
             throw LinkspanError(
                 .invalidConfiguration, "the chat needs the service 'rooms': name it in linkspan.services.enabled")
         }
+        // Before connecting, so that the first reply counts, too.
+        messaging.services.observe(weak: visitor, MessageEvent.self) { _, event in
+            if case .acknowledged(let time) = event.event.kind { news.post(.roundTrip(time)) }
+        }.keep()
         return Visit(
             visitor: visitor, news: news, messaging: messaging, connection: try messaging.connect(), first: rooms,
             effect: PlanInEffect(plan))

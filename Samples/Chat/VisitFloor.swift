@@ -26,15 +26,11 @@ actor VisitFloor: ChatFloor {
 
     /// Carries what happens to the session, until the task is cancelled.
     func run() async {
-        let (news, source) = (self.visit.news.events, self.source)
-        let roundTrips = self.visit.messaging.services.observe(weak: self, MessageEvent.self) { _, event in
-            if case .acknowledged(let time) = event.event.kind { source.yield(.roundTrip(time)) }
-        }
+        let news = self.visit.news.events
         await withDiscardingTaskGroup { group in
             group.addTask { for await event in news { await self.take(event) } }
             group.addTask { await self.visit.confirmOutcomes() }
         }
-        roundTrips.cancel()
     }
 }
 
@@ -81,6 +77,7 @@ extension VisitFloor {
         case .out(let room, let why):
             self.source.yield(.out(room, why: why))
             self.source.yield(.room(self.visit.visitor.room))
+        case .roundTrip(let time): self.source.yield(.roundTrip(time))
         case .adopted where self.visit.connection.state == .connected:
             self.source.yield(.connection(.connected(over: self.visit.transport), sentence: nil))
         case .adopted, .entered, .kept: ()

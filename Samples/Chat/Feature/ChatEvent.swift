@@ -18,6 +18,8 @@ enum ChatEvent: Sendable {
     case refused(String)
     /// A changed configuration was applied.
     case adopted
+    /// The server has answered: how long that took.
+    case roundTrip(Duration)
     /// A line of ours will be delivered; with an outbox, even if the chat is killed.
     case kept(id: String, text: String)
     /// A line of an earlier visit is in its room, or was refused: why.

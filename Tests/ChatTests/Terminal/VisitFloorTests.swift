@@ -31,6 +31,22 @@ struct VisitFloorTests {
         await visit.messaging.stop()
     }
 
+    @Test(.timeLimit(.minutes(2)))
+    func `the round trip of a reply that came before the screen is shown`() async throws {
+        let visitor = Visitor(name: "ann", room: "lobby")
+        let (news, configuration) = (ChatNews(), ChatConfiguration(transport: "memory"))
+        let visit = try await Visit.begin(visitor, news, configuration.load(for: visitor, news))
+        _ = try await visit.rooms.say("hello")
+        #expect(await visit.drain(within: .seconds(60)) == 0)
+        let floor = VisitFloor(visit, configuration)
+        await withTaskGroup(of: Void.self) { group in
+            group.addTask { await floor.run() }
+            defer { group.cancelAll() }
+            for await case .roundTrip in floor.events { break }
+        }
+        await visit.messaging.stop()
+    }
+
     @Test
     func `a name stays as it was when the entry with another one cannot be made`() {
         let visitor = Visitor(name: "ann", room: "lobby")
