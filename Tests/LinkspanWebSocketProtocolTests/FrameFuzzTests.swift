@@ -6,7 +6,7 @@ internal import Testing
 struct FrameFuzzTests {
     private static let limits = WebSocketLimits { $0.maxMessageBytes = 4096 }
 
-    @Test(.timeLimit(.minutes(1)))
+    @Test(.timeLimit(.minutes(5)))
     func `give a value or an error, and never both ways of reading disagree`() {
         var random = SeededGenerator(seed: 1)
         for round in 0..<100_000 {
@@ -15,7 +15,7 @@ struct FrameFuzzTests {
         }
     }
 
-    @Test(.timeLimit(.minutes(1)))
+    @Test(.timeLimit(.minutes(5)))
     func `put into valid streams give a value or an error too`() {
         var random = SeededGenerator(seed: 2)
         for round in 0..<100_000 {

@@ -2,7 +2,7 @@
 internal import LinkspanTesting
 internal import Testing
 
-@Suite("The budget of attempts", .timeLimit(.minutes(1)))
+@Suite("The budget of attempts", .timeLimit(.minutes(5)))
 struct AttemptBudgetTests {
     private let start = ContinuousClock.now
 
