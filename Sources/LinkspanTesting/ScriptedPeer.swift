@@ -14,9 +14,9 @@ public final class ScriptedPeer: Sendable {
     public let request: LinkRequest
     private let link: ScriptedLink
     private let state: Confined<State>
-    private let executor: InlineExecutor
+    private let executor: TestExecutor
 
-    init(number: Int, request: LinkRequest, link: ScriptedLink, executor: InlineExecutor) {
+    init(number: Int, request: LinkRequest, link: ScriptedLink, executor: TestExecutor) {
         self.number = number
         self.request = request
         self.link = link

@@ -6,13 +6,17 @@ public import LinkspanRuntime
 /// runs in the order in which it was scheduled. So a test that is driven by it alone is deterministic.
 public final class VirtualScheduler: Scheduler {
     /// An executor for the transports of a test that is driven by this clock; it keeps the time.
-    public let executor = InlineExecutor()
+    public let executor: TestExecutor
 
     /// The time at which the clock began.
     public let start: ContinuousClock.Instant
 
     /// Makes a clock that begins at an arbitrary instant.
-    public init() {
+    ///
+    /// - Parameter holdsJobs: whether the ``executor`` holds jobs until the clock runs or the test looks at a scripted
+    ///   transport, as an app's executor runs none inside a call; see ``TestExecutor``. Otherwise jobs run at once.
+    public init(holdsJobs: Bool = false) {
+        self.executor = TestExecutor(holdsJobs: holdsJobs)
         self.start = self.executor.withClock { $0.now }
     }
 
@@ -153,6 +157,8 @@ public final class VirtualScheduler: Scheduler {
 
     /// Runs the earliest work that is due until `end`, moving the clock to its instant.
     private func runNext(until end: ContinuousClock.Instant) -> Bool {
+        // What is held may set timers.
+        self.executor.drain()
         let work = self.executor.withClock { clock -> VirtualClock.Work? in
             guard let next = clock.deadlines.earliest, next <= end else { return nil }
             clock.now = max(clock.now, next)

@@ -35,7 +35,7 @@ final class QuoteModel {
 
 @Suite("The article on listening", .timeLimit(.minutes(1)))
 struct ListeningExample {
-    private let hub = InMemoryHub(executor: InlineExecutor())
+    private let hub = InMemoryHub(executor: TestExecutor())
     private let recorder = EventRecorder()
 
     private func show(_ quote: Quote) { self.recorder.note("shown \(quote.price)") }

@@ -88,6 +88,23 @@ struct TestingYourFeatureExample {
     }
 
     @Test
+    func `an outcome comes after the call, so that both may take one lock`() throws {
+        let clock = VirtualScheduler(holdsJobs: true)
+        let connection = try connect(over: ScriptedTransport(scheduler: clock), clock)
+        clock.settle()
+        let told = Lock(0)
+        try told.withLock { _ in
+            try connection.perform(
+                Command(.send, event: "line", payload: .empty) { _ in
+                    told.withLock { $0 += 1 }
+                })
+        }
+        clock.settle()
+        #expect(told.withLock { $0 } == 1)
+        connection.release()
+    }
+
+    @Test
     func `a refusal for good is told with its reason`() throws {
         let clock = VirtualScheduler()
         let transport = ScriptedTransport(scheduler: clock) { _ in

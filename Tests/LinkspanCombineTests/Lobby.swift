@@ -5,7 +5,7 @@ internal import LinkspanTesting
 
 /// A hub, and a manager whose time stands still unless a test moves it.
 struct Lobby: Sendable {
-    let hub = InMemoryHub(executor: InlineExecutor())
+    let hub = InMemoryHub(executor: TestExecutor())
     let scheduler = VirtualScheduler()
     let manager: ConnectionManager
 

@@ -26,7 +26,7 @@ struct PayloadEncryptionTests {
     @Test
     func `requests, replies, events and blobs are encrypted between app and server`() async throws {
         let encryption = Self.encryption()
-        let hub = InMemoryHub(executor: InlineExecutor())
+        let hub = InMemoryHub(executor: TestExecutor())
         let wire = EventRecorder()
         let manager = ConnectionManager()
         hub.onConnect { peer in
@@ -157,7 +157,7 @@ struct PayloadEncryptionTests {
 
     @Test
     func `without a key nothing is sent, and the call fails with the reason`() async throws {
-        let hub = InMemoryHub(executor: InlineExecutor())
+        let hub = InMemoryHub(executor: TestExecutor())
         let manager = ConnectionManager()
         let connection = try ConnectionBuilder("memory://keyless").transport(.inMemory(hub))
             .options { $0.interceptors = [Self.encryption("none")] }.connect(by: manager)

@@ -8,7 +8,7 @@ internal import Testing
 @Suite("The observable model", .timeLimit(.minutes(1)))
 @MainActor
 struct ConnectionModelTests {
-    let hub = InMemoryHub(executor: InlineExecutor())
+    let hub = InMemoryHub(executor: TestExecutor())
     let scheduler = VirtualScheduler()
     let manager: ConnectionManager
 

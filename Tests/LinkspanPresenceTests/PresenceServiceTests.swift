@@ -135,7 +135,7 @@ struct PresenceServiceTests {
     @Test(.timeLimit(.minutes(1)))
     func `configuration alone switches it on, from the first word to the last`() async throws {
         for isOn in [true, false] {
-            let hub = InMemoryHub(executor: InlineExecutor())
+            let hub = InMemoryHub(executor: TestExecutor())
             let recorder = EventRecorder()
             hub.onConnect { peer in
                 peer.onOther { message in

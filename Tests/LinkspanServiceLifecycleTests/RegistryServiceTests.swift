@@ -157,7 +157,7 @@ struct RegistryServiceTests {
     @Test(.timeLimit(.minutes(1)))
     func `a plan runs in a group, with its connection`() async throws {
         let recorder = self.recorder
-        let hub = InMemoryHub(executor: InlineExecutor())
+        let hub = InMemoryHub(executor: TestExecutor())
         hub.onConnect { peer in
             recorder.note("peer")
             peer.onEnd { recorder.note("peer ends") }
@@ -196,7 +196,7 @@ struct RegistryServiceTests {
 
     @Test(.timeLimit(.minutes(1)))
     func `a plan that cannot run is the group's error`() async throws {
-        let plan = MessagingPlan(url: "nowhere", transport: .inMemory(InMemoryHub(executor: InlineExecutor())))
+        let plan = MessagingPlan(url: "nowhere", transport: .inMemory(InMemoryHub(executor: TestExecutor())))
         let error = await #expect(throws: LinkspanError.self) { try await MessagingService(plan).run() }
         #expect(error?.code == .invalidURL)
     }

@@ -10,7 +10,7 @@ internal import Tracing
 @Suite("Traced connection")
 struct TracedConnectionTests {
     private let tracer = InMemoryTracer()
-    private let hub = InMemoryHub(executor: InlineExecutor())
+    private let hub = InMemoryHub(executor: TestExecutor())
     private let manager = ConnectionManager()
 
     private func channel() throws -> TracedConnection { try self.handler().traced(by: self.tracer) }

@@ -14,7 +14,7 @@ struct TracingInterceptorTests {
         idGenerator: .init(
             nextTraceID: { "server-trace-\(UInt64.random(in: 0 ... .max))" },
             nextSpanID: { "server-span-\(UInt64.random(in: 0 ... .max))" }))
-    private let hub = InMemoryHub(executor: InlineExecutor())
+    private let hub = InMemoryHub(executor: TestExecutor())
     private let manager = ConnectionManager()
 
     private func connect(_ carrier: TracingInterceptor.Carrier = .field("trace")) throws -> ConnectionHandler {

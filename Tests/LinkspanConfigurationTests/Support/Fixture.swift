@@ -10,7 +10,7 @@ internal import LinkspanMessaging
 struct OptionTransport: Transport {
     let name: String
     let values: OptionValues
-    let executor: any JobExecutor = InlineExecutor()
+    let executor: any JobExecutor = TestExecutor()
 
     var schemes: Set<String> { ["http", "https", "ws", "wss", "memory"] }
 

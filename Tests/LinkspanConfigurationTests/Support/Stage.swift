@@ -16,7 +16,7 @@ final class Stage: Sendable {
         var connects: [String: Int] = [:]
     }
 
-    let hubs = ["first": InMemoryHub(executor: InlineExecutor()), "second": InMemoryHub(executor: InlineExecutor())]
+    let hubs = ["first": InMemoryHub(executor: TestExecutor()), "second": InMemoryHub(executor: TestExecutor())]
     private let state = Lock(State())
 
     init() {

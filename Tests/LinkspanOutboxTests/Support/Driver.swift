@@ -9,7 +9,7 @@ internal import Logging
 /// Asks an outbox as a connection does; each call has ended when it returns.
 final class Driver {
     let outbox: Outbox
-    private let executor = InlineExecutor()
+    private let executor = TestExecutor()
 
     init(
         _ path: String, clock: OutboxClock = .system, metrics: any MetricsFactory = NOOPMetricsHandler.instance,

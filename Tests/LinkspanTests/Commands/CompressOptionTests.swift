@@ -45,7 +45,7 @@ struct CompressOptionTests {
 
     @Test
     func `the option of a delivery outlives its process`() throws {
-        let store = MemoryDeliveryStore(executor: InlineExecutor())
+        let store = MemoryDeliveryStore(executor: TestExecutor())
         let harness = try Harness(options: { $0.store = store }, script: { _ in .perfect })
         for isCompressible in [true, false] {
             try harness.connection.perform(

@@ -21,7 +21,7 @@ struct DeliveryStoreTests {
 
     @Test
     func `a delivery is stored before it is accepted, and ends there with its outcome`() throws {
-        let store = MemoryDeliveryStore(executor: InlineExecutor())
+        let store = MemoryDeliveryStore(executor: TestExecutor())
         let harness = try self.harness(store)
         try harness.perform(.deliver(orderingKey: "room"), "a")
         try harness.perform(.send, "not stored")
@@ -37,12 +37,12 @@ struct DeliveryStoreTests {
 
     @Test
     func `the next process sends the left deliveries first, in order, with the same keys`() throws {
-        let store = MemoryDeliveryStore(executor: InlineExecutor())
+        let store = MemoryDeliveryStore(executor: TestExecutor())
         let first = try self.harness(store)
         for event in ["a", "b"] { try first.perform(.deliver(orderingKey: "room"), event) }
         let keys = store.rows.map(\.key)
         // The process ends here: nobody tells the store anything.
-        let next = MemoryDeliveryStore(executor: InlineExecutor(), rowsOf: store)
+        let next = MemoryDeliveryStore(executor: TestExecutor(), rowsOf: store)
         let second = try self.harness(next)
         try second.perform(.deliver(orderingKey: "room"), "c")
         #expect(
@@ -55,11 +55,11 @@ struct DeliveryStoreTests {
 
     @Test
     func `a stored delivery that has expired is not sent over a link that is open when it is loaded`() throws {
-        let store = MemoryDeliveryStore(executor: InlineExecutor())
+        let store = MemoryDeliveryStore(executor: TestExecutor())
         let former = try self.harness(store)
         try former.perform(.deliver(orderingKey: "a"), "fresh", timeout: .seconds(60))
         try former.perform(.deliver(orderingKey: "b"), "expired", timeout: .zero)
-        let next = MemoryDeliveryStore(executor: InlineExecutor(), rowsOf: store)
+        let next = MemoryDeliveryStore(executor: TestExecutor(), rowsOf: store)
         // One row at a time: the second is loaded when the first has ended, over the open link.
         let harness = try self.harness(next) { $0.flush.commands = 1 }
         try harness.enter(.connected)
@@ -70,7 +70,7 @@ struct DeliveryStoreTests {
 
     @Test
     func `a release leaves its deliveries in the store, a cancellation ends them`() throws {
-        let store = MemoryDeliveryStore(executor: InlineExecutor())
+        let store = MemoryDeliveryStore(executor: TestExecutor())
         let harness = try self.harness(store)
         for event in ["a", "b"] { try harness.perform(.deliver(orderingKey: "room"), event) }
         harness.connection.cancelCommands { $0.event == "a" }
@@ -82,7 +82,7 @@ struct DeliveryStoreTests {
 
     @Test
     func `a store that fails refuses the delivery and gives its room back`() throws {
-        let store = MemoryDeliveryStore(executor: InlineExecutor())
+        let store = MemoryDeliveryStore(executor: TestExecutor())
         let harness = try self.harness(store) { $0.deliveries.commands = 2 }
         try harness.perform(.deliver(orderingKey: "room"), "a")
         store.onCommit { _, decide in decide(CancellationError()) }
@@ -101,7 +101,7 @@ struct DeliveryStoreTests {
 
     @Test
     func `commits in another order keep the order of the calls, and nothing is sent before its commit`() throws {
-        let store = MemoryDeliveryStore(executor: InlineExecutor())
+        let store = MemoryDeliveryStore(executor: TestExecutor())
         let gate = CommitGate(store)
         let harness = try self.harness(store)
         try harness.enter(.connected)
@@ -117,7 +117,7 @@ struct DeliveryStoreTests {
 
     @Test
     func `a refused delivery does not hold up those behind it`() throws {
-        let store = MemoryDeliveryStore(executor: InlineExecutor())
+        let store = MemoryDeliveryStore(executor: TestExecutor())
         let gate = CommitGate(store)
         let harness = try self.harness(store)
         try harness.enter(.connected)
@@ -153,7 +153,7 @@ struct DeliveryStoreTests {
 extension DeliveryStoreTests {
     @Test
     func `a delivery cancelled before its commit is never sent, nor by the next process`() throws {
-        let store = MemoryDeliveryStore(executor: InlineExecutor())
+        let store = MemoryDeliveryStore(executor: TestExecutor())
         let gate = CommitGate(store)
         let harness = try self.harness(store)
         try harness.enter(.connected)
@@ -170,7 +170,7 @@ extension DeliveryStoreTests {
     @Test
     func `a release or disconnect before the commit leaves the delivery to the next connection`() throws {
         for releases in [true, false] {
-            let store = MemoryDeliveryStore(executor: InlineExecutor())
+            let store = MemoryDeliveryStore(executor: TestExecutor())
             let gate = CommitGate(store)
             let harness = try self.harness(store)
             try harness.enter(.connected)
@@ -197,7 +197,7 @@ extension DeliveryStoreTests {
 
     @Test
     func `a timeout counts from the call, the commit included`() throws {
-        let store = MemoryDeliveryStore(executor: InlineExecutor())
+        let store = MemoryDeliveryStore(executor: TestExecutor())
         let gate = CommitGate(store)
         let harness = try self.harness(store)
         try harness.enter(.connected)
@@ -216,7 +216,7 @@ extension DeliveryStoreTests {
 extension DeliveryStoreTests {
     @Test
     func `an outcome is in the store before the app gets it`() throws {
-        let store = MemoryDeliveryStore(executor: InlineExecutor())
+        let store = MemoryDeliveryStore(executor: TestExecutor())
         let harness = try self.harness(store)
         try harness.enter(.connected)
         let found = Lock<[Bool]>([])
@@ -234,7 +234,7 @@ extension DeliveryStoreTests {
 
     @Test
     func `deliveries are accepted while rows are loaded, and sent behind them`() throws {
-        let store = MemoryDeliveryStore(executor: InlineExecutor())
+        let store = MemoryDeliveryStore(executor: TestExecutor())
         let first = try self.harness(store)
         for event in ["a", "b"] { try first.perform(.deliver(orderingKey: "room"), event) }
         // The first connection still has the account.
@@ -253,10 +253,10 @@ extension DeliveryStoreTests {
 
     @Test
     func `a store that cannot be opened is asked again`() throws {
-        let base = MemoryDeliveryStore(executor: InlineExecutor())
+        let base = MemoryDeliveryStore(executor: TestExecutor())
         let first = try self.harness(base)
         try first.perform(.deliver(orderingKey: "room"), "a")
-        let store = BrokenStore(MemoryDeliveryStore(executor: InlineExecutor(), rowsOf: base), failures: 2)
+        let store = BrokenStore(MemoryDeliveryStore(executor: TestExecutor(), rowsOf: base), failures: 2)
         let second = try self.harness(store)
         try second.enter(.connected)
         try second.perform(.deliver(orderingKey: "room"), "b")
@@ -268,10 +268,10 @@ extension DeliveryStoreTests {
 
     @Test
     func `the remaining timeout continues`() throws {
-        let store = MemoryDeliveryStore(executor: InlineExecutor())
+        let store = MemoryDeliveryStore(executor: TestExecutor())
         let first = try self.harness(store)
         try first.perform(.deliver(orderingKey: "room"), "a", timeout: .seconds(5))
-        let next = MemoryDeliveryStore(executor: InlineExecutor(), rowsOf: store)
+        let next = MemoryDeliveryStore(executor: TestExecutor(), rowsOf: store)
         let second = try self.harness(next)
         second.scheduler.advance(by: .seconds(5))
         #expect(next.failure("a") == .timedOut)
@@ -280,7 +280,7 @@ extension DeliveryStoreTests {
 
     @Test
     func `a call with the key of an older row waits for that one, in its place`() throws {
-        let store = MemoryDeliveryStore(executor: InlineExecutor())
+        let store = MemoryDeliveryStore(executor: TestExecutor())
         let first = try self.harness(store)
         for key in ["a", "b"] { try first.perform(key: key, event: key) }
         // Not released: the second connection has to wait for the rows.
@@ -305,7 +305,7 @@ extension Harness {
 
 /// Counts the jobs that it is given.
 private final class CountingExecutor: JobExecutor {
-    private let base = InlineExecutor()
+    private let base = TestExecutor()
     private let given = Lock(0)
 
     var count: Int { self.given.withLock { $0 } }

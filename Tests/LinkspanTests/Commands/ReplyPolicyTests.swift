@@ -53,7 +53,7 @@ struct ReplyPolicyTests {
 
     @Test
     func `with a store, replies that ask for later are counted over the processes`() throws {
-        let store = MemoryDeliveryStore(executor: InlineExecutor())
+        let store = MemoryDeliveryStore(executor: TestExecutor())
         let former = try self.harness { $0.store = store }
         try former.perform(.deliver(orderingKey: "room"), "busy")
         former.scheduler.settle()
@@ -62,7 +62,7 @@ struct ReplyPolicyTests {
         #expect(store.rows.map(\.refusals) == [2])
         former.connection.end(nil)
         former.scheduler.settle()
-        let next = MemoryDeliveryStore(executor: InlineExecutor(), rowsOf: store)
+        let next = MemoryDeliveryStore(executor: TestExecutor(), rowsOf: store)
         let harness = try self.harness { $0.store = next }
         harness.scheduler.settle()
         #expect(harness.arrived == ["busy"])

@@ -7,10 +7,10 @@ internal import Testing
 struct StoredBacklogTests {
     /// The rows of a process that has died; the first letter of an event is its ordering key.
     private func store(_ events: [String]) throws -> MemoryDeliveryStore {
-        let store = MemoryDeliveryStore(executor: InlineExecutor())
+        let store = MemoryDeliveryStore(executor: TestExecutor())
         let former = try Harness(options: { $0.store = store }, script: { _ in .perfect })
         for event in events { try former.deliver(event) }
-        return MemoryDeliveryStore(executor: InlineExecutor(), rowsOf: store)
+        return MemoryDeliveryStore(executor: TestExecutor(), rowsOf: store)
     }
 
     private func harness(

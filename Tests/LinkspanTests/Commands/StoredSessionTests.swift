@@ -12,12 +12,12 @@ struct StoredSessionTests {
     }
 
     private func next(_ store: MemoryDeliveryStore) -> MemoryDeliveryStore {
-        MemoryDeliveryStore(executor: InlineExecutor(), rowsOf: store)
+        MemoryDeliveryStore(executor: TestExecutor(), rowsOf: store)
     }
 
     @Test
     func `the next process resumes the session, and hears whether that was possible`() throws {
-        let store = MemoryDeliveryStore(executor: InlineExecutor())
+        let store = MemoryDeliveryStore(executor: TestExecutor())
         let first = try self.harness(store)
         try first.enter(.connected)
         first.peers.first?.emit("line", .empty)
@@ -37,7 +37,7 @@ struct StoredSessionTests {
 
     @Test
     func `without a session before there is no mark, and with one that cannot be resumed there is a gap`() throws {
-        let store = MemoryDeliveryStore(executor: InlineExecutor())
+        let store = MemoryDeliveryStore(executor: TestExecutor())
         for marks in [[], [Continuity.gap(.reconnected)]] {
             let heard = Lock<[Continuity]>([])
             let process = self.next(store)
@@ -53,7 +53,7 @@ struct StoredSessionTests {
 
     @Test
     func `the first listener of an event is told of the former session, also when the link was up before`() throws {
-        let store = MemoryDeliveryStore(executor: InlineExecutor())
+        let store = MemoryDeliveryStore(executor: TestExecutor())
         try self.harness(store).enter(.connected)
         let harness = try self.harness(self.next(store), .perfect)
         try harness.enter(.connected)
@@ -97,7 +97,7 @@ struct StoredSessionTests {
 
     @Test
     func `a session of a user who has logged out is not resumed`() throws {
-        let store = MemoryDeliveryStore(executor: InlineExecutor())
+        let store = MemoryDeliveryStore(executor: TestExecutor())
         let harness = try self.harness(store)
         try harness.enter(.connected)
         harness.peers.first?.emit("line", .empty)
@@ -112,7 +112,7 @@ struct StoredSessionTests {
 
     @Test
     func `a session that the app has left is not resumed`() throws {
-        let store = MemoryDeliveryStore(executor: InlineExecutor())
+        let store = MemoryDeliveryStore(executor: TestExecutor())
         let harness = try self.harness(store)
         try harness.enter(.connected)
         harness.peers.first?.emit("line", .empty)
@@ -168,7 +168,7 @@ struct StoredSessionTests {
 
     @Test
     func `of two connections of an account only the one that has it open resumes the session`() throws {
-        let store = MemoryDeliveryStore(executor: InlineExecutor())
+        let store = MemoryDeliveryStore(executor: TestExecutor())
         let former = try self.harness(store)
         try former.enter(.connected)
         former.peers.first?.emit("line", .empty)
@@ -184,7 +184,7 @@ struct StoredSessionTests {
 
 /// A store without rows that notes what it is told of sessions.
 private final class CountingStore: DeliveryStore {
-    let executor: any JobExecutor = InlineExecutor()
+    let executor: any JobExecutor = TestExecutor()
     let holdsAnswers = Lock(false)
     private let notes = Lock<[String]>([])
     private let asked = Lock<[@Sendable (Result<StoredSession?, any Error>) -> Void]>([])

@@ -33,7 +33,7 @@ struct ConformanceTests {
 private struct InMemoryFixture: TransportFixture {
     let request: LinkRequest
     let refusedRequest: LinkRequest?
-    private let hub = InMemoryHub(executor: InlineExecutor())
+    private let hub = InMemoryHub(executor: TestExecutor())
 
     init() throws {
         let url = try ConnectionURL("memory://conformance")

@@ -8,7 +8,7 @@ struct CredentialURLTests {
     private struct AnyScheme: Transport {
         let name = "any"
         let schemes: Set<String> = ["http", "https", "ws", "wss", "foo", "foos"]
-        let executor: any JobExecutor = InlineExecutor()
+        let executor: any JobExecutor = TestExecutor()
 
         func makeLink(_ request: LinkRequest, receiver: any LinkReceiver) -> any Link {
             InstantTransport().makeLink(request, receiver: receiver)

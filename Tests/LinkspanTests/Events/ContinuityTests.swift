@@ -234,7 +234,7 @@ struct ContinuityTests {
 /// Links that open and speak before ``Link/open()`` returns.
 private final class EagerTransport: Transport {
     let name = "eager"
-    let executor: any JobExecutor = InlineExecutor()
+    let executor: any JobExecutor = TestExecutor()
     let schemes: Set<String> = ["eager"]
     private let links = Counter()
 

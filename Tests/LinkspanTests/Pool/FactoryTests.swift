@@ -99,7 +99,7 @@ struct FactoryTests {
         })
 
     private func connect() throws(LinkspanError) -> ConnectionHandler {
-        let transport = InMemoryTransport(hub: InMemoryHub(executor: InlineExecutor()))
+        let transport = InMemoryTransport(hub: InMemoryHub(executor: TestExecutor()))
         return try ConnectionBuilder("memory://mirror").transport(transport).connect(by: self.manager)
     }
 

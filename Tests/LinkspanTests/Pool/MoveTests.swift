@@ -168,7 +168,7 @@ struct MoveTests {
     /// The turn in which deliveries get their outcomes moves the connection; an assertion watches what follows it.
     @Test
     func `a delivery in the turn of a move to another executor ends, and the connection goes on there`() throws {
-        let (store, scheduler) = (MemoryDeliveryStore(executor: InlineExecutor()), VirtualScheduler())
+        let (store, scheduler) = (MemoryDeliveryStore(executor: TestExecutor()), VirtualScheduler())
         let other = ScriptedTransport(scheduler: scheduler)
         let handler = try ConnectionBuilder("scripted://server").transport(self.harness.transport)
             .credentials(.fixed(Credentials(), account: "ann")).options { $0.store = store }

@@ -43,7 +43,7 @@ struct RecordedConversationTests {
 
     @Test
     func `a conversation over a real connection is recorded, and is the same as text`() async throws {
-        let hub = InMemoryHub(executor: InlineExecutor())
+        let hub = InMemoryHub(executor: TestExecutor())
         hub.onConnect { peer in
             peer.on("join") { message in
                 message.reply(.json(#"{"ok":true}"#))

@@ -4,13 +4,15 @@ public import LinkspanRuntime
 
 private import CLinkspanRuntime
 
-/// An executor for tests that call and then look: a job has run when ``execute(_:)`` returns, unless that is called
-/// from inside a job.
+/// An executor for tests, without a thread of its own; with that of a ``VirtualScheduler`` a test is deterministic.
 ///
-/// Jobs run one at a time and in order, on the thread that brings the first of them; another thread that brings one
-/// meanwhile waits until it has run, with all that it has given. A job given from inside a job runs after it. With a
-/// ``VirtualScheduler``'s executor a test is deterministic.
-public final class InlineExecutor: JobExecutor {
+/// Jobs run one at a time and in order; a job given from inside a job runs after it.
+/// - By default a test calls and then looks: a job has run when ``execute(_:)`` returns, unless that is called from inside
+///   a job. It runs on the thread that brings it; another thread that brings one meanwhile waits until it has run, with all
+///   that it has given.
+/// - An executor that holds jobs is as the executors of an app are: no callback is called inside a call of the test. Jobs
+///   wait for ``drain()``.
+public final class TestExecutor: JobExecutor {
     private enum Next {
         case job(@Sendable () -> Void)
         case end(waiting: [DispatchSemaphore], watchers: [Promise<Void>])
@@ -36,17 +38,40 @@ public final class InlineExecutor: JobExecutor {
     /// Jobs, and the time of a ``VirtualScheduler``: between the threads that bring jobs, the one that runs them and the
     /// one that moves the clock.
     private let state = Lock(State())
+    private let holdsJobs: Bool
 
     /// Makes an executor without jobs.
-    public init() {}
+    ///
+    /// - Parameter holdsJobs: whether jobs wait for ``drain()``; otherwise they run at once.
+    public init(holdsJobs: Bool = false) { self.holdsJobs = holdsJobs }
 
     /// Whether the calling thread is running one of this executor's jobs.
     public var isCurrent: Bool { self.state.withLock { $0.isRunning && $0.thread == Self.thread } }
 
-    /// Runs `job` after all jobs given before it, and returns when no job is left, unless the caller is a job.
-    public func execute(_ job: @escaping @Sendable () -> Void) { self.execute(isNews: true, job) }
+    /// Runs `job` after all jobs given before it.
+    ///
+    /// Returns when no job is left, or at once when the caller is a job or the executor holds jobs.
+    public func execute(_ job: @escaping @Sendable () -> Void) {
+        if self.holdsJobs { self.hold(job) } else { self.enter(isNews: true, job) }
+    }
 
-    private func execute(isNews: Bool, _ job: @escaping @Sendable () -> Void) {
+    /// Runs the jobs that are held, with all that they give, on the calling thread, unless the caller is a job.
+    public func drain() {
+        guard self.holdsJobs, !self.isCurrent else { return }
+        self.enter(isNews: false) {}
+    }
+
+    private func hold(_ job: @escaping @Sendable () -> Void) {
+        let watchers = self.state.withLock { state in
+            state.hasNews = true
+            state.jobs.append(job)
+            // Those who wait for a condition drain; while jobs run, they hear of it at the end.
+            return state.isRunning ? [] : state.clock.takeWatchers()
+        }
+        for watcher in watchers { watcher.fulfill() }
+    }
+
+    private func enter(isNews: Bool, _ job: @escaping @Sendable () -> Void) {
         let isDone = DispatchSemaphore(value: 0)
         let mustRun = self.state.withLock { state -> Bool? in
             state.hasNews = state.hasNews || isNews
@@ -76,7 +101,7 @@ public final class InlineExecutor: JobExecutor {
     private func run<Result: Sendable>(isNews: Bool, _ body: @escaping @Sendable () -> Result) -> Result {
         guard !self.isCurrent else { return body() }
         let promise = Promise<Result>()
-        self.execute(isNews: isNews) { promise.fulfill(body()) }
+        self.enter(isNews: isNews) { promise.fulfill(body()) }
         guard let result = promise.fulfilled else { preconditionFailure("a job has run when it has been given") }
         return result
     }
