@@ -14,18 +14,20 @@ extension Chat {
                 self.name = name
                 self.chat = chat
                 // Within the time limit five people type fewer lines than the servers keep.
-                self.typist = Typist(name, at: chat, every: .milliseconds(75))
+                self.typist = Typist(name, at: chat, every: .milliseconds(100))
             }
         }
 
-        @Test(.timeLimit(.minutes(2)))
+        @Test(.timeLimit(.minutes(3)))
         func `while servers are killed, every acknowledged line is shown to all once, in the same order`() async throws
         {
             try await Bench.run { bench in
                 let cluster = try await ChatCluster.start(on: bench)
                 let people = try await Self.gather(bench, cluster)
                 try await withThrowingTaskGroup(of: Void.self) { group in
-                    for person in people { group.addTask { try await person.typist.run() } }
+                    for (person, reader) in zip(people, people.dropFirst() + people.prefix(1)) {
+                        group.addTask { try await person.typist.run(ahead: reader.chat) }
+                    }
                     try await Self.expectTalk(among: people)
                     // The second time one server is left, where everybody is then; so the last kill hits them all.
                     for dead in [[0], [1, 2], [0]] {

@@ -15,10 +15,16 @@ actor Typist {
     }
 
     /// Types until it is told to finish.
-    func run() async throws {
+    ///
+    /// With a `reader` it is never more than 40 lines ahead of them: what a busy machine cannot keep up with would pile up
+    /// until the time is over.
+    func run(ahead reader: Child? = nil) async throws {
         while !self.isFinished {
             self.count += 1
             try self.child.type(Delivery.lines(self.count...self.count, from: self.name))
+            if let reader, self.count.isMultiple(of: 10) {
+                try await reader.hear(self.count - 30, from: self.name)
+            }
             try await Task.sleep(for: self.pause)
         }
     }
