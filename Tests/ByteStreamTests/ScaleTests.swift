@@ -7,7 +7,7 @@ import Testing
 @testable import LinkspanLWS
 #endif
 
-@Suite("Many streams and great messages", .timeLimit(.minutes(2)), .overEachBackEnd)
+@Suite("Many streams and great messages", .timeLimit(.minutes(5)), .overEachBackEnd)
 struct ScaleTests {
     /// Notes how many streams are open, got an answer, have ended; keeps no bytes.
     private final class Tally: ByteStreamHandler, Sendable {
