@@ -10,8 +10,8 @@ private import CLinkspanRuntime
 /// - By default a test calls and then looks: a job has run when ``execute(_:)`` returns, unless that is called from inside
 ///   a job. It runs on the thread that brings it; another thread that brings one meanwhile waits until it has run, with all
 ///   that it has given.
-/// - An executor that holds jobs is as the executors of an app are: no callback is called inside a call of the test. Jobs
-///   wait for ``drain()``.
+/// - An executor that holds jobs runs them in ``drain()``. No callback is called inside a call of the test, as none is
+///   called inside a call of an app.
 public final class TestExecutor: JobExecutor {
     private enum Next {
         case job(@Sendable () -> Void)

@@ -140,7 +140,8 @@ extension HistoryMerge {
 
     /// Whether to request history although the server has resumed the session.
     ///
-    /// Resuming repeats missed messages, but neither an answer lost with the link nor the missing items that held ones wait for.
+    /// A resumed session repeats the messages that were missed. It does not repeat an answer that was lost with the link,
+    /// and it does not bring the items that are missing ahead of held ones.
     var lacksAnswer: Bool { self.isOwed || !self.held.isEmpty }
 
     /// Whether the next held item is not the next of the conversation.

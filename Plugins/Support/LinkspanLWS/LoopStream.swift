@@ -29,7 +29,7 @@ final class LoopStream: Watched, ByteStream {
     var socket: OpenSocket?
     /// Reads the answer; nil once all that arrives belongs to the open stream.
     private var reader: Boxed<AnswerReader>?
-    /// Whether the answer reader holds bytes that are not delivered yet, because the handler has paused reading.
+    /// Whether the answer reader holds bytes for the handler, which has paused reading.
     private(set) var isAnswerHeld = false
     var handler: (any ByteStreamHandler)?
     // Its methods call nobody but the writers of ``write(_:)``, which only append, so that no access meets another.

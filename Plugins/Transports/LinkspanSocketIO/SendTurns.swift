@@ -30,7 +30,7 @@ struct SendTurns: Sendable {
 
     /// Whether the link's next message extends this turn instead of beginning a new one.
     ///
-    /// A turn is a run of messages of one link. It ends when another link sends, or when the server has acknowledged it.
+    /// A turn ends when another link sends, or when the server has accepted all of it.
     @inline(__always)
     func isLatest(_ turn: Turn) -> Bool { turn.number == self.latest }
 

@@ -18,7 +18,9 @@ struct SlowListeners {
     private var told: Set<String> = []
     /// The events of the messages since the clock was last read, without immediate repetitions.
     private var group: [String] = []
-    /// Whether a warning that names several events has been logged; later groups only switch to timing each message.
+    /// Whether a warning that names several events has been logged, which is done once.
+    ///
+    /// After each slow group the messages of the next reads are timed one by one, which finds the event.
     private var hasToldGroup = false
 
     init(limit: Duration) { self.limit = limit }

@@ -17,7 +17,7 @@ final class UpgradingCarrier: EngineCarrier {
     private var candidate: WebSocketCarrier?
     /// The deadline of the upgrade attempt under way, or the start of the next one.
     private var timer: (any ScheduledWork)?
-    /// Whether the first upgrade attempt is delayed like the later ones, because a WebSocket has just failed.
+    /// Whether the first upgrade attempt waits ten minutes, as later ones do, because a WebSocket has just failed.
     private let beginsLater: Bool
     /// The session, once it is open.
     private var sid = ""

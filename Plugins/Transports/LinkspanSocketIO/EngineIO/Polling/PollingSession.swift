@@ -63,9 +63,10 @@ struct PollingSession: Sendable {
     /// Whether no request is under way.
     var isQuiet: Bool { !self.isPolling && !self.isPosting }
 
-    /// Whether the current POST is so large that it may exceed a limit that the server did not announce.
+    /// Whether the current POST may exceed a limit that the server did not announce.
     ///
-    /// Socket.IO servers before 4.5 announce no `maxPayload`, and end the session of a message that is too large without a reason.
+    /// From ``suspiciousBytes`` on it may. Socket.IO servers before 4.5 announce no `maxPayload`; when a message is too large,
+    /// they end the session and give no reason.
     var mayBeTooLarge: Bool {
         self.isPosting && self.maximumPayload == .max && self.postedBytes >= Self.suspiciousBytes
     }
