@@ -26,9 +26,8 @@ actor VisitFloor: ChatFloor {
 
     /// Carries what happens to the session, until the task is cancelled.
     func run() async {
-        let news = self.visit.news.events
         await withDiscardingTaskGroup { group in
-            group.addTask { for await event in news { await self.take(event) } }
+            group.addTask { for await event in self.visit.news.events { await self.take(event) } }
             group.addTask { await self.visit.confirmOutcomes() }
         }
     }

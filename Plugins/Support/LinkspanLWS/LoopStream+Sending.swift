@@ -46,7 +46,7 @@ extension LoopStream {
 
     /// Schedules sending for the end of the turn, unless the stream waits for a chance anyway.
     func requestFlush() {
-        guard !self.isFlushDue, !self.isChanceDue, self.socket != nil, self.isSendingAllowed,
+        guard !self.isFlushDue, !self.awaitsWritable, self.socket != nil, self.isSendingAllowed,
             self.outbox.pendingBytes > 0 || self.machine.isFinishing
         else { return }
         self.isFlushDue = true
@@ -56,7 +56,7 @@ extension LoopStream {
     /// Sends what the turn has written, directly: a chance of the system's would cost a wait of its own.
     func flush() {
         self.isFlushDue = false
-        guard !self.isChanceDue, self.isSendingAllowed else { return }
+        guard !self.awaitsWritable, self.isSendingAllowed else { return }
         self.send()
     }
 
@@ -64,7 +64,7 @@ extension LoopStream {
     func flushByChance() {
         self.isFlushDue = false
         guard self.socket != nil else { return }
-        self.isChanceDue = true
+        self.awaitsWritable = true
         self.watch()
     }
 }

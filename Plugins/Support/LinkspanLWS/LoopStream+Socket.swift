@@ -31,7 +31,7 @@ extension LoopStream {
         guard let socket = self.socket else { return }
         var events: CInt = 0
         if self.isReading { events |= CInt(clws_ready_to_read) }
-        if self.isChanceDue || socket.readsWhenWritable { events |= CInt(clws_ready_to_write) }
+        if self.awaitsWritable || socket.readsWhenWritable { events |= CInt(clws_ready_to_write) }
         guard events != socket.watched else { return }
         guard self.core.poller.watch(socket.descriptor, of: self, former: socket.watched, events) else {
             return self.abortLater(ByteStreamError(.unavailable, "the system cannot watch another socket"))
@@ -60,7 +60,7 @@ extension LoopStream {
         let isWritable = events & CInt(clws_ready_to_write) != 0
         if isOver { self.socket?.isBroken = true }
         if isOver || events & CInt(clws_ready_to_read) != 0 || (isWritable && socket.readsWhenWritable) { self.read() }
-        if isWritable, self.isChanceDue { self.send() }
+        if isWritable, self.awaitsWritable { self.send() }
     }
 
     /// Hands one read's bytes over, those that came first before others.
@@ -92,12 +92,12 @@ extension LoopStream {
         switch self.outbox.send(over: socket) {
         case .failed: self.sendingFailed()
         case .sent(let isMore, let isDrained):
-            self.isChanceDue = isMore
+            self.awaitsWritable = isMore
             if !isMore, self.machine.flushed() { self.socket?.isEndDue = true }
             if !isMore, self.socket?.isEndDue == true {
                 let isSaid = socket.endWriting()
                 self.socket?.isEndDue = !isSaid
-                self.isChanceDue = !isSaid
+                self.awaitsWritable = !isSaid
             }
             self.watch()
             if isDrained { self.handler?.drained() }
@@ -107,7 +107,7 @@ extension LoopStream {
     /// Nothing can be sent any more; what the peer said before is heard all the same.
     private func sendingFailed() {
         self.outbox.end()
-        self.isChanceDue = false
+        self.awaitsWritable = false
         self.socket?.isBroken = true
         self.readOn()
     }

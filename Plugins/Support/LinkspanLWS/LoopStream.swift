@@ -37,7 +37,7 @@ final class LoopStream: Watched, ByteStream {
     /// Whether a flush of the outbox is scheduled for the end of this turn.
     var isFlushDue = false
     /// Whether sending waits for the socket's next writable event.
-    var isChanceDue = false
+    var awaitsWritable = false
     /// Whether a read is scheduled for the end of this turn.
     var isReadDue = false
     /// The vhost, which all attempts of the stream use; kept until its end.
@@ -351,7 +351,7 @@ extension LoopStream {
         self.attempts = []
         if let connection = self.dial?.connection { clws_kill(connection) }
         self.dial = nil
-        self.isChanceDue = false
+        self.awaitsWritable = false
     }
 }
 #endif

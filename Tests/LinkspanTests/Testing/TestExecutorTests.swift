@@ -41,7 +41,7 @@ struct TestExecutorTests {
         }
         clock.settle()
         #expect(
-            app.withLock { $0 }.filter { $0 != "reconnecting" } == [
+            app.withLock { $0 } == [
                 "connected", "call", "outcome", "outcome", "disconnect", "disconnected", "release", "end",
             ])
     }
