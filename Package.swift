@@ -464,7 +464,8 @@ let tests: [Target] = [
             "ServiceFixtures", "RawSockets", "EventJournal",
         ]),
     test(
-        "LinkspanSocketIO", ["LinkspanSocketIO", "Linkspan", "LinkspanNetwork", "LinkspanTesting"],
+        "LinkspanSocketIO",
+        ["LinkspanSocketIO", "Linkspan", "LinkspanNetwork", "LinkspanRuntime", "LinkspanTesting"],
         exclude: ["Exchanges"]),
     .testTarget(
         name: "DocumentationTests",
@@ -510,7 +511,7 @@ let tests: [Target] = [
 let fuzzing: [Target]
 let oracles: [Target.Dependency] = [
     "Linkspan", "LinkspanSocketIO", "LinkspanWebSocket", "LinkspanWebSocketProtocol", "LinkspanNetwork",
-    "LinkspanInspector",
+    "LinkspanInspector", "LinkspanRuntime",
 ]
 if Context.environment["LINKSPAN_FUZZ"] == nil {
     fuzzing = [

@@ -1,3 +1,5 @@
+internal import LinkspanRuntime
+
 @testable internal import LinkspanSocketIO
 
 extension FuzzTarget {
@@ -43,7 +45,7 @@ private enum EngineIOOracle {
 
     /// A session opens by a handshake only, and once it has failed it stays so.
     static func checkSession(_ input: [UInt8]) throws(Violation) {
-        let start = ContinuousClock.now
+        let start = Moment.now
         var session = EngineIOSession(now: start, timeout: .seconds(10))
         let first = session.receive(text: input[...], now: start)
         switch first {

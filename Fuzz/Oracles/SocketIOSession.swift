@@ -1,4 +1,5 @@
 internal import Linkspan
+internal import LinkspanRuntime
 
 @testable internal import LinkspanSocketIO
 
@@ -19,7 +20,7 @@ extension FuzzTarget {
 private struct SessionLife {
     private enum Owner { case waiting, open, closed }
 
-    private let start = ContinuousClock.now
+    private let start = Moment.now
     private var session: SocketIOSession
     private var elapsed: Duration = .zero
     private var owners: [Int: Owner] = [:]
@@ -33,7 +34,7 @@ private struct SessionLife {
         self.session = SocketIOSession(limits: limits, openTimeout: .seconds(10), now: self.start)
     }
 
-    private var now: ContinuousClock.Instant { self.start.advanced(by: self.elapsed) }
+    private var now: Moment { self.start.advanced(by: self.elapsed) }
 
     mutating func happen(_ line: ArraySlice<UInt8>) throws(Violation) {
         var output = SocketIOOutput()

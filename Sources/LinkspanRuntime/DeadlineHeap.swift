@@ -11,7 +11,7 @@ package struct DeadlineHeap<Element> {
     }
 
     private struct Entry: Comparable, Sendable {
-        let deadline: ContinuousClock.Instant
+        let deadline: Moment
         let number: UInt64
 
         static func < (left: Self, right: Self) -> Bool {
@@ -23,7 +23,7 @@ package struct DeadlineHeap<Element> {
     private var elements: [UInt64: Element] = [:]
     private var last: UInt64 = 0
     /// The earliest deadline; kept, because looking into the heap takes memory.
-    package private(set) var earliest: ContinuousClock.Instant?
+    package private(set) var earliest: Moment?
 
     /// Makes an empty heap.
     package init() {}
@@ -36,7 +36,7 @@ package struct DeadlineHeap<Element> {
 
     /// Inserts an element.
     @discardableResult
-    package mutating func insert(_ element: Element, at deadline: ContinuousClock.Instant) -> Key {
+    package mutating func insert(_ element: Element, at deadline: Moment) -> Key {
         self.last += 1
         self.elements[self.last] = element
         self.heap.insert(Entry(deadline: deadline, number: self.last))
@@ -56,7 +56,7 @@ package struct DeadlineHeap<Element> {
     }
 
     /// Takes the earliest element, if its deadline is `now` or earlier.
-    package mutating func popDue(_ now: ContinuousClock.Instant) -> Element? {
+    package mutating func popDue(_ now: Moment) -> Element? {
         guard let earliest = self.earliest, earliest <= now, let first = self.heap.min else { return nil }
         self.heap.removeMin()
         defer { self.dropRemoved() }

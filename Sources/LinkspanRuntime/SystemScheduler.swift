@@ -20,7 +20,7 @@ final class SystemTimers: Scheduler {
         var deadlines = DeadlineHeap<@Sendable () -> Void>()
         var timer: SystemTimer?
         /// The instant at which the timer expires; nil while nothing is due.
-        var set: ContinuousClock.Instant?
+        var set: Moment?
     }
 
     /// Deadlines: between all threads that schedule or cancel and the scheduler's own.
@@ -40,15 +40,16 @@ final class SystemTimers: Scheduler {
         at instant: ContinuousClock.Instant, on executor: (any JobExecutor)?, _ work: @escaping @Sendable () -> Void
     ) -> any ScheduledWork {
         if let executor { return executor.schedule(at: instant, work) }
+        let moment = Moment(instant)
         let (key, unstarted) = self.state.withLock { state -> (DeadlineHeap<@Sendable () -> Void>.Key, SystemTimer?) in
-            let key = state.deadlines.insert(work, at: instant)
+            let key = state.deadlines.insert(work, at: moment)
             let isFirst = state.timer == nil
             let timer = state.timer ?? SystemTimer()
             state.timer = timer
-            if state.set.map({ instant < $0 }) ?? true {
+            if state.set.map({ moment < $0 }) ?? true {
                 // Set while the lock is held, or two that schedule at a time could leave the later time.
-                timer.expire(in: ContinuousClock.now.duration(to: instant))
-                state.set = instant
+                timer.expire(in: Moment.now.duration(to: moment))
+                state.set = moment
             }
             return (key, isFirst ? timer : nil)
         }
@@ -69,7 +70,7 @@ final class SystemTimers: Scheduler {
     /// The next call that is due; nil when none is, and the timer is set for the earliest.
     private func nextDue(_ timer: SystemTimer) -> (@Sendable () -> Void)? {
         self.state.withLock { state in
-            let now = ContinuousClock.now
+            let now = Moment.now
             if let work = state.deadlines.popDue(now) { return work }
             state.set = state.deadlines.earliest
             if let earliest = state.set { timer.expire(in: now.duration(to: earliest)) }

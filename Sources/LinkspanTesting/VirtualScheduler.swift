@@ -49,7 +49,7 @@ public final class VirtualScheduler: Scheduler {
             due = work
         }
         let (key, watchers) = self.executor.withClock { clock in
-            (clock.deadlines.insert(due, at: max(instant, clock.now)), clock.takeWatchers())
+            (clock.deadlines.insert(due, at: Moment(max(instant, clock.now))), clock.takeWatchers())
         }
         for watcher in watchers { watcher.fulfill() }
         return VirtualWork(key: key, scheduler: self)
@@ -160,9 +160,9 @@ public final class VirtualScheduler: Scheduler {
         // What is held may set timers.
         self.executor.drain()
         let work = self.executor.withClock { clock -> VirtualClock.Work? in
-            guard let next = clock.deadlines.earliest, next <= end else { return nil }
+            guard let next = clock.deadlines.earliest?.instant, next <= end else { return nil }
             clock.now = max(clock.now, next)
-            return clock.deadlines.popDue(end)
+            return clock.deadlines.popDue(Moment(end))
         }
         work?()
         return work != nil

@@ -4,7 +4,7 @@ internal import Testing
 
 @Suite("DeadlineHeap")
 struct DeadlineHeapTests {
-    private let start = ContinuousClock.now
+    private let start = Moment.now
 
     @Test
     func `elements come out by deadline, equal deadlines in the order of insertion`() {

@@ -1,12 +1,13 @@
 internal import Linkspan
 
+internal import LinkspanRuntime
 @testable import LinkspanSocketIO
 
 /// An instant counted from an arbitrary one, because the sessions know no clock.
-let origin = ContinuousClock.now
+let origin = Moment.now
 
 /// The instant so many seconds after ``origin``.
-func at(_ seconds: Double) -> ContinuousClock.Instant { origin.advanced(by: .seconds(seconds)) }
+func at(_ seconds: Double) -> Moment { origin.advanced(by: .seconds(seconds)) }
 
 /// The bytes of a text.
 func bytes(_ text: String) -> ArraySlice<UInt8> { Array(text.utf8)[...] }

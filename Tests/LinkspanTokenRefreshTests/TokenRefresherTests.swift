@@ -86,7 +86,7 @@ private final class Run: Sendable {
             [recorder, scheduler] outcome in
             switch outcome {
             case .success(let issued):
-                let rest = issued.expiry.map { scheduler.now.duration(to: $0).components.seconds }
+                let rest = issued.expiry.map { scheduler.moment.duration(to: $0).components.seconds }
                 recorder.note("answer \(rest.map { "\($0)" } ?? "unknown")")
             case .failure(let error): recorder.note("answer \(error.code.rawValue)")
             }
@@ -95,7 +95,7 @@ private final class Run: Sendable {
 
     /// In how many seconds the next renewal is due.
     func due() async -> Int64? {
-        await self.tokens.refresher.deadline.map { self.scheduler.now.duration(to: $0).components.seconds }
+        await self.tokens.refresher.deadline.map { self.scheduler.moment.duration(to: $0).components.seconds }
     }
 
     func pass(_ seconds: Int) { self.scheduler.advance(by: .seconds(seconds)) }

@@ -11,7 +11,7 @@ actor TokenRefresher {
 
     private struct Token: Sendable {
         var credentials: Credentials
-        var expiry: ContinuousClock.Instant?
+        var expiry: Moment?
         /// Whether a server has refused it.
         var isRefused = false
     }
@@ -41,7 +41,7 @@ actor TokenRefresher {
     /// Options that a service was given while it ran, which other services must not see.
     private var changed: (owner: ObjectIdentifier, options: TokenRefreshService.Options)?
     private var wait: (@Sendable () -> Void)?
-    private var timer: (due: ContinuousClock.Instant, work: any ScheduledWork)?
+    private var timer: (due: Moment, work: any ScheduledWork)?
 
     init(
         fetchLimit: Duration, scheduler: any Scheduler, random: @escaping @Sendable () -> Double,
@@ -119,7 +119,7 @@ extension TokenRefresher {
         guard reason == .first || reason == .retry, let newest, !newest.isRefused, let expiry = newest.expiry else {
             return nil
         }
-        let rest = self.scheduler.now.duration(to: expiry)
+        let rest = self.scheduler.moment.duration(to: expiry)
         guard rest > .zero else { return nil }
         var credentials = newest.credentials
         credentials.validFor = rest
@@ -133,7 +133,7 @@ extension TokenRefresher {
     private func fetched(_ credentials: Credentials) {
         let attempt = self.failures + 1
         (self.failures, self.isRevoked) = (0, false)
-        let now = self.scheduler.now
+        let now = self.scheduler.moment
         let validFor = credentials.validFor.flatMap { $0 > .zero ? $0 : nil }
         self.newest = Token(credentials: credentials, expiry: validFor.map { now + $0 })
         self.renewals?.schedule.follow(validFor: validFor, now: now, random: self.random())
@@ -144,7 +144,7 @@ extension TokenRefresher {
     private func failed(_ error: any Error) {
         guard !(error is TokenRevoked) else { return self.revoke() }
         self.failures += 1
-        let now = self.scheduler.now
+        let now = self.scheduler.moment
         self.renewals?.schedule.failed(now: now, random: self.random())
         self.arm()
         // Its code or type; texts of foreign errors may hold secrets.
@@ -213,7 +213,7 @@ extension TokenRefresher {
             lead: options.lead, spread: options.jitter, maxFailures: options.maxAttempts)
         // Later than the time limit of the fetch, so that a fetch that takes too long ends by its own limit.
         var schedule = RenewalSchedule(credentialDeadline: self.fetchLimit + .seconds(1), timing: timing)
-        let now = self.scheduler.now
+        let now = self.scheduler.moment
         if let expiry = self.newest?.expiry, expiry > now {
             schedule.follow(validFor: now.duration(to: expiry), now: now, random: self.random())
         }
@@ -221,12 +221,12 @@ extension TokenRefresher {
     }
 
     /// The instant at which the next renewal is due, or a fetch would be late.
-    var deadline: ContinuousClock.Instant? { self.renewals?.schedule.deadline }
+    var deadline: Moment? { self.renewals?.schedule.deadline }
 
-    private func timerFired(_ due: ContinuousClock.Instant) {
+    private func timerFired(_ due: Moment) {
         guard self.timer?.due == due else { return }
         self.timer = nil
-        switch self.renewals?.schedule.timerFired(now: self.scheduler.now, random: self.random()) {
+        switch self.renewals?.schedule.timerFired(now: self.scheduler.moment, random: self.random()) {
         case .ask:
             self.renew()
         case .stopAsking:

@@ -36,7 +36,7 @@ final class LoopCore {
     @exclusivity(unchecked) private var work = LoopMailbox.Work()
     /// Whether the loop is shutting down; no new connection is opened then.
     private(set) var isStopping = false
-    private var armed: ContinuousClock.Instant?
+    private var armed: Moment?
 
     /// The most vhosts that are kept for later without being in use; each with TLS has the authorities in memory, a
     /// megabyte.
@@ -163,7 +163,7 @@ final class LoopCore {
     }
 
     /// Looks for what is ready, after a wait if there is nothing yet, and does what it leads to.
-    private func look(waitsUntil due: ContinuousClock.Instant?, now: ContinuousClock.Instant?, isWaiting: Bool) {
+    private func look(waitsUntil due: Moment?, now: Moment?, isWaiting: Bool) {
         if self.dialCount > 0 {
             // It looks at the poller as well while it waits.
             self.poller.noteLooks(self.dialCount)
@@ -203,7 +203,7 @@ final class LoopCore {
     }
 
     /// Sets the library to wake up at a time, unless it is to do so already.
-    private func arm(_ due: ContinuousClock.Instant?, now: ContinuousClock.Instant?) {
+    private func arm(_ due: Moment?, now: Moment?) {
         guard let due, let now else { return }
         if let armed = self.armed, armed == due, armed > now { return }
         self.armed = due

@@ -26,7 +26,7 @@ final class NIOLoopCore {
     /// The number of SwiftNIO's calls that are under way; their last one does the jobs.
     private var depth = 0
     /// The one timer of SwiftNIO's, for the earliest of our own.
-    private var alarm: (due: ContinuousClock.Instant, task: Scheduled<Void>)?
+    private var alarm: (due: Moment, task: Scheduled<Void>)?
     /// The streams that have written in this turn.
     private var unflushed: [NIOStream] = []
     /// Those that are being flushed; empty but for its memory at other times.
@@ -83,7 +83,7 @@ final class NIOLoopCore {
     }
 
     /// Sets SwiftNIO to wake up at a time, unless it is to do so already, or earlier.
-    private func arm(_ due: ContinuousClock.Instant?, now: ContinuousClock.Instant?) {
+    private func arm(_ due: Moment?, now: Moment?) {
         guard let due, let now else { return }
         if let alarm = self.alarm {
             guard due < alarm.due else { return }

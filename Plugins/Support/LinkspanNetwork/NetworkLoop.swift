@@ -45,6 +45,9 @@ public protocol NetworkLoop: JobExecutor {
 extension NetworkLoop {
     /// The time of the system, as all loops of networks have it.
     public var now: ContinuousClock.Instant { .now }
+
+    /// The present moment.
+    package var moment: Moment { Moment(self.now) }
 }
 
 /// The parameters of a listener.

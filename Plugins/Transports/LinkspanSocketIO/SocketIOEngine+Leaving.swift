@@ -62,7 +62,7 @@ extension SocketIOEngine {
     /// Ends the links that have left when the system, or over polling the server, has all they said.
     ///
     /// The last of an engine ends with the carrier, whose goodbye the server answers.
-    private func awaitFlush(until limit: ContinuousClock.Instant) {
+    private func awaitFlush(until limit: Moment) {
         guard !self.farewells.isEmpty, !self.isClosed, self.takesMessages else { return }
         if self.carrier?.hasPendingBytes == true, limit > self.now {
             _ = self.engines.loop.scheduleLocally(after: Self.farewellPeriod) { self.awaitFlush(until: limit) }

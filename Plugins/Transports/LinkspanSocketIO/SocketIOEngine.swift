@@ -39,21 +39,21 @@ final class SocketIOEngine {
     var farewells: [(link: SocketIOLink, event: LinkEvent)] = []
     private var choice = CarrierChoice.polling
     /// The instant by which a carrier that may be given up for another one has to have opened the session.
-    private var provisionalUntil: ContinuousClock.Instant?
+    private var provisionalUntil: Moment?
     /// The reason for which the links go on with another carrier, as soon as the present one has closed.
     private var openingError: LinkspanError?
     /// The carrier that has the session, or is to have it.
     @exclusivity(unchecked) private(set) var ownedCarrier: OwnedCarrier?
-    private var timer: (due: ContinuousClock.Instant, timer: any ScheduledWork)?
+    private var timer: (due: Moment, timer: any ScheduledWork)?
     /// Whether the server has opened the session.
     private var isSessionOpen = false
     /// Whether messages may be sent: the carrier is up, and the session is not about to end.
     private(set) var takesMessages = false
-    var heartbeatDeadline: ContinuousClock.Instant?
+    var heartbeatDeadline: Moment?
     private(set) var maximumPayload = Int.max
     /// Since when the heartbeat or an attachment is overdue, and the socket is being read once more before the link ends;
     /// nil while neither is.
-    private var lastLookBegan: ContinuousClock.Instant?
+    private var lastLookBegan: Moment?
     var isLastLook: Bool { self.lastLookBegan != nil }
     /// Whether a read is being dealt with, so that the server is alive.
     private(set) var isReading = false
@@ -67,7 +67,7 @@ final class SocketIOEngine {
 
     private var request: LinkRequest { self.key.request.value }
     private var configuration: SocketIOTransport.Configuration { self.key.configuration }
-    var now: ContinuousClock.Instant { self.engines.loop.now }
+    var now: Moment { self.engines.loop.moment }
 
     private(set) var carrier: (any EngineCarrier)? {
         get { self.ownedCarrier?.carrier }

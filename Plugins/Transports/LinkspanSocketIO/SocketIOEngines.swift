@@ -48,7 +48,7 @@ final class SocketIOEngines: Sendable {
     private let memory: Confined<CarrierMemory>
     private let latestFacts: Confined<[String: String]>
     /// Until when the links to a server have a socket each.
-    private let separated: Confined<[CarrierMemory.Place: ContinuousClock.Instant]>
+    private let separated: Confined<[CarrierMemory.Place: Moment]>
     /// The time for which they have: a message that is sent again ends its own link then.
     private static let separation = Duration.seconds(600)
 
@@ -80,18 +80,18 @@ final class SocketIOEngines: Sendable {
     /// Gives the next links to a server a socket each.
     func separate(_ key: Key) {
         if self.separated.value.count >= CarrierMemory.maximumPlaces { self.separated.value = [:] }
-        self.separated.value[key.place] = self.loop.now.advanced(by: Self.separation)
+        self.separated.value[key.place] = self.loop.moment.advanced(by: Self.separation)
     }
 
     private func isSeparated(_ key: Key) -> Bool {
         // Mostly there is none, and a place need not be made.
         guard !self.separated.value.isEmpty, let until = self.separated.value[key.place] else { return false }
-        return self.loop.now < until
+        return self.loop.moment < until
     }
 
     /// The carrier that a new engine begins with.
     func choice(for key: Key) -> CarrierChoice {
-        self.memory.value.choice(for: key.place, key.configuration.carriers, now: self.loop.now)
+        self.memory.value.choice(for: key.place, key.configuration.carriers, now: self.loop.moment)
     }
 
     /// The carrier that an engine goes on with when its former one could not be opened; nil when it has to give up.
@@ -101,7 +101,7 @@ final class SocketIOEngines: Sendable {
 
     /// An engine's carrier has brought a session about.
     func worked(_ choice: CarrierChoice, for key: Key) {
-        self.memory.value.worked(choice, for: key.place, now: self.loop.now)
+        self.memory.value.worked(choice, for: key.place, now: self.loop.moment)
     }
 
     /// An engine takes no more links.

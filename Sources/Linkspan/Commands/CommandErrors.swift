@@ -1,3 +1,5 @@
+internal import LinkspanRuntime
+
 extension LinkspanError {
     /// The error of commands on a connection that has failed permanently.
     init(failedForGood cause: LinkspanError) {
@@ -7,7 +9,7 @@ extension LinkspanError {
     }
 }
 
-extension Optional<ContinuousClock.Instant> {
+extension Optional<Moment> {
     /// The earlier of two deadlines, of which either may not exist.
     static func earliest(_ one: Self, _ other: Self) -> Self {
         guard let one, let other else { return one ?? other }

@@ -1,4 +1,5 @@
 internal import DequeModule
+internal import LinkspanRuntime
 
 // MARK: - The knowledge about them
 
@@ -35,7 +36,7 @@ extension CommandStateMachine {
     ///
     /// - Throws: `bufferFull`.
     mutating func acceptDelivery(
-        _ command: Command, made: () -> ContinuousClock.Instant, effects: inout Deque<Effect>
+        _ command: Command, made: () -> Moment, effects: inout Deque<Effect>
     ) throws(LinkspanError) {
         guard case .deliver(let orderingKey) = command.kind else {
             return try self.acceptWait(command, made: made, effects: &effects)
@@ -60,7 +61,7 @@ extension CommandStateMachine {
     }
 
     private mutating func acceptWait(
-        _ command: Command, made: () -> ContinuousClock.Instant, effects: inout Deque<Effect>
+        _ command: Command, made: () -> Moment, effects: inout Deque<Effect>
     ) throws(LinkspanError) {
         guard let key = command.key, self.ledger.isStored || self.ledger.delivery(key) != nil else {
             effects.append(
@@ -76,7 +77,7 @@ extension CommandStateMachine {
 
     /// Makes a command end with a delivery.
     private mutating func follow(
-        _ command: Command, key: String, made: () -> ContinuousClock.Instant
+        _ command: Command, key: String, made: () -> Moment
     ) throws(LinkspanError) {
         guard self.load.deliveries < self.options.deliveries.commands else {
             throw LinkspanError(
@@ -252,7 +253,7 @@ extension CommandStateMachine {
     }
 
     mutating func storeLoaded(
-        session: UInt64, _ result: Result<[StoredDelivery], any Error>, now: ContinuousClock.Instant,
+        session: UInt64, _ result: Result<[StoredDelivery], any Error>, now: Moment,
         effects: inout Deque<Effect>
     ) {
         guard session == self.ledger.session, case .loading(_, isAsked: true) = self.ledger.backlog else { return }
@@ -276,7 +277,7 @@ extension CommandStateMachine {
 
     /// Takes a delivery that was kept before; a command of this process with the same key ends with it.
     private mutating func restore(
-        _ row: StoredDelivery, now: ContinuousClock.Instant, effects: inout Deque<Effect>
+        _ row: StoredDelivery, now: Moment, effects: inout Deque<Effect>
     ) {
         let command = Command(restored: row)
         if let former = self.ledger.delivery(row.key) {
@@ -306,7 +307,7 @@ extension CommandStateMachine {
     }
 
     /// Sends deliveries again that were not answered in time, unless that was their last attempt.
-    mutating func sendAgain(_ ids: [Command.ID], now: ContinuousClock.Instant, effects: inout Deque<Effect>) {
+    mutating func sendAgain(_ ids: [Command.ID], now: Moment, effects: inout Deque<Effect>) {
         var exhausted: Set<Command.ID> = []
         for id in ids {
             // One that the link did not take at first has a later instant by now.

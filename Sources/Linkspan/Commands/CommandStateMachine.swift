@@ -125,8 +125,8 @@ struct CommandStateMachine: ~Copyable {
     }
 
     /// The instant at which ``expire(now:effects:)`` is due.
-    var deadline: ContinuousClock.Instant? {
-        let first = ContinuousClock.Instant?.earliest(self.deadlines.earliest, self.ages.earliest)
+    var deadline: Moment? {
+        let first = Moment?.earliest(self.deadlines.earliest, self.ages.earliest)
         return .earliest(first, self.deliveries?.repeats.earliest)
     }
 }
@@ -267,7 +267,7 @@ extension CommandStateMachine {
     /// - Returns: the command when it is to be sent now; nil when it waits or has failed.
     /// - Throws: `released`, `bufferFull`, `disconnected`.
     mutating func accept(
-        _ command: consuming Command, hasBeenTaken: Bool = false, made: () -> ContinuousClock.Instant,
+        _ command: consuming Command, hasBeenTaken: Bool = false, made: () -> Moment,
         effects: inout Deque<Effect>
     ) throws(LinkspanError) -> Outgoing? {
         switch self.phase {
@@ -305,7 +305,7 @@ extension CommandStateMachine {
 
     /// Takes a command of the greeting, which goes before everything that waits.
     mutating func acceptGreeting(
-        _ command: Command, epoch: UInt64, made: ContinuousClock.Instant, effects: inout Deque<Effect>
+        _ command: Command, epoch: UInt64, made: Moment, effects: inout Deque<Effect>
     ) -> Outgoing? {
         guard self.isGreeting(epoch) else {
             effects.append(command.fail(.disconnected, .notSent, "belonged to a greeting that has ended"))
@@ -320,7 +320,7 @@ extension CommandStateMachine {
     }
 
     /// Notes when a command expires, if it does.
-    mutating func watch(_ command: Command, made: ContinuousClock.Instant) {
+    mutating func watch(_ command: Command, made: Moment) {
         guard let timeout = self.timeout(of: command) else { return }
         let living = self.awaited.count + self.load.waiting
         if self.deadlines.isSparse(living: living) {
@@ -338,7 +338,7 @@ extension CommandStateMachine {
     }
 
     /// Notes when a delivery is to be sent again.
-    private mutating func watchReply(to delivery: Command, until due: ContinuousClock.Instant) {
+    private mutating func watchReply(to delivery: Command, until due: Moment) {
         let deliveries = self.madeDeliveries
         if deliveries.repeats.isSparse(living: self.awaited.count) {
             let awaited = self.awaited
@@ -347,7 +347,7 @@ extension CommandStateMachine {
         deliveries.repeats.insert(delivery.id, at: due)
     }
 
-    private mutating func watchAge(of command: Command, made: ContinuousClock.Instant) {
+    private mutating func watchAge(of command: Command, made: Moment) {
         guard let maxAge = self.options.buffer.maxAge else { return }
         if self.ages.isSparse(living: self.buffer.count) {
             let buffer = self.buffer
@@ -363,7 +363,7 @@ extension CommandStateMachine {
         return Outgoing(command: command, requestID: number, delivery: nil)
     }
 
-    private mutating func outgoing(_ begun: DeliveryQueues.Begun, now: ContinuousClock.Instant) -> Outgoing {
+    private mutating func outgoing(_ begun: DeliveryQueues.Begun, now: Moment) -> Outgoing {
         let command = begun.command
         var message = OutboundMessage(
             event: command.event, payload: self.payload(of: command), isCompressible: command.message.isCompressible)
@@ -393,7 +393,7 @@ extension CommandStateMachine {
     /// The next waiting command that is to be sent now; nil when the turn is over.
     ///
     /// A turn that is used up while more waits is followed by a pause, which is left as an effect.
-    mutating func nextToFlush(now: ContinuousClock.Instant, effects: inout Deque<Effect>) -> Outgoing? {
+    mutating func nextToFlush(now: Moment, effects: inout Deque<Effect>) -> Outgoing? {
         guard case .flushing = self.phase else { return nil }
         if self.deliveries?.queues.isTrying == true {
             if let begun = self.queues.beginTrial() {
@@ -461,7 +461,7 @@ extension CommandStateMachine {
     }
 
     /// The link refused a command: it goes back to the head of what waits, until the link has room or ends.
-    mutating func takeBack(_ outgoing: consuming Outgoing, now: ContinuousClock.Instant, effects: inout Deque<Effect>) {
+    mutating func takeBack(_ outgoing: consuming Outgoing, now: Moment, effects: inout Deque<Effect>) {
         if let id = outgoing.requestID { _ = self.awaited.remove(id) }
         let command = outgoing.command
         if command.isDelivery {
@@ -548,7 +548,7 @@ extension CommandStateMachine {
     }
 
     /// Ends commands whose time has run out, and repeats deliveries that were not answered.
-    mutating func expire(now: ContinuousClock.Instant, effects: inout Deque<Effect>) {
+    mutating func expire(now: Moment, effects: inout Deque<Effect>) {
         var expired: Set<Command.ID> = []
         while let id = self.deadlines.popExpired(now: now) { expired.insert(id) }
         for (command, certainty) in self.remove(expired, effects: &effects) {

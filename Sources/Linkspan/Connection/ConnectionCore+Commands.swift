@@ -33,13 +33,13 @@ extension ConnectionCore {
     ///   - command: the command.
     ///   - made: when it was performed; nil for now.
     /// - Throws: `released`.
-    func acceptArrived(_ command: consuming Command, made: ContinuousClock.Instant?) throws(LinkspanError) {
+    func acceptArrived(_ command: consuming Command, made: Moment?) throws(LinkspanError) {
         if self.commands.passes(command), self.pass(command) { return }
         try self.accept(command, hasBeenTaken: true) { made ?? self.now }
     }
 
     private func accept(
-        _ command: consuming Command, hasBeenTaken: Bool, made: () -> ContinuousClock.Instant
+        _ command: consuming Command, hasBeenTaken: Bool, made: () -> Moment
     ) throws(LinkspanError) {
         let outgoing = try self.commands.accept(
             command, hasBeenTaken: hasBeenTaken, made: made, effects: &self.effects)
@@ -66,7 +66,7 @@ extension ConnectionCore {
         return true
     }
 
-    func acceptGreeting(_ command: Command, epoch: UInt64, made: ContinuousClock.Instant) {
+    func acceptGreeting(_ command: Command, epoch: UInt64, made: Moment) {
         let outgoing = self.commands.acceptGreeting(command, epoch: epoch, made: made, effects: &self.effects)
         if let outgoing { self.hand(outgoing) }
     }
@@ -128,7 +128,7 @@ extension ConnectionCore {
     }
 
     private func sent(_ outgoing: borrowing CommandStateMachine.Outgoing) {
-        if self.isTraced { self.trace(TracedFrame(outgoing.message, at: self.now)) }
+        if self.isTraced { self.trace(TracedFrame(outgoing.message, at: self.now.instant)) }
         if !self.isMeasurement(outgoing.command) { self.probe?.sent(outgoing.command) }
         if !self.outgoingListeners.isEmpty { self.effects.append(.tellOutgoing(outgoing.command)) }
         guard outgoing.command.isSend else { return }
@@ -139,8 +139,8 @@ extension ConnectionCore {
 
     private func traceRefused(_ outgoing: borrowing CommandStateMachine.Outgoing) {
         guard self.isTraced else { return }
-        self.trace(TracedFrame(outgoing.message, at: self.now))
-        self.trace(TracedFrame(refused: outgoing.message, at: self.now))
+        self.trace(TracedFrame(outgoing.message, at: self.now.instant))
+        self.trace(TracedFrame(refused: outgoing.message, at: self.now.instant))
     }
 
     func trace(_ frame: TracedFrame) { self.inbox.withState { $0.trace.record(frame) } }
@@ -236,7 +236,7 @@ extension ConnectionCore {
         inbox.withState { $0.greeting = epoch }
         let channel = GreetingChannel(
             perform: { command throws(LinkspanError) in
-                try inbox.submit(greeting: command, epoch: epoch, made: scheduler.now, to: reference)
+                try inbox.submit(greeting: command, epoch: epoch, made: scheduler.moment, to: reference)
             },
             cancel: { id in inbox.post({ $0.cancel([id]) }, to: reference) })
         // No parent can own this task: links open in callbacks. It is cancelled when its link ends.

@@ -32,10 +32,10 @@ package enum ConnectionFault: Sendable, Hashable {
 
 extension ConnectionCore {
     /// Reads what an inspector shows, `asked` being the time of its question.
-    func reading(asked: ContinuousClock.Instant) -> ConnectionReading {
+    func reading(asked: Moment) -> ConnectionReading {
         ConnectionReading(
             transport: self.destination.transport.name, inFlight: self.commands.awaited.count,
-            oldest: self.commands.oldest, nextRenewal: self.credentials.renewalDeadline,
+            oldest: self.commands.oldest, nextRenewal: self.credentials.renewalDeadline?.instant,
             isReadingPaused: self.isReadingPaused, turn: asked.duration(to: self.now))
     }
 

@@ -21,7 +21,7 @@ final class LinkAdapter: LinkReceiver {
     }
 
     func receive(_ next: () -> LinkEvent?) {
-        let (epoch, inbox, core, now) = (self.epoch, self.inbox, self.core, self.scheduler.now)
+        let (epoch, inbox, core, now) = (self.epoch, self.inbox, self.core, self.scheduler.moment)
         // A link that breaks the rule of its executor, or calls back from inside a call, costs a job and does no harm.
         guard self.executor.isCurrent, !core.isInTurn,
             let items = inbox.takeItems(on: self.executor, heardAt: now)
@@ -50,7 +50,7 @@ extension ConnectionCore {
     /// Takes events of a link, in order, until there is none.
     ///
     /// A link that is given up, perhaps by a listener of its last message, is still asked for the rest: its end counts.
-    func receive(epoch: UInt64, at start: ContinuousClock.Instant, _ next: () -> LinkEvent?) {
+    func receive(epoch: UInt64, at start: Moment, _ next: () -> LinkEvent?) {
         var count = 0
         // When the clock was last read, and the number of messages until then.
         var (mark, timed) = (start, 0)
@@ -59,7 +59,7 @@ extension ConnectionCore {
                 if case .closed = event { self.formerLinkEnded() }
                 continue
             }
-            if self.isTraced { self.trace(TracedFrame(event, at: self.now)) }
+            if self.isTraced { self.trace(TracedFrame(event, at: self.now.instant)) }
             count += 1
             if count == 1, event.isOwn { self.inbox.withState { $0.unheard() } }
             // Before listeners are called: they may read the session that they can resume. A link that has had nothing
@@ -95,7 +95,7 @@ extension ConnectionCore {
     ///   - start: when it came.
     /// - Returns: now.
     @discardableResult
-    private func noteTime(of name: String?, since start: ContinuousClock.Instant) -> ContinuousClock.Instant {
+    private func noteTime(of name: String?, since start: Moment) -> Moment {
         let now = self.now
         let time = start.duration(to: now)
         if let name, let slow = self.slowListeners.heard(name, in: time) { self.warn(of: slow, time) }
@@ -104,7 +104,7 @@ extension ConnectionCore {
 
     /// The same for several messages, of which the first came at `start`.
     @discardableResult
-    private func noteTimeOfGroup(since start: ContinuousClock.Instant) -> ContinuousClock.Instant {
+    private func noteTimeOfGroup(since start: Moment) -> Moment {
         let now = self.now
         let time = start.duration(to: now)
         if let slow = self.slowListeners.heardGroup(in: time) { self.warn(of: slow, time) }

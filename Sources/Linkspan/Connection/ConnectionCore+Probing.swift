@@ -23,7 +23,7 @@ extension ConnectionCore {
         let command = Command(
             .request, event: event, payload: .empty, timeout: self.destination.options.probeInterval
         ) { outcome in
-            let end = scheduler.now
+            let end = scheduler.moment
             inbox.post({ $0.measured(number, outcome.map { _ in start.duration(to: end) }) }, to: reference)
         }
         self.probingCommand = command.id

@@ -30,7 +30,7 @@ final class ConnectionCore {
     /// The machine's ``ConnectionStateMachine/isLeft``, looked at for each read.
     var isLeft = false
     /// The machine's deadline.
-    var machineDeadline: ContinuousClock.Instant? { didSet { self.hasNewDeadline = true } }
+    var machineDeadline: Moment? { didSet { self.hasNewDeadline = true } }
     /// Whether the machine's deadline has been set since the timer was last compared with it.
     private var hasNewDeadline = true
     // Its methods call nobody, so that no access meets another; the check costs a twentieth of a message.
@@ -85,7 +85,7 @@ final class ConnectionCore {
     var refusesNext = false
     // Taken out one by one, before each is performed.
     @exclusivity(unchecked) var effects: Deque<Effect> = []
-    @exclusivity(unchecked) private var timer: (due: ContinuousClock.Instant, work: any ScheduledWork)?
+    @exclusivity(unchecked) private var timer: (due: Moment, work: any ScheduledWork)?
     private var publishedLoad: ConnectionLoad
     private var publishedOpen = false
     private(set) var publishedResumption: Secret?
@@ -148,7 +148,7 @@ final class ConnectionCore {
 
     var reference: CoreReference { CoreReference(self) }
 
-    var now: ContinuousClock.Instant { self.environment.scheduler.now }
+    var now: Moment { self.environment.scheduler.moment }
 }
 
 // MARK: - Turns
@@ -371,7 +371,7 @@ extension ConnectionCore {
 
     /// Makes a turn at `instant`, unless it is cancelled.
     func later(
-        at instant: ContinuousClock.Instant, _ body: @escaping @Sendable (ConnectionCore) -> Void
+        at instant: Moment, _ body: @escaping @Sendable (ConnectionCore) -> Void
     ) -> any ScheduledWork {
         let (inbox, reference, executor) = (self.inbox, self.reference, self.executor)
         return self.environment.scheduler.schedule(at: instant, on: executor) {

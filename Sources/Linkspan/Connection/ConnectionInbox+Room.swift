@@ -1,4 +1,5 @@
 internal import DequeModule
+internal import LinkspanRuntime
 
 /// The room for commands on their way to the executor.
 extension ConnectionInbox.State {
@@ -7,10 +8,10 @@ extension ConnectionInbox.State {
     /// - Returns: the commands that had to be dropped on their way.
     /// - Throws: `released`, `bufferFull`, `disconnected`.
     mutating func admit(_ command: Command) throws(LinkspanError) -> [Command] {
-        guard self.shown.state != .released else {
+        guard self.shown.value.state != .released else {
             throw LinkspanError(.released, "the connection has been released", certainty: .notSent)
         }
-        if let failure = self.shown.failure,
+        if let failure = self.shown.value.failure,
             command.isRefused(keepingDeliveries: self.destination.options.keepsDeliveries)
         {
             throw LinkspanError(failedForGood: failure)

@@ -9,8 +9,8 @@ internal import LinkspanRuntime
 final class ConnectionInbox: Sendable {
     /// Something for the core to do.
     enum Item: Sendable {
-        case command(Command, made: ContinuousClock.Instant?)
-        case greeting(Command, epoch: UInt64, made: ContinuousClock.Instant)
+        case command(Command, made: Moment?)
+        case greeting(Command, epoch: UInt64, made: Moment)
         /// A call, which is never refused.
         case call(@Sendable (ConnectionCore) -> Void)
         /// A call that was checked against the snapshot, and shows there until it has been made.
@@ -49,7 +49,7 @@ final class ConnectionInbox: Sendable {
         var waitingKeys: [String: Int] = [:]
         /// Whether the link takes commands at once.
         var isOpen = false
-        var published = Published()
+        fileprivate var published = Boxed(Published())
         /// The state after the calls that are on their way.
         fileprivate var intended: Boxed<Published>?
         fileprivate var intents = 0
@@ -65,18 +65,18 @@ final class ConnectionInbox: Sendable {
         /// The open link.
         fileprivate(set) var link: LinkInfo?
         /// The time at which anything last came from the server, and the time before that.
-        fileprivate(set) var lastHeard: ContinuousClock.Instant?
-        fileprivate var formerlyHeard: ContinuousClock.Instant?
+        fileprivate(set) var lastHeard: Moment?
+        fileprivate var formerlyHeard: Moment?
         var lateReplies: UInt64 = 0
         var droppedMessages = 0
 
         /// The state and progress to show: the one intended while a call is on its way.
-        var shown: Published { self.intended?.value ?? self.published }
+        var shown: Boxed<Published> { self.intended ?? self.published }
 
         var load: ConnectionLoad { self.arriving + self.arrived + self.waiting }
 
         /// Something has come over the link.
-        mutating func heard(at instant: ContinuousClock.Instant) {
+        mutating func heard(at instant: Moment) {
             (self.formerlyHeard, self.lastHeard) = (self.lastHeard, instant)
         }
 
@@ -118,7 +118,7 @@ extension ConnectionInbox {
     /// Takes a command in, if there is room.
     ///
     /// - Throws: `released`, `bufferFull`, `disconnected`.
-    func submit(_ command: Command, made: ContinuousClock.Instant?, to core: CoreReference) throws(LinkspanError) {
+    func submit(_ command: Command, made: Moment?, to core: CoreReference) throws(LinkspanError) {
         let (executor, dropped) = try self.state.withLock {
             state throws(LinkspanError) -> ((any JobExecutor)?, [Command]) in
             let dropped = try state.admit(command)
@@ -131,7 +131,7 @@ extension ConnectionInbox {
     /// Takes commands in that belong together, if there is room for all: they arrive in one turn.
     ///
     /// - Throws: `released`, `bufferFull`, `disconnected`; none has been taken then.
-    func submit(_ batch: [Command], made: ContinuousClock.Instant, to core: CoreReference) throws(LinkspanError) {
+    func submit(_ batch: [Command], made: Moment, to core: CoreReference) throws(LinkspanError) {
         var dropped: [Command] = []
         // Those that made room for a batch that is refused in the end are gone all the same.
         defer { self.report(dropped, to: core) }
@@ -155,7 +155,7 @@ extension ConnectionInbox {
     ///
     /// - Throws: `disconnected` when the greeting is over.
     func submit(
-        greeting command: Command, epoch: UInt64, made: ContinuousClock.Instant, to core: CoreReference
+        greeting command: Command, epoch: UInt64, made: Moment, to core: CoreReference
     ) throws(LinkspanError) {
         guard self.state.withLock({ $0.greeting == epoch }) else {
             throw LinkspanError(.disconnected, "the greeting of this link has ended", certainty: .notSent)
@@ -193,8 +193,8 @@ extension ConnectionInbox {
     ) throws(LinkspanError) {
         let executor = try self.state.withLock { state throws(LinkspanError) -> (any JobExecutor)? in
             var shown = state.shown
-            guard try intend(&shown) else { return nil }
-            state.intended = Boxed(shown)
+            guard try intend(&shown.value) else { return nil }
+            state.intended = shown
             state.intents += 1
             return state.append(.intent(call))
         }
@@ -238,7 +238,7 @@ extension ConnectionInbox {
     ///   - executor: the caller's.
     ///   - instant: when something came over the link, if that is why they are taken.
     /// - Returns: the items; nil when the connection lives on another executor.
-    func takeItems(on executor: any JobExecutor, heardAt instant: ContinuousClock.Instant? = nil) -> Deque<Item>? {
+    func takeItems(on executor: any JobExecutor, heardAt instant: Moment? = nil) -> Deque<Item>? {
         self.state.withLock { state in
             if let instant { state.heard(at: instant) }
             guard state.executor === executor else {
@@ -265,7 +265,7 @@ extension ConnectionInbox {
     func publish(isOpen: Bool) { self.state.withLock { $0.isOpen = isOpen } }
 
     /// Publishes state and progress.
-    func publish(_ published: Published) { self.state.withLock { $0.published = published } }
+    func publish(_ published: Published) { self.state.withLock { $0.published = Boxed(published) } }
 
     /// Publishes a change of state.
     func note(_ change: StateChange) {
@@ -299,7 +299,7 @@ extension ConnectionInbox {
     /// A call that was intended has been made.
     func intentEnded(_ published: Published) {
         self.state.withLock { state in
-            state.published = published
+            state.published = Boxed(published)
             state.intents -= 1
             if state.intents == 0 { state.intended = nil }
         }

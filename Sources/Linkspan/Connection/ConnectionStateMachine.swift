@@ -29,7 +29,7 @@ struct ConnectionStateMachine: Sendable {
 
     enum Phase {
         case created(Attempt?)
-        case connected(epoch: UInt64, since: ContinuousClock.Instant)
+        case connected(epoch: UInt64, since: Moment)
         case disconnected(isGivenUp: Bool)
         case suspended(LinkspanError)
         case waiting(Wait)
@@ -38,7 +38,7 @@ struct ConnectionStateMachine: Sendable {
     }
 
     struct Wait {
-        var until: ContinuousClock.Instant
+        var until: Moment
         /// Whether the attempt has been admitted; see ``admit(at:)``.
         var isAdmitted = false
     }
@@ -47,7 +47,7 @@ struct ConnectionStateMachine: Sendable {
         enum Step { case credentials, opening }
         var epoch: UInt64
         var step: Step
-        var deadline: ContinuousClock.Instant
+        var deadline: Moment
     }
 
     private var timing: Timing
@@ -55,13 +55,13 @@ struct ConnectionStateMachine: Sendable {
     private var canRenew: Bool
     private var rotation: Boxed<EndpointRotation>?
     /// The earliest moment at which the way back to the first endpoint begins, when that was put off.
-    var returnNotBefore: ContinuousClock.Instant?
+    var returnNotBefore: Moment?
     var phase: Phase = .created(nil)
     private var lastEpoch: UInt64 = 0
     private var changes: UInt64 = 0
     var failures = 0
     var attempts = 0
-    var outageStart: ContinuousClock.Instant?
+    var outageStart: Moment?
     private var wasEverAttempted = false
     private(set) var wasEverConnected = false
     /// Whether the first link goes on with a session of an earlier process, or would if the server could.
@@ -72,9 +72,9 @@ struct ConnectionStateMachine: Sendable {
     private var mustRenew = false
     /// The shortest wait while the path is said to be away.
     private var patience: Duration?
-    private var lastAttempt: ContinuousClock.Instant?
+    private var lastAttempt: Moment?
     /// The time of the latest loss of a link over which the server had sent something, and which had not lasted.
-    private var lastFlap: ContinuousClock.Instant?
+    private var lastFlap: Moment?
     private(set) var lastError: LinkspanError?
 
     init(
@@ -122,7 +122,7 @@ extension ConnectionStateMachine {
         case .created(nil), .disconnected, .released: .idle
         case .suspended: .suspended
         case .connected: .open
-        case .waiting(let wait): .waiting(until: wait.until, attempt: self.attempts + 1)
+        case .waiting(let wait): .waiting(until: wait.until.instant, attempt: self.attempts + 1)
         case .created(let attempt?), .attempting(let attempt):
             switch attempt.step {
             case .credentials: .obtainingCredentials(attempt: self.attempts)
@@ -132,7 +132,7 @@ extension ConnectionStateMachine {
     }
 
     /// The instant at which ``timerFired(now:random:openingStage:)`` is due.
-    var deadline: ContinuousClock.Instant? {
+    var deadline: Moment? {
         switch self.phase {
         case .created(let attempt): attempt?.deadline
         case .attempting(let attempt): attempt.deadline
@@ -158,7 +158,7 @@ extension ConnectionStateMachine {
 // MARK: - What the app asks
 
 extension ConnectionStateMachine {
-    mutating func connect(now: ContinuousClock.Instant) throws(LinkspanError) -> [Action] {
+    mutating func connect(now: Moment) throws(LinkspanError) -> [Action] {
         switch self.phase {
         case .created(nil):
             return self.beginAttempt(now: now, announcing: nil)
@@ -176,7 +176,7 @@ extension ConnectionStateMachine {
         }
     }
 
-    mutating func disconnect(now: ContinuousClock.Instant) throws(LinkspanError) -> [Action] {
+    mutating func disconnect(now: Moment) throws(LinkspanError) -> [Action] {
         switch self.phase {
         case .suspended:
             // Nothing to announce: it is down already, but from now on by request.
@@ -190,7 +190,7 @@ extension ConnectionStateMachine {
         }
     }
 
-    mutating func release(now: ContinuousClock.Instant) throws(LinkspanError) -> [Action] {
+    mutating func release(now: Moment) throws(LinkspanError) -> [Action] {
         guard self.state == .disconnected else { throw self.state.wrongState("release") }
         let change = self.change(from: .disconnected, to: .released, .requested, now: now)
         self.phase = .released
@@ -198,7 +198,7 @@ extension ConnectionStateMachine {
     }
 
     /// Goes to `disconnected` from wherever it is.
-    mutating func retire(_ reason: StateChange.Reason, now: ContinuousClock.Instant) -> [Action] {
+    mutating func retire(_ reason: StateChange.Reason, now: Moment) -> [Action] {
         switch self.phase {
         case .disconnected, .suspended, .released: []
         case .created(let attempt): self.end(attempt?.epoch, politely: false, reason, now: now)
@@ -214,7 +214,7 @@ extension ConnectionStateMachine {
 extension ConnectionStateMachine {
     /// The deadline may have passed; the link says what its opening waits for.
     mutating func timerFired(
-        now: ContinuousClock.Instant, random: Double, openingStage: String? = nil
+        now: Moment, random: Double, openingStage: String? = nil
     ) -> [Action] {
         guard let deadline = self.deadline, deadline <= now else { return [] }
         switch self.phase {
@@ -243,7 +243,7 @@ extension ConnectionStateMachine {
 
     /// There are credentials for the attempt; renewed ones if the provider gave them because the former were refused.
     mutating func credentialsArrived(
-        epoch: UInt64, isRenewed: Bool = true, now: ContinuousClock.Instant
+        epoch: UInt64, isRenewed: Bool = true, now: Moment
     ) -> [Action] {
         switch self.phase {
         case .created(let attempt?) where attempt.epoch == epoch && attempt.step == .credentials:
@@ -260,13 +260,13 @@ extension ConnectionStateMachine {
     }
 
     mutating func credentialsFailed(
-        epoch: UInt64, _ error: LinkspanError, now: ContinuousClock.Instant, random: Double
+        epoch: UInt64, _ error: LinkspanError, now: Moment, random: Double
     ) -> [Action] {
         guard self.isCurrent(epoch) else { return [] }
         return self.attemptFailed(error, now: now, random: random)
     }
 
-    mutating func linkOpened(epoch: UInt64, _ info: LinkInfo, now: ContinuousClock.Instant) -> [Action] {
+    mutating func linkOpened(epoch: UInt64, _ info: LinkInfo, now: Moment) -> [Action] {
         guard self.isCurrent(epoch) else { return [] }
         let from = self.state
         guard from.canBecome(.connected) else { return [] }
@@ -289,7 +289,7 @@ extension ConnectionStateMachine {
 
     /// The app will not have this link: its greeting failed.
     mutating func linkGivenUp(
-        epoch: UInt64, _ error: LinkspanError, now: ContinuousClock.Instant, random: Double
+        epoch: UInt64, _ error: LinkspanError, now: Moment, random: Double
     ) -> [Action] {
         guard self.isCurrent(epoch), case .connected = self.phase else { return [] }
         return [.endLink(epoch: epoch, politely: true)]
@@ -306,7 +306,7 @@ extension ConnectionStateMachine {
     ///   - random: from 0 up to 1.
     /// - Returns: what is to be done.
     mutating func linkClosed(
-        epoch: UInt64, _ error: LinkspanError, hasSpoken: Bool = false, now: ContinuousClock.Instant, random: Double
+        epoch: UInt64, _ error: LinkspanError, hasSpoken: Bool = false, now: Moment, random: Double
     ) -> [Action] {
         guard self.isCurrent(epoch) else { return [] }
         guard case .connected(_, let since) = self.phase else {
@@ -319,7 +319,7 @@ extension ConnectionStateMachine {
         return self.afterFailure(error, from: .connected, wasHealthy: wasHealthy, now: now, random: random)
     }
 
-    private mutating func noteLoss(since: ContinuousClock.Instant, now: ContinuousClock.Instant) {
+    private mutating func noteLoss(since: Moment, now: Moment) {
         let wasHealthy = since.duration(to: now) >= self.timing.healthyAfter
         // An open link alone proves nothing: over some transports the server refuses what came with it only afterwards.
         if wasHealthy { self.refusals = 0 }
@@ -333,11 +333,11 @@ extension ConnectionStateMachine {
 // MARK: - Attempts
 
 extension ConnectionStateMachine {
-    private func opening(_ epoch: UInt64, now: ContinuousClock.Instant) -> Attempt {
+    private func opening(_ epoch: UInt64, now: Moment) -> Attempt {
         Attempt(epoch: epoch, step: .opening, deadline: now + self.timing.openDeadline)
     }
 
-    mutating func beginAttempt(now: ContinuousClock.Instant, announcing change: StateChange?) -> [Action] {
+    mutating func beginAttempt(now: Moment, announcing change: StateChange?) -> [Action] {
         self.lastEpoch += 1
         self.attempts += 1
         self.lastAttempt = now
@@ -357,7 +357,7 @@ extension ConnectionStateMachine {
     }
 
     private mutating func attemptFailed(
-        _ error: LinkspanError, now: ContinuousClock.Instant, random: Double
+        _ error: LinkspanError, now: Moment, random: Double
     ) -> [Action] {
         self.afterFailure(error, from: self.state, now: now, random: random)
     }
@@ -366,7 +366,7 @@ extension ConnectionStateMachine {
     ///
     /// A link that was healthy is tried for again where it was; see ``Endpoints``.
     private mutating func afterFailure(
-        _ error: LinkspanError, from: ConnectionState, wasHealthy: Bool = false, now: ContinuousClock.Instant,
+        _ error: LinkspanError, from: ConnectionState, wasHealthy: Bool = false, now: Moment,
         random: Double
     ) -> [Action] {
         self.lastError = error
@@ -392,7 +392,7 @@ extension ConnectionStateMachine {
     }
 
     private mutating func delay(
-        after error: LinkspanError, _ outlook: EndpointRotation.Outlook?, now: ContinuousClock.Instant, random: Double
+        after error: LinkspanError, _ outlook: EndpointRotation.Outlook?, now: Moment, random: Double
     ) -> Duration? {
         if error.code == .credentialsRefused {
             self.mustRenew = true
@@ -413,13 +413,13 @@ extension ConnectionStateMachine {
     }
 
     /// Whether the server comes and goes, and has not asked for patience.
-    private func isFlapping(_ error: LinkspanError, now: ContinuousClock.Instant) -> Bool {
+    private func isFlapping(_ error: LinkspanError, now: Moment) -> Bool {
         guard let lastFlap = self.lastFlap, lastFlap.duration(to: now) < self.timing.healthyAfter else { return false }
         return error.code != .serverUnavailable && error.retryAfter == nil && self.patience == nil
     }
 
     private mutating func end(
-        _ epoch: UInt64?, politely: Bool, _ reason: StateChange.Reason, now: ContinuousClock.Instant
+        _ epoch: UInt64?, politely: Bool, _ reason: StateChange.Reason, now: Moment
     ) -> [Action] {
         let change = self.change(from: self.state, to: .disconnected, reason, now: now)
         let unused = self.unusedAdmission
@@ -429,13 +429,13 @@ extension ConnectionStateMachine {
     }
 
     mutating func change(
-        from: ConnectionState, to: ConnectionState, _ reason: StateChange.Reason, now: ContinuousClock.Instant,
-        nextAttempt: ContinuousClock.Instant? = nil
+        from: ConnectionState, to: ConnectionState, _ reason: StateChange.Reason, now: Moment,
+        nextAttempt: Moment? = nil
     ) -> StateChange {
         self.changes += 1
         return StateChange(
-            sequence: self.changes, from: from, to: to, reason: reason, attempt: self.attempts, time: now,
-            nextAttempt: nextAttempt)
+            sequence: self.changes, from: from, to: to, reason: reason, attempt: self.attempts, time: now.instant,
+            nextAttempt: nextAttempt?.instant)
     }
 }
 
@@ -443,13 +443,13 @@ extension ConnectionStateMachine {
 
 extension ConnectionStateMachine {
     /// Whether the attempt that is due has to be admitted first.
-    func needsAdmission(now: ContinuousClock.Instant) -> Bool {
+    func needsAdmission(now: Moment) -> Bool {
         guard case .waiting(let wait) = self.phase else { return false }
         return !wait.isAdmitted && wait.until <= now
     }
 
     /// Begins the attempt that is waited for at `instant`.
-    mutating func admit(at instant: ContinuousClock.Instant) {
+    mutating func admit(at instant: Moment) {
         guard case .waiting(let wait) = self.phase else { return }
         self.phase = .waiting(Wait(until: max(wait.until, instant), isAdmitted: true))
     }
@@ -458,7 +458,7 @@ extension ConnectionStateMachine {
         if case .waiting(let wait) = self.phase, wait.isAdmitted { [.giveBackAdmission] } else { [] }
     }
 
-    private var earliestSpaced: ContinuousClock.Instant? {
+    private var earliestSpaced: Moment? {
         self.lastAttempt.map { $0 + self.timing.attemptSpacing }
     }
 }
@@ -471,7 +471,7 @@ extension ConnectionStateMachine {
     /// With a `patience`, attempts follow as after any loss, but at least that far apart. Without one there is none
     /// before ``resume(after:now:)`` or ``connect(now:)``.
     mutating func suspend(
-        _ error: LinkspanError, patience: Duration?, now: ContinuousClock.Instant, random: Double
+        _ error: LinkspanError, patience: Duration?, now: Moment, random: Double
     ) -> [Action] {
         let from = self.state
         var ending: [Action] = []
@@ -506,7 +506,7 @@ extension ConnectionStateMachine {
     ///
     /// The spacing of attempts holds all the same. What the server asked for does not: the device has moved, or its
     /// user is there again.
-    mutating func resume(after delay: Duration, now: ContinuousClock.Instant) -> [Action] {
+    mutating func resume(after delay: Duration, now: Moment) -> [Action] {
         let next = max(now + delay, self.earliestSpaced ?? now)
         let wasHeld = self.patience != nil
         self.patience = nil
@@ -548,7 +548,7 @@ extension ConnectionStateMachine {
     /// Leaves its link or attempt for a first attempt somewhere else, at once.
     ///
     /// What is down on purpose stays down; what was given up tries there.
-    mutating func move(_ reason: LinkspanError, now: ContinuousClock.Instant) -> [Action] {
+    mutating func move(_ reason: LinkspanError, now: Moment) -> [Action] {
         let from = self.state
         var ending: [Action] = []
         switch self.phase {
@@ -578,7 +578,7 @@ extension ConnectionStateMachine {
     }
 
     /// Forgets what was learned about the former server, which says nothing about the next.
-    private mutating func forgetFormerPlace(now: ContinuousClock.Instant) {
+    private mutating func forgetFormerPlace(now: Moment) {
         self.failures = 0
         self.attempts = 0
         self.refusals = 0

@@ -1,3 +1,5 @@
+internal import LinkspanRuntime
+
 /// A snapshot of a connection: its state, activity and backlog.
 ///
 /// For a status line, a bug report or a decision. It holds no payload and no credential; ``description`` leaves out the
@@ -82,7 +84,8 @@ public struct ConnectionStatus: Sendable {
         switch self.state {
         case .connected:
             guard let returns = place.returns else { return "\(which)." }
-            return "\(which), and returns to \(place.first) in \(Self.seconds(self.time.duration(to: returns)))."
+            return
+                "\(which), and returns to \(place.first) in \(Self.seconds(self.time.duration(to: returns.instant)))."
         case .created, .disconnected, .reconnecting, .released:
             return place.policy == .latency ? "An attempt tries all of \(place.count) endpoints at once." : "\(which)."
         }

@@ -1,7 +1,7 @@
 /// Something a connection does at the end of a turn, in the order in which it was decided.
 enum Effect {
-    case announce(StateChange)
-    case tellProgress(ConnectionProgress)
+    indirect case announce(StateChange)
+    indirect case tellProgress(ConnectionProgress)
     case provideCredentials(epoch: UInt64, reason: CredentialRequest.Reason)
     case openLink(epoch: UInt64, attempt: Int, Credentials)
     case endLink(any Link, politely: Bool)

@@ -47,7 +47,7 @@ final class PooledConnection: ManagedConnection {
 
     var destination: Destination { self.inbox.withState { $0.destination } }
     var url: ConnectionURL { self.destination.url }
-    var state: ConnectionState { self.inbox.withState { $0.shown.state } }
+    var state: ConnectionState { self.inbox.withState { $0.shown.value.state } }
     /// Replies that nothing waited for any more.
     var lateReplies: UInt64 { self.inbox.withState { $0.lateReplies } }
 
@@ -175,12 +175,12 @@ extension PooledConnection {
 
 extension ConnectionInbox.State {
     fileprivate var status: ConnectionStatus {
-        let shown = self.shown
+        let shown = self.shown.value
         var status = ConnectionStatus(url: self.destination.url, state: shown.state, progress: shown.progress)
         status.account = self.destination.source.account
         status.link = shown.state == .connected ? self.link : nil
         status.waitingCommands = self.load.waiting
-        status.lastHeard = self.lastHeard
+        status.lastHeard = self.lastHeard?.instant
         status.lastError = shown.lastError
         status.refusals = shown.refusals
         status.droppedMessages = self.droppedMessages
@@ -254,7 +254,7 @@ extension PooledConnection {
         var batch = batch.map { self.mustName($0) ? self.named($0) : $0 }
         for index in batch.indices.dropFirst() { batch[index].continuesBatch = true }
         if self.core.isReachable { return try self.core.onExecutor.accept(batch) }
-        try self.inbox.submit(batch, made: self.scheduler.now, to: self.core)
+        try self.inbox.submit(batch, made: self.scheduler.moment, to: self.core)
     }
 
     private func accept(
@@ -291,7 +291,7 @@ extension PooledConnection {
     private func submit(_ command: consuming Command) throws(LinkspanError) {
         if self.core.isReachable { return try self.core.onExecutor.accept(consume command) }
         let isTimed = command.timeout != nil || command.isOfDelivery || command.isRequest
-        try self.inbox.submit(command, made: isTimed ? self.scheduler.now : nil, to: self.core)
+        try self.inbox.submit(command, made: isTimed ? self.scheduler.moment : nil, to: self.core)
     }
 
     var commands: [Command] { get async { await self.ask { $0.commands.listed } } }

@@ -1,10 +1,12 @@
+internal import LinkspanRuntime
+
 /// The knowledge of the store about an account's last session, and the reports to it about the present one.
 struct StoredSessions {
     /// The next step for the present session.
     enum Next {
         case keep(StoredSession)
         /// The store was told a short while ago.
-        case wait(until: ContinuousClock.Instant)
+        case wait(until: Moment)
     }
 
     /// The interval between reports to the store, as long as messages come.
@@ -23,7 +25,7 @@ struct StoredSessions {
     /// Whether the connection has moved since, to a server that does not have the session of the former process.
     private var hasMoved = false
     private var kept: StoredSession?
-    private var mayKeepAt: ContinuousClock.Instant?
+    private var mayKeepAt: Moment?
     /// Whether a timer runs for what is to be kept next.
     var hasTimer = false
 
@@ -51,7 +53,7 @@ struct StoredSessions {
     }
 
     /// The next step for the present session; nil for nothing.
-    mutating func next(_ session: StoredSession, now: ContinuousClock.Instant) -> Next? {
+    mutating func next(_ session: StoredSession, now: Moment) -> Next? {
         guard session != self.kept else { return nil }
         if let due = self.mayKeepAt, now < due {
             guard !self.hasTimer else { return nil }

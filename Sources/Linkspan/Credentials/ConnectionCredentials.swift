@@ -16,7 +16,7 @@ final class ConnectionCredentials {
         /// Counts links and renewals, so that a late answer is recognised.
         var turn: UInt64 = 0
         var wait: CredentialWait?
-        var timer: (due: ContinuousClock.Instant, work: any ScheduledWork)?
+        var timer: (due: Moment, work: any ScheduledWork)?
 
         init(_ schedule: RenewalSchedule) { self.schedule = schedule }
 
@@ -39,7 +39,7 @@ final class ConnectionCredentials {
     }
 
     /// The instant at which the renewal ahead of the expiry is due, or the provider's deadline passes.
-    var renewalDeadline: ContinuousClock.Instant? { self.renewal?.schedule.deadline }
+    var renewalDeadline: Moment? { self.renewal?.schedule.deadline }
 
     /// Whether the server knows the credentials of this generation.
     func isShown(generation: UInt64) -> Bool { self.renewal?.shown ?? 0 >= generation }

@@ -1,3 +1,5 @@
+internal import LinkspanRuntime
+
 /// Decides for one server, or one endpoint, who waits for which call of the provider.
 ///
 /// At most one call is under way. Who asks joins it if its answer will do; those whose credentials will not do any more
@@ -46,7 +48,7 @@ struct CredentialDesk: Sendable {
     private var lastRenewal: UInt64 = 0
 
     /// Whether this scope can be forgotten without loss.
-    func isIdle(at now: ContinuousClock.Instant) -> Bool {
+    func isIdle(at now: Moment) -> Bool {
         self.call == nil && self.behind.isEmpty && !(self.newest?.isTrusted(at: now) ?? false)
     }
 
@@ -56,7 +58,7 @@ struct CredentialDesk: Sendable {
     /// The task of the call that is under way.
     var task: Task<Void, Never>? { self.call?.task }
 
-    mutating func ask(_ waiter: Waiter, now: ContinuousClock.Instant) -> OnAsk {
+    mutating func ask(_ waiter: Waiter, now: Moment) -> OnAsk {
         if let newest = self.newest, self.suffices(newest, for: waiter, now: now) { return .answer(newest) }
         let reason = waiter.request.reason
         // Asked without a copy of the call, which would be a copy of all its waiters.
@@ -104,7 +106,7 @@ struct CredentialDesk: Sendable {
         if issued.reason.isRenewal { self.lastRenewal = issued.generation }
     }
 
-    private func suffices(_ newest: IssuedCredentials, for waiter: Waiter, now: ContinuousClock.Instant) -> Bool {
+    private func suffices(_ newest: IssuedCredentials, for waiter: Waiter, now: Moment) -> Bool {
         switch waiter.request.reason {
         case .first, .retry: newest.isReusable(at: now)
         case .expiring: newest.generation > waiter.held && newest.isReusable(at: now)

@@ -1,9 +1,11 @@
+internal import LinkspanRuntime
+
 /// Credentials as their provider gave them: which answer it was, to what, and when.
 struct IssuedCredentials: Sendable {
     let credentials: Credentials
     /// Counts the answers of a source, from 1.
     let generation: UInt64
-    let issuedAt: ContinuousClock.Instant
+    let issuedAt: Moment
     /// The reason that the provider was given.
     let reason: CredentialRequest.Reason
 
@@ -12,7 +14,7 @@ struct IssuedCredentials: Sendable {
     static let trustedFor = Duration.seconds(60)
 
     /// The instant of their expiry, if it is known.
-    var expiry: ContinuousClock.Instant? {
+    var expiry: Moment? {
         guard let validFor = self.validFor else { return nil }
         return self.issuedAt + validFor
     }
@@ -22,7 +24,7 @@ struct IssuedCredentials: Sendable {
     ///
     /// - Parameter random: a random number from 0 up to 1.
     /// - Returns: the moment; nil when their lifetime is not known.
-    func renewal(random: Double) -> ContinuousClock.Instant? {
+    func renewal(random: Double) -> Moment? {
         guard let validFor = self.validFor else { return nil }
         return self.issuedAt + validFor / 5 * 4 - validFor / 20 * random
     }
@@ -31,18 +33,18 @@ struct IssuedCredentials: Sendable {
     ///
     /// Those that were renewed before, for instance because the former ones were to expire, are worth an attempt, but
     /// if they are refused, too, the renewal is still to come.
-    func isAnswerToRefusal(at now: ContinuousClock.Instant) -> Bool {
+    func isAnswerToRefusal(at now: Moment) -> Bool {
         self.reason == .refused && now < self.issuedAt + Self.trustedFor
     }
 
     /// Whether they declare to be good for another attempt: in the first 80 % of their time.
-    func isReusable(at now: ContinuousClock.Instant) -> Bool {
+    func isReusable(at now: Moment) -> Bool {
         guard let validFor = self.validFor else { return false }
         return now < self.issuedAt + validFor / 5 * 4
     }
 
     /// Whether a connection whose older credentials were refused may use them, if they are those of a renewal.
-    func isTrusted(at now: ContinuousClock.Instant) -> Bool {
+    func isTrusted(at now: Moment) -> Bool {
         self.credentials.validFor == nil ? now < self.issuedAt + Self.trustedFor : self.isReusable(at: now)
     }
 

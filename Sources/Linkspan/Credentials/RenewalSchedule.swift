@@ -1,4 +1,4 @@
-internal import LinkspanRuntime
+package import LinkspanRuntime
 
 /// Decides when credentials are renewed ahead of their expiry.
 ///
@@ -28,7 +28,7 @@ package struct RenewalSchedule: Sendable {
             self.backoff.cap = .seconds(60)
         }
 
-        fileprivate func renewal(of issued: IssuedCredentials, random: Double) -> ContinuousClock.Instant? {
+        fileprivate func renewal(of issued: IssuedCredentials, random: Double) -> Moment? {
             guard let lead = self.lead else { return issued.renewal(random: random) }
             guard let expiry = issued.expiry else { return nil }
             let earliest = issued.issuedAt + issued.issuedAt.duration(to: expiry) / 2
@@ -47,14 +47,14 @@ package struct RenewalSchedule: Sendable {
 
     private enum Phase: Sendable {
         case idle
-        case waiting(until: ContinuousClock.Instant, Outage?)
-        case asking(until: ContinuousClock.Instant, Outage?)
+        case waiting(until: Moment, Outage?)
+        case asking(until: Moment, Outage?)
     }
 
     /// Failures in a row, and since when.
     private struct Outage: Sendable {
         var failures: Int
-        var began: ContinuousClock.Instant
+        var began: Moment
     }
 
     /// The least time between two renewals, whatever the credentials say.
@@ -63,7 +63,7 @@ package struct RenewalSchedule: Sendable {
     private let credentialDeadline: Duration
     private let timing: Boxed<Timing>
     private var phase = Phase.idle
-    private var expiry: ContinuousClock.Instant?
+    private var expiry: Moment?
 
     package init(credentialDeadline: Duration, timing: Timing? = nil) {
         self.credentialDeadline = credentialDeadline
@@ -74,7 +74,7 @@ package struct RenewalSchedule: Sendable {
     package var isAsking: Bool { if case .asking = self.phase { true } else { false } }
 
     /// The instant at which ``timerFired(now:random:)`` is due.
-    package var deadline: ContinuousClock.Instant? {
+    package var deadline: Moment? {
         switch self.phase {
         case .idle: nil
         case .waiting(let instant, _), .asking(let instant, _): instant
@@ -82,13 +82,13 @@ package struct RenewalSchedule: Sendable {
     }
 
     /// Follows these credentials from now on; nothing is due when they do not say how long they are good.
-    mutating func follow(_ issued: IssuedCredentials?, now: ContinuousClock.Instant, random: Double) {
+    mutating func follow(_ issued: IssuedCredentials?, now: Moment, random: Double) {
         self.expiry = issued?.expiry
         self.wait(until: issued.flatMap { self.timing.value.renewal(of: $0, random: random) } ?? now, nil, now: now)
     }
 
     /// Follows credentials that are good for so long, counted from now.
-    package mutating func follow(validFor: Duration?, now: ContinuousClock.Instant, random: Double) {
+    package mutating func follow(validFor: Duration?, now: Moment, random: Double) {
         let issued = IssuedCredentials(
             credentials: Credentials(validFor: validFor), generation: 0, issuedAt: now, reason: .first)
         self.follow(issued, now: now, random: random)
@@ -100,7 +100,7 @@ package struct RenewalSchedule: Sendable {
         self.expiry = nil
     }
 
-    package mutating func timerFired(now: ContinuousClock.Instant, random: Double) -> OnTimer {
+    package mutating func timerFired(now: Moment, random: Double) -> OnTimer {
         switch self.phase {
         case .waiting(let instant, let outage) where instant <= now:
             self.phase = .asking(until: now + self.credentialDeadline, outage)
@@ -114,7 +114,7 @@ package struct RenewalSchedule: Sendable {
     }
 
     /// The provider has failed: it is asked again, unless it failed too often or the credentials expire before.
-    package mutating func failed(now: ContinuousClock.Instant, random: Double) {
+    package mutating func failed(now: Moment, random: Double) {
         guard case .asking(_, let before) = self.phase else { return }
         let outage = Outage(failures: (before?.failures ?? 0) + 1, began: before?.began ?? now)
         let question = RetryQuestion(
@@ -123,7 +123,7 @@ package struct RenewalSchedule: Sendable {
         self.wait(until: now + self.timing.value.backoff.delay(for: question), outage, now: now)
     }
 
-    private mutating func wait(until wanted: ContinuousClock.Instant, _ outage: Outage?, now: ContinuousClock.Instant) {
+    private mutating func wait(until wanted: Moment, _ outage: Outage?, now: Moment) {
         let instant = max(wanted, now + Self.shortestPeriod)
         guard let expiry = self.expiry, self.mayAsk(at: instant, expiry, failures: outage?.failures ?? 0) else {
             self.phase = .idle
@@ -132,7 +132,7 @@ package struct RenewalSchedule: Sendable {
         self.phase = .waiting(until: instant, outage)
     }
 
-    private func mayAsk(at instant: ContinuousClock.Instant, _ expiry: ContinuousClock.Instant, failures: Int) -> Bool {
+    private func mayAsk(at instant: Moment, _ expiry: Moment, failures: Int) -> Bool {
         self.timing.value.maxFailures.map { failures < $0 } ?? (instant < expiry)
     }
 }

@@ -1,3 +1,5 @@
+internal import LinkspanRuntime
+
 extension SharedCredentials {
     /// Decides who gets whose answer, over all servers of a source.
     ///
@@ -53,7 +55,7 @@ extension SharedCredentials.StateMachine {
     ///
     /// - Returns: its number, by which it can leave.
     mutating func ask(
-        _ request: CredentialRequest, login: UInt64, held: UInt64, now: ContinuousClock.Instant,
+        _ request: CredentialRequest, login: UInt64, held: UInt64, now: Moment,
         answer: @escaping @Sendable (Result<IssuedCredentials, LinkspanError>) -> Void
     ) -> (id: UInt64, actions: [Action]) {
         self.lastWaiter += 1
@@ -70,7 +72,7 @@ extension SharedCredentials.StateMachine {
     }
 
     /// A connection waits no longer.
-    mutating func leave(_ id: UInt64, now: ContinuousClock.Instant) -> [Action] {
+    mutating func leave(_ id: UInt64, now: Moment) -> [Action] {
         guard let scope = self.places.removeValue(forKey: id) else { return [] }
         switch self.desks[scope]?.leave(id) {
         case .abandon(let call, let behind)?:
@@ -82,7 +84,7 @@ extension SharedCredentials.StateMachine {
     }
 
     /// The provider has answered.
-    mutating func answered(_ id: UInt64, _ credentials: Credentials, now: ContinuousClock.Instant) -> [Action] {
+    mutating func answered(_ id: UInt64, _ credentials: Credentials, now: Moment) -> [Action] {
         guard let (scope, call, behind) = self.end(id) else { return [] }
         self.generation += 1
         let issued = IssuedCredentials(
@@ -102,7 +104,7 @@ extension SharedCredentials.StateMachine {
     }
 
     /// The provider has failed.
-    mutating func failed(_ id: UInt64, _ error: LinkspanError, now: ContinuousClock.Instant) -> [Action] {
+    mutating func failed(_ id: UInt64, _ error: LinkspanError, now: Moment) -> [Action] {
         guard let (_, call, behind) = self.end(id) else { return [] }
         return self.answer(call.queue, .failure(error)) + self.seat(behind, now: now)
     }
@@ -123,7 +125,7 @@ extension SharedCredentials.StateMachine {
 }
 
 extension SharedCredentials.StateMachine {
-    private mutating func seat(_ waiters: [Waiter], now: ContinuousClock.Instant) -> [Action] {
+    private mutating func seat(_ waiters: [Waiter], now: Moment) -> [Action] {
         waiters.flatMap { waiter -> [Action] in
             let scope = self.scope(of: waiter.request.url)
             if self.desks[scope] == nil { self.clearDesks(now: now) }
@@ -162,7 +164,7 @@ extension SharedCredentials.StateMachine {
     }
 
     /// Makes room for another scope: from time to time drops the idle ones.
-    private mutating func clearDesks(now: ContinuousClock.Instant) {
+    private mutating func clearDesks(now: Moment) {
         guard self.desks.count >= self.mostDesks else { return }
         self.desks = self.desks.filter { !$0.value.isIdle(at: now) }
         self.mostDesks = max(16, 2 * self.desks.count)

@@ -41,13 +41,13 @@ final class SharedCredentials: Sendable {
         _ request: CredentialRequest, login: UInt64, held: UInt64, scheduler: any Scheduler,
         answer: @escaping @Sendable (Result<IssuedCredentials, LinkspanError>) -> Void
     ) -> CredentialWait {
-        let now = scheduler.now
+        let now = scheduler.moment
         let (id, actions) = self.machine.withLock {
             $0.ask(request, login: login, held: held, now: now, answer: answer)
         }
         self.perform(actions, scheduler)
         return {
-            let now = scheduler.now
+            let now = scheduler.moment
             self.perform(self.machine.withLock { $0.leave(id, now: now) }, scheduler)
         }
     }
@@ -97,11 +97,11 @@ final class SharedCredentials: Sendable {
         let task = Task {
             do {
                 let credentials = try await self.provide(request, login)
-                let now = scheduler.now
+                let now = scheduler.moment
                 self.perform(self.machine.withLock { $0.answered(id, credentials, now: now) }, scheduler)
             } catch {
                 let failure = LinkspanError(.credentialsUnavailable, "the credential provider failed", cause: error)
-                let now = scheduler.now
+                let now = scheduler.moment
                 self.perform(self.machine.withLock { $0.failed(id, failure, now: now) }, scheduler)
             }
         }

@@ -51,7 +51,7 @@ extension ConnectionCore {
 
     /// Takes events of a link that races, or has raced.
     func receive(
-        epoch: UInt64, from candidate: Int, at start: ContinuousClock.Instant, _ next: () -> LinkEvent?
+        epoch: UInt64, from candidate: Int, at start: Moment, _ next: () -> LinkEvent?
     ) {
         while self.race?.epoch == epoch, let event = next() {
             switch event {

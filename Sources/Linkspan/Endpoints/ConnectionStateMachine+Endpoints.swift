@@ -1,3 +1,5 @@
+internal import LinkspanRuntime
+
 extension ConnectionStateMachine {
     /// The endpoint of the link or attempt, or of the next attempt; nil for the connection's own URL.
     var endpoint: ConnectionURL? { self.endpoints?.url }
@@ -8,7 +10,7 @@ extension ConnectionStateMachine {
     /// The place in the list, for the status.
     var place: EndpointRotation.Place? {
         guard let endpoints = self.endpoints, let first = endpoints.urls.first else { return nil }
-        var returns: ContinuousClock.Instant?
+        var returns: Moment?
         if case .connected(_, let since) = self.phase { returns = self.returnDeadline(since: since) }
         return EndpointRotation.Place(
             url: endpoints.url, number: endpoints.index + 1, count: endpoints.urls.count, policy: endpoints.policy,
@@ -19,21 +21,21 @@ extension ConnectionStateMachine {
     mutating func choose(endpoint url: ConnectionURL) { self.endpoints?.choose(url) }
 
     /// Whether the way back to the first endpoint is due, and may be put off while requests are under way.
-    func mayPutOffReturn(now: ContinuousClock.Instant) -> Bool {
+    func mayPutOffReturn(now: Moment) -> Bool {
         guard case .connected(_, let since) = self.phase, let stay = self.endpoints?.stay else { return false }
         let due = since + stay
         return due <= now && now < due + .seconds(60)
     }
 
     /// Puts the way back off for a second.
-    mutating func putOffReturn(now: ContinuousClock.Instant) { self.returnNotBefore = now + .seconds(1) }
+    mutating func putOffReturn(now: Moment) { self.returnNotBefore = now + .seconds(1) }
 
-    func returnDeadline(since: ContinuousClock.Instant) -> ContinuousClock.Instant? {
+    func returnDeadline(since: Moment) -> Moment? {
         self.endpoints?.stay.map { max(since + $0, self.returnNotBefore ?? since) }
     }
 
     /// Leaves the link for an attempt at the first endpoint.
-    mutating func returnToFirst(_ epoch: UInt64, now: ContinuousClock.Instant) -> [Action] {
+    mutating func returnToFirst(_ epoch: UInt64, now: Moment) -> [Action] {
         let reason = LinkspanError(.moved, "the connection returns to its first endpoint")
         self.endpoints?.beginReturn()
         self.returnNotBefore = nil

@@ -1,3 +1,5 @@
+internal import LinkspanRuntime
+
 /// Decides which endpoint of several the next attempt goes to.
 ///
 /// Pure: failures come in. Endpoints are tried in rounds; a round is over when each of them has failed.
@@ -12,7 +14,7 @@ struct EndpointRotation: Sendable {
         /// The URL that it returns to.
         var first: ConnectionURL
         /// The moment at which it returns there.
-        var returns: ContinuousClock.Instant?
+        var returns: Moment?
     }
 
     /// The endpoints in the order in which they are tried.

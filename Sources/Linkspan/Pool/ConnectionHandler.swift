@@ -73,12 +73,12 @@ public final class ConnectionHandler: Connection {
     ///   requests among them end with the connection's other holders, or with the connection.
     public func drain(within limit: Duration) async -> [Command] {
         self.takesNoMore.raise()
-        let deadline = self.scheduler.now + limit
+        let deadline = self.scheduler.moment + limit
         let commands = await self.connection.commands(until: deadline) ?? []
         let ids = Set(commands.map(\.id))
-        await self.connection.awaitOutcomes(of: ids, within: max(.zero, self.scheduler.now.duration(to: deadline)))
+        await self.connection.awaitOutcomes(of: ids, within: max(.zero, self.scheduler.moment.duration(to: deadline)))
         // A connection that works answers at once, also when the limit has passed.
-        let patience = self.scheduler.now + .milliseconds(100)
+        let patience = self.scheduler.moment + .milliseconds(100)
         let left = await self.connection.commands(until: patience)?.filter { ids.contains($0.id) } ?? commands
         self.release()
         return left

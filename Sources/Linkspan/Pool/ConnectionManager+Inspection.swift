@@ -10,7 +10,7 @@ protocol InspectableConnection: AnyObject, Sendable {
 
 extension PooledConnection: InspectableConnection {
     func read(_ answer: @escaping @Sendable (ConnectionReading, (any ConnectionProbe)?) -> Void) {
-        let asked = self.scheduler.now
+        let asked = self.scheduler.moment
         self.inbox.post({ answer($0.reading(asked: asked), $0.probe) }, to: self.core)
     }
 

@@ -150,14 +150,14 @@ public final class ConnectionManager: Sendable {
     }
 
     /// Waits until open connections have sent the events that wait for room.
-    private func sendWaiting(until deadline: ContinuousClock.Instant) async {
+    private func sendWaiting(until deadline: Moment) async {
         await withDiscardingTaskGroup { group in
             for connection in self.pool.withLock({ $0.all }).map(\.connection) {
                 let status = connection.status
                 guard status.state == .connected, status.waitingCommands > 0 else { continue }
                 group.addTask {
                     let events = await connection.commands(until: deadline)?.filter { $0.kind == .send } ?? []
-                    let left = max(.zero, connection.scheduler.now.duration(to: deadline))
+                    let left = max(.zero, connection.scheduler.moment.duration(to: deadline))
                     await connection.awaitOutcomes(of: Set(events.map(\.id)), within: left)
                 }
             }
@@ -190,7 +190,7 @@ public final class ConnectionManager: Sendable {
         self.visit(ObjectIdentifier(connection), after: idleTimeout)
     }
 
-    var now: ContinuousClock.Instant { self.options.scheduler.now }
+    var now: Moment { self.options.scheduler.moment }
 
     // MARK: The keeper
 
@@ -255,7 +255,7 @@ public final class ConnectionManager: Sendable {
         }
     }
 
-    private func kept(_ entry: ConnectionPool.Entry, now: ContinuousClock.Instant) -> KeptConnection {
+    private func kept(_ entry: ConnectionPool.Entry, now: Moment) -> KeptConnection {
         KeptConnection(
             connection: entry.connection, isOccupied: entry.holders > 0,
             idleFor: entry.idleSince.map { $0.duration(to: now) } ?? .zero, idleTimeout: entry.idleTimeout,

@@ -55,7 +55,7 @@ struct ConnectionPool: Sendable {
         /// Whether it was only held so far: its holder opens it when all is ready for its messages.
         var isUnopened = true
         /// Since when nobody holds it.
-        var idleSince: ContinuousClock.Instant?
+        var idleSince: Moment?
 
         var options: ConnectionOptions { self.terms.options }
         var idleTimeout: Duration { self.terms.options.idleTimeout }
@@ -65,7 +65,7 @@ struct ConnectionPool: Sendable {
     struct Leaver: Sendable {
         let connection: any ManagedConnection
         let source: CredentialSource
-        let since: ContinuousClock.Instant
+        let since: Moment
         let store: (any DeliveryStore)?
     }
 
@@ -192,7 +192,7 @@ extension ConnectionPool {
     }
 
     /// One holder less.
-    mutating func vacate(_ connection: any ManagedConnection, now: ContinuousClock.Instant) {
+    mutating func vacate(_ connection: any ManagedConnection, now: Moment) {
         guard var entry = self.entry(of: connection) else { return }
         entry.holders -= 1
         if entry.holders == 0 { entry.idleSince = now }
@@ -224,7 +224,7 @@ extension ConnectionPool {
     }
 
     /// Forgets a connection that is about to end, if nobody holds it.
-    mutating func withdraw(_ connection: any ManagedConnection, now: ContinuousClock.Instant) -> Entry? {
+    mutating func withdraw(_ connection: any ManagedConnection, now: Moment) -> Entry? {
         guard self.entry(of: connection)?.holders == 0, let entry = self.discard(connection) else { return nil }
         self.leavers.append(
             Leaver(
@@ -249,7 +249,7 @@ extension ConnectionPool {
     }
 
     /// Drops connections that left long ago.
-    mutating func forgetLeavers(now: ContinuousClock.Instant) -> [Leaver] {
+    mutating func forgetLeavers(now: Moment) -> [Leaver] {
         let gone = self.leavers.prefix { $0.since + Self.memory <= now }
         self.leavers.removeFirst(gone.count)
         return Array(gone)
@@ -298,7 +298,7 @@ extension ConnectionPool {
     /// - Returns: the former entry; nil when the connection has left the pool meanwhile.
     mutating func endMove(
         _ connection: any ManagedConnection, _ options: (ConnectionOptions, described: [String: String])?,
-        now: ContinuousClock.Instant
+        now: Moment
     ) -> Entry? {
         let id = ObjectIdentifier(connection)
         guard let former = self.entries[id], let next = former.next else { return nil }

@@ -67,7 +67,7 @@ public protocol ManagedConnection: Connection {
 
 extension ManagedConnection {
     /// Its ``commands``; nil when it has not answered by `deadline`, because something blocks its executor.
-    func commands(until deadline: ContinuousClock.Instant) async -> [Command]? {
+    func commands(until deadline: Moment) async -> [Command]? {
         let answer = Promise<[Command]?>()
         let timer = self.scheduler.schedule(at: deadline) { answer.fulfill(nil) }
         // No parent can own this task: the question cannot be taken back, and is left behind when the executor is blocked.

@@ -20,7 +20,7 @@ final class SharedPool: Sendable {
     }
 
     /// Takes a token for an attempt; see ``AttemptBudget/reserve(now:)``.
-    func reserve(now: ContinuousClock.Instant) -> ContinuousClock.Instant {
+    func reserve(now: Moment) -> Moment {
         self.pool.withLock { pool in
             pool.attempts.fit(connections: pool.count)
             return pool.attempts.reserve(now: now)
@@ -28,7 +28,7 @@ final class SharedPool: Sendable {
     }
 
     /// Counts an attempt that the app asked for.
-    func spend(now: ContinuousClock.Instant) { self.pool.withLock { $0.attempts.spend(now: now) } }
+    func spend(now: Moment) { self.pool.withLock { $0.attempts.spend(now: now) } }
 
     /// Takes back a token for an attempt that will not be made.
     func giveBack() { self.pool.withLock { $0.attempts.giveBack() } }

@@ -1,3 +1,5 @@
+internal import LinkspanRuntime
+
 /// A bucket of tokens, one for each attempt.
 ///
 /// It hands out turns instead of refusing: who comes when it is empty is told when its token will be there. Turns are
@@ -9,7 +11,7 @@ struct AttemptBudget: Sendable {
     /// The time that it takes to fill.
     private var depth = Duration.zero
     /// The instant at which it will be full if nobody takes anything more; past when it is full.
-    private var fullAt: ContinuousClock.Instant?
+    private var fullAt: Moment?
 
     init(_ limits: AttemptLimits) {
         self.limits = limits
@@ -27,14 +29,14 @@ struct AttemptBudget: Sendable {
     /// Takes a token, perhaps one that is still to come.
     ///
     /// - Returns: when it is there: `now` or later.
-    mutating func reserve(now: ContinuousClock.Instant) -> ContinuousClock.Instant {
+    mutating func reserve(now: Moment) -> Moment {
         let fullAt = max(self.fullAt ?? now, now) + self.interval
         self.fullAt = fullAt
         return max(now, fullAt - self.depth)
     }
 
     /// Takes a token if there is one.
-    mutating func spend(now: ContinuousClock.Instant) {
+    mutating func spend(now: Moment) {
         let fullAt = max(self.fullAt ?? now, now) + self.interval
         if fullAt - self.depth <= now { self.fullAt = fullAt }
     }

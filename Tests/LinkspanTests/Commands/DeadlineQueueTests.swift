@@ -1,10 +1,11 @@
 @testable import Linkspan
+internal import LinkspanRuntime
 internal import LinkspanTesting
 internal import Testing
 
 @Suite("The deadline queue")
 struct DeadlineQueueTests {
-    private let start = ContinuousClock.now
+    private let start = Moment.now
 
     @Test(arguments: 0..<50)
     func `deadlines pass in order of time, whatever the order of insertion`(seed: Int) {

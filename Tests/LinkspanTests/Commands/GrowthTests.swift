@@ -69,7 +69,7 @@ struct GrowthTests {
         }
     }
 
-    private let now = ContinuousClock.now
+    private let now = Moment.now
 
     private static let options = ConnectionOptions {
         ($0.buffer.commands, $0.deliveries.commands) = (100_000, 100_000)

@@ -1,4 +1,5 @@
 @testable import Linkspan
+internal import LinkspanRuntime
 internal import LinkspanTesting
 internal import Testing
 
@@ -7,7 +8,7 @@ struct StateMachineTests {
     private static let timing = ConnectionStateMachine.Timing(
         credentialDeadline: .seconds(10), openDeadline: .seconds(10), healthyAfter: .seconds(10), attemptSpacing: .zero)
 
-    private let start = ContinuousClock.now
+    private let start = Moment.now
 
     private func makeMachine(canRenew: Bool = false, retry: RetryPolicy = .standard) -> ConnectionStateMachine {
         ConnectionStateMachine(timing: Self.timing, retry: retry, canRenewCredentials: canRenew)
@@ -107,7 +108,7 @@ struct StateMachineTests {
 /// Feeds random events to a machine and checks what must hold after each.
 private struct RandomWalk {
     var machine: ConnectionStateMachine
-    var now: ContinuousClock.Instant
+    var now: Moment
     private(set) var changes: [StateChange] = []
     /// The attempt or link that is under way, as its owner would see it.
     private var underWay: UInt64?
@@ -115,7 +116,7 @@ private struct RandomWalk {
     /// An attempt that was admitted, and neither made nor given back.
     private var isAdmitted = false
 
-    init(machine: ConnectionStateMachine, now: ContinuousClock.Instant) {
+    init(machine: ConnectionStateMachine, now: Moment) {
         self.machine = machine
         self.now = now
     }
@@ -170,7 +171,7 @@ private struct RandomWalk {
                 #expect(change.from == state)
                 #expect(change.from.canBecome(change.to), "\(change.from) became \(change.to)")
                 #expect(change.sequence == (self.changes.last?.sequence ?? 0) + 1)
-                #expect(change.time == self.now)
+                #expect(change.time == self.now.instant)
                 self.changes.append(change)
                 state = change.to
             case .provideCredentials(let epoch, _):

@@ -1,4 +1,5 @@
 @testable import Linkspan
+internal import LinkspanRuntime
 internal import LinkspanTesting
 internal import Testing
 
@@ -13,7 +14,7 @@ struct ExpiryTests {
 
         var connection: PooledConnection { self.harness.connection }
         var scheduler: VirtualScheduler { self.harness.scheduler }
-        var due: Duration? { self.connection.renewalDeadline.map { self.scheduler.start.duration(to: $0) } }
+        var due: Duration? { self.connection.renewalDeadline.map { self.scheduler.start.duration(to: $0.instant) } }
 
         init(script: @escaping @Sendable (Int) -> LinkScript = { _ in .perfect }) async throws {
             self.harness = try Harness(
@@ -208,7 +209,7 @@ struct ExpiryTests {
 
 @Suite("The schedule of renewals")
 struct RenewalScheduleTests {
-    private let start = ContinuousClock.now
+    private let start = Moment.now
 
     private func due(_ validFor: Duration?, random: Double = 0, age: Duration = .zero) -> Duration? {
         var schedule = RenewalSchedule(credentialDeadline: .seconds(10))

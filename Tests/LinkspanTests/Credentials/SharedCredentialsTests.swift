@@ -253,7 +253,7 @@ private struct Run {
         var failures: [UInt64: Int] = [:]
     }
 
-    var now = ContinuousClock.now
+    var now = Moment.now
     private(set) var machine = SharedCredentials.StateMachine()
     private(set) var requests: [UInt64: CredentialRequest] = [:]
     /// The calls so far, by the order in which they were made.

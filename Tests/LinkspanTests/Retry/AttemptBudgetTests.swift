@@ -1,12 +1,13 @@
 @testable import Linkspan
+internal import LinkspanRuntime
 internal import LinkspanTesting
 internal import Testing
 
 @Suite("The budget of attempts", .timeLimit(.minutes(5)))
 struct AttemptBudgetTests {
-    private let start = ContinuousClock.now
+    private let start = Moment.now
 
-    private func seconds(_ instants: [ContinuousClock.Instant]) -> [Double] {
+    private func seconds(_ instants: [Moment]) -> [Double] {
         instants.map { self.start.duration(to: $0) / .seconds(1) }
     }
 

@@ -21,7 +21,7 @@ extension PooledConnection {
     }
 
     /// When credentials are renewed ahead of their expiry.
-    var renewalDeadline: ContinuousClock.Instant? { (try? self.ask { $0.credentials.renewalDeadline }) ?? nil }
+    var renewalDeadline: Moment? { (try? self.ask { $0.credentials.renewalDeadline }) ?? nil }
 
     func isShown(generation: UInt64) -> Bool {
         (try? self.ask { $0.credentials.isShown(generation: generation) }) ?? false

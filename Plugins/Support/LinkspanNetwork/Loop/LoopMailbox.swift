@@ -19,7 +19,7 @@ package struct LoopMailbox: Sendable {
     package struct Work: Sendable {
         package var jobs: [Job] = []
         /// Timers that may be due: the moment that was looked at, and how many there were.
-        package var timers: (now: ContinuousClock.Instant, count: Int)?
+        package var timers: (now: Moment, count: Int)?
 
         package init() {}
 
@@ -46,7 +46,7 @@ package struct LoopMailbox: Sendable {
     private var phase: Phase
     /// The time that the loop may be of no use before its thread ends; nil for ever.
     private let idleLimit: Duration?
-    private var idleSince: ContinuousClock.Instant?
+    private var idleSince: Moment?
     private var isAsleep = false
     private var jobs: [Job] = []
     private var timers = DeadlineHeap<Job>()
@@ -70,7 +70,7 @@ extension LoopMailbox {
     package enum OnTake {
         case work
         /// Nothing to do; sleep until then, or until woken.
-        case sleep(until: ContinuousClock.Instant?, now: ContinuousClock.Instant?)
+        case sleep(until: Moment?, now: Moment?)
         /// Nothing to do for so long that the thread is to put the library away.
         case retire
         case stop
@@ -89,7 +89,7 @@ extension LoopMailbox {
     }
 
     /// Adds a job for later; it has no key when it will never run.
-    mutating func add(_ job: @escaping Job, due: ContinuousClock.Instant) -> (OnAdd, TimerKey?) {
+    mutating func add(_ job: @escaping Job, due: Moment) -> (OnAdd, TimerKey?) {
         switch self.phase {
         case .stopping, .stopped: return (.nothing, nil)
         case .dormant, .running, .retiring, .stranded: ()
@@ -104,7 +104,7 @@ extension LoopMailbox {
     mutating func cancel(_ key: TimerKey) -> Job? { self.timers.remove(key) }
 
     /// Takes the first job that was due at `now`, unless the loop is to stop.
-    package mutating func takeTimer(_ now: ContinuousClock.Instant) -> Job? {
+    package mutating func takeTimer(_ now: Moment) -> Job? {
         if case .stopping = self.phase { return nil }
         return self.timers.popDue(now)
     }
@@ -136,7 +136,7 @@ extension LoopMailbox {
             self.idleSince = nil
             return self.begin(isDue: !work.jobs.isEmpty, nil, nil)
         }
-        let now = ContinuousClock.now
+        let now = Moment.now
         let isDue = earliest <= now
         if isDue { work.timers = (now, self.timers.count) }
         self.idleSince = nil
@@ -145,7 +145,7 @@ extension LoopMailbox {
 
     /// Begins to work if something is due, else to sleep.
     private mutating func begin(
-        isDue: Bool, _ earliest: ContinuousClock.Instant?, _ now: ContinuousClock.Instant?
+        isDue: Bool, _ earliest: Moment?, _ now: Moment?
     ) -> OnTake {
         if isDue { return .work }
         self.isAsleep = true
@@ -154,7 +154,7 @@ extension LoopMailbox {
 
     /// Nobody uses the loop: it waits for somebody for a while, and then goes.
     private mutating func rest(_ idleLimit: Duration) -> OnTake {
-        let now = ContinuousClock.now
+        let now = Moment.now
         let end = (self.idleSince ?? now) + idleLimit
         self.idleSince = self.idleSince ?? now
         guard end > now else {

@@ -65,7 +65,7 @@ extension ThreadedLoop {
 
     /// ``JobExecutor/schedule(at:_:)`` of the loop.
     package func add(_ job: @escaping LoopMailbox.Job, due: ContinuousClock.Instant) -> any ScheduledWork {
-        let (action, key) = self.thread.mailbox.withLock { $0.add(job, due: due) }
+        let (action, key) = self.thread.mailbox.withLock { $0.add(job, due: Moment(due)) }
         self.act(action)
         return LoopTimer(key: key, loop: self)
     }

@@ -1,4 +1,4 @@
-internal import LinkspanRuntime
+package import LinkspanRuntime
 public import LinkspanWebSocketProtocol
 
 /// A WebSocket connection to a server: the codec of `LinkspanWebSocketProtocol` over a stream of a ``NetworkLoop``.
@@ -37,9 +37,9 @@ public final class WebSocketChannel {
     private var deadline: (any ScheduledWork)?
     private var nextPing: (any ScheduledWork)?
     /// The time of the latest arrival, parts of messages included.
-    public private(set) var lastHeard: ContinuousClock.Instant?
+    package private(set) var lastHeard: Moment?
     /// The time of the ping that the server has not answered yet; nil when there is none.
-    private var pinged: ContinuousClock.Instant?
+    private var pinged: Moment?
     /// Whether anything has arrived since the last ping.
     private var isAlive = true
     // Counted with each message; its methods call nobody.
@@ -194,7 +194,7 @@ extension WebSocketChannel {
     func streamReceived(_ chunk: [UInt8]) {
         guard self.mayCome(chunk.count) else { return self.stream?.finish(readingAtMost: Self.farewellBytes) ?? () }
         self.isAlive = true
-        self.lastHeard = self.loop.now
+        self.lastHeard = self.loop.moment
         guard let chunk = self.refusalStart.take(chunk) else { return }
         self.session.receive(chunk[...])
         if !self.isBehind { self.take(chunk) }
@@ -217,10 +217,10 @@ extension WebSocketChannel {
         var first = self.nextMessage(&reading)
         if first != nil { self.handler.received { first.take() ?? self.nextMessage(&reading) } }
         if reading.hasPong, self.isOpen, let pinged = self.pinged.take() {
-            self.handler.answeredPing(after: self.loop.now - pinged)
+            self.handler.answeredPing(after: self.loop.moment - pinged)
         }
         let frames = self.session.controlFrames - controlFrames
-        if reading.ending == nil, frames > 0, self.control.isFlooded(by: frames, now: self.loop.now) {
+        if reading.ending == nil, frames > 0, self.control.isFlooded(by: frames, now: self.loop.moment) {
             reading.ending = self.session.fail(.controlFlood, ControlRate.excess, into: &reading.output)
                 .map { (.closed($0), .drop) }
         }
@@ -382,7 +382,7 @@ extension WebSocketChannel {
         guard self.session.ping(into: &output), let stream = self.stream else { return }
         self.backlog.begin(pending: stream.pendingBytes)
         stream.write { $0.append(contentsOf: output) }
-        self.pinged = self.loop.now
+        self.pinged = self.loop.moment
         self.awaitPong(keepAlive)
     }
 

@@ -1,5 +1,6 @@
 internal import Linkspan
 internal import LinkspanNetwork
+internal import LinkspanRuntime
 
 /// With what an engine tries to reach its server.
 enum CarrierChoice: Sendable, Equatable {
@@ -35,13 +36,13 @@ struct CarrierMemory: Sendable {
     /// The most servers that are remembered.
     static let maximumPlaces = 1000
 
-    private var polled: [Place: ContinuousClock.Instant] = [:]
+    private var polled: [Place: Moment] = [:]
     /// The servers for which a WebSocket failed in a way that tells of its carrier, and polling has not worked yet.
     private var suspected: Set<Place> = []
 
     /// The carrier to begin with.
     func choice(
-        for place: Place, _ carriers: SocketIOTransport.Carriers, now: ContinuousClock.Instant
+        for place: Place, _ carriers: SocketIOTransport.Carriers, now: Moment
     ) -> CarrierChoice {
         switch carriers {
         case .webSocket: .webSocket(share: 1)
@@ -77,7 +78,7 @@ struct CarrierMemory: Sendable {
     }
 
     /// A choice has brought a session about.
-    mutating func worked(_ choice: CarrierChoice, for place: Place, now: ContinuousClock.Instant) {
+    mutating func worked(_ choice: CarrierChoice, for place: Place, now: Moment) {
         guard choice == .laterUpgrade, self.suspected.remove(place) != nil else { return }
         if self.polled.count >= Self.maximumPlaces { self.polled = [:] }
         self.polled[place] = now.advanced(by: Self.memory)

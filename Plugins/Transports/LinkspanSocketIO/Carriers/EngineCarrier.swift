@@ -1,5 +1,6 @@
 internal import Linkspan
 internal import LinkspanNetwork
+internal import LinkspanRuntime
 
 /// Carries the packets of one Engine.IO session: as frames of a WebSocket, or in the bodies of polls.
 ///
@@ -10,7 +11,7 @@ protocol EngineCarrier: AnyObject {
     var name: String { get }
 
     /// The time at which anything last came, be it a part of a packet.
-    var lastHeard: ContinuousClock.Instant? { get }
+    var lastHeard: Moment? { get }
 
     /// Whether a packet has begun to come and is not complete, or nothing is read for now.
     var isReceiving: Bool { get }

@@ -40,7 +40,7 @@ final class PollingCarrier: EngineCarrier {
     private var isPumpDue = false
     private var onQuiet: (() -> Void)?
     private var goodbye: (any ScheduledWork)?
-    private(set) var lastHeard: ContinuousClock.Instant?
+    private(set) var lastHeard: Moment?
 
     init(
         _ request: Boxed<CarrierRequest>, loop: any NetworkLoop, handler: any EngineCarrierHandler,
@@ -225,7 +225,7 @@ extension PollingCarrier {
         request.deadline = self.patience
         self.exchanges[number] = self.loop.exchange(request, method, limit: limit, onBody: onBody) { result in
             self.exchanges[number] = nil
-            if case .success = result { self.lastHeard = self.loop.now }
+            if case .success = result { self.lastHeard = self.loop.moment }
             let path = self.request.value.configuration.path
             for cookie in (try? result.get().head.cookies) ?? [] { self.cookies.set(cookie, path: path) }
             completion(result)
@@ -264,7 +264,7 @@ extension PollingCarrier {
 
     /// A part of an answer is there.
     private func received(_ part: [UInt8]) {
-        self.lastHeard = self.loop.now
+        self.lastHeard = self.loop.moment
         self.take { decoder throws(SocketIOProtocolError) in try decoder.receive(part) }
     }
 

@@ -41,7 +41,7 @@ final class UpgradingCarrier: EngineCarrier {
 
     var name: String { self.current?.name ?? "" }
 
-    var lastHeard: ContinuousClock.Instant? {
+    var lastHeard: Moment? {
         [self.polling?.lastHeard, self.candidate?.lastHeard].compactMap { $0 }.max()
     }
 

@@ -46,7 +46,7 @@ final class WebSocketCarrier: EngineCarrier {
 
     var name: String { "websocket" }
 
-    var lastHeard: ContinuousClock.Instant? { self.channel?.lastHeard }
+    var lastHeard: Moment? { self.channel?.lastHeard }
 
     var isReceiving: Bool { self.channel?.isReceiving ?? false }
 

@@ -1,4 +1,5 @@
 internal import Linkspan
+internal import LinkspanRuntime
 
 /// The client's side of one Engine.IO session: handshake, heartbeat, end.
 ///
@@ -28,14 +29,14 @@ struct EngineIOSession: Sendable {
     static let maximumControlRate = 50
 
     private enum State: Sendable {
-        case awaitingOpen(deadline: ContinuousClock.Instant)
+        case awaitingOpen(deadline: Moment)
         case open(Heartbeat)
         case closed
     }
 
     private let version: EngineIOVersion
     private var state: State
-    private var controlWindowEnd: ContinuousClock.Instant
+    private var controlWindowEnd: Moment
     private var controlCount = 0
 
     /// Makes a session whose stream is up.
@@ -44,7 +45,7 @@ struct EngineIOSession: Sendable {
     ///   - now: the present.
     ///   - timeout: how long the open packet may take.
     ///   - version: the version of Engine.IO.
-    init(now: ContinuousClock.Instant, timeout: Duration, version: EngineIOVersion = .v4) {
+    init(now: Moment, timeout: Duration, version: EngineIOVersion = .v4) {
         self.version = version
         self.state = .awaitingOpen(deadline: now.advanced(by: timeout))
         self.controlWindowEnd = now
@@ -56,7 +57,7 @@ struct EngineIOSession: Sendable {
     }
 
     /// The instant at which ``timer(now:)`` has to be called next; nil when never.
-    var nextDeadline: ContinuousClock.Instant? {
+    var nextDeadline: Moment? {
         switch self.state {
         case .awaitingOpen(let deadline): deadline
         case .open(let heartbeat): heartbeat.due
@@ -65,12 +66,12 @@ struct EngineIOSession: Sendable {
     }
 
     /// The instant at which the server's silence becomes the end; nil before the handshake and after the end.
-    var heartbeatDeadline: ContinuousClock.Instant? {
+    var heartbeatDeadline: Moment? {
         if case .open(let heartbeat) = self.state { heartbeat.end } else { nil }
     }
 
     /// Takes a text frame.
-    mutating func receive(text: ArraySlice<UInt8>, now: ContinuousClock.Instant) -> Receipt {
+    mutating func receive(text: ArraySlice<UInt8>, now: Moment) -> Receipt {
         do throws(SocketIOProtocolError) {
             return try self.receive(EngineIOPacket(text: text), now: now)
         } catch {
@@ -79,7 +80,7 @@ struct EngineIOSession: Sendable {
     }
 
     /// Takes a binary frame.
-    mutating func receive(binary: ArraySlice<UInt8>, now: ContinuousClock.Instant) -> Receipt {
+    mutating func receive(binary: ArraySlice<UInt8>, now: Moment) -> Receipt {
         do throws(SocketIOProtocolError) {
             return try self.receive(EngineIOPacket(binary: binary), now: now)
         } catch {
@@ -88,14 +89,14 @@ struct EngineIOSession: Sendable {
     }
 
     /// Something has come, whatever it was.
-    mutating func heard(at instant: ContinuousClock.Instant) {
+    mutating func heard(at instant: Moment) {
         guard case .open(var heartbeat) = self.state else { return }
         heartbeat.heard(at: instant)
         self.state = .open(heartbeat)
     }
 
     /// Looks at the clock.
-    mutating func timer(now: ContinuousClock.Instant) -> Heartbeat.TimerOutcome {
+    mutating func timer(now: Moment) -> Heartbeat.TimerOutcome {
         switch self.state {
         case .awaitingOpen(let deadline) where now >= deadline:
             self.state = .closed
@@ -115,7 +116,7 @@ struct EngineIOSession: Sendable {
 
 extension EngineIOSession {
     private mutating func receive(
-        _ packet: EngineIOPacket, now: ContinuousClock.Instant
+        _ packet: EngineIOPacket, now: Moment
     ) throws(SocketIOProtocolError) -> Receipt {
         switch self.state {
         case .closed:
@@ -138,7 +139,7 @@ extension EngineIOSession {
     }
 
     private mutating func receiveControl(
-        _ packet: EngineIOPacket, _ heartbeat: Heartbeat, now: ContinuousClock.Instant
+        _ packet: EngineIOPacket, _ heartbeat: Heartbeat, now: Moment
     ) throws(SocketIOProtocolError) -> Receipt {
         try self.countControl(now: now)
         var heartbeat = heartbeat
@@ -164,11 +165,11 @@ extension EngineIOSession {
         }
     }
 
-    private mutating func open(_ handshake: EngineIOHandshake, now: ContinuousClock.Instant) {
+    private mutating func open(_ handshake: EngineIOHandshake, now: Moment) {
         self.state = .open(Heartbeat(handshake, version: self.version, now: now))
     }
 
-    private mutating func countControl(now: ContinuousClock.Instant) throws(SocketIOProtocolError) {
+    private mutating func countControl(now: Moment) throws(SocketIOProtocolError) {
         if now >= self.controlWindowEnd {
             self.controlWindowEnd = now.advanced(by: .seconds(1))
             self.controlCount = 0

@@ -1,4 +1,5 @@
 internal import Linkspan
+internal import LinkspanRuntime
 
 /// The heartbeat: the side that pings, and the deadline of the other's silence.
 struct Heartbeat: Sendable {
@@ -11,20 +12,20 @@ struct Heartbeat: Sendable {
 
     private enum Role: Sendable {
         /// The server pings (version 4).
-        case listening(since: ContinuousClock.Instant)
+        case listening(since: Moment)
         /// This side pings (version 3): when it does next.
-        case resting(until: ContinuousClock.Instant)
+        case resting(until: Moment)
         /// This side has pinged at an instant: until when the answer may take.
-        case awaitingPong(since: ContinuousClock.Instant, deadline: ContinuousClock.Instant)
+        case awaitingPong(since: Moment, deadline: Moment)
     }
 
     private let interval: Duration
     private let timeout: Duration
     private var role: Role
     /// The instant at which anything last came, as far as ``heard(at:)`` was told.
-    private var lastHeard: ContinuousClock.Instant
+    private var lastHeard: Moment
 
-    init(_ handshake: EngineIOHandshake, version: EngineIOVersion, now: ContinuousClock.Instant) {
+    init(_ handshake: EngineIOHandshake, version: EngineIOVersion, now: Moment) {
         self.interval = handshake.pingInterval
         self.timeout = handshake.pingTimeout
         self.lastHeard = now
@@ -35,7 +36,7 @@ struct Heartbeat: Sendable {
     }
 
     /// The instant at which ``timer(now:)`` has to be called next.
-    var due: ContinuousClock.Instant {
+    var due: Moment {
         switch self.role {
         case .listening(let since): since.advanced(by: self.interval + self.timeout)
         case .resting(let until): until
@@ -44,14 +45,14 @@ struct Heartbeat: Sendable {
     }
 
     /// The instant at which silence is the end, if nothing comes until then.
-    var end: ContinuousClock.Instant {
+    var end: Moment {
         guard case .resting(let until) = self.role else { return self.due }
         // What came after the time to ping proves that the server lives, as a pong would.
         return max(until, self.lastHeard).advanced(by: self.timeout)
     }
 
     /// Something has come, whatever it was: the server lives.
-    mutating func heard(at instant: ContinuousClock.Instant) {
+    mutating func heard(at instant: Moment) {
         self.lastHeard = max(self.lastHeard, instant)
         switch self.role {
         case .listening(let since): self.role = .listening(since: max(since, instant))
@@ -62,20 +63,20 @@ struct Heartbeat: Sendable {
         }
     }
 
-    mutating func heardPing(now: ContinuousClock.Instant) {
+    mutating func heardPing(now: Moment) {
         if case .listening = self.role { self.role = .listening(since: now) }
     }
 
     /// The other side has answered.
     ///
     /// - Returns: the time that took; nil when nothing was asked.
-    mutating func heardPong(now: ContinuousClock.Instant) -> Duration? {
+    mutating func heardPong(now: Moment) -> Duration? {
         guard case .awaitingPong(let since, _) = self.role else { return nil }
         self.role = .resting(until: now.advanced(by: self.interval))
         return since.duration(to: now)
     }
 
-    mutating func timer(now: ContinuousClock.Instant) -> TimerOutcome {
+    mutating func timer(now: Moment) -> TimerOutcome {
         guard now >= self.due else { return .nothing }
         switch self.role {
         case .listening:

@@ -1,4 +1,5 @@
 internal import Linkspan
+internal import LinkspanRuntime
 
 /// The client's side of one namespace: from CONNECT to its end, as often as it is joined.
 ///
@@ -8,7 +9,7 @@ struct NamespaceSession: Sendable {
         /// Joined, but the engine is not open: CONNECT is still to be sent.
         case waiting(hello: Hello, timeout: Duration)
         /// CONNECT was sent.
-        case connecting(deadline: ContinuousClock.Instant, early: EarlyEvents)
+        case connecting(deadline: Moment, early: EarlyEvents)
         /// The server has let us in.
         case connected
         /// The owner has gone before CONNECT was answered. The answer, should it come, has to be undone.
@@ -33,7 +34,7 @@ struct NamespaceSession: Sendable {
     /// Whether the owner still waits for the closing event.
     private(set) var isActive = false
     /// The instant at which ``timer(now:output:)`` has to be called next; nil when never.
-    private(set) var nextDeadline: ContinuousClock.Instant?
+    private(set) var nextDeadline: Moment?
     /// Whether no link uses the index: before the first join, and after ``release()``.
     private var isReleased = true
     /// The number with which the acknowledgements of the present or next join begin; see ``AckNumbers``.
@@ -120,7 +121,7 @@ struct NamespaceSession: Sendable {
     ///   - engineID: the name of the Engine.IO session.
     ///   - now: the present.
     ///   - output: where the CONNECT goes.
-    mutating func sendConnect(engineID: String, now: ContinuousClock.Instant, output: inout SocketIOOutput) {
+    mutating func sendConnect(engineID: String, now: Moment, output: inout SocketIOOutput) {
         guard case .waiting(let hello, let timeout) = self.state else { return }
         self.engineID = engineID
         switch hello {
@@ -140,7 +141,7 @@ struct NamespaceSession: Sendable {
     /// Takes an event.
     @inline(__always)
     mutating func receive(
-        _ message: consuming InboundMessage, now: ContinuousClock.Instant, output: inout SocketIOOutput
+        _ message: consuming InboundMessage, now: Moment, output: inout SocketIOOutput
     ) {
         if self.isConnected {
             if self.recovery != nil { self.noteOffset(message, now: now) }
@@ -161,7 +162,7 @@ struct NamespaceSession: Sendable {
     }
 
     /// Takes the answer to CONNECT.
-    mutating func receiveConnect(_ payload: Payload, now: ContinuousClock.Instant, output: inout SocketIOOutput) {
+    mutating func receiveConnect(_ payload: Payload, now: Moment, output: inout SocketIOOutput) {
         switch self.state {
         case .connecting(_, let early) where self.version == .v3:
             let prefix = self.namespace == .main ? "" : "\(self.namespace.name)#"
@@ -251,7 +252,7 @@ struct NamespaceSession: Sendable {
     }
 
     /// Looks at the clock.
-    mutating func timer(now: ContinuousClock.Instant, isReceiving: Bool, output: inout SocketIOOutput) {
+    mutating func timer(now: Moment, isReceiving: Bool, output: inout SocketIOOutput) {
         guard case .connecting(let deadline, _) = self.state, now >= deadline else { return }
         self.giveUpReplay(isReceiving: isReceiving)
         self.end(LinkspanError(.timedOut, "the server did not answer CONNECT in time"), output: &output)
@@ -276,7 +277,7 @@ extension NamespaceSession {
     }
 
     private mutating func open(
-        sid: String, pid: String?, early: EarlyEvents, now: ContinuousClock.Instant, output: inout SocketIOOutput
+        sid: String, pid: String?, early: EarlyEvents, now: Moment, output: inout SocketIOOutput
     ) {
         let pid = pid.flatMap { $0.utf8.count <= SocketIORecovery.maximumLength ? $0 : nil }
         let former = self.recovery
@@ -322,7 +323,7 @@ extension NamespaceSession {
     }
 
     /// Remembers where the server's replay would go on (S41): only after events that it would repeat.
-    private mutating func noteOffset(_ message: InboundMessage, now: ContinuousClock.Instant) {
+    private mutating func noteOffset(_ message: InboundMessage, now: Moment) {
         guard message.replyID == nil, let offset = RecoveryOffset.candidate(in: message.payload.elements) else {
             return
         }

@@ -1,4 +1,5 @@
 internal import Linkspan
+internal import LinkspanRuntime
 
 /// The namespaces of a session, by index.
 ///
@@ -10,7 +11,7 @@ struct NamespaceTable: Sendable {
     /// The number of namespaces whose owners wait for the closing event.
     private(set) var activeCount = 0
     /// The earliest deadline of a namespace; nil when none has one.
-    private(set) var nextDeadline: ContinuousClock.Instant?
+    private(set) var nextDeadline: Moment?
     /// The number behind the acknowledgements of all names whose index another one has got: nothing else is kept of them.
     private var firstAck: UInt64 = 0
 
@@ -36,7 +37,7 @@ struct NamespaceTable: Sendable {
     /// Passes an event to a namespace.
     @inline(__always)
     mutating func receive(
-        _ message: consuming InboundMessage, at index: Int, now: ContinuousClock.Instant, output: inout SocketIOOutput
+        _ message: consuming InboundMessage, at index: Int, now: Moment, output: inout SocketIOOutput
     ) {
         // In one that is connected, as most are, an event changes nothing that has to be noted.
         if self.sessions[index].isConnected {
@@ -78,7 +79,7 @@ struct NamespaceTable: Sendable {
     }
 
     @inline(__always)
-    private mutating func noteChange(of index: Int, wasActive: Bool, deadline: ContinuousClock.Instant?) {
+    private mutating func noteChange(of index: Int, wasActive: Bool, deadline: Moment?) {
         let isActive = self.sessions[index].isActive
         if isActive != wasActive { self.activeCount += isActive ? 1 : -1 }
         if self.sessions[index].nextDeadline != deadline { self.findNextDeadline() }

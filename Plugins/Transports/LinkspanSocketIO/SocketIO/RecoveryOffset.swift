@@ -1,3 +1,5 @@
+internal import LinkspanRuntime
+
 /// The place at which a server's replay would go on: the last string argument of the latest event that it would repeat
 /// (S41).
 ///
@@ -26,7 +28,7 @@ struct RecoveryOffset: Sendable, Hashable {
         /// Milliseconds since 1970.
         var time: UInt64
         /// The instant at which it came; nil for one that was kept elsewhere.
-        var arrival: ContinuousClock.Instant?
+        var arrival: Moment?
 
         /// Whether this may be the offset of an event after that of `other`.
         func follows(_ other: Self) -> Bool {
@@ -58,12 +60,12 @@ struct RecoveryOffset: Sendable, Hashable {
     var latest: String? { self.accepted?.text }
 
     /// The server goes on from an offset that was kept elsewhere.
-    mutating func resumed(now: ContinuousClock.Instant) {
+    mutating func resumed(now: Moment) {
         if self.accepted?.arrival == nil { self.accepted?.arrival = now }
     }
 
     /// Takes note of the last string argument of an event.
-    mutating func note(_ text: String, now: ContinuousClock.Instant) {
+    mutating func note(_ text: String, now: Moment) {
         var candidate = Self.read(text)
         candidate.arrival = now
         guard let accepted = self.accepted, accepted.form != .unknown else {

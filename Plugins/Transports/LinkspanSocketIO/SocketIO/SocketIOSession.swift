@@ -1,4 +1,5 @@
 internal import Linkspan
+internal import LinkspanRuntime
 
 /// One Engine.IO connection with all its namespaces: frames and instants go in, frames to send and events come out.
 ///
@@ -21,7 +22,7 @@ struct SocketIOSession: Sendable {
     /// The namespace of the last packet: traffic mostly stays in one.
     private var latest = 0
     private var latestEvent = LatestEvent()
-    private var attachmentsDeadline: ContinuousClock.Instant?
+    private var attachmentsDeadline: Moment?
     /// Whether the Engine.IO session is open; looked at for each frame.
     private var isOpen = false
     private var isClosed = false
@@ -40,7 +41,7 @@ struct SocketIOSession: Sendable {
     ///   - now: the present.
     init(
         limits: SocketIOLimits = SocketIOLimits(), openTimeout: Duration, version: EngineIOVersion = .v4,
-        codec: (any SocketIOCodec)? = nil, now: ContinuousClock.Instant
+        codec: (any SocketIOCodec)? = nil, now: Moment
     ) {
         self.coding = SocketIOCoding(codec)
         self.codecDecoder = codec?.makeDecoder(maximumBytes: limits.maximumMessageBytes)
@@ -56,9 +57,9 @@ struct SocketIOSession: Sendable {
     var activeNamespaces: Int { self.namespaces.activeCount }
 
     /// The instant at which ``timer(now:output:)`` has to be called next; nil when never.
-    var nextDeadline: ContinuousClock.Instant? {
+    var nextDeadline: Moment? {
         var earliest = self.engine.nextDeadline
-        func include(_ deadline: ContinuousClock.Instant?) {
+        func include(_ deadline: Moment?) {
             guard let deadline else { return }
             earliest = earliest.map { min($0, deadline) } ?? deadline
         }
@@ -71,7 +72,7 @@ struct SocketIOSession: Sendable {
     var maximumPayload: Int { self.handshake?.maxPayload ?? .max }
 
     /// The instant at which the server's silence becomes the end; nil before the handshake and after the end.
-    var heartbeatDeadline: ContinuousClock.Instant? { self.engine.heartbeatDeadline }
+    var heartbeatDeadline: Moment? { self.engine.heartbeatDeadline }
 
     /// Whether events and replies may be sent in a namespace.
     func isConnected(_ index: Int) -> Bool {
@@ -99,7 +100,7 @@ struct SocketIOSession: Sendable {
     ///   auth.
     mutating func join(
         _ namespace: SocketIONamespace, auth: Payload? = nil, recovery: SocketIORecovery? = nil,
-        timeout: Duration = .seconds(10), now: ContinuousClock.Instant, output: inout SocketIOOutput
+        timeout: Duration = .seconds(10), now: Moment, output: inout SocketIOOutput
     ) throws(LinkspanError) -> Int {
         guard !self.isClosed else { throw LinkspanError(.wrongState, "the connection has ended") }
         let auth = try Self.object(auth)
@@ -158,7 +159,7 @@ struct SocketIOSession: Sendable {
     }
 
     /// Takes a text frame.
-    mutating func receive(text: ArraySlice<UInt8>, now: ContinuousClock.Instant, output: inout SocketIOOutput) {
+    mutating func receive(text: ArraySlice<UInt8>, now: Moment, output: inout SocketIOOutput) {
         guard !self.isClosed else { return }
         // The commonest case first: it needs neither the codec of Engine.IO nor its clock.
         if self.isOpen, text.first == UInt8(ascii: "4") {
@@ -174,27 +175,27 @@ struct SocketIOSession: Sendable {
     }
 
     /// Takes a binary frame.
-    mutating func receive(binary: ArraySlice<UInt8>, now: ContinuousClock.Instant, output: inout SocketIOOutput) {
+    mutating func receive(binary: ArraySlice<UInt8>, now: Moment, output: inout SocketIOOutput) {
         guard !self.isClosed else { return }
         output.hasNewDeadlines = true
         self.handle(self.engine.receive(binary: binary, now: now), now: now, output: &output)
     }
 
     /// Whether the next attachment of a packet is overdue.
-    func isAttachmentOverdue(now: ContinuousClock.Instant) -> Bool {
+    func isAttachmentOverdue(now: Moment) -> Bool {
         self.attachmentsDeadline.map { $0 <= now } ?? false
     }
 
     /// The next attachment of a packet is on its way: its time begins anew.
-    mutating func putOffAttachment(now: ContinuousClock.Instant) {
+    mutating func putOffAttachment(now: Moment) {
         self.attachmentsDeadline = now.advanced(by: self.limits.attachmentsTimeout)
     }
 
     /// Something has come at that moment, whatever it was: the server lives.
-    mutating func heard(at instant: ContinuousClock.Instant) { self.engine.heard(at: instant) }
+    mutating func heard(at instant: Moment) { self.engine.heard(at: instant) }
 
     /// Looks at the clock: ends what is overdue; `isReceiving` says whether a frame has come in part.
-    mutating func timer(now: ContinuousClock.Instant, isReceiving: Bool = false, output: inout SocketIOOutput) {
+    mutating func timer(now: Moment, isReceiving: Bool = false, output: inout SocketIOOutput) {
         guard !self.isClosed else { return }
         switch self.engine.timer(now: now) {
         case .nothing: ()
@@ -225,7 +226,7 @@ struct SocketIOSession: Sendable {
 extension SocketIOSession {
     @inline(__always)
     private mutating func handle(
-        _ receipt: EngineIOSession.Receipt, now: ContinuousClock.Instant, output: inout SocketIOOutput
+        _ receipt: EngineIOSession.Receipt, now: Moment, output: inout SocketIOOutput
     ) {
         switch receipt {
         case .text(let text):
@@ -257,7 +258,7 @@ extension SocketIOSession {
     ///   - output: where events and frames go.
     @inline(__always)
     private mutating func handle(
-        in frame: ArraySlice<UInt8>, behind type: Int, now: ContinuousClock.Instant, output: inout SocketIOOutput
+        in frame: ArraySlice<UInt8>, behind type: Int, now: Moment, output: inout SocketIOOutput
     ) {
         if self.codecDecoder != nil { return self.decode(.text(frame.dropFirst(type)), now: now, output: &output) }
         do throws(SocketIOProtocolError) {
@@ -285,7 +286,7 @@ extension SocketIOSession {
     }
 
     private mutating func handle(
-        binary data: ArraySlice<UInt8>, now: ContinuousClock.Instant, output: inout SocketIOOutput
+        binary data: ArraySlice<UInt8>, now: Moment, output: inout SocketIOOutput
     ) {
         if self.codecDecoder != nil { return self.decode(.binary(data), now: now, output: &output) }
         do throws(SocketIOProtocolError) {
@@ -299,7 +300,7 @@ extension SocketIOSession {
 
     /// Reads a message by the codec of the app.
     private mutating func decode(
-        _ message: SocketIOCodecMessage, now: ContinuousClock.Instant, output: inout SocketIOOutput
+        _ message: SocketIOCodecMessage, now: Moment, output: inout SocketIOOutput
     ) {
         do {
             guard let packet = try self.codecDecoder?.decode(message) else { return }
@@ -315,7 +316,7 @@ extension SocketIOSession {
 
     @inline(__always)
     private mutating func dispatch(
-        _ packet: SocketIOPacket, now: ContinuousClock.Instant, output: inout SocketIOOutput
+        _ packet: SocketIOPacket, now: Moment, output: inout SocketIOOutput
     ) {
         switch packet {
         case .event(let namespace, let message):
@@ -364,7 +365,7 @@ extension SocketIOSession {
         return found
     }
 
-    private mutating func sendConnect(_ index: Int, now: ContinuousClock.Instant, output: inout SocketIOOutput) {
+    private mutating func sendConnect(_ index: Int, now: Moment, output: inout SocketIOOutput) {
         output.hasNewDeadlines = true
         self.namespaces[index].sendConnect(engineID: self.handshake?.sid ?? "", now: now, output: &output)
         // The server's consent came before anybody wanted in.

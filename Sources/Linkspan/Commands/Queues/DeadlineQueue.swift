@@ -1,4 +1,5 @@
 internal import HeapModule
+internal import LinkspanRuntime
 
 /// Deadlines of commands, earliest first.
 ///
@@ -14,14 +15,14 @@ struct DeadlineQueue: Sendable {
 
     private var heap = Heap<Entry>()
     /// The moment from which deadlines are reckoned: two numbers of a moment would take twice the memory.
-    private var base: ContinuousClock.Instant?
-    private(set) var earliest: ContinuousClock.Instant?
+    private var base: Moment?
+    private(set) var earliest: Moment?
     /// Whether ``earliest`` has become earlier since the owner last set this to false.
     var isEarlier = false
 
     var count: Int { self.heap.count }
 
-    mutating func insert(_ id: Command.ID, at instant: ContinuousClock.Instant) {
+    mutating func insert(_ id: Command.ID, at instant: Moment) {
         let base = self.base ?? instant
         self.base = base
         self.heap.insert(Entry(deadline: base.duration(to: instant).nanosecondsRoundedUp, id: id))
@@ -37,7 +38,7 @@ struct DeadlineQueue: Sendable {
     func isSparse(living: Int) -> Bool { self.count > 64 + 2 * living }
 
     /// Takes the earliest deadline that has passed.
-    mutating func popExpired(now: ContinuousClock.Instant) -> Command.ID? {
+    mutating func popExpired(now: Moment) -> Command.ID? {
         guard let earliest = self.earliest, earliest <= now, let first = self.heap.popMin() else { return nil }
         self.lookForEarliest()
         return first.id

@@ -1,4 +1,5 @@
 private import HeapModule
+internal import LinkspanRuntime
 
 /// Commands that are repeated until they are answered.
 ///
@@ -26,7 +27,7 @@ struct DeliveryQueues {
         /// The head's number on this link.
         var requestID: UInt64?
         /// The instant at which the head is to be sent again over this link.
-        var repeatAt: ContinuousClock.Instant?
+        var repeatAt: Moment?
 
         /// Forgets the head.
         mutating func beginAnew() {
@@ -285,14 +286,14 @@ extension DeliveryQueues {
     }
 
     /// Notes under which number a head is under way, and until when.
-    mutating func note(requestID: UInt64, repeatAt: ContinuousClock.Instant, of id: Command.ID) {
+    mutating func note(requestID: UInt64, repeatAt: Moment, of id: Command.ID) {
         guard let lane = self.lane(ofHead: id) else { return }
         self.lanes[lane].requestID = requestID
         self.lanes[lane].repeatAt = repeatAt
     }
 
     /// Whether a head has waited long enough for its reply.
-    func mayRepeat(_ id: Command.ID, now: ContinuousClock.Instant) -> Bool {
+    func mayRepeat(_ id: Command.ID, now: Moment) -> Bool {
         self.lane(ofHead: id).flatMap { self.lanes[$0].repeatAt }.map { $0 <= now } ?? true
     }
 
@@ -316,8 +317,7 @@ extension DeliveryQueues {
         self.interrupt(lane)
     }
 
-    /// Takes out the heads that are not under way and were given to a link so often, in the order in which they were
-    /// made.
+    /// Takes out the heads that are not under way and were given to a link so often, the oldest first.
     mutating func removeHeads(givenTimes limit: Int) -> [Command] {
         let heads = self.lanes.all.compactMap { lane in
             lane.isUnderWay || lane.attempts < limit ? nil : self.commands.id(at: lane.list.first)
