@@ -302,7 +302,8 @@ extension SocketIOEngine {
                     case .opened(let info):
                         // Version 3 lets links into `/` without a CONNECT.
                         if self.configuration.protocol == .v4 { self.turns.accepted(link.turn) }
-                        return .opened(link.isOpened(info))
+                        let mayResume = self.recovery(of: link) != nil
+                        return .opened(link.isOpened(info, mayResume: mayResume))
                     case .closed(let error):
                         link.isClosed(leaving: self.owned?.look { $0.recovery(of: namespace) } ?? nil)
                         let cause = self.causeOfEnd(error, of: namespace)

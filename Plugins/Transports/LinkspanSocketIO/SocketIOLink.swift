@@ -44,6 +44,8 @@ final class SocketIOLink: Link {
     @exclusivity(unchecked) private var head = SocketIOEncoder.EventHead()
     /// The values that the next link resumes from, unless this one is left on purpose.
     private var recovery: Recovery
+    /// False once it is open and the server offers no recovery; looked at in each read.
+    private var mayResume = true
     /// The facts about the link since it is open, besides its carrier.
     private var info = LinkInfo()
 
@@ -158,7 +160,7 @@ final class SocketIOLink: Link {
     func setReadingPaused(_ isPaused: Bool) { self.openEngine?.setReadingPaused(isPaused, for: self) }
 
     var resumption: Secret? {
-        guard case .kept(let kept) = self.recovery else { return nil }
+        guard self.mayResume, case .kept(let kept) = self.recovery else { return nil }
         guard let engine = self.openEngine else { return kept?.value.exported }
         return engine.recovery(of: self)?.exported
     }
@@ -228,9 +230,12 @@ final class SocketIOLink: Link {
 
     /// The server has let the link in, which is about to be told.
     ///
-    /// - Parameter info: what the session knows about it.
+    /// - Parameters:
+    ///   - info: what the session knows about it.
+    ///   - mayResume: whether the server offers recovery.
     /// - Returns: the same with the carrier.
-    func isOpened(_ info: LinkInfo) -> LinkInfo {
+    func isOpened(_ info: LinkInfo, mayResume: Bool) -> LinkInfo {
+        self.mayResume = mayResume
         if self.state == .joined { self.state = .open }
         self.info = info
         self.noteCarrier()

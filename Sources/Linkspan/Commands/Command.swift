@@ -258,15 +258,16 @@ extension Command {
     /// The key under which it replaces a waiting send.
     var replacedKey: String? { self.replacing }
 
-    var isSend: Bool { self.form == .send }
+    // Inlined, so that the command is not copied for one byte of it.
+    @inline(__always) var isSend: Bool { self.form == .send }
 
-    var isRequest: Bool { self.form == .request }
+    @inline(__always) var isRequest: Bool { self.form == .request }
 
     /// Whether it is sent again when it is not answered.
     var isDelivery: Bool { self.form == .deliver }
 
     /// Whether it is a delivery, or waits for the outcome of one.
-    var isOfDelivery: Bool { self.form == .deliver || self.form == .outcome }
+    @inline(__always) var isOfDelivery: Bool { self.form == .deliver || self.form == .outcome }
 
     /// Whether somebody asks for a receipt.
     var wantsReceipt: Bool { self.extras.rare { $0.accepted != nil } }

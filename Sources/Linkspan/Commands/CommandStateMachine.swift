@@ -85,6 +85,7 @@ struct CommandStateMachine: ~Copyable {
     var isOpen: Bool { if case .open = self.phase { true } else { false } }
 
     /// Whether what is submitted from now on waits for nothing but its turn.
+    @inline(__always)
     var isFlowing: Bool {
         switch self.phase {
         case .open: true
@@ -103,6 +104,7 @@ struct CommandStateMachine: ~Copyable {
     func isGreeting(_ epoch: UInt64) -> Bool { if case .greeting(epoch) = self.phase { true } else { false } }
 
     /// The waiting load: commands in the buffer, and deliveries without a reply.
+    @inline(__always)
     var load: ConnectionLoad {
         var load = ConnectionLoad(commands: self.buffer.count, bytes: self.buffer.byteCount)
         if let deliveries = self.deliveries {
@@ -315,6 +317,7 @@ extension CommandStateMachine {
         return self.outgoing(command)
     }
 
+    @inline(__always)
     private func timeout(of command: borrowing Command) -> Duration? {
         command.timeout ?? (command.isRequest ? self.options.replyTimeout : nil)
     }

@@ -92,14 +92,14 @@ extension ConnectionCore {
             switch self.intercept(outgoing, chain) {
             case .success(let message):
                 acceptance = self.calling {
-                    if !self.isMeasurement(outgoing.command) { self.probe?.leaving(outgoing.command) }
+                    if !self.isMeasurement(outgoing.command.id) { self.probe?.leaving(outgoing.command) }
                     return link.send(message)
                 }
             case .failure(let error): acceptance = .rejected(error)
             }
         } else {
             acceptance = self.calling {
-                if !self.isMeasurement(outgoing.command) { self.probe?.leaving(outgoing.command) }
+                if !self.isMeasurement(outgoing.command.id) { self.probe?.leaving(outgoing.command) }
                 return if let message = outgoing.delivery { link.send(message) } else {
                     link.send(outgoing.command.message)
                 }
@@ -129,7 +129,7 @@ extension ConnectionCore {
 
     private func sent(_ outgoing: borrowing CommandStateMachine.Outgoing) {
         if self.isTraced { self.trace(TracedFrame(outgoing.message, at: self.now.instant)) }
-        if !self.isMeasurement(outgoing.command) { self.probe?.sent(outgoing.command) }
+        if !self.isMeasurement(outgoing.command.id) { self.probe?.sent(outgoing.command) }
         if !self.outgoingListeners.isEmpty { self.effects.append(.tellOutgoing(outgoing.command)) }
         guard outgoing.command.isSend else { return }
         if outgoing.command.completion != nil || self.probe != nil || !self.drains.isEmpty {
@@ -204,7 +204,7 @@ extension ConnectionCore {
     }
 
     private func complete(_ command: Command, _ outcome: Result<Payload, LinkspanError>) {
-        if !self.isMeasurement(command) { self.probe?.finished(command, outcome) }
+        if !self.isMeasurement(command.id) { self.probe?.finished(command, outcome) }
         command.finish(outcome)
         for waiter in self.drains.ended(command.id) { self.awaitFlush(waiter) }
     }

@@ -35,7 +35,7 @@ extension ConnectionCore {
     }
 
     /// Whether a command was sent to measure the round trip, which services are told as such.
-    func isMeasurement(_ command: borrowing Command) -> Bool { command.id == self.probingCommand }
+    func isMeasurement(_ id: Command.ID) -> Bool { id == self.probingCommand }
 
     private func measured(_ number: UInt64, _ outcome: Result<Duration, LinkspanError>) {
         guard number == self.probing, self.machine.state == .connected else { return }

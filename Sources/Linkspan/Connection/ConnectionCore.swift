@@ -161,7 +161,7 @@ extension ConnectionCore {
     ///   - body: the reason for the turn.
     func makeTurn(_ items: consuming Deque<ConnectionInbox.Item>, _ body: (ConnectionCore) -> Void) {
         let hasTaken = !items.isEmpty
-        if hasTaken { self.arrived = items }
+        if hasTaken { self.arrived = consume items }
         CurrentTurn.make(of: self) {
             if hasTaken { self.takeItems() }
             body(self)
@@ -191,7 +191,7 @@ extension ConnectionCore {
     /// Deals with what had arrived when the turn began.
     private func takeItems() {
         while let item = self.arrived.popFirst() {
-            self.take(item)
+            self.take(consume item)
             self.performEffects()
         }
         // Gives the memory back.
@@ -202,7 +202,7 @@ extension ConnectionCore {
     func takeArrived() {
         self.hasTaken = true
         if let newer = self.inbox.takeItems(on: self.executor) { self.arrived.append(contentsOf: newer) }
-        while let item = self.arrived.popFirst() { self.take(item) }
+        while let item = self.arrived.popFirst() { self.take(consume item) }
     }
 
     private func take(_ item: consuming ConnectionInbox.Item) {

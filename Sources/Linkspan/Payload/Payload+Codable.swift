@@ -180,7 +180,7 @@ struct PayloadWriter {
     @usableFromInline
     mutating func write(_ number: Int) {
         self.separate()
-        self.elements.append(contentsOf: String(number).utf8)
+        NumberText.append(number, to: &self.elements)
     }
 
     @usableFromInline
@@ -189,7 +189,10 @@ struct PayloadWriter {
         self.elements.append(contentsOf: (flag ? "true" : "false").utf8)
     }
 
-    private mutating func separate() { if !self.elements.isEmpty { self.elements.append(UInt8(ascii: ",")) } }
+    private mutating func separate() {
+        if self.elements.isEmpty { return self.elements.reserveCapacity(Self.initialCapacity) }
+        self.elements.append(UInt8(ascii: ","))
+    }
 
     /// An empty list of arguments adds nothing.
     private mutating func removeLastSeparator() {
@@ -208,9 +211,8 @@ struct PayloadWriter {
                 return self.removeLastSeparator()
             }
             // Handed over and back, so that the coder writes behind what is there.
-            var (elements, attachments) = (self.elements, self.attachments)
+            let (elements, attachments) = (self.elements, self.attachments)
             (self.elements, self.attachments) = ([], [])
-            if elements.isEmpty { elements.reserveCapacity(Self.initialCapacity) }
             let writer = JSONWriter(behind: elements, attachments: attachments, rules: self.coder.rules)
             (self.elements, self.attachments) = try writer.encode(value)
             self.removeLastSeparator()

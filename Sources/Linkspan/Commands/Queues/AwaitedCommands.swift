@@ -29,7 +29,7 @@ struct AwaitedCommands {
         // A repetition has the number of the first attempt.
         _ = self.remove(number)
         let id = command.id
-        let place = self.entries.insert(Entry(command: command, number: number))
+        let place = self.entries.insert(Entry(command: consume command, number: number))
         let entries = self.entries
         self.numbers.insert(place, PlaceIndex.hash(number)) { PlaceIndex.hash(entries[$0].number) }
         self.ids.insert(place, PlaceIndex.hash(id.number)) { PlaceIndex.hash(entries[$0].command?.id.number ?? 0) }
