@@ -92,14 +92,14 @@ extension ConnectionCore {
             switch self.intercept(outgoing, chain) {
             case .success(let message):
                 acceptance = self.calling {
-                    if !self.isMeasurement(outgoing.command.id) { self.probe?.leaving(outgoing.command) }
+                    self.tellLeaving(outgoing)
                     return link.send(message)
                 }
             case .failure(let error): acceptance = .rejected(error)
             }
         } else {
             acceptance = self.calling {
-                if !self.isMeasurement(outgoing.command.id) { self.probe?.leaving(outgoing.command) }
+                self.tellLeaving(outgoing)
                 return if let message = outgoing.delivery { link.send(message) } else {
                     link.send(outgoing.command.message)
                 }
@@ -127,7 +127,15 @@ extension ConnectionCore {
             "A message was not sent", metadata: ["url": "\(url)", "event": "\(event)", "error": "\(error)"])
     }
 
+    private func tellLeaving(_ outgoing: borrowing CommandStateMachine.Outgoing) {
+        guard let probe = self.probe, !self.isMeasurement(outgoing.command.id) else { return }
+        probe.leaving(outgoing.command)
+    }
+
     private func sent(_ outgoing: borrowing CommandStateMachine.Outgoing) {
+        // Before the command is looked at, which copies it: a request that nobody watches ends with its reply.
+        let isWatched = self.isTraced || self.probe != nil || !self.outgoingListeners.isEmpty
+        guard isWatched || outgoing.requestID == nil else { return }
         if self.isTraced { self.trace(TracedFrame(outgoing.message, at: self.now.instant)) }
         if !self.isMeasurement(outgoing.command.id) { self.probe?.sent(outgoing.command) }
         if !self.outgoingListeners.isEmpty { self.effects.append(.tellOutgoing(outgoing.command)) }
