@@ -66,15 +66,15 @@ extension ConnectionCore {
             // to resume from is asked once a read.
             if count == 1 || self.publishedResumption != nil { self.publishResumption() }
             let isTimed = self.slowListeners.times(count)
-            let isAlone = isTimed && count == timed + 1
-            let name = event.nameForTiming
-            if !isAlone { self.slowListeners.add(name) }
-            self.receive(consume event, epoch: epoch)
-            if !self.effects.isEmpty { self.performEffects() }
-            if isTimed {
-                mark = isAlone ? self.noteTime(of: name, since: mark) : self.noteTimeOfGroup(since: mark)
-                timed = count
+            guard isTimed, count == timed + 1 else {
+                self.slowListeners.add(event)
+                self.receive(consume event, epoch: epoch)
+                if isTimed { (mark, timed) = (self.noteTimeOfGroup(since: mark), count) }
+                continue
             }
+            let name = event.nameForTiming
+            self.receive(consume event, epoch: epoch)
+            (mark, timed) = (self.noteTime(of: name, since: mark), count)
         }
         if count > timed { self.noteTimeOfGroup(since: mark) }
         if count > SlowListeners.timedMessages { self.slowListeners.longReadEnded() }
@@ -121,6 +121,12 @@ extension ConnectionCore {
 
     @inline(__always)
     private func receive(_ event: consuming LinkEvent, epoch: UInt64) {
+        self.pass(consume event, epoch: epoch)
+        if !self.effects.isEmpty { self.performEffects() }
+    }
+
+    @inline(__always)
+    private func pass(_ event: consuming LinkEvent, epoch: UInt64) {
         switch consume event {
         case .message(let message):
             self.hasServerSpoken = true
@@ -165,11 +171,14 @@ extension LinkEvent {
         }
     }
 
+    /// The name under which the handling of replies is timed.
+    static let replyName = "(a reply)"
+
     /// The name under which listeners are timed, when this calls some.
     fileprivate var nameForTiming: String? {
         switch self {
         case .message(let message): message.event
-        case .reply: "(a reply)"
+        case .reply: Self.replyName
         case .opened, .changed, .writable, .closed: nil
         }
     }

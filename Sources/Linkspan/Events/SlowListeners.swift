@@ -38,9 +38,19 @@ struct SlowListeners {
         return self.told.insert(event).inserted ? event : nil
     }
 
-    /// A message of a group has come.
-    mutating func add(_ event: String?) {
-        if let event, self.group.last != event { self.group.append(event) }
+    /// A message of a group has come, which mostly has the name of the one before.
+    mutating func add(_ event: LinkEvent) {
+        switch event {
+        case .message(let message): self.add(name: message.event)
+        case .reply: self.add(name: LinkEvent.replyName)
+        case .opened, .changed, .writable, .closed: ()
+        }
+    }
+
+    // In place, because a copy of the name would cost each message a retain and a release.
+    @inline(__always)
+    private mutating func add(name: borrowing String) {
+        if self.group.isEmpty || self.group[self.group.count - 1] != name { self.group.append(copy name) }
     }
 
     /// The listeners of a group of messages have returned.

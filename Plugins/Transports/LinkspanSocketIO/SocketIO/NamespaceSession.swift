@@ -28,7 +28,12 @@ struct NamespaceSession: Sendable {
         didSet { self.noteState() }
     }
     /// The values for the next join, on another engine, to miss nothing; nil when the server offers no recovery.
-    private(set) var recovery: SocketIORecovery?
+    private(set) var recovery: SocketIORecovery? {
+        get { self.boxedRecovery?.value }
+        set { self.boxedRecovery = newValue.map { Boxed($0) } }
+    }
+    /// The same behind a reference, because each message asks whether there is one.
+    private var boxedRecovery: Boxed<SocketIORecovery>?
     /// Whether events and replies may be sent; looked at for each message.
     private(set) var isConnected = false
     /// Whether the owner still waits for the closing event.
@@ -144,7 +149,7 @@ struct NamespaceSession: Sendable {
         _ message: consuming InboundMessage, now: Moment, output: inout SocketIOOutput
     ) {
         if self.isConnected {
-            if self.recovery != nil { self.noteOffset(message, now: now) }
+            if self.boxedRecovery != nil { self.noteOffset(message, now: now) }
             output.deliver(.message(message), to: self.index)
         } else {
             // Dropped unless it may still have to be delivered: what is not joined is ignored (S27).
@@ -327,7 +332,7 @@ extension NamespaceSession {
         guard message.replyID == nil, let offset = RecoveryOffset.candidate(in: message.payload.elements) else {
             return
         }
-        self.recovery?.offset.note(offset, now: now)
+        self.boxedRecovery?.value.offset.note(offset, now: now)
     }
 
     /// A refusal is about who we are, unless it is one of the two sentences for a namespace that does not exist.
