@@ -121,12 +121,12 @@ extension ConnectionCore {
 
     @inline(__always)
     private func receive(_ event: consuming LinkEvent, epoch: UInt64) {
-        self.pass(consume event, epoch: epoch)
+        self.handle(consume event, epoch: epoch)
         if !self.effects.isEmpty { self.performEffects() }
     }
 
     @inline(__always)
-    private func pass(_ event: consuming LinkEvent, epoch: UInt64) {
+    private func handle(_ event: consuming LinkEvent, epoch: UInt64) {
         switch consume event {
         case .message(let message):
             self.hasServerSpoken = true
