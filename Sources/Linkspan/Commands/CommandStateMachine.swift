@@ -85,6 +85,7 @@ struct CommandStateMachine: ~Copyable {
     var isOpen: Bool { if case .open = self.phase { true } else { false } }
 
     /// Whether what is submitted from now on waits for nothing but its turn.
+    // Inlined, as are others that are asked in each turn, so that the machine is not copied for the answer.
     @inline(__always)
     var isFlowing: Bool {
         switch self.phase {

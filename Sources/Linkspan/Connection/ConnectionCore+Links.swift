@@ -66,15 +66,10 @@ extension ConnectionCore {
             // to resume from is asked once a read.
             if count == 1 || self.publishedResumption != nil { self.publishResumption() }
             let isTimed = self.slowListeners.times(count)
-            guard isTimed, count == timed + 1 else {
-                self.slowListeners.add(event)
-                self.receive(consume event, epoch: epoch)
-                if isTimed { (mark, timed) = (self.noteTimeOfGroup(since: mark), count) }
-                continue
-            }
-            let name = event.nameForTiming
+            self.slowListeners.add(event)
             self.receive(consume event, epoch: epoch)
-            (mark, timed) = (self.noteTime(of: name, since: mark), count)
+            if !self.effects.isEmpty { self.performEffects() }
+            if isTimed { (mark, timed) = (self.noteTimeOfGroup(since: mark), count) }
         }
         if count > timed { self.noteTimeOfGroup(since: mark) }
         if count > SlowListeners.timedMessages { self.slowListeners.longReadEnded() }
@@ -85,24 +80,14 @@ extension ConnectionCore {
     func replay(_ event: String) {
         let start = self.now
         self.router.replay(event)
-        self.noteTime(of: event, since: start)
+        let time = start.duration(to: self.now)
+        if let slow = self.slowListeners.heard(event, in: time) { self.warn(of: slow, time) }
     }
 
     /// Warns of listeners that hold up everything else on the executor.
     ///
-    /// - Parameters:
-    ///   - name: the message's; nil when it calls no listeners.
-    ///   - start: when it came.
+    /// - Parameter start: when the first message came since the clock was last read.
     /// - Returns: now.
-    @discardableResult
-    private func noteTime(of name: String?, since start: Moment) -> Moment {
-        let now = self.now
-        let time = start.duration(to: now)
-        if let name, let slow = self.slowListeners.heard(name, in: time) { self.warn(of: slow, time) }
-        return now
-    }
-
-    /// The same for several messages, of which the first came at `start`.
     @discardableResult
     private func noteTimeOfGroup(since start: Moment) -> Moment {
         let now = self.now
@@ -121,12 +106,6 @@ extension ConnectionCore {
 
     @inline(__always)
     private func receive(_ event: consuming LinkEvent, epoch: UInt64) {
-        self.handle(consume event, epoch: epoch)
-        if !self.effects.isEmpty { self.performEffects() }
-    }
-
-    @inline(__always)
-    private func handle(_ event: consuming LinkEvent, epoch: UInt64) {
         switch consume event {
         case .message(let message):
             self.hasServerSpoken = true
@@ -168,18 +147,6 @@ extension LinkEvent {
         switch self {
         case .writable, .closed: true
         case .opened, .changed, .message, .reply: false
-        }
-    }
-
-    /// The name under which the handling of replies is timed.
-    static let replyName = "(a reply)"
-
-    /// The name under which listeners are timed, when this calls some.
-    fileprivate var nameForTiming: String? {
-        switch self {
-        case .message(let message): message.event
-        case .reply: Self.replyName
-        case .opened, .changed, .writable, .closed: nil
         }
     }
 }

@@ -1,5 +1,6 @@
 /// Something a connection does at the end of a turn, in the order in which it was decided.
 enum Effect {
+    // Indirect where it holds instants, whose size the compiler does not know: all effects would be moved more slowly.
     indirect case announce(StateChange)
     indirect case tellProgress(ConnectionProgress)
     case provideCredentials(epoch: UInt64, reason: CredentialRequest.Reason)

@@ -38,11 +38,11 @@ struct SlowListeners {
         return self.told.insert(event).inserted ? event : nil
     }
 
-    /// A message of a group has come, which mostly has the name of the one before.
+    /// An event of a group has come, which may be one alone; mostly it has the name of the one before.
     mutating func add(_ event: LinkEvent) {
         switch event {
         case .message(let message): self.add(name: message.event)
-        case .reply: self.add(name: LinkEvent.replyName)
+        case .reply: self.add(name: "(a reply)")
         case .opened, .changed, .writable, .closed: ()
         }
     }
