@@ -517,7 +517,7 @@ if Context.environment["LINKSPAN_FUZZ"] == nil {
     fuzzing = [
         .testTarget(
             name: "FuzzTests", dependencies: oracles + ["LinkspanTesting"], path: "Fuzz",
-            exclude: ["Targets", "Dictionaries", "Seeds", "Regressions", "README.md", "differential.py", "run"],
+            exclude: ["Targets", "Dictionaries", "Seeds", "README.md", "differential.py", "run", "seeds"],
             swiftSettings: settings)
     ]
 } else {

@@ -6,17 +6,13 @@ internal import Testing
 struct ReplayTests {
     private static let folder = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
 
-    /// The stored inputs of a target by name.
+    /// The stored inputs of a target, sorted by name. An archive has one character for each byte of an input.
     private static func inputs(_ target: FuzzTarget) throws -> [(name: String, bytes: [UInt8])] {
-        var inputs: [(name: String, bytes: [UInt8])] = []
-        for kind in ["Seeds", "Regressions"] {
-            let folder = Self.folder.appendingPathComponent("\(kind)/\(target.name)")
-            let names = (try? FileManager.default.contentsOfDirectory(atPath: folder.path)) ?? []
-            for name in names.sorted() where !name.hasPrefix(".") {
-                inputs.append((name, Array(try Data(contentsOf: folder.appendingPathComponent(name)))))
-            }
+        let archive = Self.folder.appendingPathComponent("Seeds/\(target.name).json")
+        let inputs = try JSONDecoder().decode([String: String].self, from: Data(contentsOf: archive))
+        return try inputs.sorted { $0.key < $1.key }.map { name, text in
+            (name, try text.unicodeScalars.map { try #require(UInt8(exactly: $0.value), "\(name)") })
         }
-        return inputs
     }
 
     @Test(.timeLimit(.minutes(1)), arguments: FuzzTarget.all)
@@ -48,13 +44,10 @@ struct ReplayTests {
     @Test
     func `are all built for the fuzzer, and have what it needs`() throws {
         let names = FuzzTarget.all.map(\.name)
-        for folder in ["Targets", "Seeds"] {
+        for (folder, suffix) in [("Targets", ""), ("Seeds", ".json"), ("Dictionaries", ".dict")] {
             let path = Self.folder.appendingPathComponent(folder).path
-            #expect(try FileManager.default.contentsOfDirectory(atPath: path).sorted() == names, "in \(folder)")
-        }
-        for name in names {
-            let path = Self.folder.appendingPathComponent("Dictionaries/\(name).dict").path
-            #expect(FileManager.default.fileExists(atPath: path))
+            let found = try FileManager.default.contentsOfDirectory(atPath: path).sorted()
+            #expect(found == names.map { $0 + suffix }, "in \(folder)")
         }
     }
 }
