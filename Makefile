@@ -95,8 +95,8 @@ benchmark: prerequisites  ## Runs the workloads beside a floor in C and other cl
 	@.ci/prerequisites gcc g++ libwebsocketpp-dev libboost-dev
 	Benchmarks/run --write --rounds $(or $(ROUNDS),5) $(if $(BASE),--base $(BASE)) $(ROWS)
 
-benchmark-compare: prerequisites  ## Runs the workloads alternately with those of commit BASE, ROUNDS times each.
-	Benchmarks/compare $(or $(BASE),671baf0) $(or $(ROUNDS),5)
+benchmark-compare: prerequisites  ## Runs the workloads alternately with those of commit BASE (HEAD unless given), ROUNDS times each.
+	Benchmarks/compare $(or $(BASE),HEAD) $(or $(ROUNDS),5)
 
 mutations: prerequisites  ## Puts deliberate bugs into the product and expects the tests to find each: BUGS=AREA or NAME, all unless given.
 	Tests/Mutations/run $(BUGS)
@@ -110,13 +110,13 @@ docs: prerequisites  ## Builds the documentation of all modules into .docs; fail
 	swift build
 	.ci/docs
 
-lint:  ## Checks format, documentation, wording, dialect and import rules, and that the deliberate bugs still apply.
+lint:  ## Checks format, documentation, wording, imports and structure, and that the deliberate bugs still apply.
 	@.ci/prerequisites python3 patch
 	swift format lint --strict --recursive $(FOLDERS)
 	.ci/imports
 	.ci/privacy
 	.ci/voice
-	.ci/dialect
+	.ci/structure --check
 	Tests/Mutations/run --check
 
 format:  ## Formats the Swift code.

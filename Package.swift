@@ -476,8 +476,7 @@ let tests: [Target] = [
             "LinkspanTracing", "LinkspanJournal", "LinkspanPresence", "LinkspanTokenRefresh", "LinkspanInspector",
             "LinkspanServiceLifecycle", "LinkspanCombine", "LinkspanObservation", "LinkspanDevServer", "LinkspanOutbox",
             "LinkspanKit", "LinkspanOutboxCrypto", "LinkspanPlatform", "LinkspanEncryption",
-            "LinkspanWebSocketProtocol", "LinkspanLWS", "LinkspanConfigurationCommand", argumentParser, crypto, logging,
-            openCombine, serviceLifecycle,
+            "LinkspanConfigurationCommand", argumentParser, crypto, logging, openCombine, serviceLifecycle,
             .product(
                 name: "UnixSignals", package: "swift-service-lifecycle", condition: .when(traits: ["ServiceLifecycle"])),
         ],

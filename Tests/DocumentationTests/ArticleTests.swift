@@ -58,24 +58,6 @@ struct ArticleTests {
     }
 
     @Test
-    func `each name of the right columns of the migration page stands in its example`() throws {
-        let page = try String(
-            contentsOf: Self.sources.appending(path: "Linkspan/Documentation.docc/Migration.md"), encoding: .utf8)
-        let example = try String(
-            contentsOf: Self.folder.appending(path: "MigrationExample.swift"), encoding: .utf8)
-        let code = example.split(separator: "\n").filter { line in !line.drop { $0 == " " }.hasPrefix("//") }
-        let compiled = Set(code.flatMap(Self.names(in:)))
-        let rows = page.split(separator: "\n").filter { $0.hasPrefix("| ") }
-        #expect(rows.count > 100)
-        for row in rows {
-            let replacement = row.split(separator: "|").dropFirst().first ?? ""
-            for span in replacement.matches(of: /`([^`]+)`/) {
-                for name in Self.names(in: span.1) { #expect(compiled.contains(name), "\(name) in \(row)") }
-            }
-        }
-    }
-
-    @Test
     func `each file and folder that the design page names exists`() throws {
         let root = Self.sources.deletingLastPathComponent()
         let names = try Self.design().matches(of: /`((?:Sources|Plugins|Samples|Tests)\/[^`\n]+)`/).map { String($0.1) }
@@ -126,10 +108,6 @@ struct ArticleTests {
                 at: root.appending(path: folder), includingPropertiesForKeys: nil)
             return try #require(files).compactMap { $0 as? URL }.filter(isWanted)
         }
-    }
-
-    private static func names(in code: Substring) -> [String] {
-        code.matches(of: /[A-Za-z_]\w*/).map { String($0.output) }
     }
 
     /// The lines without indentation and access, which an example needs and an article does not.
