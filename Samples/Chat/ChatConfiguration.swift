@@ -5,7 +5,7 @@ import LinkspanMessaging
 import LinkspanConfiguration
 import LinkspanInMemory
 import LinkspanInspector
-import LinkspanLogging
+import LinkspanServices
 import LinkspanOutbox
 import LinkspanSocketIO
 import LinkspanWebSocket

@@ -1,4 +1,4 @@
-import LinkspanPlatform
+import LinkspanServices
 import SwiftUI
 
 /// The chat as an app for iPhone, iPad and Mac: the features, the model and the protocol of the chat in the terminal.

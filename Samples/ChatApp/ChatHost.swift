@@ -3,7 +3,7 @@ import Linkspan
 import LinkspanConfiguration
 import LinkspanLifecycle
 import LinkspanMessaging
-import LinkspanPlatform
+import LinkspanServices
 import Observation
 
 /// Begins and ends visits: one at a time, each with a model for the views.

@@ -4,16 +4,12 @@ internal import Linkspan
 internal import LinkspanConfiguration
 internal import LinkspanInMemory
 internal import LinkspanInspector
-internal import LinkspanJournal
+internal import LinkspanServices
 internal import LinkspanKit
 internal import LinkspanLifecycle
-internal import LinkspanLogging
 internal import LinkspanMessaging
-internal import LinkspanMetrics
+internal import LinkspanTelemetry
 internal import LinkspanOutbox
-internal import LinkspanPresence
-internal import LinkspanTokenRefresh
-internal import LinkspanTracing
 internal import Testing
 
 /// The configurations that articles show.

@@ -2,7 +2,7 @@ internal import Foundation
 internal import Linkspan
 internal import LinkspanLifecycle
 internal import LinkspanMessaging
-internal import LinkspanPlatform
+internal import LinkspanServices
 
 // The examples of LinkspanPlatform, word for word. They are compiled, not run: there is no device.
 

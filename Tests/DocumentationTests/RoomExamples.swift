@@ -4,10 +4,10 @@ internal import Foundation
 internal import Linkspan
 internal import LinkspanEncryption
 internal import LinkspanInMemory
-internal import LinkspanPresence
+internal import LinkspanServices
 internal import LinkspanSocketIO
 internal import LinkspanTesting
-internal import LinkspanTracing
+internal import LinkspanTelemetry
 internal import Testing
 
 // The examples of interceptors, endpoints, presence and history, word for word. They are compiled, not run.

@@ -1,15 +1,11 @@
 #if Metrics && Tracing && ServiceLifecycle && OutboxCrypto && (canImport(Combine) || OpenCombine)
 internal import Linkspan
 internal import LinkspanInMemory
-internal import LinkspanJournal
+internal import LinkspanServices
 internal import LinkspanLifecycle
 internal import LinkspanMessaging
-internal import LinkspanLogging
-internal import LinkspanMetrics
-internal import LinkspanPresence
+internal import LinkspanTelemetry
 internal import LinkspanServiceLifecycle
-internal import LinkspanTokenRefresh
-internal import LinkspanTracing
 internal import Logging
 internal import ServiceLifecycle
 internal import Testing

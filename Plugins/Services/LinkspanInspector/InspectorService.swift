@@ -1,5 +1,5 @@
 internal import Linkspan
-internal import LinkspanJournal
+internal import LinkspanServices
 public import LinkspanLifecycle
 public import LinkspanMessaging
 internal import LinkspanNetwork

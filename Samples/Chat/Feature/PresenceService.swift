@@ -1,7 +1,7 @@
 import Linkspan
 import LinkspanLifecycle
 import LinkspanMessaging
-import LinkspanPresence
+import LinkspanServices
 import Synchronization
 
 /// The feature `presence`: who is in the rooms.

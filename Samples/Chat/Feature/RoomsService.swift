@@ -1,7 +1,7 @@
 import Linkspan
 import LinkspanLifecycle
 import LinkspanMessaging
-import LinkspanPresence
+import LinkspanServices
 import Synchronization
 
 /// The feature `rooms`: says lines and hears what is said, in as many rooms as one likes.

@@ -3,7 +3,7 @@ internal import Foundation
 internal import Linkspan
 internal import LinkspanLifecycle
 internal import LinkspanMessaging
-internal import LinkspanLogging
+internal import LinkspanServices
 internal import LinkspanSocketIO
 internal import LinkspanWebSocket
 internal import LinkspanNetwork

@@ -5,7 +5,7 @@ internal import LinkspanInMemory
 internal import LinkspanLifecycle
 internal import LinkspanMessaging
 internal import LinkspanRuntime
-internal import LinkspanLogging
+internal import LinkspanServices
 
 /// Two servers in the process, a catalog whose services keep a journal, and configurations as text.
 final class Stage: Sendable {

@@ -1,6 +1,6 @@
 internal import Linkspan
 internal import LinkspanBackEnds
-internal import LinkspanJournal
+internal import LinkspanServices
 internal import LinkspanLifecycle
 internal import LinkspanMessaging
 internal import LinkspanNetwork

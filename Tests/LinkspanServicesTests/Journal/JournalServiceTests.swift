@@ -1,0 +1,150 @@
+internal import LinkspanServices
+internal import LinkspanLifecycle
+internal import LinkspanMessaging
+internal import ServiceFixtures
+internal import Testing
+
+@Suite("Journal service")
+struct JournalServiceTests {
+    private func connection(_ kind: ConnectionEvent.Kind) -> ConnectionEvent {
+        ConnectionEvent(connection: 7, endpoint: "ws://chat.example/lobby", kind: kind)
+    }
+
+    private func message(_ kind: MessageEvent.Kind) -> MessageEvent {
+        MessageEvent(connection: 7, event: "chat", bytes: 10, kind: kind)
+    }
+
+    @Test(.timeLimit(.minutes(1)))
+    func `events of all families are kept in order`() async throws {
+        let journal = JournalService()
+        try await run([journal]) { registry in
+            registry.emit(self.connection(.connecting(attempt: 1)))
+            registry.emit(AppEvent.didBecomeActive)
+            registry.emit(NetworkEvent(status: .satisfied, interfaces: [.wifi]))
+            registry.emit(PressureEvent.memory(.warning, available: nil))
+            registry.emit(self.message(.expired))
+            registry.emit(BufferEvent(connection: 7, depth: 9, limit: 10, kind: .highWater))
+            registry.emit(AuthenticationEvent(kind: .revoked))
+            registry.emit(self.connection(.disconnected(reason: "reset", code: "connectionLost", willRetry: true)))
+        }
+        let told = journal.entries.map { $0.text }.filter { !$0.hasPrefix("services") }
+        #expect(
+            told == [
+                "connection 7 connecting attempt=1 endpoint=ws://chat.example/lobby", "app active",
+                "network satisfied interfaces=wifi expensive=false constrained=false", "pressure memory warning",
+                "message 'chat' expired connection=7 bytes=10",
+                "queue nearly full depth=9 limit=10 connection=7", "authentication revoked",
+                "connection 7 disconnected code=connectionLost reason='reset' willRetry=true "
+                    + "endpoint=ws://chat.example/lobby",
+            ])
+        #expect(journal.entries.contains { $0.text.hasPrefix("services started") })
+        #expect(journal.entries.map { $0.seq } == journal.entries.map { $0.seq }.sorted())
+    }
+
+    @Test(.timeLimit(.minutes(1)))
+    func `text of a server is kept in one line, control characters escaped`() async throws {
+        let journal = JournalService()
+        try await run([journal]) { registry in
+            let reason = "\u{1B}[2J\nconnection 7 connected" + String(repeating: "x", count: 5_000)
+            registry.emit(self.connection(.disconnected(reason: reason, code: nil, willRetry: true)))
+        }
+        let line = try #require(journal.entries.map(\.text).first { $0.contains("disconnected") })
+        #expect(line.contains("reason='\\u{1b}[2J\\u{a}connection 7 connectedx") && line.count < 1_100)
+    }
+
+    @Test(.timeLimit(.minutes(1)))
+    func `the oldest make room, and how many is known`() async throws {
+        let journal = JournalService(options: JournalService.Options(capacity: 3))
+        try await run([journal]) { registry in
+            for attempt in 1...10 { registry.emit(self.connection(.connecting(attempt: attempt))) }
+            await registry.barrier(AppEvent.didBecomeActive)
+            let entries = journal.entries
+            #expect(entries.count == 3)
+            #expect(entries.last?.text == "app active")
+            #expect(journal.summary.dropped >= 8)
+            #expect(journal.report.contains("3 entries, \(journal.summary.dropped) older ones dropped"))
+            journal.options = JournalService.Options(capacity: 1)
+            #expect(journal.entries.map { $0.text } == ["app active"])
+        }
+    }
+
+    @Test(.timeLimit(.minutes(1)))
+    func `messages that went well are counted and take no room`() async throws {
+        let journal = JournalService()
+        try await run([journal]) { registry in
+            for _ in 0..<20 { registry.emit(self.message(.sent)) }
+            registry.emit(self.message(.received))
+            registry.emit(self.message(.acknowledged(roundTrip: .seconds(1))))
+            registry.emit(self.message(.dropped(reason: "full")))
+        }
+        let told = journal.entries.map { $0.text }.filter { $0.hasPrefix("message") }
+        #expect(told == ["message 'chat' dropped reason='full' connection=7 bytes=10"])
+        #expect(journal.summary.sent == 20)
+        #expect(journal.report.contains("20 sent, 1 acknowledged, 1 received"))
+    }
+
+    @Test(.timeLimit(.minutes(1)))
+    func `messages that come faster than the journal keeps them are counted exactly`() async throws {
+        let journal = JournalService()
+        let registry = ServiceRegistry()
+        try registry.register(journal, settings: ServiceSettings(budgets: Budgets(mailbox: 4))).keep()
+        for _ in 0..<1_000 { registry.emit(self.message(.sent)) }
+        for _ in 0..<100 { registry.emit(self.message(.expired)) }
+        try await registry.start()
+        await registry.stop()
+        #expect(journal.summary.sent == 1_000)
+        // Events of other families may well be lost in so small a mailbox.
+        #expect(journal.entries.allSatisfy { !$0.text.hasPrefix("message") || $0.gap == 0 })
+        #expect(journal.entries.contains { $0.text.hasSuffix("count=100") })
+    }
+
+    @Test(.timeLimit(.minutes(1)))
+    func `gaps are known`() async throws {
+        let journal = JournalService()
+        let registry = ServiceRegistry()
+        try registry.register(journal, settings: ServiceSettings(budgets: Budgets(mailbox: 4))).keep()
+        let fault = FaultEvent(path: "presence", code: .handlerFailed, message: "gone")
+        for _ in 0..<20 { registry.emit(fault) }
+        try await registry.start()
+        // The next one tells how many before it are missing.
+        registry.emit(fault)
+        await registry.stop()
+        #expect(journal.summary.missed > 0)
+        #expect(journal.entries.contains { $0.gap > 0 })
+        #expect(journal.report.contains("gap="))
+    }
+
+    @Test(.timeLimit(.minutes(1)))
+    func `errors thrown by handlers are not kept`() async throws {
+        let journal = JournalService()
+        try await run([journal]) { registry in
+            registry.emit(FaultEvent(path: "chat", code: .handlerFailed, message: "threw: s3cret", hint: "s3cret"))
+            registry.emit(
+                RegistryEvent.serviceChanged(path: "chat", from: .ready, to: .failed("threw: s3cret")))
+        }
+        #expect(journal.entries.contains { $0.text == "fault warning handlerFailed path=chat" })
+        #expect(journal.entries.contains { $0.text == "services changed path=chat from=ready to=failed" })
+        #expect(!journal.report.contains("s3cret"))
+    }
+
+    @Test(.timeLimit(.minutes(1)))
+    func `the report tells the age of entries`() async throws {
+        let later = ContinuousClock.now + .seconds(100)
+        let journal = JournalService(now: { later })
+        try await run([journal]) { registry in registry.emit(AppEvent.didBecomeActive) }
+        let line = journal.report.split(separator: "\n").first { $0.hasSuffix("app active") }
+        #expect(line?.hasPrefix("-9") == true, "\(journal.report)")
+    }
+
+    @available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
+    @Test(.timeLimit(.minutes(1)))
+    func `configuration alone switches it on and sets its capacity`() async throws {
+        #expect(try services(.journal, nil).isEmpty)
+        let on = try services(.journal, "enabled: [journal]\njournal: {capacity: 2}")
+        let journal = try #require(on.first as? JournalService)
+        try await run(on) { registry in
+            for attempt in 1...10 { registry.emit(self.connection(.connecting(attempt: attempt))) }
+        }
+        #expect(journal.entries.count == 2)
+    }
+}

@@ -1,0 +1,162 @@
+internal import Linkspan
+internal import LinkspanInMemory
+internal import LinkspanLifecycle
+internal import LinkspanMessaging
+internal import LinkspanServices
+internal import LinkspanTesting
+internal import ServiceFixtures
+internal import Testing
+
+@Suite("Presence service")
+struct PresenceServiceTests {
+    private let scheduler = VirtualScheduler()
+    private let service = PresenceService(options: PresenceService.Options(awayAfter: .seconds(60)))
+
+    /// A connection over virtual time that the service uses, not yet up.
+    private func connected(_ transport: ScriptedTransport) throws -> (ConnectionManager, ConnectionHandler) {
+        let manager = ConnectionManager(
+            options: .init {
+                $0.scheduler = self.scheduler
+                $0.random = { 0.5 }
+            })
+        let configuration = try ConnectionBuilder("scripted://server").transport(transport).build()
+        let handler = try manager.connect(configuration)
+        try self.service.use(handler)
+        return (manager, handler)
+    }
+
+    private func told(_ transport: ScriptedTransport) throws -> [String] {
+        try transport.received.map { record in
+            #expect(record.event == "presence")
+            return try JSON(record.payload).status
+        }
+    }
+
+    /// An announcement as the server reads it.
+    private struct JSON {
+        var status: String
+
+        init(_ payload: Payload) throws {
+            struct Shape: Decodable { var status: String }
+            self.status = try payload.decode(Shape.self).status
+        }
+    }
+
+    @Test
+    func `the status is sent after the connect, on change, and after the reconnect`() throws {
+        let transport = ScriptedTransport(scheduler: self.scheduler)
+        let (manager, _) = try self.connected(transport)
+        #expect(self.service.status == .offline)
+        self.scheduler.advance(by: .seconds(1))
+        #expect(self.service.status == .online)
+        #expect(try self.told(transport) == ["online"])
+        self.scheduler.advance(by: .seconds(60))
+        #expect(self.service.status == .away)
+        #expect(try self.told(transport) == ["online", "away"])
+        transport.peers.last?.drop()
+        self.scheduler.settle()
+        #expect(self.service.status == .offline)
+        self.scheduler.advance(by: .seconds(10))
+        #expect(try self.told(transport) == ["online", "away", "away"])
+        self.service.noteActivity()
+        self.scheduler.settle()
+        #expect(try self.told(transport) == ["online", "away", "away", "online"])
+        withExtendedLifetime(manager) {}
+    }
+
+    @Test
+    func `activity puts being away off, and is not announced each time`() throws {
+        let transport = ScriptedTransport(scheduler: self.scheduler)
+        let (manager, _) = try self.connected(transport)
+        for _ in 0..<10 {
+            self.scheduler.advance(by: .seconds(50))
+            self.service.noteActivity()
+        }
+        #expect(try self.told(transport) == ["online"])
+        self.scheduler.advance(by: .seconds(59))
+        #expect(self.service.status == .online)
+        self.scheduler.advance(by: .seconds(1))
+        #expect(self.service.status == .away)
+        withExtendedLifetime(manager) {}
+    }
+
+    @Test
+    func `shorter patience takes hold at once`() throws {
+        let transport = ScriptedTransport(scheduler: self.scheduler)
+        let (manager, _) = try self.connected(transport)
+        self.scheduler.advance(by: .seconds(30))
+        self.service.options = PresenceService.Options(awayAfter: .seconds(40), event: "presence")
+        self.scheduler.advance(by: .seconds(11))
+        #expect(try self.told(transport) == ["online", "away"])
+        self.service.noteActivity()
+        self.service.options = PresenceService.Options(awayAfter: .zero, event: "presence")
+        self.scheduler.advance(by: .seconds(1))
+        #expect(try self.told(transport) == ["online", "away", "online", "away"])
+        withExtendedLifetime(manager) {}
+    }
+
+    @Test(.timeLimit(.minutes(1)))
+    func `app phases and sent messages count; offline is sent on stop`() async throws {
+        let transport = ScriptedTransport(scheduler: self.scheduler)
+        let (manager, _) = try self.connected(transport)
+        self.scheduler.advance(by: .seconds(1))
+        let registry = ServiceRegistry()
+        try registry.register(self.service).keep()
+        try await registry.start()
+        await registry.barrier(AppEvent.didEnterBackground(grace: nil))
+        self.scheduler.settle()
+        #expect(try self.told(transport) == ["online", "away"])
+        await registry.barrier(AppEvent.willEnterForeground(away: nil))
+        self.scheduler.advance(by: .seconds(61))
+        #expect(try self.told(transport) == ["online", "away", "online", "away"])
+        await registry.barrier(MessageEvent(connection: 1, event: "presence", bytes: 0, kind: .sent))
+        await registry.barrier(MessageEvent(connection: 1, event: "chat", bytes: 0, kind: .received))
+        #expect(self.service.status == .away)
+        await registry.barrier(MessageEvent(connection: 1, event: "chat", bytes: 0, kind: .sent))
+        #expect(self.service.status == .online)
+        let report = await registry.stop()
+        #expect(report.isClean)
+        self.scheduler.settle()
+        #expect(try self.told(transport).suffix(2) == ["online", "offline"])
+        // Nothing of it is left behind.
+        self.scheduler.advance(by: .seconds(600))
+        #expect(try self.told(transport).last == "offline")
+        withExtendedLifetime(manager) {}
+    }
+
+    @Test(.timeLimit(.minutes(1)))
+    func `without a connection the way out is short`() async throws {
+        let report = try await run([self.service]) { _ in }
+        #expect(report.isClean)
+        #expect(report.rows.count == 1)
+    }
+
+    @available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
+    @Test(.timeLimit(.minutes(1)))
+    func `configuration alone switches it on, from the first word to the last`() async throws {
+        for isOn in [true, false] {
+            let hub = InMemoryHub(executor: TestExecutor())
+            let recorder = EventRecorder()
+            hub.onConnect { peer in
+                peer.onOther { message in
+                    let text = (try? message.payload.decode([String: String].self)) ?? [:]
+                    recorder.note("\(message.event) \(text["status"] ?? "?")")
+                }
+                peer.onEnd { recorder.note("end") }
+            }
+            let section = isOn ? "enabled: [presence]\npresence: {event: here, awayAfter: 90}" : nil
+            let messaging = try await Messaging.start(
+                MessagingPlan(
+                    url: "memory://a", transport: .inMemory(hub), services: try services(.presence, section)))
+            let connection = try messaging.connect()
+            if isOn {
+                try await recorder.wait(for: "the announcement") { !$0.isEmpty }
+            } else {
+                for await change in connection.stateChanges where change.to == .connected { break }
+            }
+            await messaging.stop()
+            try await recorder.wait(for: "the end") { entries in entries.contains { $0.summary == "note: end" } }
+            #expect(recorder.notes == (isOn ? ["here online", "here offline", "end"] : ["end"]))
+        }
+    }
+}
