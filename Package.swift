@@ -27,267 +27,201 @@ let defaultBackEnds: Set<String> = {
     return ["NIO"]
     #endif
 }()
-/// The features with packages of their own, which nobody fetches who names other traits.
-let features: [(name: String, description: String)] = [
-    ("YAML", "Configuration files, by Yams."),
-    ("Metrics", "The service metrics, for backends of swift-metrics."),
-    ("Tracing", "The service tracing, for backends of swift-distributed-tracing."),
-    ("OpenCombine", "Publishers where there is no Combine, by OpenCombine."),
-    ("ServiceLifecycle", "Messaging and registry as services of swift-service-lifecycle."),
-    ("Outbox", "The outbox, a file of SQLite by GRDB."),
-    ("OutboxCrypto", "Encryption of an outbox, by swift-crypto; with the outbox."),
-    ("Encryption", "Encryption of payloads, by swift-crypto."),
+/// Features with packages of their own, which are fetched only while the trait is on.
+let features = [
+    "YAML": "Configuration files, by Yams.",
+    "Metrics": "The service metrics, for backends of swift-metrics.",
+    "Tracing": "The service tracing, for backends of swift-distributed-tracing.",
+    "OpenCombine": "Publishers where there is no Combine, by OpenCombine.",
+    "ServiceLifecycle": "Messaging and registry as services of swift-service-lifecycle.",
+    "Outbox": "The outbox, a file of SQLite by GRDB.",
+    "Encryption": "Encryption of payloads and, with the trait Outbox, of outboxes, by swift-crypto.",
+]
+let backEnds = [
+    "LWS": "The byte-stream back end over libwebsockets, which the machine has to have.",
+    "NIO": "The byte-stream back end over SwiftNIO.",
 ]
 let traits: Set<Trait> = Set(
-    features.map { feature in
-        .trait(
-            name: feature.name, description: feature.description,
-            enabledTraits: feature.name == "OutboxCrypto" ? ["Outbox"] : [])
-    } + [
-        .trait(name: "LWS", description: "The byte-stream back end over libwebsockets, which the machine has to have."),
-        .trait(name: "NIO", description: "The byte-stream back end over SwiftNIO."),
-        .default(enabledTraits: defaultBackEnds.union(features.map(\.name))),
-    ])
+    features.merging(backEnds) { feature, _ in feature }.map { .trait(name: $0.key, description: $0.value) }
+        + [.default(enabledTraits: defaultBackEnds.union(features.keys))])
 
+// MARK: - Dependencies
+
+/// A product of another package, needed while one of the traits is on.
+func product(_ name: String, _ package: String, _ traits: String...) -> Target.Dependency {
+    .product(name: name, package: package, condition: .when(traits: Set(traits)))
+}
+/// A product of OpenCombine, which stands in for Combine on Linux.
+func onLinux(_ name: String) -> Target.Dependency {
+    .product(name: name, package: "OpenCombine", condition: .when(platforms: [.linux], traits: ["OpenCombine"]))
+}
 let logging: Target.Dependency = .product(name: "Logging", package: "swift-log")
 let deque: Target.Dependency = .product(name: "DequeModule", package: "swift-collections")
 let heap: Target.Dependency = .product(name: "HeapModule", package: "swift-collections")
-let yams: Target.Dependency = .product(name: "Yams", package: "Yams", condition: .when(traits: ["YAML"]))
-let openCombine: Target.Dependency = .product(
-    name: "OpenCombine", package: "OpenCombine", condition: .when(platforms: [.linux], traits: ["OpenCombine"]))
-/// The outbox counts what it does.
-let metrics: Target.Dependency = .product(
-    name: "CoreMetrics", package: "swift-metrics", condition: .when(traits: ["Metrics", "Outbox"]))
-let tracing: Target.Dependency = .product(
-    name: "Tracing", package: "swift-distributed-tracing", condition: .when(traits: ["Tracing"]))
-let serviceLifecycle: Target.Dependency = .product(
-    name: "ServiceLifecycle", package: "swift-service-lifecycle", condition: .when(traits: ["ServiceLifecycle"]))
-let grdb: Target.Dependency = .product(name: "GRDB", package: "GRDB.swift", condition: .when(traits: ["Outbox"]))
-let sqlite: Target.Dependency = .product(
-    name: "GRDBSQLite", package: "GRDB.swift", condition: .when(traits: ["Outbox"]))
-let crypto: Target.Dependency = .product(
-    name: "Crypto", package: "swift-crypto", condition: .when(traits: ["OutboxCrypto", "Encryption"]))
-let nio: [Target.Dependency] =
-    ["NIOCore", "NIOPosix", "NIOTLS"].map { name in
-        .product(name: name, package: "swift-nio", condition: .when(traits: ["NIO"]))
-    }
-    + [
-        .product(name: "NIOSSL", package: "swift-nio-ssl", condition: .when(traits: ["NIO"])),
-        // Event loops over Network.framework.
-        .product(
-            name: "NIOTransportServices", package: "swift-nio-transport-services",
-            condition: .when(
-                platforms: [.macOS, .macCatalyst, .iOS, .tvOS, .watchOS, .visionOS], traits: ["NIO"])),
-    ]
 let argumentParser: Target.Dependency = .product(name: "ArgumentParser", package: "swift-argument-parser")
+let yams = product("Yams", "Yams", "YAML")
+// The outbox counts what it does.
+let metrics = product("CoreMetrics", "swift-metrics", "Metrics", "Outbox")
+let metricsTestKit = product("MetricsTestKit", "swift-metrics", "Metrics", "Outbox")
+let tracing = product("Tracing", "swift-distributed-tracing", "Tracing")
+let serviceLifecycle = product("ServiceLifecycle", "swift-service-lifecycle", "ServiceLifecycle")
+let grdb = product("GRDB", "GRDB.swift", "Outbox")
+let sqlite = product("GRDBSQLite", "GRDB.swift", "Outbox")
+let crypto = product("Crypto", "swift-crypto", "Encryption")
+let nio: [Target.Dependency] = [
+    product("NIOCore", "swift-nio", "NIO"), product("NIOPosix", "swift-nio", "NIO"),
+    product("NIOTLS", "swift-nio", "NIO"), product("NIOSSL", "swift-nio-ssl", "NIO"),
+    // Event loops over Network.framework.
+    .product(
+        name: "NIOTransportServices", package: "swift-nio-transport-services",
+        condition: .when(platforms: [.macOS, .macCatalyst, .iOS, .tvOS, .watchOS, .visionOS], traits: ["NIO"])),
+]
 
-/// The targets that call an API for which Apple wants a reason; `.ci/privacy` checks the list.
-let withPrivacyManifest = ["LinkspanRuntime", "LinkspanOutbox"]
+let core: [Target.Dependency] = ["Linkspan", "LinkspanRuntime"]
+let messaging: [Target.Dependency] = core + ["LinkspanLifecycle", "LinkspanMessaging"]
+let network: [Target.Dependency] = ["LinkspanNetwork", "LinkspanWebSocketProtocol"]
+let transports: [Target.Dependency] = ["LinkspanInMemory", "LinkspanSocketIO", "LinkspanWebSocket"]
 
-/// The privacy manifest of a target, where the manifest's host is a Mac: a resource costs Linux a bundle that nobody reads.
-func privacyManifest(_ name: String) -> (exclude: [String], resources: [Resource]?) {
-    guard withPrivacyManifest.contains(name) else { return ([], nil) }
-    #if os(Linux)
-    return (["PrivacyInfo.xcprivacy"], nil)
-    #else
-    return ([], [.copy("PrivacyInfo.xcprivacy")])
-    #endif
-}
+// MARK: - Modules
 
-/// A target of `Sources/`: the SDK without any network.
-func sdk(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
-    let privacy = privacyManifest(name)
-    return .target(
-        name: name, dependencies: dependencies, exclude: privacy.exclude, resources: privacy.resources,
-        swiftSettings: settings)
-}
+/// The modules that call an API for which Apple wants a reason; `.ci/privacy` checks the list.
+let withPrivacyManifest: Set = ["LinkspanRuntime", "LinkspanOutbox"]
 
-/// A target of `Plugins/`.
+/// The plug-ins that are built with package access, besides `Sources`, which has it: nothing else has a privilege that a
+/// third party lacks.
 ///
-/// Package access is off, so a first-party plug-in has no privilege that a third party lacks. It is on for the network
-/// transports, their codecs and the server that is tested against them, which share what belongs to their wires, for the
-/// event loop under them, which shares the timers and threads of the runtime, for the renewal of tokens, which is the
-/// core's own, offered as a service, and for the inspector, which shows the inside of the SDK: what the core keeps to
-/// itself is `internal`, and out of reach of any plug-in.
-func plugin(
-    _ kind: String, _ name: String, _ dependencies: [Target.Dependency], packageAccess: Bool = false
-) -> Target {
-    let privacy = privacyManifest(name)
+/// The back ends and the codecs of the wires share timers and threads of the runtime and what belongs to their wires with
+/// the two network transports, and with the server that the transports are tested against. The service `tokenrefresh` is the
+/// core's renewal of credentials, offered as a service. The inspector shows the inside of the SDK.
+let withPackageAccess: Set = [
+    "LinkspanNetwork", "LinkspanWebSocketProtocol", "LinkspanLWS", "LinkspanNIO", "LinkspanBackEnds",
+    "LinkspanSocketIO", "LinkspanWebSocket", "LinkspanDevServer", "LinkspanServices", "LinkspanInspector",
+]
+
+/// A module of `Sources`, the SDK without any network, or of a folder of `Plugins`, which can be left out.
+func module(_ name: String, in folder: String = "Sources", _ dependencies: [Target.Dependency]) -> Target {
+    var exclude: [String] = []
+    var resources: [Resource]?
+    if withPrivacyManifest.contains(name) {
+        #if os(Linux)
+        // A resource costs Linux a bundle that nobody reads.
+        exclude = ["PrivacyInfo.xcprivacy"]
+        #else
+        resources = [.copy("PrivacyInfo.xcprivacy")]
+        #endif
+    }
     return .target(
-        name: name, dependencies: dependencies, path: "Plugins/\(kind)/\(name)", exclude: privacy.exclude,
-        resources: privacy.resources, packageAccess: packageAccess, swiftSettings: settings)
+        name: name, dependencies: dependencies, path: "\(folder)/\(name)", exclude: exclude, resources: resources,
+        packageAccess: folder == "Sources" || withPackageAccess.contains(name), swiftSettings: settings)
 }
 
-func test(_ name: String, _ dependencies: [Target.Dependency], exclude: [String] = []) -> Target {
-    .testTarget(
-        name: "\(name)Tests", dependencies: dependencies, path: "Tests/\(name)Tests", exclude: exclude,
-        swiftSettings: settings)
-}
-
-let products: [Product] = [
-    // One import for an app.
-    .library(name: "LinkspanKit", targets: ["LinkspanKit"]),
-    .library(name: "Linkspan", targets: ["Linkspan"]),
-    .library(name: "LinkspanRuntime", targets: ["LinkspanRuntime"]),
-    .library(name: "LinkspanLifecycle", targets: ["LinkspanLifecycle"]),
-    .library(name: "LinkspanMessaging", targets: ["LinkspanMessaging"]),
-    .library(name: "LinkspanConfiguration", targets: ["LinkspanConfiguration"]),
-    .library(name: "LinkspanConfigurationCommand", targets: ["LinkspanConfigurationCommand"]),
-    .library(name: "LinkspanTesting", targets: ["LinkspanTesting"]),
-    .library(name: "LinkspanInMemory", targets: ["LinkspanInMemory"]),
-    .library(name: "LinkspanWebSocket", targets: ["LinkspanWebSocket"]),
-    .library(name: "LinkspanSocketIO", targets: ["LinkspanSocketIO"]),
-    .library(name: "LinkspanDevServer", targets: ["LinkspanDevServer"]),
-    .library(name: "LinkspanLogging", targets: ["LinkspanLogging"]),
-    .library(name: "LinkspanPlatform", targets: ["LinkspanPlatform"]),
-    .library(name: "LinkspanMetrics", targets: ["LinkspanMetrics"]),
-    .library(name: "LinkspanTracing", targets: ["LinkspanTracing"]),
-    .library(name: "LinkspanPresence", targets: ["LinkspanPresence"]),
-    .library(name: "LinkspanTokenRefresh", targets: ["LinkspanTokenRefresh"]),
-    .library(name: "LinkspanJournal", targets: ["LinkspanJournal"]),
-    .library(name: "LinkspanInspector", targets: ["LinkspanInspector"]),
-    .library(name: "LinkspanServiceLifecycle", targets: ["LinkspanServiceLifecycle"]),
-    .library(name: "LinkspanCombine", targets: ["LinkspanCombine"]),
-    .library(name: "LinkspanObservation", targets: ["LinkspanObservation"]),
-    .library(name: "LinkspanOutbox", targets: ["LinkspanOutbox"]),
-    .library(name: "LinkspanOutboxCrypto", targets: ["LinkspanOutboxCrypto"]),
-    .library(name: "LinkspanEncryption", targets: ["LinkspanEncryption"]),
-    // What TLS, proxies and compression are configured with, and what another back end implements.
-    .library(name: "LinkspanNetwork", targets: ["LinkspanNetwork", "LinkspanWebSocketProtocol"]),
-    // For apps that run sockets on loops of their own.
-    .library(name: "LinkspanLWS", targets: ["LinkspanLWS"]),
-    .library(name: "LinkspanNIO", targets: ["LinkspanNIO"]),
-]
-
-let sources: [Target] = [
+let modules: [Target] = [
     .systemLibrary(name: "CLinkspanRuntime"),
-    sdk("LinkspanRuntime", ["CLinkspanRuntime", heap]),
-    sdk("LinkspanLifecycle", ["LinkspanRuntime", deque]),
-    sdk("Linkspan", ["LinkspanRuntime", "CLinkspanRuntime", logging, deque, heap]),
-    sdk("LinkspanMessaging", ["Linkspan", "LinkspanLifecycle", "LinkspanRuntime"]),
-    sdk("LinkspanConfiguration", ["LinkspanMessaging", "Linkspan", "LinkspanLifecycle", "LinkspanRuntime", yams]),
-    sdk("LinkspanTesting", ["Linkspan", "LinkspanRuntime", "CLinkspanRuntime", deque]),
-]
+    module("LinkspanRuntime", ["CLinkspanRuntime", heap]),
+    module("LinkspanLifecycle", ["LinkspanRuntime", deque]),
+    module("Linkspan", ["LinkspanRuntime", logging, deque, heap]),
+    module("LinkspanMessaging", core + ["LinkspanLifecycle"]),
+    module("LinkspanConfiguration", messaging + [yams]),
+    module("LinkspanTesting", core + ["CLinkspanRuntime", deque]),
 
-let plugins: [Target] = [
-    plugin("Transports", "LinkspanInMemory", ["Linkspan", "LinkspanRuntime", deque]),
-    plugin(
-        "Transports", "LinkspanWebSocket",
-        ["Linkspan", "LinkspanRuntime", "LinkspanNetwork", "LinkspanWebSocketProtocol", "LinkspanBackEnds"],
-        packageAccess: true),
-    plugin(
-        "Transports", "LinkspanSocketIO",
-        ["Linkspan", "LinkspanRuntime", "LinkspanNetwork", "LinkspanWebSocketProtocol", "LinkspanBackEnds", deque],
-        packageAccess: true),
-    plugin(
-        "Kit", "LinkspanKit",
-        [
-            "Linkspan", "LinkspanLifecycle", "LinkspanMessaging", "LinkspanConfiguration", "LinkspanInMemory",
-            "LinkspanSocketIO", "LinkspanWebSocket",
-        ]),
-    plugin(
-        "CommandLine", "LinkspanConfigurationCommand",
-        ["Linkspan", "LinkspanLifecycle", "LinkspanMessaging", "LinkspanConfiguration", argumentParser]),
-    plugin(
-        "Servers", "LinkspanDevServer",
-        [
-            "Linkspan", "LinkspanRuntime", "LinkspanInMemory", "LinkspanSocketIO", "LinkspanWebSocket",
-            "LinkspanNetwork", "LinkspanWebSocketProtocol", "LinkspanBackEnds", deque,
-        ],
-        packageAccess: true),
-    plugin(
-        "Services", "LinkspanLogging",
-        ["Linkspan", "LinkspanLifecycle", "LinkspanMessaging", "LinkspanRuntime", logging]),
-    plugin("Services", "LinkspanPlatform", ["Linkspan", "LinkspanLifecycle", "LinkspanMessaging", "LinkspanRuntime"]),
-    plugin(
-        "Services", "LinkspanMetrics",
-        ["Linkspan", "LinkspanLifecycle", "LinkspanMessaging", "LinkspanRuntime", metrics]),
-    plugin(
-        "Services", "LinkspanTracing",
-        ["Linkspan", "LinkspanLifecycle", "LinkspanMessaging", "LinkspanRuntime", tracing]),
-    plugin("Services", "LinkspanPresence", ["Linkspan", "LinkspanLifecycle", "LinkspanMessaging", "LinkspanRuntime"]),
-    plugin(
-        "Services", "LinkspanTokenRefresh", ["Linkspan", "LinkspanLifecycle", "LinkspanMessaging", "LinkspanRuntime"],
-        packageAccess: true),
-    plugin(
-        "Services", "LinkspanJournal", ["Linkspan", "LinkspanLifecycle", "LinkspanMessaging", "LinkspanRuntime", deque]),
-    plugin(
-        "Services", "LinkspanInspector",
-        [
-            "Linkspan", "LinkspanLifecycle", "LinkspanMessaging", "LinkspanRuntime", "LinkspanJournal",
-            "LinkspanNetwork", "LinkspanWebSocketProtocol", "LinkspanBackEnds", deque,
-        ],
-        packageAccess: true),
-    plugin(
-        "Bridges", "LinkspanServiceLifecycle",
-        ["Linkspan", "LinkspanLifecycle", "LinkspanMessaging", serviceLifecycle]),
-    plugin("Bridges", "LinkspanCombine", ["Linkspan", "LinkspanRuntime", deque, openCombine]),
-    plugin("Bridges", "LinkspanObservation", ["Linkspan", "LinkspanRuntime"]),
-    plugin(
-        "Stores", "LinkspanOutbox", ["Linkspan", "LinkspanMessaging", "LinkspanRuntime", logging, metrics, grdb]),
-    plugin("Stores", "LinkspanOutboxCrypto", ["LinkspanOutbox", crypto]),
-    plugin("Interceptors", "LinkspanEncryption", ["Linkspan", crypto]),
+    module("LinkspanInMemory", in: "Plugins/Transports", core + [deque]),
+    module("LinkspanWebSocket", in: "Plugins/Transports", core + network + ["LinkspanBackEnds"]),
+    module("LinkspanSocketIO", in: "Plugins/Transports", core + network + ["LinkspanBackEnds", deque]),
+
+    module("LinkspanServices", in: "Plugins/Services", messaging + [logging, deque]),
+    module("LinkspanTelemetry", in: "Plugins/Services", messaging + [metrics, tracing]),
+    module(
+        "LinkspanInspector", in: "Plugins/Services",
+        messaging + network + ["LinkspanServices", "LinkspanBackEnds", deque]),
+
+    module("LinkspanReactive", in: "Plugins/Bridges", core + [deque, onLinux("OpenCombine")]),
+    module("LinkspanServiceLifecycle", in: "Plugins/Bridges", messaging + [serviceLifecycle]),
+
+    module("LinkspanOutbox", in: "Plugins/Stores", core + ["LinkspanMessaging", logging, metrics, grdb]),
+    module("LinkspanEncryption", in: "Plugins/Interceptors", ["Linkspan", "LinkspanOutbox", crypto]),
+
+    module("LinkspanKit", in: "Plugins/Kit", messaging + transports + ["LinkspanConfiguration"]),
+    module(
+        "LinkspanConfigurationCommand", in: "Plugins/CommandLine",
+        messaging + ["LinkspanConfiguration", argumentParser]),
+    module(
+        "LinkspanDevServer", in: "Plugins/Servers", core + transports + network + ["LinkspanBackEnds", deque]),
+
     .systemLibrary(
         name: "CLibwebsockets", path: "Plugins/Support/CLibwebsockets", pkgConfig: "libwebsockets",
         providers: [.apt(["libwebsockets-dev"]), .brew(["libwebsockets"])]),
     .systemLibrary(
         name: "CZlib", path: "Plugins/Support/CZlib", pkgConfig: "zlib",
         providers: [.apt(["zlib1g-dev"]), .brew(["zlib"])]),
-    plugin(
-        "Support", "LinkspanLWS",
-        [
-            .target(name: "CLibwebsockets", condition: .when(traits: ["LWS"])), "LinkspanNetwork", "LinkspanRuntime",
-            "CLinkspanRuntime",
-        ],
-        packageAccess: true),
-    plugin("Support", "LinkspanNIO", ["LinkspanNetwork", "LinkspanRuntime"] + nio, packageAccess: true),
-    plugin(
-        "Support", "LinkspanBackEnds", ["LinkspanNetwork", "LinkspanRuntime", "LinkspanLWS", "LinkspanNIO"],
-        packageAccess: true),
-    plugin("Support", "LinkspanWebSocketProtocol", ["CZlib"], packageAccess: true),
-    plugin(
-        "Support", "LinkspanNetwork", ["Linkspan", "LinkspanWebSocketProtocol", "LinkspanRuntime", "CLinkspanRuntime"],
-        packageAccess: true),
+    module("LinkspanWebSocketProtocol", in: "Plugins/Support", ["CZlib"]),
+    module("LinkspanNetwork", in: "Plugins/Support", core + ["LinkspanWebSocketProtocol", "CLinkspanRuntime"]),
+    module(
+        "LinkspanLWS", in: "Plugins/Support",
+        ["LinkspanNetwork", "LinkspanRuntime", .target(name: "CLibwebsockets", condition: .when(traits: ["LWS"]))]),
+    module("LinkspanNIO", in: "Plugins/Support", ["LinkspanNetwork", "LinkspanRuntime"] + nio),
+    module(
+        "LinkspanBackEnds", in: "Plugins/Support",
+        ["LinkspanNetwork", "LinkspanRuntime", "LinkspanLWS", "LinkspanNIO"]),
 ]
+
+/// What an app names in its manifest.
+let products: [Product] = [
+    // One import for an app: connections, services, configuration and the transports.
+    .library(name: "LinkspanKit", targets: ["LinkspanKit"]),
+    .library(name: "Linkspan", targets: ["Linkspan", "LinkspanMessaging", "LinkspanRuntime", "LinkspanInMemory"]),
+    // The service registry, without connections.
+    .library(name: "LinkspanLifecycle", targets: ["LinkspanLifecycle", "LinkspanRuntime"]),
+    .library(name: "LinkspanConfiguration", targets: ["LinkspanConfiguration"]),
+    .library(name: "LinkspanTesting", targets: ["LinkspanTesting"]),
+    .library(name: "LinkspanSocketIO", targets: ["LinkspanSocketIO"]),
+    .library(name: "LinkspanWebSocket", targets: ["LinkspanWebSocket"]),
+    // TLS, proxies and compression; what another back end implements; loops that an app runs sockets of its own on.
+    .library(
+        name: "LinkspanNetwork",
+        targets: ["LinkspanNetwork", "LinkspanWebSocketProtocol", "LinkspanLWS", "LinkspanNIO"]),
+    .library(name: "LinkspanServices", targets: ["LinkspanServices", "LinkspanTelemetry"]),
+    .library(name: "LinkspanInspector", targets: ["LinkspanInspector"]),
+    .library(name: "LinkspanReactive", targets: ["LinkspanReactive"]),
+    .library(name: "LinkspanServiceLifecycle", targets: ["LinkspanServiceLifecycle"]),
+    .library(name: "LinkspanOutbox", targets: ["LinkspanOutbox"]),
+    .library(name: "LinkspanEncryption", targets: ["LinkspanEncryption"]),
+    .library(name: "LinkspanDevServer", targets: ["LinkspanDevServer"]),
+    .library(name: "LinkspanConfigurationCommand", targets: ["LinkspanConfigurationCommand"]),
+]
+
+// MARK: - Programs
 
 /// The README's first program; its top level needs macOS 15, which a package of one's own would say.
 let firstSteps: [Target] = {
     #if os(Linux)
     [
         .executableTarget(
-            name: "first-steps",
-            dependencies: ["LinkspanKit", "LinkspanDevServer"],
-            path: "Samples/FirstSteps", exclude: ["app.yaml"], packageAccess: false, swiftSettings: settings)
+            name: "first-steps", dependencies: ["LinkspanKit", "LinkspanDevServer"], path: "Samples/FirstSteps",
+            exclude: ["app.yaml"], packageAccess: false, swiftSettings: settings)
     ]
     #else
     []
     #endif
 }()
 
-let samples: [Target] = [
+let programs: [Target] = [
     .executableTarget(
         name: "chat",
-        dependencies: [
-            "Linkspan", "LinkspanLifecycle", "LinkspanMessaging", "LinkspanConfiguration", "LinkspanInMemory",
-            "LinkspanWebSocket",
-            "LinkspanSocketIO", "LinkspanDevServer", "LinkspanNetwork", "LinkspanLogging", "LinkspanOutbox",
-            "LinkspanInspector", "LinkspanConfigurationCommand", "LinkspanPresence", logging, argumentParser,
+        dependencies: messaging + transports + [
+            "LinkspanConfiguration", "LinkspanConfigurationCommand", "LinkspanNetwork", "LinkspanServices",
+            "LinkspanInspector", "LinkspanOutbox", "LinkspanDevServer", logging, argumentParser,
         ],
         path: "Samples/Chat",
         exclude: [
             "README.md", "PROTOCOL.md", "requirements.txt", "chat.yaml", "cluster.sh", "front.py", "server.py",
-            "chat_hub.py",
-            "chat_history.py", "local_backplane.py", "redis_backplane.py", "redis_history.py", "redis_presence.py",
-            "socketio_front.py", "websocket_front.py", "record", "recording.svg",
+            "chat_hub.py", "chat_history.py", "local_backplane.py", "redis_backplane.py", "redis_history.py",
+            "redis_presence.py", "socketio_front.py", "websocket_front.py", "record", "recording.svg",
         ],
         packageAccess: false, swiftSettings: settings),
     // Programs as a new user writes them, with tests.
     .target(
         name: "Ports", dependencies: ["LinkspanKit", "LinkspanNetwork", "LinkspanRuntime"], path: "Samples/Ports",
         exclude: ["README.md", "Service/service.yaml"], packageAccess: false, swiftSettings: settings),
-]
-
-let benchmarks: [Target] = [
     .executableTarget(
         name: "echo-server", path: "Benchmarks/EchoServer", packageAccess: false,
         // OpenSSL comes with libwebsockets.
@@ -295,213 +229,144 @@ let benchmarks: [Target] = [
         linkerSettings: ["ssl", "crypto"].map { .linkedLibrary($0, .when(platforms: [.linux], traits: ["LWS"])) }),
     .executableTarget(
         name: "workloads",
-        dependencies: [
-            "Linkspan", "LinkspanLifecycle", "LinkspanMessaging", "LinkspanInMemory", "LinkspanWebSocket",
-            "LinkspanSocketIO", "LinkspanNetwork", "LinkspanOutbox", "LinkspanInspector",
-            sqlite,
-        ],
+        dependencies: messaging + transports + ["LinkspanNetwork", "LinkspanOutbox", "LinkspanInspector", sqlite],
         path: "Benchmarks/Workloads", packageAccess: false, swiftSettings: settings),
 ]
 
+// MARK: - Tests
+
+func test(
+    _ name: String, in folder: String? = nil, _ dependencies: [Target.Dependency], exclude: [String] = []
+) -> Target {
+    .testTarget(
+        name: "\(name)Tests", dependencies: dependencies, path: "Tests/\(folder ?? "\(name)Tests")", exclude: exclude,
+        swiftSettings: settings)
+}
+/// What tests share.
+func fixtures(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
+    .target(name: name, dependencies: dependencies, path: "Tests/\(name)", swiftSettings: settings)
+}
+/// A program that tests start.
+func testProgram(
+    _ name: String, in folder: String, _ dependencies: [Target.Dependency], packageAccess: Bool = false
+) -> Target {
+    .executableTarget(
+        name: name, dependencies: dependencies, path: "Tests/\(folder)", packageAccess: packageAccess,
+        swiftSettings: settings)
+}
+
 let tests: [Target] = [
+    // What has happened so far, for tests against servers.
+    fixtures("EventJournal", ["LinkspanRuntime"]),
+    // Connections of which each byte is a test's own.
+    fixtures("RawSockets", []),
+    // Where the tests of the outbox have their files.
+    fixtures("OutboxFixtures", []),
+    // What the tests of services share.
+    fixtures("ServiceFixtures", messaging + ["LinkspanConfiguration"]),
+    // Which back ends of byte streams a test runs over.
+    fixtures("TestedBackEnds", ["LinkspanBackEnds", "LinkspanNIO", "LinkspanNetwork", "LinkspanRuntime"]),
+    // A file system for SQLite that tells what is written and when.
+    .target(name: "CRecordingDisk", dependencies: [sqlite], path: "Tests/CRecordingDisk"),
     // What `make conformance` has judged by the Autobahn test suite.
-    .executableTarget(
-        name: "conformance-client",
-        dependencies: ["LinkspanRuntime", "LinkspanBackEnds", "LinkspanNetwork", "LinkspanWebSocketProtocol"],
-        path: "Tests/Conformance/Client", swiftSettings: settings),
+    testProgram(
+        "conformance-client", in: "Conformance/Client", network + ["LinkspanRuntime", "LinkspanBackEnds"],
+        packageAccess: true),
     // A process that is over soon.
-    .executableTarget(
-        name: "quick-exit", dependencies: ["Linkspan", "LinkspanMessaging", "LinkspanNetwork", "LinkspanSocketIO"],
-        path: "Tests/Exits", packageAccess: false, swiftSettings: settings),
+    testProgram("quick-exit", in: "Exits", ["Linkspan", "LinkspanMessaging", "LinkspanNetwork", "LinkspanSocketIO"]),
     // The client that the tests of the outbox kill.
-    .executableTarget(
-        name: "outbox-client",
-        dependencies: ["LinkspanOutbox", "Linkspan", "LinkspanRuntime", "LinkspanSocketIO", "LinkspanWebSocket"],
-        path: "Tests/OutboxClient", packageAccess: false, swiftSettings: settings),
+    testProgram(
+        "outbox-client", in: "OutboxClient", core + ["LinkspanOutbox", "LinkspanSocketIO", "LinkspanWebSocket"]),
+
     test("LinkspanRuntime", ["LinkspanRuntime"]),
     test("LinkspanLifecycle", ["LinkspanLifecycle", "LinkspanRuntime", "LinkspanTesting"]),
-    test(
-        "Linkspan", ["Linkspan", "LinkspanTesting", "LinkspanInMemory", "LinkspanRuntime", "EventJournal", logging]),
-    test(
-        "LinkspanMessaging",
-        ["LinkspanMessaging", "Linkspan", "LinkspanLifecycle", "LinkspanTesting", "LinkspanRuntime"]),
+    test("Linkspan", core + ["LinkspanTesting", "LinkspanInMemory", "EventJournal", logging, deque]),
+    test("LinkspanMessaging", messaging + ["LinkspanTesting"]),
     test(
         "LinkspanConfiguration",
-        [
-            "LinkspanConfiguration", "Linkspan", "LinkspanLifecycle", "LinkspanMessaging", "LinkspanInMemory",
-            "LinkspanLogging",
-            "LinkspanRuntime", "LinkspanTesting", logging,
-        ]),
+        messaging + ["LinkspanConfiguration", "LinkspanInMemory", "LinkspanServices", "LinkspanTesting"]),
     test(
-        "LinkspanLogging",
-        [
-            "LinkspanLogging", "ServiceFixtures", "Linkspan", "LinkspanLifecycle", "LinkspanMessaging",
-            "LinkspanConfiguration",
-            "LinkspanRuntime",
+        "LinkspanServices",
+        messaging + [
+            "LinkspanServices", "LinkspanConfiguration", "LinkspanInMemory", "LinkspanTesting", "ServiceFixtures",
             logging,
         ]),
     test(
-        "LinkspanPlatform",
-        [
-            "LinkspanPlatform", "Linkspan", "LinkspanLifecycle", "LinkspanMessaging", "LinkspanRuntime",
-            "LinkspanTesting",
-            "ServiceFixtures",
+        "LinkspanTelemetry",
+        messaging + [
+            "LinkspanTelemetry", "LinkspanConfiguration", "LinkspanInMemory", "LinkspanTesting", "ServiceFixtures",
+            metrics, metricsTestKit, tracing, product("InMemoryTracing", "swift-distributed-tracing", "Tracing"),
         ]),
-    // What the tests of services share.
-    // What has happened so far, for tests against servers.
-    .target(
-        name: "EventJournal", dependencies: ["LinkspanRuntime"], path: "Tests/EventJournal", swiftSettings: settings),
-    .target(
-        name: "ServiceFixtures",
-        dependencies: ["Linkspan", "LinkspanLifecycle", "LinkspanMessaging", "LinkspanConfiguration"],
-        path: "Tests/ServiceFixtures", swiftSettings: settings),
-    test(
-        "LinkspanMetrics",
-        [
-            "LinkspanMetrics", "ServiceFixtures", "Linkspan", "LinkspanLifecycle", "LinkspanMessaging",
-            "LinkspanConfiguration", metrics,
-            .product(
-                name: "MetricsTestKit", package: "swift-metrics", condition: .when(traits: ["Metrics", "Outbox"])),
-        ]),
-    test(
-        "LinkspanTracing",
-        [
-            "LinkspanTracing", "ServiceFixtures", "Linkspan", "LinkspanLifecycle", "LinkspanMessaging",
-            "LinkspanConfiguration",
-            "LinkspanInMemory", "LinkspanTesting", tracing,
-            .product(
-                name: "InMemoryTracing", package: "swift-distributed-tracing", condition: .when(traits: ["Tracing"])),
-        ]),
-    test(
-        "LinkspanPresence",
-        [
-            "LinkspanPresence", "ServiceFixtures", "Linkspan", "LinkspanLifecycle", "LinkspanMessaging",
-            "LinkspanInMemory",
-            "LinkspanTesting",
-        ]),
-    test(
-        "LinkspanTokenRefresh",
-        [
-            "LinkspanTokenRefresh", "ServiceFixtures", "Linkspan", "LinkspanLifecycle", "LinkspanMessaging",
-            "LinkspanRuntime", "LinkspanTesting",
-        ]),
-    test("LinkspanJournal", ["LinkspanJournal", "ServiceFixtures", "LinkspanLifecycle", "LinkspanMessaging"]),
-    test(
-        "LinkspanServiceLifecycle",
-        [
-            "LinkspanServiceLifecycle", "Linkspan", "LinkspanLifecycle", "LinkspanMessaging", "LinkspanInMemory",
-            "LinkspanRuntime", "LinkspanTesting", logging,
-            serviceLifecycle,
-            .product(
-                name: "ServiceLifecycleTestKit", package: "swift-service-lifecycle",
-                condition: .when(traits: ["ServiceLifecycle"])),
-        ]),
-    test(
-        "LinkspanCombine",
-        [
-            "LinkspanCombine", "LinkspanObservation", "Linkspan", "LinkspanInMemory", "LinkspanRuntime",
-            "LinkspanDevServer", "LinkspanSocketIO", "LinkspanTesting", "EventJournal",
-            openCombine,
-            .product(
-                name: "OpenCombineDispatch", package: "OpenCombine",
-                condition: .when(platforms: [.linux], traits: ["OpenCombine"])),
-        ]),
-    test("LinkspanObservation", ["LinkspanObservation", "Linkspan", "LinkspanInMemory", "LinkspanTesting"]),
-    // Where the tests of the outbox have their files.
-    .target(name: "OutboxFixtures", path: "Tests/OutboxFixtures", swiftSettings: settings),
-    // A file system for SQLite that tells what is written and when.
-    .target(
-        name: "CRecordingDisk", dependencies: [sqlite],
-        path: "Tests/CRecordingDisk"),
-    test(
-        "LinkspanOutbox",
-        [
-            metrics,
-            .product(
-                name: "MetricsTestKit", package: "swift-metrics", condition: .when(traits: ["Metrics", "Outbox"])),
-            "LinkspanOutbox", "OutboxFixtures", "CRecordingDisk", "Linkspan", "LinkspanRuntime", "LinkspanInMemory",
-            "LinkspanTesting", "LinkspanMessaging", "LinkspanConfiguration", logging, grdb,
-            sqlite,
-        ]),
-    test("LinkspanEncryption", ["LinkspanEncryption", "Linkspan", "LinkspanInMemory", "LinkspanTesting", crypto]),
-    test("LinkspanOutboxCrypto", ["LinkspanOutboxCrypto", "LinkspanOutbox", "Linkspan", "LinkspanRuntime", crypto]),
-    test(
-        "LinkspanOutboxKill",
-        [
-            "outbox-client", "OutboxFixtures", "Linkspan", "LinkspanRuntime", "LinkspanTesting", "LinkspanDevServer",
-            "LinkspanInMemory", "EventJournal", grdb,
-        ]),
-    // Which back ends of byte streams a test runs over.
-    .target(
-        name: "TestedBackEnds",
-        dependencies: ["LinkspanBackEnds", "LinkspanNIO", "LinkspanNetwork", "LinkspanRuntime"],
-        path: "Tests/TestedBackEnds", swiftSettings: settings),
-    // What every byte-stream back end has to do.
-    test(
-        "ByteStream",
-        [
-            "LinkspanBackEnds", "LinkspanLWS", "LinkspanNIO", "LinkspanNetwork", "LinkspanRuntime", "Linkspan",
-            "TestedBackEnds",
-        ]),
-    test("LinkspanWebSocketProtocol", ["LinkspanWebSocketProtocol", "LinkspanTesting"]),
-    test("LinkspanNetwork", ["LinkspanNetwork", "Linkspan", "LinkspanWebSocketProtocol", "LinkspanRuntime"]),
-    test("LinkspanWebSocket", ["LinkspanWebSocket", "Linkspan", "LinkspanNetwork", "LinkspanWebSocketProtocol"]),
-    test(
-        "LinkspanDevServer",
-        [
-            "LinkspanDevServer", "Linkspan", "LinkspanMessaging", "LinkspanConfiguration", "LinkspanInMemory",
-            "LinkspanSocketIO",
-            "LinkspanWebSocket", "LinkspanRuntime", "LinkspanBackEnds", "LinkspanTesting", "LinkspanWebSocketProtocol",
-            "LinkspanNetwork", "EventJournal", "TestedBackEnds", "RawSockets",
-        ]),
-    // Connections of which each byte is a test's own.
-    .target(name: "RawSockets", dependencies: [], path: "Tests/RawSockets", swiftSettings: settings),
     test(
         "LinkspanInspector",
-        [
-            "LinkspanInspector", "LinkspanNetwork", "Linkspan", "LinkspanLifecycle", "LinkspanMessaging",
-            "LinkspanInMemory", "LinkspanConfiguration", "LinkspanDevServer", "LinkspanWebSocket", "LinkspanRuntime",
-            "ServiceFixtures", "RawSockets", "EventJournal",
+        messaging + [
+            "LinkspanInspector", "LinkspanConfiguration", "LinkspanNetwork", "LinkspanDevServer", "LinkspanInMemory",
+            "LinkspanWebSocket", "ServiceFixtures", "RawSockets", "EventJournal",
         ]),
     test(
-        "LinkspanSocketIO",
-        ["LinkspanSocketIO", "Linkspan", "LinkspanNetwork", "LinkspanRuntime", "LinkspanTesting"],
-        exclude: ["Exchanges"]),
-    .testTarget(
-        name: "DocumentationTests",
-        dependencies: [
-            "Linkspan", "LinkspanLifecycle", "LinkspanMessaging", "LinkspanConfiguration", "LinkspanInMemory",
-            "LinkspanSocketIO", "LinkspanNetwork",
-            "LinkspanWebSocket", "LinkspanTesting", "LinkspanRuntime", "LinkspanLogging", "LinkspanMetrics",
-            "LinkspanTracing", "LinkspanJournal", "LinkspanPresence", "LinkspanTokenRefresh", "LinkspanInspector",
-            "LinkspanServiceLifecycle", "LinkspanCombine", "LinkspanObservation", "LinkspanDevServer", "LinkspanOutbox",
-            "LinkspanKit", "LinkspanOutboxCrypto", "LinkspanPlatform", "LinkspanEncryption",
-            "LinkspanConfigurationCommand", argumentParser, crypto, logging, openCombine, serviceLifecycle,
-            .product(
-                name: "UnixSignals", package: "swift-service-lifecycle", condition: .when(traits: ["ServiceLifecycle"])),
+        "LinkspanServiceLifecycle",
+        messaging + [
+            "LinkspanServiceLifecycle", "LinkspanInMemory", "LinkspanTesting", logging, serviceLifecycle,
+            product("ServiceLifecycleTestKit", "swift-service-lifecycle", "ServiceLifecycle"),
+        ]),
+    test(
+        "LinkspanReactive",
+        core + [
+            "LinkspanReactive", "LinkspanInMemory", "LinkspanDevServer", "LinkspanSocketIO", "LinkspanTesting",
+            "EventJournal", onLinux("OpenCombine"), onLinux("OpenCombineDispatch"),
+        ]),
+    test(
+        "LinkspanOutbox",
+        core + [
+            "LinkspanOutbox", "LinkspanMessaging", "LinkspanConfiguration", "LinkspanInMemory", "LinkspanTesting",
+            "OutboxFixtures", "CRecordingDisk", metrics, metricsTestKit, logging, grdb, sqlite,
+        ]),
+    test(
+        "LinkspanOutboxKill",
+        core + [
+            "outbox-client", "LinkspanTesting", "LinkspanDevServer", "LinkspanInMemory", "OutboxFixtures",
+            "EventJournal", grdb,
+        ]),
+    test(
+        "LinkspanEncryption",
+        core + ["LinkspanEncryption", "LinkspanOutbox", "LinkspanInMemory", "LinkspanTesting", crypto]),
+    // What every byte-stream back end has to do.
+    test("ByteStream", core + ["LinkspanNetwork", "LinkspanBackEnds", "LinkspanLWS", "LinkspanNIO", "TestedBackEnds"]),
+    test("LinkspanWebSocketProtocol", ["LinkspanWebSocketProtocol", "LinkspanTesting"]),
+    test("LinkspanNetwork", core + network),
+    test("LinkspanWebSocket", ["Linkspan", "LinkspanWebSocket"] + network),
+    test("LinkspanSocketIO", core + network + ["LinkspanSocketIO", "LinkspanTesting"], exclude: ["Exchanges"]),
+    test(
+        "LinkspanDevServer",
+        core + transports + network + [
+            "LinkspanDevServer", "LinkspanMessaging", "LinkspanConfiguration", "LinkspanBackEnds", "LinkspanTesting",
+            "EventJournal", "TestedBackEnds", "RawSockets",
+        ]),
+    test(
+        "Documentation",
+        messaging + transports + [
+            "LinkspanKit", "LinkspanConfiguration", "LinkspanConfigurationCommand", "LinkspanNetwork",
+            "LinkspanTesting",
+            "LinkspanServices", "LinkspanTelemetry", "LinkspanInspector", "LinkspanReactive",
+            "LinkspanServiceLifecycle",
+            "LinkspanOutbox", "LinkspanEncryption", "LinkspanDevServer", argumentParser, crypto, logging,
+            serviceLifecycle, onLinux("OpenCombine"),
+            product("UnixSignals", "swift-service-lifecycle", "ServiceLifecycle"),
+        ]),
+    test(
+        "Chat",
+        firstSteps.map { .target(name: $0.name) } + core + transports + [
+            "chat", "LinkspanConfiguration", "LinkspanMessaging", "LinkspanDevServer", "LinkspanTesting", "RawSockets",
         ],
-        path: "Tests/DocumentationTests", swiftSettings: settings),
-    .testTarget(
-        name: "ChatTests",
-        dependencies: firstSteps.map { .target(name: $0.name) } + [
-            "chat", "Linkspan", "LinkspanRuntime", "LinkspanConfiguration", "LinkspanMessaging", "LinkspanInMemory",
-            "LinkspanSocketIO", "LinkspanWebSocket", "LinkspanDevServer", "LinkspanTesting", "RawSockets",
+        exclude: ["echo.py", "listener.py"]),
+    test("Ports", ["Ports", "LinkspanKit", "LinkspanDevServer", "LinkspanNetwork", "LinkspanTesting"]),
+    test(
+        "Interop", in: "Interop",
+        messaging + transports + network + [
+            "quick-exit", "LinkspanBackEnds", "LinkspanServices", "LinkspanDevServer", "LinkspanOutbox",
+            "LinkspanTesting", "EventJournal", "OutboxFixtures", logging,
         ],
-        path: "Tests/ChatTests", exclude: ["echo.py", "listener.py"],
-        swiftSettings: settings),
-    .testTarget(
-        name: "PortsTests",
-        dependencies: ["Ports", "LinkspanKit", "LinkspanDevServer", "LinkspanNetwork", "LinkspanTesting"],
-        path: "Tests/PortsTests", swiftSettings: settings),
-    .testTarget(
-        name: "InteropTests",
-        dependencies: [
-            "quick-exit", "Linkspan", "LinkspanRuntime", "LinkspanTesting", "LinkspanWebSocket", "LinkspanSocketIO",
-            "LinkspanBackEnds", "LinkspanNetwork", "LinkspanWebSocketProtocol", "LinkspanLifecycle",
-            "LinkspanMessaging", "LinkspanLogging", logging,
-            "LinkspanDevServer", "LinkspanInMemory", "EventJournal", "LinkspanOutbox", "OutboxFixtures",
-        ],
-        path: "Tests/Interop", exclude: ["servers"], swiftSettings: settings),
+        exclude: ["servers"]),
 ]
 
 /// The fuzz targets, for `make fuzz`: only then, because they take their `main` from the fuzzer.
@@ -553,5 +418,5 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-nio-ssl", from: "2.37.6"),
         .package(url: "https://github.com/apple/swift-nio-transport-services", from: "1.28.0"),
     ],
-    targets: sources + plugins + samples + firstSteps + benchmarks + tests + fuzzing
+    targets: modules + programs + firstSteps + tests + fuzzing
 )

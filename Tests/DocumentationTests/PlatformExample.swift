@@ -4,7 +4,7 @@ internal import LinkspanLifecycle
 internal import LinkspanMessaging
 internal import LinkspanServices
 
-// The examples of LinkspanPlatform, word for word. They are compiled, not run: there is no device.
+// The examples for apps in LinkspanServices, word for word. They are compiled, not run: there is no device.
 
 final class PushRegistration: PushObserving {
     let name: ServiceName = "pushRegistration"

@@ -1,4 +1,4 @@
-#if OutboxCrypto
+#if Encryption && Outbox
 internal import Crypto
 internal import Foundation
 internal import Linkspan

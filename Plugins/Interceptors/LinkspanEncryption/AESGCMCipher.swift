@@ -1,4 +1,4 @@
-#if OutboxCrypto
+#if Encryption && Outbox
 public import Crypto
 internal import Foundation
 public import LinkspanOutbox
@@ -73,6 +73,6 @@ public struct AESGCMCipher: OutboxCipher {
 }
 #else
 /// Encryption of an outbox, which is not built in.
-@available(*, unavailable, message: "not built in: switch the trait OutboxCrypto of the package linkspan on")
+@available(*, unavailable, message: "not built in: switch the traits Outbox and Encryption of the package linkspan on")
 public enum AESGCMCipher {}
 #endif

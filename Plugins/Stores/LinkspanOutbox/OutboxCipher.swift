@@ -2,7 +2,7 @@
 /// A cipher for the payloads and replies of an outbox, so that the file and its log have no plaintext of them.
 ///
 /// Names of events, keys, ordering keys, accounts and the texts of errors are not sealed: rows are found by them.
-/// `LinkspanOutboxCrypto` has one by AES-GCM.
+/// `LinkspanEncryption` has one by AES-GCM.
 ///
 /// Called on the outbox's executor. A cipher that has no key at the moment, because the device is locked, throws:
 /// deliveries are refused, and what is in the file waits. A row that cannot be opened while most others can ends alone.
