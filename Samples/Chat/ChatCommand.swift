@@ -20,7 +20,7 @@ struct ChatCommand: AsyncParsableCommand {
     }
 }
 
-/// Runs the command; a mistake in the arguments is told on standard error with the usage behind it, and status 64.
+/// Runs the command; invalid arguments end it with status 64, after an error and the usage on standard error.
 @available(macOS 15, *)
 @main
 enum Main {
@@ -42,7 +42,7 @@ enum Main {
         }
     }
 
-    /// Prints what is wrong with the arguments, and behind it how the command is used.
+    /// Prints the problem with the arguments, then the usage.
     private static func complain(_ error: any Error) {
         LineOutput.complain(ChatCommand.message(for: error))
         let lines = ChatCommand.fullMessage(for: error).split(separator: "\n", omittingEmptySubsequences: false)

@@ -111,7 +111,7 @@ struct ChatConfiguration {
         Override(
             path: "services.enabled", value: "logging,rooms,presence,topics,direct,typing,interface",
             origin: "default"),
-        // What fails is told in the conversation.
+        // Failures are shown in the conversation.
         Override(path: "services.logging.level", value: "error", origin: "default"),
     ]
 

@@ -5,9 +5,9 @@ import Linkspan
 struct ChatSession: Sendable {
     /// How a visit ended.
     enum Ending: Sendable {
-        /// The input ended, so many lines are still unconfirmed, and so many were refused or given up.
+        /// The input ended, with counts of unconfirmed lines and of lines that were rejected or failed.
         case finished(undelivered: Int, rejected: Int)
-        /// The connection was given up.
+        /// The connection has failed for good.
         case failed(LinkspanError)
     }
 
@@ -121,7 +121,7 @@ struct ChatSession: Sendable {
         return self.hasEntered ? nil : error
     }
 
-    /// Why the connection is down; nil as soon as a change of its state is what is waited for.
+    /// The reason why the connection is down; nil while a change of its state is awaited.
     private func failure(until isOver: (StateChange) -> Bool) async -> LinkspanError? {
         let connection = self.visit.connection
         for await change in connection.stateChanges {

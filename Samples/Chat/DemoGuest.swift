@@ -13,7 +13,7 @@ struct DemoGuest {
     private let heard: AsyncStream<String>
     /// Each time the server lets the guest into the room.
     private let entries: AsyncStream<Void>
-    /// What became of the connection, once it was told.
+    /// The reported outcome of the connection.
     private let changes: AsyncStream<ConnectionState>
 
     /// Enters a room, and returns when the server has let the guest in.
@@ -71,7 +71,7 @@ struct DemoGuest {
         try await self.rooms.say(text)
     }
 
-    /// The next lines that come to this guest.
+    /// The next lines that this guest receives.
     func hear(_ count: Int) async -> [String] {
         var lines: [String] = []
         for await line in self.heard {
@@ -81,7 +81,7 @@ struct DemoGuest {
         return lines
     }
 
-    /// Returns when the link is down, and that was told.
+    /// Returns when the loss of the link was reported.
     func isLost() async {
         await self.wait { $0 == .reconnecting }
     }

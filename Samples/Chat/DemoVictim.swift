@@ -44,7 +44,7 @@ final class DemoVictim: Sendable {
 
     func endInput() throws { try self.input.close() }
 
-    /// Shows what it says, until it has said this or has ended.
+    /// Shows its output until this text appears or it ends.
     func show(until last: String? = nil) async {
         for await line in self.lines {
             LineOutput.show("  ann's process  \(line)")

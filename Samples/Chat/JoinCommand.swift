@@ -62,7 +62,7 @@ struct JoinCommand: AsyncParsableCommand {
         let terminal = TerminalDevice(environment: ProcessInfo.processInfo.environment)
         let ending = await withTaskGroup(of: Void.self) { group in
             if self.watch {
-                // At a terminal, what goes to standard error comes into the conversation.
+                // At a terminal, standard error is shown in the conversation.
                 let isInteractive = terminal != nil
                 group.addTask {
                     await visit.follow(configuration) {

@@ -67,7 +67,7 @@ struct ServeCommand: AsyncParsableCommand {
         await server.stop()
     }
 
-    /// Does what is asked for on standard input, until the task is cancelled.
+    /// Carries out the commands of standard input, until the task is cancelled.
     private static func obey(_ chat: ChatHub, _ server: DevServer) async {
         for await line in LineInput.lines() where !line.isEmpty {
             guard let fault = ServerFault(line) else {

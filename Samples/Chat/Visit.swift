@@ -38,7 +38,7 @@ struct Visit: Sendable {
     var outbox: Outbox? { self.plan.plan.options.store as? Outbox }
     #endif
 
-    /// Waits until every line is confirmed or given up, those of earlier visits included, or the time is up.
+    /// Waits until every line is confirmed or has failed, those of earlier visits included, or the time is up.
     ///
     /// - Returns: how many are still open.
     func drain(within limit: Duration) async -> Int {
@@ -62,7 +62,7 @@ struct Visit: Sendable {
         #endif
     }
 
-    /// Confirms outcomes, and tells of those of earlier visits, until the task is cancelled.
+    /// Confirms outcomes, and reports those of earlier visits, until the task is cancelled.
     func confirmOutcomes() async {
         #if Outbox
         guard let outbox = self.outbox else { return }

@@ -151,7 +151,7 @@ extension VisitFloor {
         guard let direct = self.visit.messaging.services.services(of: DirectMessageService.self).first else {
             throw ChatRefusal(sentence: "the service 'direct' is not among linkspan.services.enabled")
         }
-        // What becomes of it stands beside the line.
+        // Its outcome is shown beside the line.
         try? await direct.say(text, to: name)
     }
 
@@ -181,7 +181,7 @@ extension VisitFloor {
             let lines = open == 1 ? "1 line is" : "\(open) lines are"
             throw ChatRefusal(sentence: "\(lines) not confirmed yet; /nick \(name) works once nothing waits")
         }
-        // The server is told who comes at each entry, so one enters once more.
+        // Each entry tells the server the name, so join again.
         try await Self.refusing { () async throws(LinkspanError) in
             try self.visit.visitor.rename(to: name) { () throws(LinkspanError) in
                 try self.visit.move(to: self.visit.plan)

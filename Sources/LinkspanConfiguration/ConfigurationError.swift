@@ -1,4 +1,4 @@
-/// Everything that is wrong with a configuration, found at once.
+/// All problems of a configuration.
 ///
 /// Nothing was started. Its text is one line for one problem, and a headline with a line per problem for more. It never
 /// holds the values of secrets, nor the queries of URLs.
@@ -23,7 +23,7 @@ extension ConfigurationError: CustomStringConvertible {
     }
 }
 
-/// One thing that is wrong with a configuration.
+/// A problem of a configuration.
 public struct ConfigurationProblem: Sendable, Hashable {
     /// The kind of problem.
     public var code: Code
@@ -54,11 +54,11 @@ public struct ConfigurationProblem: Sendable, Hashable {
         case unreadableFile
         /// The file is not well-formed.
         case syntax
-        /// Nobody knows the key, or the transport or service that is named.
+        /// The key, transport or service is unknown.
         case unknownName
         /// The value does not have the key's type or range.
         case wrongValue
-        /// The key must be given and is not.
+        /// A required key is missing.
         case missing
         /// A secret stands in a file.
         case secretInFile

@@ -37,12 +37,11 @@ public struct ConfigurationLoader: Sendable {
     /// - Parameters:
     ///   - file: the path of a `.yaml`, `.yml` or `.json` file with a section `linkspan`; nil for none.
     ///   - environment: variables such as `LINKSPAN_TRANSPORT_ADAPTER`; nil for those of the process.
-    ///   - arguments: a command line, in which `--linkspan-transport-adapter=…` and the like are looked at and all
-    ///     others are not.
+    ///   - arguments: a command line, of which only arguments such as `--linkspan-transport-adapter=…` are read.
     ///   - overrides: values from flags of the app; of two for one key, the last one wins.
     ///   - defaults: defaults of the app; weaker than the file.
     /// - Returns: the plan, made and not started, with the origin of each value.
-    /// - Throws: ``ConfigurationError`` with everything that is wrong in any of the sources.
+    /// - Throws: ``ConfigurationError`` with the problems of all sources.
     public func load(
         file: String? = nil, environment: [String: String]? = nil, arguments: [String] = [],
         overrides: [Override] = [], defaults: [Override] = []
@@ -56,7 +55,7 @@ public struct ConfigurationLoader: Sendable {
     ///
     /// - Parameter sources: where to look.
     /// - Returns: the plan, made and not started, with the origin of each value.
-    /// - Throws: ``ConfigurationError`` with everything that is wrong in any of the sources.
+    /// - Throws: ``ConfigurationError`` with the problems of all sources.
     public func load(_ sources: ConfigurationSources) throws(ConfigurationError) -> LoadedPlan {
         try self.load(sources, sources.file.map { FileLook.Content($0) })
     }
@@ -75,7 +74,7 @@ public struct ConfigurationLoader: Sendable {
         layers += text.overrides(sources.defaults)
         var resolver = Resolver(self.catalog, self.schema, layers)
         let plan = resolver.plan()
-        // From the bottom up: who mends the first line may have mended those behind it.
+        // Problems of the weakest source come first.
         var problems = self.schema.problems + self.spelling.problems
         for layer in layers.reversed() { problems += layer.problems }
         problems += resolver.problems
@@ -107,7 +106,7 @@ public struct ConfigurationLoader: Sendable {
     }
 }
 
-/// A key that may be given, and how.
+/// A declared key and its spelling in each source.
 public struct KeyReference: Sendable, Hashable {
     /// The full key, such as `linkspan.transport.adapter`.
     public let path: String

@@ -17,8 +17,8 @@
 /// let loaded = try loader.load(sources)
 /// ```
 ///
-/// It is asked for every key that there may be, such as `linkspan.transport.adapter`, and is weaker than a file and stronger than the
-/// app's defaults. A key that no part of the SDK has declared is not asked for, and so not reported.
+/// It is asked for every declared key, such as `linkspan.transport.adapter`, and is weaker than a file and stronger than the
+/// app's defaults. Undeclared keys are not asked for, and so not reported.
 public protocol ConfigurationReading: Sendable {
     /// The name of the source, for messages and `explain`.
     var name: String { get }

@@ -5,7 +5,7 @@ public struct ConfigurationSources: Sendable {
     public var file: String?
     /// Variables such as `LINKSPAN_TRANSPORT_ADAPTER`; nil for those of the process.
     public var environment: [String: String]?
-    /// A command line, in which `--linkspan-transport-adapter=…` and the like are looked at and all others are not.
+    /// A command line, of which only arguments such as `--linkspan-transport-adapter=…` are read.
     public var arguments: [String]
     /// Values from flags of the app; of two for one key, the last one wins.
     public var overrides: [Override]

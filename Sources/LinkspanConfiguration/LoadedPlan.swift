@@ -14,7 +14,7 @@ public struct LoadedPlan: Sendable {
     public let services: [String]
     /// Every declared key in alphabetical order, with its value and origin.
     public let settings: [Setting]
-    /// The order in which the services start, with the reasons.
+    /// The start order of the services, with reasons.
     public let order: StartOrder
     /// The checked values of the given keys, without the root.
     let values: [String: OptionValue]

@@ -35,7 +35,7 @@ extension Resolver {
         return known
     }
 
-    /// Makes a service with what was decided about it.
+    /// Makes a service with its registration settings.
     mutating func makeService(_ name: String, all names: [String]) -> PlannedService? {
         guard let factory = self.catalog.services[name] else { return nil }
         let section = "services.\(name)"
@@ -53,7 +53,7 @@ extension Resolver {
         return planned
     }
 
-    /// Checks the names behind which a service is to start.
+    /// Checks the services that a service starts after.
     private mutating func checkAfter(_ name: String, all names: [String]) {
         let path = "services.\(name).after"
         for (index, other) in self.known(path) {
@@ -68,14 +68,14 @@ extension Resolver {
         }
     }
 
-    /// The order of start; nil when there is none, or not all is known that decides it.
+    /// The start order; nil when the needs form a cycle or name unknown services.
     mutating func order(of services: [PlannedService]) -> StartOrder? {
         guard self.problems.isEmpty else { return nil }
         do {
             return try MessagingPlan.startOrder(of: services)
         } catch {
             for problem in error.problems.isEmpty ? [error.message] : error.problems {
-                // A cycle through an `after` is mended at that key; other needs are mended by the list of services.
+                // A cycle through an `after` is corrected at that key, other needs in the list of services.
                 let words = problem.split(separator: " ").map(String.init)
                 let path = services.map { "services.\($0.name).after" }.sorted().first {
                     self.winners[$0] != nil && words.contains(ConfigurationPath.components($0)[1])

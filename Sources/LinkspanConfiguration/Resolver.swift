@@ -1,7 +1,7 @@
 internal import Linkspan
 internal import LinkspanMessaging
 
-/// Picks the value of each key from the layers, checks it, and collects everything that is wrong.
+/// Picks the value of each key from the layers, checks it, and collects the problems.
 struct Resolver {
     let catalog: Catalog
     let schema: Schema
@@ -24,7 +24,7 @@ struct Resolver {
         }
     }
 
-    /// The plan, if nothing is wrong with it; otherwise there are problems.
+    /// The plan; nil when there are problems.
     mutating func plan() -> LoadedPlan? {
         let adapter = self.adapter()
         let endpoint = adapter.flatMap { self.endpoint(of: $0) }
@@ -57,7 +57,7 @@ extension Resolver {
     private func candidates(_ path: String, _ option: PluginOption) -> [Layer.Entry] {
         self.layers.compactMap { layer in
             guard let entry = layer.entries[path] else { return nil }
-            // An empty variable is how people take one back.
+            // An empty variable unsets the key.
             return option.kind != .list && option.kind != .map && entry.value == .text("") ? nil : entry
         }
     }
@@ -77,7 +77,7 @@ extension Resolver {
                 expectation: option.expectation, fallback: option.fallback, reload: "\(option.reload ?? .restart)"))
         guard let winner else { return }
         self.winners[path] = winner
-        // The names in these have their own messages.
+        // These keys have messages of their own for unknown names.
         guard path != "transport.adapter" else { return }
         if let value = option.parse(winner.value) {
             self.values[path] = value
@@ -102,7 +102,7 @@ extension Resolver {
         }
     }
 
-    /// Reports something about the winning value of a key.
+    /// Reports a problem of the effective value of a key.
     mutating func report(
         _ code: ConfigurationProblem.Code, _ path: String, element: Int? = nil, _ message: String
     ) {
@@ -152,7 +152,7 @@ extension Resolver {
         return name
     }
 
-    /// The endpoint of the chosen transport: the strongest of its own and the one for whichever transport.
+    /// The endpoint of the chosen transport: the stronger of its own and the common one.
     private mutating func endpoint(of adapter: String) -> String? {
         let own = "transport.\(adapter).url"
         let schemes = (self.catalog.transports[adapter]?.schemes ?? []).sorted()
@@ -160,7 +160,7 @@ extension Resolver {
         for layer in self.layers {
             for path in [own, "transport.url"] {
                 guard let given = layer.entries[path]?.value, given != .text("") else { continue }
-                // A list has been reported by now.
+                // A list was reported before.
                 guard let text = self.values[path].flatMap(Self.text) else { return nil }
                 return self.check(url: text, path, adapter, schemes: schemes, shape)
             }
@@ -186,7 +186,7 @@ extension Resolver {
         }
     }
 
-    /// Checks the further endpoints as the connection will.
+    /// Checks the further endpoints by the rules of the connection.
     private mutating func checkEndpoints(after first: String, _ adapter: String) {
         let path = "connection.endpoints"
         guard case .list(let texts) = self.values[path], let first = try? ConnectionURL(first) else { return }
@@ -215,7 +215,7 @@ extension Resolver {
     }
 
     mutating func reportMissing(_ path: String, _ shape: String) {
-        // What cannot be read may well have it.
+        // An unreadable source may have the value.
         guard !self.layers.contains(where: { $0.isBroken }) else { return }
         self.report(.missing, path, "is missing: expected \(shape)")
     }
@@ -246,7 +246,7 @@ extension Resolver {
         }
     }
 
-    /// Makes the store of deliveries, if anything is said about it.
+    /// Makes the store of deliveries, if it is configured.
     private mutating func makeOutbox() -> (any DeliveryStore)? {
         guard let factory = self.catalog.outbox, self.winners.keys.contains(where: { $0.hasPrefix("outbox.") }) else {
             return nil
@@ -254,7 +254,7 @@ extension Resolver {
         return self.make("outbox", factory.options) { values throws(LinkspanError) in try factory.make(values) }
     }
 
-    /// Makes a part, if all that it needs is there and right.
+    /// Makes a part, if its values are valid.
     mutating func make<Part>(
         _ section: String, _ declared: [PluginOption], _ make: (OptionValues) throws(LinkspanError) -> Part
     ) -> Part? {
@@ -276,7 +276,7 @@ extension Resolver {
         }
     }
 
-    /// The place of the option that a message is about: the only one that was given, or the first that it names.
+    /// The origin of the option that a message is about: the only given one, or the first that it names.
     private func origin(in section: String, _ declared: [PluginOption], of message: String) -> String? {
         let given = declared.filter { self.winners["\(section).\($0.name)"] != nil }
         let words = message.split { !$0.isLetter && !$0.isNumber }

@@ -11,7 +11,7 @@ struct Residence<Resident: Sendable>: Sendable {
 
     /// Returns when the group shuts down, or when the task is cancelled; the way out is the same.
     ///
-    /// Throws what the start throws, unless that was given up because of the shutdown, and what `onReady` throws.
+    /// Rethrows errors of the start, unless the shutdown cancelled it, and those of `onReady`.
     func run() async throws {
         let resident: Resident
         do {

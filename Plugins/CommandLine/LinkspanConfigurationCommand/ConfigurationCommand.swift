@@ -21,7 +21,7 @@ internal import LinkspanConfiguration
 ///
 /// `config check` prints the plan in a line, or all problems; `config plan` prints transport, endpoint, options that differ from
 /// their defaults, and the services in the order of start; `config explain KEY` prints a value with its origin, the values that it
-/// hides, what it may be and what a change of it does. With `--json` each prints one object for programs. The exit status is 64 when
+/// hides, its form and the effect of a change. With `--json` each prints one object for programs. The exit status is 64 when
 /// there are problems.
 public struct ConfigurationCommand<Flags: ConfigurationFlags>: ParsableCommand {
     /// The name of the command and its subcommands.

@@ -1,7 +1,7 @@
 public import ArgumentParser
 public import LinkspanConfiguration
 
-/// The flags of an app's command line that decide about its configuration, for ``ConfigurationCommand``.
+/// The flags of an app's command line that select its configuration, for ``ConfigurationCommand``.
 public protocol ConfigurationFlags: ParsableArguments {
     /// The loader with the app's transports and services.
     var loader: ConfigurationLoader { get }

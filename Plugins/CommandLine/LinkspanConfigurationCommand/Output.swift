@@ -11,7 +11,7 @@ enum Output {
     }
 
     private static func write(_ line: String, to file: FileHandle) {
-        // A reader that has gone away is no reason to fail.
+        // A closed pipe is no failure.
         try? file.write(contentsOf: Data((line + "\n").utf8))
     }
 }

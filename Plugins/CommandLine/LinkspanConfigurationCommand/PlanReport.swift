@@ -5,18 +5,18 @@ internal import LinkspanMessaging
 
 /// The plan that would run, for a person or a program.
 struct PlanReport: Encodable {
-    /// A value and who says so.
+    /// A value with its origin.
     struct Item: Encodable {
         var key: String
         var value: String
         var origin: String
     }
 
-    /// A service and what it waits for.
+    /// A service and the services that it starts after.
     struct Service: Encodable {
         struct Need: Encodable {
             var after: String
-            /// `need`, or `wish` for what is not waited for if it is not there.
+            /// `need`, or `wish` for an optional dependency.
             var kind: String
             var origin: String
         }
@@ -43,7 +43,7 @@ struct PlanReport: Encodable {
         self.waves = plan.order.waves.map { $0.map { Service($0, in: plan) } }
     }
 
-    /// The chosen endpoint without its query; of the transport's own and the common one, the one that won.
+    /// The chosen endpoint without its query: the stronger of the transport's own and the common one.
     private static func endpoint(of plan: LoadedPlan) -> Item {
         let url = (try? ConnectionURL(plan.plan.url))?.description ?? "(unreadable)"
         let settings = ["transport.\(plan.adapter).url", "transport.url"].compactMap { plan.explain($0) }
@@ -53,7 +53,7 @@ struct PlanReport: Encodable {
 }
 
 extension PlanReport.Item {
-    /// Nil for what is as it would be if nobody had said anything.
+    /// Nil for a default.
     fileprivate init?(changed setting: Setting) {
         guard setting.value != setting.fallback else { return nil }
         let key = setting.path.split(separator: ".").dropFirst().joined(separator: ".")

@@ -41,7 +41,7 @@ struct SettingReport: Encodable {
     }
 }
 
-/// All that is wrong, for a program.
+/// All problems, for a program.
 struct ProblemReport: Encodable {
     struct Problem: Encodable {
         var code: String

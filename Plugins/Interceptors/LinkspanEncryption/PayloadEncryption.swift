@@ -19,17 +19,17 @@ public import Linkspan
 /// Events, deliveries and replies are encrypted in both directions; names of events, sizes and times are not. It belongs behind
 /// every other interceptor. The first argument of an encrypted payload is `{"kid":…,"sealed":…}`: the name of the key, and in Base64
 /// nonce, ciphertext and tag of the JSON array of arguments. Blobs are encrypted each for itself and follow as further
-/// arguments. What is authenticated besides is a text of lines: `linkspan-payload-2`, `client` or `server` for the side that
+/// arguments. The additional authenticated data is a text of lines: `linkspan-payload-2`, `client` or `server` for the side that
 /// sends, `event` or `reply`, the name of the key, two lines for the part, and the name of the event. Of the JSON the part is `-`
 /// and the number of blobs; of a blob it is its index, and in Base64 nonce and tag of the JSON. So a message cannot be taken for
 /// another event's, be sent back to its sender, be put under another key, lose its blobs, or get those of another message. A
 /// message that is recorded and sent again is not recognised: give it a key or a counter of your own where that matters.
 ///
-/// A message that is meant to be encrypted and is not, or that cannot be opened, is dropped with code `decodingFailed`.
+/// A message that should be encrypted and is not, or cannot be decrypted, is dropped with code `decodingFailed`.
 public final class PayloadEncryption: Interceptor {
     /// A key and the name by which the other side finds it.
     public struct Key: Sendable {
-        /// The name; another one for each key.
+        /// The name, unique for each key.
         public var id: String
         /// The key, of 128, 192 or 256 bits.
         public var key: SymmetricKey
@@ -57,8 +57,8 @@ public final class PayloadEncryption: Interceptor {
     /// Makes an interceptor.
     ///
     /// - Parameters:
-    ///   - isMeant: whether the messages of an event, and the replies to them, are encrypted; all by default. Events of the server's
-    ///     framework, which it sends in plain text, have to be left out.
+    ///   - isMeant: whether the messages of an event, and the replies to them, are encrypted; all by default. Exclude events of the server's
+    ///     framework, which are sent in plain text.
     ///   - provide: gives the key of a name, or the present one for nil; called for each message, on the connection's executor.
     public init(
         of isMeant: @escaping @Sendable (_ event: String) -> Bool = { _ in true },
@@ -68,14 +68,14 @@ public final class PayloadEncryption: Interceptor {
         self.provide = provide
     }
 
-    /// Encrypts what leaves.
+    /// Encrypts messages before they are sent.
     public func send(_ message: inout InterceptedMessage) throws(LinkspanError) {
         guard self.isMeant(message.event) else { return }
         message.payload = try self.seal(
             message.payload, of: message.event, isReply: message.isReply, from: .client)
     }
 
-    /// Decrypts what arrives.
+    /// Decrypts received messages.
     public func receive(_ message: inout InterceptedMessage) throws(LinkspanError) {
         guard self.isMeant(message.event) else { return }
         message.payload = try self.open(
@@ -164,7 +164,7 @@ extension PayloadEncryption {
         Array(try AES.GCM.open(try AES.GCM.SealedBox(combined: bytes), using: key.key, authenticating: context))
     }
 
-    /// The text that is authenticated besides the arguments.
+    /// The additional authenticated data.
     private struct Context {
         var side: Side
         var isReply: Bool

@@ -8,7 +8,7 @@ extension Visit {
     /// Follows the configuration until the task is cancelled: when its file changes, and at SIGHUP.
     ///
     /// - Parameters:
-    ///   - configuration: what is followed.
+    ///   - configuration: the configuration to follow.
     ///   - tell: gets what became of each change, line by line.
     func follow(_ configuration: ChatConfiguration, _ tell: @escaping @Sendable (String) -> Void) async {
         let reloader = ConfigurationReloader(

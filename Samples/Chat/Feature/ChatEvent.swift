@@ -4,9 +4,9 @@ import Linkspan
 enum ChatEvent: Sendable {
     /// Somebody said something.
     case line(ChatVocabulary.Line)
-    /// We say something; what becomes of it follows.
+    /// The user says a line; its outcome follows.
     case said(id: String, room: String, text: String)
-    /// We say something to one person alone; what becomes of it follows.
+    /// The user sends a private message; its outcome follows.
     case wrote(id: String, to: String, text: String)
     /// Somebody said something to us alone.
     case direct(ChatVocabulary.Direct)
@@ -26,7 +26,7 @@ enum ChatEvent: Sendable {
     case late(refusal: String?)
     /// A line of ours is in its room.
     case confirmed(id: String)
-    /// A line of ours was refused or given up.
+    /// A line of the user was rejected or failed.
     case rejected(id: String, text: String, why: String)
     /// Lines that were said while we were away and are gone; nil when their number is not known.
     case missed(room: String, lines: Int?)

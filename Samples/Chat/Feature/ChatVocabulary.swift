@@ -10,7 +10,7 @@ enum ChatVocabulary {
         var seen: [String: Int]?
     }
 
-    /// A line on its way out.
+    /// A line to send.
     struct Say: Codable, Sendable {
         var room: String
         var text: String
@@ -45,7 +45,7 @@ enum ChatVocabulary {
         /// How many, if that is known.
         var lines: Int?
 
-        /// Writes null for what is not known.
+        /// Writes null for an unknown value.
         func encode(to encoder: any Encoder) throws {
             var container = encoder.container(keyedBy: CodingKeys.self)
             try container.encode(self.room, forKey: .room)
@@ -64,7 +64,7 @@ enum ChatVocabulary {
         var room: String
         /// Empty for none.
         var topic: String
-        /// Who has set it; nil for one that is told to who enters.
+        /// The author; nil for the topic at an entry.
         var name: String?
     }
 

@@ -56,13 +56,13 @@ final class DirectMessageService: ConnectionUsing {
         }
     }
 
-    /// Waits until every message is confirmed or given up, as long as the registry allows.
+    /// Waits until every message is confirmed or has failed, as long as the registry allows.
     func quiesce(_ scope: ServiceScope) async throws {
         guard let deadline = scope.deadline else { return }
         await self.tally.drain(within: ContinuousClock.now.duration(to: deadline) - .milliseconds(200))
     }
 
-    /// Waits until every message is confirmed or given up, or the time is up.
+    /// Waits until every message is confirmed or has failed, or the time is up.
     ///
     /// - Returns: how many are still open.
     func drain(within limit: Duration) async -> Int { await self.tally.drain(within: limit) }

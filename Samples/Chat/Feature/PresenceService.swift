@@ -61,7 +61,7 @@ final class PresenceService: ConnectionUsing {
     /// Follows a room no longer.
     func leave(_ room: String) { self.state.withLock { $0.rooms.removeValue(forKey: room) }?.end() }
 
-    /// Follows who is in a room; what has changed during an outage is told like what changes later.
+    /// Follows the members of a room; changes during an outage are reported like later ones.
     private func follow(_ room: String, over channel: any Connection) throws(LinkspanError) {
         guard self.state.withLock({ $0.rooms[room] == nil }) else { return }
         let people = try PresenceSet<String>(

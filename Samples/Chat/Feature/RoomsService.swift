@@ -4,7 +4,7 @@ import LinkspanMessaging
 import LinkspanServices
 import Synchronization
 
-/// The feature `rooms`: says lines and hears what is said, in as many rooms as one likes.
+/// The feature `rooms`: sends and receives lines in any number of rooms.
 ///
 /// It knows a message channel and nothing of what carries it: lines may be said at any time, and arrive in order, once
 /// the connection allows. The model for a feature of an app: a lifecycle service that is switched on in configuration,
@@ -43,7 +43,7 @@ final class RoomsService: ConnectionUsing {
         }
     }
 
-    /// Waits until every line is confirmed or given up, as long as the registry allows.
+    /// Waits until every line is confirmed or has failed, as long as the registry allows.
     func quiesce(_ scope: ServiceScope) async throws {
         guard let deadline = scope.deadline else { return }
         await self.tally.drain(within: ContinuousClock.now.duration(to: deadline) - .milliseconds(200))
@@ -57,7 +57,7 @@ final class RoomsService: ConnectionUsing {
         for history in histories { history.end() }
     }
 
-    /// Waits until every line is confirmed or given up, or the time is up.
+    /// Waits until every line is confirmed or has failed, or the time is up.
     ///
     /// - Returns: how many lines are still open.
     func drain(within limit: Duration) async -> Int { await self.tally.drain(within: limit) }
@@ -107,8 +107,8 @@ extension RoomsService {
 
     /// Follows the conversation of a room: in order, and no line twice.
     ///
-    /// Each entry says which lines were seen, and the server repeats by itself what was missed. One's own lines have numbers, too,
-    /// and come only with what was missed, so a number that is left out says nothing.
+    /// Each entry names the last lines seen, and the server repeats the missed ones. Own lines have numbers, too, and come only
+    /// with the missed ones, so a gap in the numbers has no meaning.
     private func follow(_ room: String, over channel: any Connection) throws(LinkspanError) {
         guard self.histories.withLock({ $0[room] == nil }) else { return }
         let history = try MessageHistory<ChatVocabulary.Line>(

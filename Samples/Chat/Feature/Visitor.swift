@@ -107,12 +107,12 @@ final class Visitor: Sendable {
 
     /// The server says where a room stands, or a line was seen.
     ///
-    /// What it says counts, even if it goes back: then the server has lost its history and begins anew.
+    /// The server's position counts, even if it is lower: then the server has lost its history.
     func move(to position: Int, in room: String) { self.state.withLock { $0.seen[room] = position } }
 
-    /// What the server is told at each entry: who comes, where to, and which lines they saw last.
+    /// The arguments of each entry: name, room, and the last lines seen.
     ///
-    /// So a visitor is in their rooms again after every outage, and hears what was said meanwhile. One source for the
-    /// whole visit, over whatever transport; another server is told what was seen there.
+    /// So a visitor is in their rooms again after every outage, and gets the lines said meanwhile. One source for the
+    /// whole visit, over any transport; each server has positions of its own.
     let credentials: CredentialSource
 }

@@ -32,7 +32,7 @@ final class ChatModel {
     private(set) var entries: [String: [Entry]] = [:]
     private(set) var members: [String: [String]] = [:]
     private(set) var topics: [String: String] = [:]
-    /// How many lines have come to rooms other than the current one since that was left.
+    /// The count of lines in each other room since the user left it.
     private(set) var unread: [String: Int] = [:]
     private(set) var status = ShownStatus.connecting
     private(set) var roundTrip: Duration?
@@ -122,7 +122,7 @@ extension ChatModel {
         let room = line.recipient == nil ? line.room : self.room ?? line.room
         self.signs[room]?[line.from] = nil
         var entries = self.entries[room] ?? []
-        // What becomes of a line is told soon after it was said.
+        // The outcome of a line follows soon.
         if let index = entries.lastIndex(where: { $0.id == Entry.line(line).id }) {
             entries[index] = .line(line)
         } else {

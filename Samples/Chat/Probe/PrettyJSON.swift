@@ -5,7 +5,7 @@ struct PrettyJSON {
     private var output = ""
     private var depth = 0
 
-    /// The text in lines; what is short stays in one.
+    /// The text in lines; a short one stays on one line.
     static func lines(_ json: String, width: Int = 72) -> String {
         let compact = Self.render(json, isCompact: true)
         return compact.count <= width ? compact : Self.render(json, isCompact: false)
@@ -18,7 +18,7 @@ struct PrettyJSON {
         var printer = Self()
         var (isString, isEscaped) = (false, false)
         var previous: Unicode.Scalar = " "
-        // Not by characters: a quote with a combining mark behind it is another character than a quote.
+        // By scalars: a quote with a combining mark after it is another character than a quote.
         for scalar in json.unicodeScalars {
             let isSpace = !isString && scalar.properties.isWhitespace
             if isString {

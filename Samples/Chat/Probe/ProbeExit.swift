@@ -16,7 +16,7 @@ enum ProbeExit: Int32, Sendable {
     /// The server refuses.
     case refused = 77
 
-    /// The way in which an error ends the command.
+    /// The exit status and message for an error.
     init(_ error: LinkspanError) {
         switch error.code {
         case .invalidURL, .invalidConfiguration, .encodingFailed: self = .usage

@@ -18,11 +18,11 @@ struct ProbeRun: Sendable {
     /// The event, or a part of the message, that ends the probe.
     let until: String?
 
-    /// Connects, sends lines, prints what comes.
+    /// Connects, sends lines and prints received events.
     ///
     /// - Parameters:
     ///   - configuration: where to.
-    ///   - lines: what is to be done.
+    ///   - lines: the commands.
     ///   - patience: how long to stay after the last line.
     /// - Returns: how it ended.
     func run(_ configuration: ConnectionConfiguration, lines: AsyncStream<String>, patience: Duration) async

@@ -21,7 +21,7 @@ struct ChatHub: Sendable {
 
 /// Brings the hub's clients to the rooms.
 ///
-/// The hub does one thing at a time, and who is to hear of it is decided at once: who joins a moment later hears of it
+/// The hub handles one event at a time and picks its recipients at once: who joins a moment later hears of it
 /// from the history, and not twice.
 @available(macOS 15, *)
 private final class Chat: Sendable {
@@ -74,7 +74,7 @@ private final class Chat: Sendable {
         message.reply(.of(answer))
     }
 
-    /// Tells people what has come of something.
+    /// Sends the outcome to those concerned.
     private func tell(_ decide: (inout State) -> [ChatRooms.News]) {
         let letters = self.state.withLock { state in
             let news = decide(&state)

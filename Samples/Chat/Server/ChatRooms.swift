@@ -56,7 +56,7 @@ struct ChatRooms: Sendable {
         return rooms.flatMap { self.leave(id, name, $0) }
     }
 
-    /// Does what is asked for.
+    /// Carries out a request.
     mutating func perform(
         _ request: ChatRequest, by id: UInt64, _ name: String
     ) throws(ChatRequest.Problem) -> (answer: ChatVocabulary.Answer, news: [News]) {
@@ -140,7 +140,7 @@ extension ChatRooms {
         return news
     }
 
-    /// Tells where the room stands, and what was said since `seen`, as far as the bytes reach.
+    /// Sends the room's position and the lines since `seen`, within the byte limit.
     private static func catchUp(
         _ id: UInt64, _ room: String, _ history: RoomHistory, seen: Int?, within bytes: inout Int
     ) -> [News] {
@@ -193,7 +193,7 @@ extension ChatRooms {
         self.bytes -= self.rooms.removeValue(forKey: label)?.history.bytes ?? 0
     }
 
-    /// Has the rooms that take the most forget their oldest lines, until all rooms together take no more than they may.
+    /// Drops the oldest lines of the largest rooms until all rooms together are within the limit.
     private mutating func forgetLines() {
         while self.bytes > Self.maximumBytes,
             let (label, room) = self.rooms.max(by: { $0.value.history.bytes < $1.value.history.bytes })

@@ -23,7 +23,7 @@ struct RoomHistory: Sendable {
     /// The memory that a line takes beside its text and its key.
     private static let overhead = 256
 
-    /// The lines that are kept begin at `start`; what is before them is cleared away now and then.
+    /// The kept lines begin at `start`; those before it are removed from time to time.
     private var lines: [Entry] = []
     private var start = 0
     private var numbers: [Key: Int] = [:]
@@ -39,7 +39,7 @@ struct RoomHistory: Sendable {
     ///
     /// - Parameters:
     ///   - seen: the number.
-    ///   - bytes: the most that the lines may take; what they take is subtracted.
+    ///   - bytes: the limit for the lines; their size is subtracted.
     /// - Returns: the lines as they go out, the oldest first.
     func lines(after seen: Int, within bytes: inout Int) -> [Payload] {
         guard seen < self.last else { return [] }

@@ -63,7 +63,7 @@ enum TopView {
         return String(repeating: " ", count: max(0, width) - chart.count) + String(chart)
     }
 
-    /// The columns behind the endpoint, with their widths.
+    /// The columns after the endpoint, with their widths.
     private static let columns: [(name: String, width: Int)] = [
         ("STATE", 13), ("TRANSPORT", 10), ("RTT", 9), ("WAIT", 6), ("FLIGHT", 7), ("MSG/S", 8), ("MESSAGES", 10),
     ]

@@ -15,10 +15,10 @@ struct FileLayer {
     private let name: String
     private let schema: Schema
     private var layer = Layer(exposure: .file)
-    /// The line of each key that was read, to tell one that is spelled with dots from one in a section.
+    /// The line of each key, to detect one that is given both with dots and in a section.
     private var lines: [String: Int] = [:]
 
-    /// The values of a file, and all that is wrong with it.
+    /// The values of a file and its problems.
     static func read(_ path: String, _ schema: Schema, _ content: FileLook.Content) -> Layer {
         var reader = Self(name: Wording.shown(path, limit: 300), schema: schema)
         switch content {
@@ -72,7 +72,7 @@ struct FileLayer {
 // MARK: - Sections
 
 extension FileLayer {
-    /// The file may belong to others too, but `linkspam:` is a slip.
+    /// The file may have sections of other tools, but `linkspam:` is a typing error.
     private mutating func takeRoot(_ member: Member) {
         let name = ConfigurationPath.components(member.name)[0]
         if Self.isRoot(member) {
@@ -89,7 +89,7 @@ extension FileLayer {
         ConfigurationPath.components(member.name)[0] == ConfigurationPath.root
     }
 
-    /// Nothing of the file is read; what looks as if it were meant for the SDK must not be passed over in silence.
+    /// A file without the section has no effect; keys that look like the SDK's are reported.
     private mutating func refuseSections(among members: [Member]) {
         for member in members where !(self.schema.diagnose(member.name, isSection: true)?.isUnknown ?? false) {
             self.layer.problems.append(
@@ -149,7 +149,7 @@ extension FileLayer {
         self.layer.entries[path] = Layer.Entry(value: .map(entries), origin: "\(self.name):\(line)")
     }
 
-    /// The keys of a section, with those that YAML's merge key brings in and the section does not have itself.
+    /// The keys of a section, and those that YAML's merge key adds.
     private mutating func members(of section: Node.Mapping) -> [Member] {
         var members: [Member] = []
         var merged: [Node.Mapping] = []
@@ -173,7 +173,7 @@ extension FileLayer {
 }
 
 extension Node {
-    /// The node; nil for null and for an empty text, which are the same as nothing.
+    /// The node; nil for null and for an empty text.
     fileprivate var given: Node? {
         guard let scalar = self.scalar else { return self }
         let isNull = scalar.style == .plain && ["~", "null", "Null", "NULL"].contains(scalar.string)
@@ -182,7 +182,7 @@ extension Node {
 }
 
 extension YamlError {
-    /// The problem and its place, without pieces of the file, which could be secrets.
+    /// The problem with its line; it quotes nothing of the file, which may hold secrets.
     fileprivate var finding: (code: ConfigurationProblem.Code, mark: Mark?, message: String) {
         switch self {
         case .scanner(let context, let problem, let mark, _), .parser(let context, let problem, let mark, _),
@@ -200,7 +200,7 @@ extension YamlError {
     }
 }
 #else
-/// Stands for the reader of files, which is not built in.
+/// A placeholder for the file reader, which needs the trait `YAML`.
 struct FileLayer {
     static func read(_ path: String, _ schema: Schema, _ content: FileLook.Content) -> Layer {
         var layer = Layer(exposure: .file)

@@ -1,8 +1,8 @@
 internal import LinkspanRuntime
 
-/// The bytes of a file, if it is a text of sensible size.
+/// The bytes of a file, up to a limit.
 struct FileText: Sendable, Hashable {
-    /// The largest file that is read; beyond it is no configuration.
+    /// The size limit of a file.
     static let limit = 256 << 10
 
     let bytes: [UInt8]
@@ -18,7 +18,7 @@ struct FileText: Sendable, Hashable {
         self.bytes = bytes.starts(with: [0xEF, 0xBB, 0xBF]) ? Array(bytes.dropFirst(3)) : bytes
     }
 
-    /// Whether there is nothing but blank lines, comments and the marks around a YAML document.
+    /// Whether the file has only blank lines, comments and YAML document markers.
     var isEmpty: Bool {
         self.bytes.split(separator: 0x0A).allSatisfy { line in
             let text = line.drop { $0 == 0x20 || $0 == 0x09 || $0 == 0x0D }
@@ -28,7 +28,7 @@ struct FileText: Sendable, Hashable {
 
     var text: String { String(decoding: self.bytes, as: UTF8.self) }
 
-    /// The text with JSON's escapes of two halves, such as `\ud83d\ude00`, as the one that YAML has for it.
+    /// The text with JSON's surrogate pairs, such as `\ud83d\ude00`, as YAML's single escape.
     var withoutSurrogates: String {
         self.text.replacing(#/\\(?:u([dD][89abAB]..)\\u([dD][c-fC-F]..)|.)/#) { match in
             guard let high = match.1.flatMap({ UInt32($0, radix: 16) }),

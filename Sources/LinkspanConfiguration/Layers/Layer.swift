@@ -1,4 +1,4 @@
-/// A value as it was given, before anybody knows what it should be.
+/// A value as given, before its key's type is known.
 enum RawValue: Sendable, Hashable {
     /// A single value; empty is the same as not given, except for lists.
     case text(String)
@@ -16,7 +16,7 @@ enum RawValue: Sendable, Hashable {
         }
     }
 
-    /// The value for a person.
+    /// The value as shown to a person.
     var text: String {
         switch self {
         case .text(let text): text
@@ -29,21 +29,21 @@ enum RawValue: Sendable, Hashable {
 
 /// The values of one source.
 struct Layer: Sendable {
-    /// A value and where it was given.
+    /// A value with its origin.
     struct Entry: Sendable {
         var value: RawValue
         var origin: String
     }
 
-    /// The places where others would see a secret.
+    /// Sources in which others can read a secret.
     enum Exposure: Sendable {
-        /// People copy and commit files.
+        /// A file, which may be copied or committed.
         case file
-        /// Every user of a machine can read the arguments of its processes.
+        /// The command line, which every user of the machine can read.
         case arguments
     }
 
-    /// The others who would see a secret here.
+    /// The readers that a secret here would be exposed to.
     var exposure: Exposure?
     /// Whether values are missing because the source could not be read.
     var isBroken = false

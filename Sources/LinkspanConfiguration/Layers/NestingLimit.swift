@@ -1,13 +1,13 @@
 /// Refuses texts that would exhaust the YAML parser, which recurses without a limit of its own and expands aliases.
 ///
-/// It never takes a deep text for a shallow one. To be sure, it gives up following brackets in texts where it cannot
-/// tell what is quoted, and only counts them.
+/// It never takes a deep text for a shallow one: where quotation is ambiguous, it counts brackets instead of
+/// following them.
 struct NestingLimit {
     /// The depth to which flow collections may nest.
     static let depth = 64
     /// The number of brackets that may be opened in all, where nesting cannot be followed.
     static let brackets = 200
-    /// The column at which a line may begin at most.
+    /// The largest indentation of a line, in columns.
     ///
     /// Every column can hold two levels.
     static let column = 100
@@ -15,7 +15,7 @@ struct NestingLimit {
     ///
     /// Ten of them can multiply it by forty at most.
     static let aliases = 10
-    /// The bytes behind which `*` may begin an alias: spaces, line ends and indicators.
+    /// The bytes after which `*` may begin an alias: spaces, line ends and indicators.
     private static let beforeAlias: Set<UInt8> = [
         0x09, 0x0A, 0x0D, 0x20, 0x2C, 0x2D, 0x3A, 0x3F, 0x5B, 0x5D, 0x7B, 0x7D,
     ]
@@ -26,7 +26,7 @@ struct NestingLimit {
     private var aliases = 0
     private var isSure = true
 
-    /// The reason why a text is refused; nil if it may be parsed.
+    /// The reason to reject a text; nil if it may be parsed.
     static func violation(in bytes: [UInt8]) -> String? {
         var limit = Self()
         guard !limit.hasForeignLineEnds(bytes) else { return "it has line ends that are neither LF nor CR" }
@@ -37,8 +37,7 @@ struct NestingLimit {
         return limit.aliases > Self.aliases ? "it has more than \(Self.aliases) aliases" : nil
     }
 
-    /// Whether there are the line ends of Unicode, which YAML knows, editors rarely show, and the checks here do not
-    /// see.
+    /// Whether the text has Unicode line separators, which YAML accepts and these checks do not see.
     private func hasForeignLineEnds(_ bytes: [UInt8]) -> Bool {
         bytes.indices.dropLast().contains { index in
             let next = bytes[index + 1]
@@ -50,7 +49,7 @@ struct NestingLimit {
 
     private func checkColumns(_ bytes: [UInt8]) -> Bool {
         bytes.split(whereSeparator: { $0 == 0x0A || $0 == 0x0D }).allSatisfy { line in
-            // `- - - a` is as deep as if each dash stood on a line of its own.
+            // Each dash of `- - - a` is a level.
             let indicators: Set<UInt8> = [0x20, 0x09, 0x2D, 0x3F, 0x3A]
             let begin = line.firstIndex { !indicators.contains($0) } ?? line.endIndex
             return begin - line.startIndex <= Self.column
@@ -61,7 +60,7 @@ struct NestingLimit {
         var quote: UInt8?
         var isComment = false
         var previous: UInt8 = 0x0A
-        /// The last byte that was no space, and the one before it.
+        /// The last two bytes other than spaces.
         var token: (before: UInt8, last: UInt8) = (0x0A, 0x0A)
         var isEscaped = false
         for byte in bytes {
@@ -99,7 +98,7 @@ struct NestingLimit {
                 ()
             }
             if byte == 0x0A || byte == 0x0D {
-                // Inside brackets, a line's end is no more than a space.
+                // Inside brackets, a line end counts as a space.
                 if self.depth == 0 { token = (0x0A, 0x0A) }
             } else if byte != 0x20, byte != 0x09 {
                 token = (token.last, byte)
@@ -107,7 +106,7 @@ struct NestingLimit {
         }
     }
 
-    /// Whether a quotation mark begins a quoted text for sure, instead of standing in the middle of a plain one.
+    /// Whether a quotation mark certainly begins a quoted text.
     private func canOpenQuote(_ token: (before: UInt8, last: UInt8), _ previous: UInt8, _ mark: UInt8) -> Bool {
         switch token.last {
         // At a line's beginning. If a plain text goes on from the line before, it hides no bracket that counts.

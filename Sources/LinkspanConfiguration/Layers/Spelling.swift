@@ -1,10 +1,10 @@
-/// The spelling of keys where they cannot have dots.
+/// The spelling of keys in sources that allow no dots.
 struct Spelling: Sendable {
     /// The keys by their variables, such as `LINKSPAN_TRANSPORT_ADAPTER`.
     private(set) var variables: [String: String] = [:]
     /// The keys by their flags, such as `--linkspan-transport-adapter`.
     private(set) var flags: [String: String] = [:]
-    /// Keys that cannot be told apart.
+    /// Keys with the same spelling.
     private(set) var problems: [ConfigurationProblem] = []
 
     init(_ schema: Schema) {

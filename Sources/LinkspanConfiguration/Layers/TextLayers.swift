@@ -24,8 +24,8 @@ struct TextLayers: Sendable {
         return layer
     }
 
-    /// Arguments that begin with `--linkspan-`; each must be known and have its value behind an equals sign, since
-    /// nobody could tell whether the argument behind it belongs to it.
+    /// Arguments that begin with `--linkspan-`; each must be known and have its value after an equals sign, since
+    /// the next argument might not belong to it.
     func arguments(_ arguments: [String]) -> Layer {
         var layer = Layer(exposure: .arguments)
         for argument in arguments where argument.hasPrefix("--linkspan-") {
@@ -70,7 +70,7 @@ struct TextLayers: Sendable {
         }
     }
 
-    /// The values of the app's own reader, for each key that there may be.
+    /// The values of the app's own reader, for each declared key.
     func reader(_ reader: any ConfigurationReading) -> Layer {
         var layer = Layer()
         for (path, option) in self.schema.keys {
@@ -95,7 +95,7 @@ struct TextLayers: Sendable {
     }
 
     private func unknown(_ noun: String, _ name: String, among known: [String: String]) -> ConfigurationProblem {
-        // All spellings would fill a screen; the keys they stand for are in the documentation.
+        // The list of all spellings would fill a screen; the documentation has the keys.
         let prefix = name.prefix(name.hasPrefix("-") ? "--linkspan-".count : "LINKSPAN_".count)
         let guess = Suggestion.closest(
             to: String(name.dropFirst(prefix.count)), among: known.keys.map { String($0.dropFirst(prefix.count)) })

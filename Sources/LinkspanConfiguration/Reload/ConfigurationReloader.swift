@@ -12,8 +12,8 @@ public import LinkspanRuntime
 /// await reloader.run { outcome in logger.notice("\(outcome)") }
 /// ```
 ///
-/// A file counts as changed once two looks in a row find the same new content, so that one that is just being written
-/// is left alone; an empty one is a mistake. Whatever is wrong with the new configuration, the former one runs on. A file
+/// A file has changed once two reads in a row find the same new content, so a file that is being written is not read
+/// in part; an empty file is a problem. The former configuration runs on until a new one is valid. A file
 /// system that does not answer within 10 seconds counts as a file that cannot be read.
 public actor ConfigurationReloader {
     /// The result of a change.
@@ -138,7 +138,7 @@ extension ConfigurationReloader {
     private func load(
         _ content: FileLook.Content?, _ former: LoadedPlan
     ) throws(ConfigurationError) -> LoadedPlan {
-        // Nobody empties a configuration to change it; what is empty is about to be written.
+        // An empty file is about to be written.
         if let file = self.sources.file, case .text(let text) = content, text.isEmpty, content != former.content {
             let problem = ConfigurationProblem(
                 .unreadableFile, Wording.shown(file, limit: 300),

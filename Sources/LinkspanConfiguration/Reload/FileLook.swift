@@ -16,7 +16,7 @@ struct FileLook: Sendable, Hashable {
 extension FileLook {
     /// Looks at a file.
     ///
-    /// All of it is read, since two edits may fall into one tick of the file system's clock, and what is read small.
+    /// The whole file is read: two edits may fall into one tick of the file system's clock, and the file is small.
     init(_ path: String, by snapshots: inout RegularFile.Snapshots) {
         let snapshot = snapshots.take(path, limit: FileText.limit)
         self.init(identity: snapshot.identity, content: Content(snapshot.bytes))

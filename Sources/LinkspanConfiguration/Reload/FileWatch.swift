@@ -1,16 +1,16 @@
 /// Decides from looks at a file when it has changed and the change is complete.
 ///
-/// Editors write a new file and rename it, or empty the old one and fill it again; between two looks that are alike in
-/// everything, nobody wrote.
+/// Editors write a new file and rename it, or empty the old one and fill it again; a file is complete when two reads
+/// in a row are equal.
 struct FileWatch: Sendable {
-    /// The content that has been dealt with, well or badly.
+    /// The content that was applied or rejected.
     private var known: FileLook.Content?
-    /// The new content that was seen once.
+    /// New content that was read once.
     private var candidate: FileLook?
 
     init(known: FileLook.Content?) { self.known = known }
 
-    /// Sees the file; true when there is a change to be dealt with, once for each.
+    /// Returns true, once for each change, when the file has changed completely.
     mutating func see(_ look: FileLook) -> Bool {
         guard look.content != self.known else {
             self.candidate = nil
@@ -24,7 +24,7 @@ struct FileWatch: Sendable {
         return true
     }
 
-    /// Notes that this has been dealt with.
+    /// Records that this content was handled.
     mutating func accept(_ content: FileLook.Content) {
         self.known = content
         self.candidate = nil

@@ -48,7 +48,7 @@ extension LoadedPlan {
         return changes + self.dependants(next, of: changes)
     }
 
-    /// The services that do not change themselves, but cannot do without one that restarts.
+    /// Unchanged services that need a service which restarts.
     private func dependants(_ next: LoadedPlan, of changes: [PlanChange]) -> [PlanChange] {
         let touched = Dictionary(grouping: changes) { $0.subject }
         func stops(_ name: String) -> Bool {
@@ -77,7 +77,7 @@ extension LoadedPlan {
         var reload: ReloadClass
     }
 
-    /// The keys of a section that do not mean the same any more.
+    /// The keys of a section whose values differ.
     private func changes(
         _ next: LoadedPlan, in section: String, except left: Set<String> = []
     ) -> [ValueChange] {
@@ -92,11 +92,11 @@ extension LoadedPlan {
         }
     }
 
-    /// The value in force for a key, also where nobody has given it.
+    /// The effective value of a key: the given one or the default.
     private func value(_ path: String) -> OptionValue? {
         if let value = self.values[path] { return value }
         guard let option = self.keys[path], let fallback = option.fallback else { return nil }
-        // The word for nothing; other words are not what anybody gives as a value.
+        // No value is spelled like this.
         guard fallback != "none" else { return option.kind == .list ? .list([]) : nil }
         return option.parse(option.kind == .list ? Layer.split(fallback) : .text(fallback))
     }

@@ -1,4 +1,4 @@
-/// Keys as dotted text, which inside the module stand without the root.
+/// Dotted keys, without the root inside the module.
 enum ConfigurationPath {
     static let root = "linkspan"
 

@@ -85,7 +85,7 @@ struct ConnectionKey: Sendable {
 }
 
 extension ConnectionKey {
-    /// A tebibyte, or as much as the machine can count.
+    /// A tebibyte, or the largest integer of the machine.
     private static let mostBytes = Int(clamping: Int64(1) << 40)
 
     static let all: [Self] = [
@@ -206,7 +206,7 @@ extension ConnectionOptions {
     /// The keys of `linkspan.connection`.
     public static let declared: [PluginOption] = ConnectionKey.all.map { $0.option }
 
-    /// The default options, changed by what was given.
+    /// The default options with the given values applied.
     init(_ values: OptionValues) {
         var draft = ConnectionKey.Draft()
         for key in ConnectionKey.all { if let value = values.values[key.option.name] { key.set(&draft, value) } }

@@ -2,7 +2,7 @@ internal import LinkspanLifecycle
 internal import Linkspan
 
 extension PluginOption {
-    /// Reads a value as the option declares it; nil if it is something else.
+    /// Parses a value by the option's declared form; nil if it does not match.
     func parse(_ value: RawValue) -> OptionValue? {
         switch (self.kind, value) {
         case (.list, .list(let items)): .list(items)
@@ -36,7 +36,7 @@ extension PluginOption {
         }
     }
 
-    /// The reason why a value was not accepted, without showing secrets.
+    /// The reason to reject a value; it quotes no secret.
     func mismatch(_ value: RawValue) -> String {
         let found =
             switch value {
@@ -55,7 +55,7 @@ extension PluginOption {
     }
 
     private static func number(_ text: String, in range: ClosedRange<Int>) -> OptionValue? {
-        // JSON makes no difference between 10 and 10.0, so nobody does.
+        // JSON does not distinguish 10 from 10.0.
         guard let number = Int(text) ?? Double(text).flatMap({ Int(exactly: $0) }), range.contains(number) else {
             return nil
         }
@@ -76,7 +76,7 @@ extension PluginOption {
         return .duration(.nanoseconds(Int64((seconds * 1e9).rounded())))
     }
 
-    /// A number without a fraction that is zero.
+    /// A number without a zero fraction.
     static func plain(_ number: Double) -> String {
         Int(exactly: number).map { "\($0)" } ?? "\(number)"
     }

@@ -1,7 +1,7 @@
 internal import Linkspan
 internal import LinkspanMessaging
 
-/// Every key that the catalog makes legal, and what is wrong with keys that are not.
+/// Every key that the catalog declares, and the problem of an undeclared one.
 struct Schema: Sendable {
     /// The keys that take a value.
     private(set) var keys: [String: PluginOption] = [:]
@@ -37,11 +37,11 @@ struct Schema: Sendable {
         /// The shortest part of the key that is wrong.
         var path: String
         var message: String
-        /// Whether nobody has the name; otherwise it is a section where a value is wanted, or the reverse.
+        /// Whether the name is unknown; otherwise a section was given for a value, or the reverse.
         var isUnknown = false
     }
 
-    /// The problem of a key that was given a value, or a section; nil if it is declared like that.
+    /// The problem of a key with a value or a section; nil if it is declared so.
     func diagnose(_ path: String, isSection: Bool = false) -> Diagnosis? {
         var prefix = ""
         for name in path.isEmpty ? [] : ConfigurationPath.components(path) {
@@ -124,13 +124,13 @@ struct Schema: Sendable {
         self.children[section, default: []].append(option.name)
     }
 
-    /// The effect of a change of an option: the declared one, where that can be.
+    /// The effect of a change of an option: the declared one, where possible.
     private static func reload(of option: PluginOption, in section: String) -> ReloadClass {
         switch section {
         case "connection": option.reload ?? .hot
-        // What waits is in the file that there is.
+        // Waiting deliveries are in the present file.
         case "outbox": .refused
-        // The lists of services start and stop what they name, and nothing else.
+        // The lists of services start and stop only the services that they name.
         case "services": .hot
         default: section.hasPrefix("services.") ? option.reload == .hot ? .hot : .restart : .reconnect
         }

@@ -21,11 +21,11 @@ extension PlannedService {
 }
 
 extension ServiceSettings {
-    /// The decisions about a service.
+    /// The registration settings of a service.
     ///
     /// - Parameters:
     ///   - values: the values of the keys that every service has.
-    ///   - service: what says the rest.
+    ///   - service: the defaults.
     ///   - origin: where the service was enabled.
     init(_ values: OptionValues, for service: any LifecycleService, origin: String) {
         self.init(origin: origin)

@@ -1,12 +1,12 @@
 internal import Linkspan
 internal import LinkspanLifecycle
 
-/// Pieces of messages: names that were not meant, values as they may be shown.
+/// Parts of messages: suggestions for unknown names, redacted values.
 enum Wording {
-    /// Text from outside in one short line, whatever it holds.
+    /// Text from outside, shortened to one line.
     static func shown(_ text: String, limit: Int = 60) -> String { ForeignText.line(text, limit: limit) }
 
-    /// A value that somebody gave, without what may be secret in a URL; not in one line yet.
+    /// A given value without a URL's user, password and query; it may have several lines.
     static func redacted(_ text: String) -> String {
         let hasURL = text.firstRange(of: "://") != nil
         // A user name and a password stand before the host.
@@ -16,7 +16,7 @@ enum Wording {
         return isWhole ? text : ConnectionURL.redacted(text)
     }
 
-    /// A name that nobody has, with what it could have been.
+    /// An unknown name with suggestions.
     static func unknown(_ noun: String, _ name: String, known: [String]) -> String {
         var hints: [String] = []
         if let guess = Suggestion.closest(to: name, among: known) { hints.append("did you mean '\(guess)'?") }

@@ -24,7 +24,7 @@ extension Connection {
     ///   - isolation: the actor that subscribers are called on; nil for the main actor when they subscribe on the main
     ///     thread, and for the connection's executor otherwise.
     ///   - onOverflow: gets the count of messages that were dropped, the oldest first, because the queue was full;
-    ///     called just before the message behind the gap.
+    ///     called just before the message after the gap.
     /// - Returns: a publisher that listens once for each of its subscribers.
     public func publisher(
         for event: String?, capacity: Int = 1_024, isolation: (any Actor)? = #isolation,
@@ -49,7 +49,7 @@ extension Connection {
     ///   - capacity: the number of messages that may wait for a subscriber without demand, or whose actor is busy.
     ///   - isolation: the actor that subscribers are called on; nil for the main actor when they subscribe on the main
     ///     thread, and for the connection's executor otherwise.
-    ///   - onOverflow: gets the count of messages that were dropped, just before the message behind the gap.
+    ///   - onOverflow: gets the count of messages that were dropped, just before the message after the gap.
     /// - Returns: a publisher that listens once for each of its subscribers.
     public func publisher<Value: Decodable, Reply>(
         for event: Event<Value, Reply>, capacity: Int = 1_024, isolation: (any Actor)? = #isolation,
@@ -66,8 +66,8 @@ extension Connection {
     public var statePublisher: ConnectionPublisher<ConnectionState> {
         ConnectionPublisher(channel: self, isolation: nil, capacity: 1_024, onOverflow: nil) { channel, subscription in
             subscription.own(channel.onStateChange { [weak subscription] in subscription?.push($0.to) })
-            // The channel tells the latest change by itself; there is none as long as it has only been created. Should
-            // the first one come at this very moment, that is the present state, and this one is left out.
+            // The channel delivers the latest change; a new connection has none. If the first change comes at this moment,
+            // it is the present state, and this one is dropped.
             if channel.state == .created { subscription.begin(with: .created) }
         }
     }

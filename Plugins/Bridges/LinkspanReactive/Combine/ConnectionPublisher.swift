@@ -9,11 +9,11 @@ internal import Linkspan
 /// A publisher of a connection's messages or states.
 ///
 /// A subscriber that subscribes on the main thread is called on the main actor, and one of a publisher that was made in
-/// an actor's method on that actor, once for all values that wait; so closures in their code may touch what is theirs.
+/// an actor's method on that actor, once for all waiting values, so closures may use the actor's state.
 /// Any other is called on the connection's executor, which all connections of a loop share: return quickly there, or
 /// put `receive(on:)` in between.
 ///
-/// Each subscriber listens for itself from the moment it subscribes, gets no more than it asks for, and is told
+/// Each subscriber listens for itself from the moment it subscribes, gets no more than it asks for, and is notified
 /// `finished` when the connection or its handler is released, behind what still waits for it. What a slow subscriber
 /// has not asked for yet waits in a queue; when that is full, the oldest goes. It never fails: a lost connection comes
 /// back, and says so by its state.

@@ -6,9 +6,9 @@ internal import OpenCombine
 #endif
 internal import DequeModule
 
-/// Decides what a subscriber gets when: no more than it asked for, one at a time, the oldest left out when it is slow.
+/// Queues elements for a subscriber: one at a time, within its demand, dropping the oldest when it is slow.
 ///
-/// A value without I/O. The caller that is told to deliver asks ``next()`` until it answers `wait`, and no other caller
+/// A value without I/O. The caller that has to deliver asks ``next()`` until it answers `wait`, and no other caller
 /// delivers meanwhile. So calls to a subscriber never overlap, although several threads bring and ask for values.
 struct DemandQueue<Element: Sendable>: Sendable {
     /// The next step for the subscriber.
@@ -17,7 +17,7 @@ struct DemandQueue<Element: Sendable>: Sendable {
         case give(Element, dropped: Int)
         /// Tell it that nothing follows.
         case finish
-        /// Leave it alone until someone is told to deliver again.
+        /// Stop until the next call that returns `deliver`.
         case wait
     }
 
@@ -68,7 +68,7 @@ struct DemandQueue<Element: Sendable>: Sendable {
     /// - Returns: whether the caller has to deliver.
     mutating func begin(with element: Element) -> Bool { self.hasStarted ? false : self.push(element) }
 
-    /// Takes what the subscriber asks for, in addition to what it has asked for and not got.
+    /// Adds to the subscriber's demand.
     ///
     /// - Returns: whether the caller has to deliver.
     mutating func request(_ demand: Subscribers.Demand) -> Bool {
@@ -76,7 +76,7 @@ struct DemandQueue<Element: Sendable>: Sendable {
         return self.beginDelivering()
     }
 
-    /// Schedules the end for the subscriber, behind the waiting elements.
+    /// Schedules the end for the subscriber, after the waiting elements.
     ///
     /// - Returns: whether the caller has to deliver.
     mutating func finish() -> Bool {

@@ -19,7 +19,7 @@ public import Observation
 /// ```
 ///
 /// It belongs to the actor in whose code it is made, such as the main actor, and changes there alone. State and progress
-/// follow each change at once, the figures within an interval, and a view hears of nothing that stays the same.
+/// follow each change at once, the figures within an interval, and unchanged values notify no view.
 ///
 /// The model keeps the connection. It stops following when its last reference goes.
 @Observable
@@ -43,7 +43,7 @@ public final class ConnectionModel {
     ///
     /// - Parameters:
     ///   - connection: the connection.
-    ///   - interval: how often the figures are looked at; they are not told by themselves.
+    ///   - interval: how often the figures are read; no change of them is reported.
     ///   - isolation: the actor that the model belongs to.
     public init(
         _ connection: any Connection, figuresEvery interval: Duration = .seconds(1),
@@ -61,9 +61,9 @@ public final class ConnectionModel {
         Reference(model: self, actor: isolation).follow(changes)
     }
 
-    /// A way to a model, which is taken on its actor alone.
+    /// A weak reference to a model, for use on its actor.
     ///
-    /// It keeps neither: the actor may have the model as its own.
+    /// It retains neither model nor actor: the actor may own the model.
     private struct Reference: Sendable {
         nonisolated(unsafe) weak var model: ConnectionModel?
         weak var actor: (any Actor)?
@@ -83,7 +83,7 @@ public final class ConnectionModel {
 
     deinit { self.following.end() }
 
-    /// Takes over what has changed; assignments of equal values would wake views.
+    /// Assigns the values that have changed: assigning equal ones would notify views.
     private func refresh() {
         let status = self.connection.status
         if self.state != status.state { self.state = status.state }

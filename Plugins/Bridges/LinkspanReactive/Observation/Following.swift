@@ -14,19 +14,19 @@ final class Following: Sendable {
         self.interval = max(interval, .milliseconds(10))
         self.signal = signal
         self.changes = connection.onStatusChange { _ in signal.yield() }
-        // A holder that gives the connection back is told no change.
+        // A holder that releases the connection gets no change.
         self.connectionEnd = connection.onEnd {
             signal.yield()
             signal.finish()
         }
     }
 
-    /// Begins to follow a connection, which is not kept.
+    /// Begins to follow a connection without retaining it.
     ///
     /// - Parameters:
     ///   - connection: the connection.
-    ///   - interval: how often what is not told by itself is looked at.
-    /// - Returns: one element for all changes since the former element, and what ends them.
+    ///   - interval: how often values are read whose changes are not reported.
+    /// - Returns: one element for all changes since the former element, and a function that ends the sequence.
     static func begin(_ connection: any Connection, _ interval: Duration) -> (AsyncStream<Void>, Following) {
         let (stream, signal) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
         let following = Following(connection, interval, signal)
@@ -49,7 +49,7 @@ final class Following: Sendable {
 
     private func look(at connection: any Connection, last: Figures?) {
         let scheduler = connection.scheduler
-        // Weakly: one that is still due when the last reference has gone does nothing, and is not repeated.
+        // Weak: a timer that fires after the last reference is gone does nothing and is not repeated.
         _ = scheduler.schedule(at: scheduler.now + self.interval) { [weak self, weak connection] in
             guard let self, let connection else { return }
             let status = connection.status

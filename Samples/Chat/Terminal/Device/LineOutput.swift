@@ -24,7 +24,7 @@ enum LineOutput {
     static func showUsage(_ line: String) { Self.write(line, to: .standardError) }
 
     private static func write(_ line: String, to file: FileHandle) {
-        // A reader that has gone away is no reason to fail.
+        // A closed pipe is no failure.
         try? file.write(contentsOf: Data((line + "\n").utf8))
     }
 }

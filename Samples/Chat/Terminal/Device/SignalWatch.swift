@@ -10,7 +10,7 @@ import Musl
 import Android
 #endif
 
-/// Signals as they come, told on a thread of its own.
+/// Reports signals on a thread of its own.
 ///
 /// A dispatch source would take its time until it is in place, and a signal that comes before ends the process.
 enum SignalWatch {
@@ -35,7 +35,7 @@ enum SignalWatch {
         }
     }
 
-    /// From now on these signals are told, and do nothing else.
+    /// Reports these signals from now on and suppresses their default action.
     static func begin(_ numbers: [Int32]) {
         // The handler must find it made.
         guard self.ends.input >= 0 else { return }
@@ -49,7 +49,7 @@ enum SignalWatch {
         }
     }
 
-    /// From now on these signals do what they do to any process.
+    /// Restores the default action of these signals.
     static func end(_ numbers: [Int32]) {
         for number in numbers { signal(number, SIG_DFL) }
     }

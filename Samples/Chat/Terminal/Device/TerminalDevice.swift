@@ -130,7 +130,7 @@ final class TerminalDevice: Terminal {
     }
 }
 
-/// Standard error on its way into the conversation, where it does not spoil the screen.
+/// Redirects standard error into the conversation, so that it does not spoil the screen.
 private final class ErrorDiversion: Sendable {
     private let original: Int32
     private let input: Int32

@@ -15,7 +15,7 @@ struct Completion: Hashable, Sendable {
     /// The one on the line.
     private(set) var index = 0
     private let suffix: String
-    /// The length of what is to be replaced, in characters.
+    /// The length of the replaced text, in characters.
     private(set) var length: Int
 
     /// Looks for what fits; nil when nothing does.

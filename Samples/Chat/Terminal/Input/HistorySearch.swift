@@ -1,4 +1,4 @@
-/// A search backwards through what was entered before: Ctrl-R, as in a shell.
+/// A backwards search in the input history: Ctrl-R, as in a shell.
 struct HistorySearch: Hashable, Sendable {
     /// What was on the line before the search, for those who give it up.
     let draft: String
@@ -22,7 +22,7 @@ struct HistorySearch: Hashable, Sendable {
         self.look(in: history, before: self.found.map { $0.place + 1 })
     }
 
-    /// The last character of the wanted text was taken back: the search begins anew.
+    /// Removes the last character of the search text and restarts the search.
     mutating func removeLast(in history: InputHistory) {
         guard !self.query.isEmpty else { return }
         self.query.removeLast()

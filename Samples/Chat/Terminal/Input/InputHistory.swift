@@ -15,7 +15,7 @@ struct InputHistory: Sendable {
     /// The new line, while an entry is shown.
     private var draft = ""
 
-    /// Something was entered; the look begins anew.
+    /// Adds an entry and returns to the end of the history.
     mutating func add(_ entry: String) {
         self.place = nil
         self.draft = ""
@@ -36,7 +36,7 @@ struct InputHistory: Sendable {
 
     /// The entry before the one shown.
     ///
-    /// - Parameter current: what is shown, kept if it is the new line.
+    /// - Parameter current: the line on screen, kept if it is the new line.
     /// - Returns: the entry, or nil when there is none.
     mutating func older(than current: String) -> String? {
         let place = (self.place ?? self.entries.count) - 1

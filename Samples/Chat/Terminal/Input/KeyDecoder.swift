@@ -6,7 +6,7 @@ struct KeyDecoder: Sendable {
     private enum State {
         case ground
         case escape
-        /// After `ESC [`, with what has come of the parameters.
+        /// After `ESC [`, with the parameters read so far.
         case sequence([UInt8])
         /// After `ESC [ [`, which is how the Linux console begins function keys.
         case console
@@ -27,7 +27,7 @@ struct KeyDecoder: Sendable {
     private var utf8 = UTF8Assembly()
     private var pasted: [UInt8] = []
 
-    /// Whether what has come so far means something else when nothing follows.
+    /// Whether the bytes so far have another meaning if nothing follows.
     var isAmbiguous: Bool {
         switch self.state {
         case .escape, .sequence, .console, .shifted: true
@@ -35,7 +35,7 @@ struct KeyDecoder: Sendable {
         }
     }
 
-    /// Takes what was read.
+    /// Takes bytes that were read.
     mutating func decode(_ bytes: some Sequence<UInt8>) -> [Key] {
         var keys: [Key] = []
         for byte in bytes { self.take(byte, &keys) }

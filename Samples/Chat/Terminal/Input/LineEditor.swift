@@ -18,7 +18,7 @@ struct LineEditor: Sendable {
     private var cursor = 0
     private var killed = ""
     private var history = InputHistory()
-    /// The search under way; what it has found is on the line.
+    /// The search under way; the line shows its match.
     private(set) var search: HistorySearch?
     private var completion: Completion?
 
@@ -182,7 +182,7 @@ struct LineEditor: Sendable {
         return .moved
     }
 
-    /// Replaces a part and puts the cursor behind it.
+    /// Replaces a part and puts the cursor after it.
     ///
     /// New neighbours may join to one cluster: an accent with its letter. It counts as one that is before the cursor.
     private mutating func replace(_ range: Range<Int>, with text: String) {

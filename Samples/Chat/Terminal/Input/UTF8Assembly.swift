@@ -1,10 +1,10 @@
-/// Makes scalars of bytes that come one by one; what is not UTF-8 becomes U+FFFD.
+/// Decodes UTF-8 byte by byte; invalid bytes become U+FFFD.
 struct UTF8Assembly: Sendable {
     private static let replacement: Unicode.Scalar = "\u{FFFD}"
 
     private var pending: [UInt8] = []
 
-    /// Takes the next byte and tells what it completes.
+    /// Takes the next byte and returns the scalars that it completes.
     mutating func add(_ byte: UInt8) -> [Unicode.Scalar] {
         guard let first = self.pending.first else { return self.begin(byte) }
         guard self.continues(first, byte) else {
@@ -17,7 +17,7 @@ struct UTF8Assembly: Sendable {
         return Array(String(decoding: self.pending, as: UTF8.self).unicodeScalars)
     }
 
-    /// Something that is no text has come: what was begun is not going to be complete.
+    /// Ends an incomplete scalar, because a key that is no text was read.
     mutating func interrupt() -> [Unicode.Scalar] {
         guard !self.pending.isEmpty else { return [] }
         self.pending = []
@@ -34,7 +34,7 @@ struct UTF8Assembly: Sendable {
         }
     }
 
-    /// Whether a byte may follow; the second one decides about overlong forms, surrogates and what is beyond Unicode.
+    /// Whether a byte may follow; the second one excludes overlong forms, surrogates and values beyond Unicode.
     private func continues(_ first: UInt8, _ byte: UInt8) -> Bool {
         guard self.pending.count == 1 else { return (0x80...0xBF).contains(byte) }
         return switch first {

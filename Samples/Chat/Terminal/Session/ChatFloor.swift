@@ -1,7 +1,7 @@
-/// Where somebody chats: what an interactive session asks for, and what it is told.
+/// A conversation: the requests and events of an interactive session.
 ///
 /// A session calls one request at a time, in the order of the commands. None waits for the server's answer, which is an
-/// event, so that nothing holds up the lines behind it. Requests that fail say why in a sentence. They end soon when
+/// event, so that nothing holds up later lines. Requests that fail say why in a sentence. They end soon when
 /// their task is cancelled: leaving waits for them.
 protocol ChatFloor: Sendable {
     /// What happens, for one listener; it ends when nothing can happen any more.

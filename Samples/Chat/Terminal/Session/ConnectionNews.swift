@@ -8,7 +8,7 @@ enum ConnectionNews {
         case (.connected, _):
             "connected over \(transport)"
         case (.reconnecting, .lost(let error)) where error.code == .moved:
-            "entering anew"
+            "joining again"
         case (.reconnecting, .lost(let error)):
             "\(self.what(error, of: change, url)); trying again in \(self.seconds(change))"
         case (.reconnecting, _):

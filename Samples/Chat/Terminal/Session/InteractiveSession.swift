@@ -5,7 +5,7 @@ struct InteractiveSession: Sendable {
     enum Ending: Hashable, Sendable {
         /// Somebody left, so many lines are still unconfirmed, and so many were never sent.
         case finished(undelivered: Int, lost: Int = 0)
-        /// The connection was given up.
+        /// The connection has failed for good.
         case failed(String)
         /// A signal ended it.
         case terminated(signal: Int32)

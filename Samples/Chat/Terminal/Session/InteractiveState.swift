@@ -78,7 +78,7 @@ struct InteractiveState: Sendable {
     /// Somebody wants to leave: when everything is confirmed, or at once if they say it again.
     mutating func quit(now: ContinuousClock.Instant) {
         guard self.patienceEnds == nil else { return self.leaveNow() }
-        // The queue waits no longer; but it may take its time to come to it.
+        // The queue does not wait any longer, but may reach the request later.
         self.patienceEnds = now + self.patience + .seconds(1)
         self.view.leave()
         self.queue.drain()
@@ -89,7 +89,7 @@ struct InteractiveState: Sendable {
     /// Takes over the terminal.
     mutating func enter() -> String { self.screen.enter(self.size) }
 
-    /// Shows what has changed.
+    /// Shows the changes.
     mutating func draw(now: ContinuousClock.Instant) -> String {
         defer { self.ahead = "" }
         return self.ahead + self.screen.show(self.view.frame(self.size, now: now), of: self.view.list)

@@ -1,6 +1,6 @@
 import Synchronization
 
-/// A line to type at below what is printed.
+/// An input line below the output.
 @available(macOS 15, *)
 final class Prompt: Sendable {
     /// The lines that are typed, until somebody leaves.
@@ -53,7 +53,7 @@ final class Prompt: Sendable {
         self.state.withLock { state in _ = self.output.yield(state.show(text)) }
     }
 
-    /// Prints what is left, and gives the terminal back.
+    /// Prints the rest of the output and restores the terminal.
     func end() async {
         self.reading.cancel()
         self.output.yield("\r\u{1B}[K")
@@ -81,7 +81,7 @@ struct PromptState: Sendable {
         case suspend
     }
 
-    /// What has come of some keys.
+    /// The result of some keys.
     struct Result: Hashable, Sendable {
         var output = ""
         var lines: [String] = []
@@ -92,7 +92,7 @@ struct PromptState: Sendable {
     private var decoder = KeyDecoder()
     private var columns = 80
 
-    /// Takes what was typed.
+    /// Handles typed keys.
     mutating func type(_ bytes: [UInt8], columns: Int) -> Result {
         self.columns = columns
         var result = Result()

@@ -42,10 +42,10 @@ final class RequestQueue: Sendable {
     /// Tells that somebody types.
     func addTyping() { self.source.yield(.typing) }
 
-    /// Asks for the end: what was asked for before is done first.
+    /// Ends the queue after the requests that were made before.
     func drain() { self.source.yield(.drain) }
 
-    /// Does what is asked for, until the task is cancelled.
+    /// Carries out requests until the task is cancelled.
     func run(_ tell: @Sendable (Outcome) -> Void) async {
         for await request in self.requests {
             switch request {

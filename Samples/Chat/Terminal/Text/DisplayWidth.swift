@@ -41,7 +41,7 @@ enum DisplayWidth {
         return self.wide.contains { $0.contains(value) }
     }
 
-    /// The blocks that are wide or full width; emoji are told by their property.
+    /// The blocks that are wide or full width; emoji are recognised by their property.
     private static let wide: [ClosedRange<UInt32>] = [
         0x1100...0x115F, 0x2E80...0x303E, 0x3041...0x33FF, 0x3400...0x4DBF, 0x4E00...0x9FFF, 0xA000...0xA4CF,
         0xA960...0xA97F, 0xAC00...0xD7A3, 0xF900...0xFAFF, 0xFE10...0xFE19, 0xFE30...0xFE6F, 0xFF01...0xFF60,

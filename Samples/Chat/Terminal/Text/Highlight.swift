@@ -27,7 +27,7 @@ enum Highlight {
     /// Whether a text calls somebody by name.
     static func mentions(_ name: String, in text: String) -> Bool { !self.mentions(of: name, in: text).isEmpty }
 
-    /// The name as a word of its own, with `@` or without, in capitals or not.
+    /// Matches the name as a whole word, with or without `@`, in any case.
     private static func mentions(of name: String, in text: String) -> [Range<String.Index>] {
         self.ranges(of: name, in: text).compactMap { range in
             if range.upperBound < text.endIndex, self.isWord(text[range.upperBound]) { return nil }

@@ -44,7 +44,7 @@ extension [Span] {
     /// The columns it takes.
     var columns: Int { self.reduce(0) { $0 + DisplayWidth.columns(of: $1.text) } }
 
-    /// As much of it as there is room for; what is cut off ends in an ellipsis.
+    /// The text truncated to a width, with an ellipsis if it was cut.
     func fitted(to width: Int) -> [Span] {
         guard self.columns > width else { return self }
         var (fitted, left): ([Span], Int) = ([], width - 1)

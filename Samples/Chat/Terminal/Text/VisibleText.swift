@@ -13,7 +13,7 @@ enum VisibleText {
         let isPlain = shown.unicodeScalars.allSatisfy {
             !$0.properties.isWhitespace && !"*\":,[]".unicodeScalars.contains($0)
         }
-        // Not by characters: with a mark behind it, a quotation mark is another one.
+        // By scalars: a quotation mark with a combining mark after it is another character.
         let inner = String(String.UnicodeScalarView(shown.unicodeScalars.map { $0 == "\"" ? "'" : $0 }))
         return isPlain ? shown : "\"\(inner)\""
     }

@@ -1,6 +1,6 @@
 /// What keys do.
 extension ChatView {
-    /// The others are told every so often that somebody types.
+    /// Tells the others at intervals that the user types.
     private static let typingInterval = Duration.seconds(3)
     /// The rows that one step of the wheel moves.
     private static let wheelStep = 3

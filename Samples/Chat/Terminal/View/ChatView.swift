@@ -6,7 +6,7 @@ struct ChatView: Sendable {
         case typing
         /// Leave, as soon as everything is confirmed.
         case quit
-        /// Draw everything anew.
+        /// Redraw everything.
         case redraw
         /// Stop the process, until its shell lets it go on.
         case suspend
@@ -98,7 +98,7 @@ struct ChatView: Sendable {
     /// The view is at the end of the conversation again.
     mutating func follow() { self.list.follow() }
 
-    /// The session ends as soon as what is waiting is confirmed.
+    /// The session ends as soon as the waiting lines are confirmed.
     mutating func leave() { self.isLeaving = true }
 
     /// Whether somebody has called us by name or spoken to us alone since the last call of this.
@@ -157,7 +157,7 @@ struct ChatView: Sendable {
         let place = room == self.room ? "" : " \(VisibleText.name(room))"
         self.tell(.news("\(VisibleText.name(name)) \(isHere ? "joined" : "left")\(place)"), now: now)
         if room == self.room { self.marks.remove(name) }
-        // Who came before is told by the first list.
+        // The first list has those who were there before.
         guard let others = self.people[room]?.filter({ $0 != name }) else { return }
         self.people[room] = isHere ? (others + [name]).sorted() : others
     }

@@ -31,13 +31,13 @@ struct Screen: Sendable {
         self.hasMouse = hasMouse
     }
 
-    /// Makes room: what is on the screen moves into the scrollback.
+    /// Moves the screen's contents into the scrollback.
     mutating func enter(_ size: TerminalSize) -> String {
         self.painted = []
         return "\r" + String(repeating: "\n", count: size.rows - 1) + self.modes
     }
 
-    /// Sets the terminal's modes again, which others may have changed, and draws everything anew with the next frame.
+    /// Sets the terminal's modes again, which others may have changed, and redraws everything with the next frame.
     mutating func resume() -> String {
         self.painted = []
         return self.modes
