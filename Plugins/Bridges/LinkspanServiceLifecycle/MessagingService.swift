@@ -18,13 +18,13 @@ public import ServiceLifecycle
 /// The services are started, the connection is opened and kept, and both end within the budget when the group shuts
 /// down gracefully; a cancellation does the same. A shutdown during the start cancels the start.
 public struct MessagingService: Service {
-    private struct Resident: Sendable {
+    private struct Running: Sendable {
         var messaging: Messaging
         /// Held, so that the connection is kept.
         var connection: ConnectionHandler
     }
 
-    private let residence: Residence<Resident>
+    private let lifetime: GroupLifetime<Running>
 
     /// Makes a service of a plan.
     ///
@@ -42,11 +42,11 @@ public struct MessagingService: Service {
         onReady: @escaping @Sendable (Messaging, ConnectionHandler) async throws -> Void = { _, _ in },
         onStop: @escaping @Sendable (ShutdownReport) async -> Void = { _ in }
     ) {
-        self.residence = Residence(
+        self.lifetime = GroupLifetime(
             start: {
                 let messaging = try await Messaging.start(plan, connections: connections, services: services)
                 do {
-                    return Resident(messaging: messaging, connection: try messaging.connect())
+                    return Running(messaging: messaging, connection: try messaging.connect())
                 } catch {
                     await onStop(await messaging.stop(within: budget))
                     throw error
@@ -57,7 +57,7 @@ public struct MessagingService: Service {
     }
 
     /// Runs the plan until the group shuts down or the task is cancelled.
-    public func run() async throws { try await self.residence.run() }
+    public func run() async throws { try await self.lifetime.run() }
 }
 #else
 /// A service of swift-service-lifecycle, which is not built in.

@@ -14,7 +14,7 @@ public import ServiceLifecycle
 /// The registry is started, and stopped within its budget when the group shuts down gracefully; a cancellation takes
 /// the same way. A shutdown during the start cancels the start, which stops the services that had started.
 public struct RegistryService: Service {
-    private let residence: Residence<StartReport>
+    private let lifetime: GroupLifetime<StartReport>
 
     /// Makes a service of a registry.
     ///
@@ -31,13 +31,13 @@ public struct RegistryService: Service {
         onReady: @escaping @Sendable (StartReport) async throws -> Void = { _ in },
         onStop: @escaping @Sendable (ShutdownReport) async -> Void = { _ in }
     ) {
-        self.residence = Residence(
+        self.lifetime = GroupLifetime(
             start: { try await registry.start() }, onReady: onReady,
             stop: { _ in await onStop(await registry.stop(within: budget)) })
     }
 
     /// Runs the registry until the group shuts down or the task is cancelled.
-    public func run() async throws { try await self.residence.run() }
+    public func run() async throws { try await self.lifetime.run() }
 }
 #else
 /// A service of swift-service-lifecycle, which is not built in.
