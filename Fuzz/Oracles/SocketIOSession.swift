@@ -61,7 +61,7 @@ private struct SessionLife {
         self.session.streamClosed(LinkspanError(.connectionLost, "end"), output: &output)
         try require(output.close == nil, "the end of the stream ends the stream")
         try self.note(output)
-        try require(self.owners.values.allSatisfy { $0 == .closed }, "an owner never hears of the end")
+        try require(self.owners.values.allSatisfy { $0 == .closed }, "an owner never gets the end")
         try require(self.session.nextDeadline == nil, "an ended session waits for something")
     }
 

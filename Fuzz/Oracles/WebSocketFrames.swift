@@ -28,7 +28,7 @@ private enum FrameOracle {
         $0.maxPongsPerChunk = 4
     }
 
-    /// What came of a stream.
+    /// The outcome of a stream.
     struct Outcome: Equatable {
         var incoming: [FrameDecoder.Incoming] = []
         var error: WebSocketProtocolError.Code?

@@ -6,7 +6,9 @@ internal import Testing
 struct ReplayTests {
     private static let folder = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
 
-    /// The stored inputs of a target, sorted by name. An archive has one character for each byte of an input.
+    /// The stored inputs of a target, sorted by name.
+    ///
+    /// An archive has one character for each byte of an input.
     private static func inputs(_ target: FuzzTarget) throws -> [(name: String, bytes: [UInt8])] {
         let archive = Self.folder.appendingPathComponent("Seeds/\(target.name).json")
         let inputs = try JSONDecoder().decode([String: String].self, from: Data(contentsOf: archive))

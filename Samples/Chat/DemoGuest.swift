@@ -24,7 +24,7 @@ struct DemoGuest {
         let rooms = RoomsService(visitor, chatNews)
         plan.credentials = visitor.credentials
         plan.services = [PlannedService(rooms)]
-        // So that nobody has to watch for long.
+        // Keeps the demo short.
         plan.options.retry = .backoff(initial: .milliseconds(200), earlyCap: .milliseconds(500))
         let messaging = try await Messaging.start(plan)
         let connection = try messaging.connect()

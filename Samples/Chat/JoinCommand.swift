@@ -79,7 +79,7 @@ struct JoinCommand: AsyncParsableCommand {
 
     /// Stays until the visitor leaves.
     ///
-    /// - Returns: what tells how it ended, once everything has stopped.
+    /// - Returns: a function that throws the command's exit, once everything has stopped.
     private func stay(
         _ visit: Visit, _ configuration: ChatConfiguration, _ terminal: TerminalDevice?, isKept: Bool
     ) async -> () throws -> Void {

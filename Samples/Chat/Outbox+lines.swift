@@ -8,7 +8,7 @@ extension OutboxFigures {
 }
 
 extension OutboxEntry {
-    /// The row in one line: key, what became of it, account, age, event and size; no contents.
+    /// The row in one line: key, outcome, account, age, event and size; no contents.
     var line: String {
         let state = self.fate.map { "\($0)" } ?? "waiting"
         let account = self.delivery.account.map { VisibleText.name($0) } ?? "nobody"

@@ -24,7 +24,7 @@ actor VisitFloor: ChatFloor {
         visit.connection.onStatusChange { [weak self] change in self?.tell(change) }
     }
 
-    /// Carries what happens to the session, until the task is cancelled.
+    /// Forwards events to the session, until the task is cancelled.
     func run() async {
         await withDiscardingTaskGroup { group in
             group.addTask { for await event in self.visit.news.events { await self.take(event) } }

@@ -44,7 +44,7 @@ class Room:
 
 
 class History:
-    """All rooms. With a file, a line has left this process before anybody hears of it: not even SIGKILL loses it.
+    """All rooms. With a file, a line has left this process before anybody gets it: not even SIGKILL loses it.
 
     The file has one line of JSON for each line of the chat, which is the payload of its `message`. `FILE.lock` keeps
     a second server away.

@@ -1,4 +1,4 @@
-"""The chat itself: who may do what in which room, and what others hear of it. Nothing in here knows a network."""
+"""The chat itself: permissions, rooms and events. Nothing in here knows a network."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ class Backplane(Protocol):
         """Whom to tell; called once, before anything else."""
 
     async def take(self, room: str, member: Member, text: str, key: str) -> int | None:
-        """Numbers a line, keeps it and has everybody hear of it; a known one is only looked up.
+        """Numbers a line, keeps it and sends it to everybody; a known one is only looked up.
 
         Returns the number, or None for a new line of somebody who is not in the room. All lines up to that number
         have been heard by then. Raises `OSError`, and keeps nothing, when the line cannot be kept.
@@ -104,7 +104,7 @@ class Backplane(Protocol):
         """Gives the room a topic, and tells the others."""
 
     async def send_direct(self, message: Payload) -> None:
-        """Has every audience hear of a message to one person."""
+        """Sends a message for one person to every audience."""
 
 
 class Hub:

@@ -189,7 +189,7 @@ class RedisBackplane:
             async with feed.turn:
                 last = await self._history.last(room)
                 if feed.position is not None and last < feed.position:
-                    # This Redis has forgotten lines: as after any such loss, the room begins anew.
+                    # This Redis has forgotten lines: as after any such loss, the room starts again.
                     feed.position = last
                     self._audience.hear_gap(room, None, last)
                 await self._read(room, feed)

@@ -11,7 +11,7 @@ from redis.exceptions import ResponseError
 from chat_history import KEPT_LINES, Line
 
 # A room's lines are a stream whose ids are their numbers. Beside it is a hash with the number for each key of a kept
-# line. Everybody who serves the chat is told on the channel once the line is kept.
+# line. Every server of the chat gets it on the channel once the line is kept.
 TAKE = """
 local taken = redis.call('HGET', KEYS[2], ARGV[4])
 if taken then return tonumber(taken) end

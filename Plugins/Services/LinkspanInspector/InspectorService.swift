@@ -104,7 +104,7 @@ public final class InspectorService: LifecycleService {
 }
 
 extension InspectorService: MessagingInspecting {
-    /// Takes what there is to look at.
+    /// Takes the objects to inspect.
     package func inspect(_ subject: InspectionSubject) { self.run.inspect(subject) }
 }
 

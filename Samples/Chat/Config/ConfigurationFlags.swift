@@ -28,7 +28,7 @@ struct ChatConfigurationFlags: ConfigurationFlags {
             transport: self.transport, url: self.url, network: self.network.network)
     }
 
-    /// The loader of somebody who never enters.
+    /// The loader of a user who never enters.
     var loader: ConfigurationLoader {
         self.configuration.loader(for: Visitor(name: "nobody", room: "lobby"), ChatNews())
     }

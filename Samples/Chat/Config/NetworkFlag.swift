@@ -10,7 +10,7 @@ struct NetworkFlag: ParsableArguments {
     var backEnd: NetworkBackEnd { self.network.map { NetworkBackEnd(rawValue: $0) } ?? .standard }
 
     func validate() throws {
-        // Without one of a name, what needs a library says which are missing.
+        // Without `--network`, the back end's own error names the missing trait.
         if self.network != nil, let absence = self.backEnd.absence { throw ValidationError(absence) }
     }
 }

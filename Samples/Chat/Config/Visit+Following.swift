@@ -9,7 +9,7 @@ extension Visit {
     ///
     /// - Parameters:
     ///   - configuration: the configuration to follow.
-    ///   - tell: gets what became of each change, line by line.
+    ///   - tell: gets the outcome of each change, line by line.
     func follow(_ configuration: ChatConfiguration, _ tell: @escaping @Sendable (String) -> Void) async {
         let reloader = ConfigurationReloader(
             configuration.loader(for: self.visitor, self.news), configuration.sources, running: self.plan,

@@ -57,7 +57,7 @@ final class ChatModel {
     /// Those who are typing in the current room, by name.
     var typing: [String] { self.room.flatMap { self.signs[$0] }.map { $0.keys.sorted() } ?? [] }
 
-    /// Follows what happens, until the task is cancelled or nothing can happen any more.
+    /// Follows events until the task is cancelled or the source ends.
     func run() async {
         await withDiscardingTaskGroup { group in
             for await event in self.floor.events {
@@ -243,7 +243,7 @@ extension ChatModel {
         do throws(ChatRefusal) { return try await self.floor.outbox() } catch { return error.sentence }
     }
 
-    /// Does what may be refused, and shows why it was.
+    /// Carries out a request, and shows the reason when it is refused.
     private func `try`(_ body: () async throws(ChatRefusal) -> Void) async {
         do throws(ChatRefusal) { try await body() } catch { self.note(error.sentence) }
     }

@@ -9,7 +9,7 @@ enum ProbeExit: Int32, Sendable {
     case usage = 64
     /// The server cannot be reached, or the connection was lost.
     case unavailable = 69
-    /// An acknowledgement, or what `--until` names, has not come in time.
+    /// An acknowledgement, or the event of `--until`, was not received in time.
     case timedOut = 75
     /// The server speaks something else.
     case `protocol` = 76

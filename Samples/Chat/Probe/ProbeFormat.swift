@@ -11,7 +11,7 @@ enum ProbeFormat: String, CaseIterable, ExpressibleByArgument, Sendable {
     /// One line of JSON for each message, for programs.
     case json
 
-    /// Something that came.
+    /// A received event.
     enum Kind: Sendable {
         case event(wantsReply: Bool)
         /// The acknowledgement of an event of ours.

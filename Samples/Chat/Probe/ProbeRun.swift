@@ -56,7 +56,7 @@ struct ProbeRun: Sendable {
         return end
     }
 
-    /// Does what the lines ask for, until something ends the probe.
+    /// Carries out the lines until the probe ends.
     private func stay(
         _ connection: ConnectionHandler, _ lines: AsyncStream<String>, _ questions: LatestQuestion,
         _ endings: AsyncStream<Ending>, _ patience: Duration
@@ -101,7 +101,7 @@ struct ProbeRun: Sendable {
         return Task.isCancelled ? nil : self.output.prompt == nil ? .linesEnded : .exit(.done)
     }
 
-    /// Does what one line asks for, and returns how the probe has failed, if it has.
+    /// Carries out one line; returns the failure of the probe, if any.
     private func perform(
         _ line: ProbeLine, over connection: ConnectionHandler, _ questions: LatestQuestion
     ) async -> ProbeExit? {

@@ -21,7 +21,7 @@ struct ChatHub: Sendable {
 
 /// Brings the hub's clients to the rooms.
 ///
-/// The hub handles one event at a time and picks its recipients at once: who joins a moment later hears of it
+/// The hub handles one event at a time and picks its recipients at once: one that joins a moment later gets it
 /// from the history, and not twice.
 @available(macOS 15, *)
 private final class Chat: Sendable {

@@ -1,11 +1,11 @@
 import Linkspan
 
-/// The rooms, and what people may do in them: requests go in, answers and news come out.
+/// The rooms: requests go in, answers and events come out.
 ///
 /// Nothing in here waits, so each request is complete before the next one starts. That is what gives every receiver the
 /// same order.
 struct ChatRooms: Sendable {
-    /// Something that one connection is to hear.
+    /// An event for one connection.
     struct News: Sendable {
         var member: UInt64
         var event: String
@@ -13,12 +13,12 @@ struct ChatRooms: Sendable {
     }
 
     private struct Room: Sendable {
-        /// Connections and the names of their people, in the order in which they came.
+        /// Connections and their users' names, in the order of arrival.
         var members: [(id: UInt64, name: String)] = []
         var history = RoomHistory()
         /// Empty for none.
         var topic = ""
-        /// Counts the rooms that were left by everybody; nil while somebody is in it.
+        /// The room's number in the order in which rooms became empty; nil while it has members.
         var emptied: Int?
 
         func has(_ id: UInt64) -> Bool { self.members.contains { $0.id == id } }
@@ -28,7 +28,7 @@ struct ChatRooms: Sendable {
 
     /// The most rooms that one connection may be in.
     static let maximumJoined = 64
-    /// The most rooms whose lines are kept while nobody is in them.
+    /// The limit of empty rooms whose lines are kept.
     static let maximumEmpty = 1_000
     /// The most bytes that the lines of all rooms take, roughly.
     static let maximumBytes = 32 << 20
@@ -123,7 +123,7 @@ extension ChatRooms {
         var room = self.rooms[label] ?? Room()
         guard !room.has(id) else { return [] }
         var news: [News] = []
-        // A person who reconnects before the old connection is missed never left, as the others see it.
+        // A person who reconnects before the old connection times out never left, as the others see it.
         if !room.members.contains(where: { $0.name == name }) {
             news += self.news("joined", ChatVocabulary.Presence(room: label, name: name), to: label, except: id)
         }
@@ -156,7 +156,7 @@ extension ChatRooms {
         return news + lines.map { News(member: id, event: "message", payload: $0) }
     }
 
-    /// Brings a message to each connection of a person who is in a room with the sender.
+    /// Sends a message to each connection of a person who shares a room with the sender.
     private func news(of message: ChatVocabulary.Direct, by id: UInt64) throws(ChatRequest.Problem) -> [News] {
         let rooms = (self.joined[id] ?? []).compactMap { self.rooms[$0] }
         let members = Set(rooms.flatMap { $0.members.filter { $0.name == message.to }.map(\.id) })

@@ -7,7 +7,7 @@ struct RoomHistory: Sendable {
         var id: String
     }
 
-    /// A line as it goes out, to everybody the same.
+    /// A line as sent to everybody.
     private struct Entry {
         var payload: Payload
         var key: Key
@@ -32,7 +32,7 @@ struct RoomHistory: Sendable {
     /// The memory that the lines take, roughly.
     private(set) var bytes = 0
 
-    /// The number of a line that was said before, and has come again.
+    /// The number of a repeated line.
     func number(of id: String, from name: String) -> Int? { self.numbers[Key(from: name, id: id)] }
 
     /// The latest of the lines after a number that are kept; none when the number is larger than any.
@@ -52,7 +52,7 @@ struct RoomHistory: Sendable {
         return missed[first...].map(\.payload)
     }
 
-    /// Adds a line; returns it as it goes out.
+    /// Adds a line; returns it as sent.
     mutating func add(_ text: String, id: String, from name: String, in room: String) -> (seq: Int, payload: Payload) {
         self.last += 1
         let line = ChatVocabulary.Line(room: room, from: name, text: text, id: id, seq: self.last)

@@ -1,7 +1,7 @@
 import Linkspan
 import LinkspanDevServer
 
-/// Something that goes wrong with a server because somebody types it.
+/// A fault of a server, provoked by a command.
 enum ServerFault: Sendable, Hashable {
     case drop
     case stall(Bool)

@@ -1,5 +1,5 @@
 extension InspectorPage {
-    /// The charts and the time line, as SVG with words for those who do not see them.
+    /// The charts and the time line, as SVG with text alternatives.
     static let charts = #"""
 
         const SVG = 'http://www.w3.org/2000/svg';

@@ -1,5 +1,5 @@
 extension InspectorPage {
-    /// The tables, the details and what people press.
+    /// The tables, the details and the controls.
     static let views = #"""
 
         const clock = (t) => {

@@ -18,7 +18,7 @@ struct ConnectionRow: Sendable, Equatable {
     }
 
     let id: UInt64
-    /// Whether the SDK made the connection; of one that a factory of the app's own made only the snapshot is known.
+    /// Whether the SDK made the connection; of an app's own factory only the snapshot is known.
     var isOwn = true
     var endpoint = ""
     var transport = ""
@@ -51,7 +51,7 @@ struct ConnectionRow: Sendable, Equatable {
 
     init(id: UInt64) { self.id = id }
 
-    /// Whether another look has found more than what ages.
+    /// Whether a look has found a change other than ages.
     func differs(from other: Self) -> Bool {
         var (one, two) = (self, other)
         (one.explanation, two.explanation) = ("", "")
@@ -59,7 +59,7 @@ struct ConnectionRow: Sendable, Equatable {
         return one != two
     }
 
-    /// Takes over what a snapshot says.
+    /// Takes the values of a snapshot.
     mutating func note(_ status: ConnectionStatus, explanation: String, holders: Int, isOwn: Bool) {
         self.isOwn = isOwn
         if !isOwn { self.transport = "the app's own" }

@@ -137,7 +137,7 @@ extension ConnectionMeter.Counts {
 }
 
 extension ServiceRow {
-    /// The name of the state, without the text of what a service threw.
+    /// The name of the state, without the text of a service's error.
     var stateName: String {
         switch self.service.state {
         case .registered: "registered"

@@ -33,7 +33,7 @@ struct PageCursor: Sendable {
     var selected: UInt64?
     fileprivate var connections: [UInt64: UInt64] = [:]
     fileprivate var services: [String: UInt64] = [:]
-    /// The connection and the service behind which the next batch goes on.
+    /// The connection and the service after which the next batch continues.
     fileprivate var connection: UInt64 = 0
     fileprivate var service = ""
     fileprivate var event: UInt64 = 0
@@ -80,7 +80,7 @@ extension InspectorRecorder {
         return batch
     }
 
-    /// Adds rows that have changed: round and round by their numbers, so that busy ones keep nobody waiting.
+    /// Adds changed rows in rotation by their numbers, so that busy ones do not starve others.
     private func addConnections(to batch: inout InspectorBatch, _ cursor: inout PageCursor) {
         for id in cursor.connections.keys where self.connections[id] == nil {
             batch.gone.append(id)

@@ -5,7 +5,7 @@ internal import LinkspanMessaging
 
 /// The knowledge of the inspector, as a value: looks, events and samples go in, bounded batches come out.
 ///
-/// It has no clock and calls nobody. Whatever comes in, it keeps at most what ``Limits`` names.
+/// It has no clock and calls nothing. It is bounded by ``Limits``, whatever the input.
 struct InspectorRecorder: Sendable {
     /// The most that is kept, and the most that one batch has.
     struct Limits: Sendable {
@@ -146,7 +146,7 @@ extension InspectorRecorder {
         self.note("connection \(id) \(row.state) endpoint=\(row.endpoint)", kind: row.state, connection: id, at: now)
     }
 
-    /// Takes what the connection's executor said.
+    /// Takes the report of the connection's executor.
     mutating func note(
         _ id: UInt64, _ reading: ConnectionReading, _ counts: ConnectionMeter.Counts?,
         _ frames: [ConnectionMeter.Frame], now: ContinuousClock.Instant
@@ -301,7 +301,7 @@ extension ConnectionMeter.Counts {
     }
 }
 
-/// A service with what went wrong in it.
+/// A service with its faults.
 struct ServiceRow: Sendable, Equatable {
     var service: InspectedService
     var faults: Int

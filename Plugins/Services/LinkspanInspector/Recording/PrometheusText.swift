@@ -2,7 +2,7 @@ internal import Linkspan
 internal import LinkspanLifecycle
 internal import LinkspanMessaging
 
-/// Writes what is known as Prometheus text, version 0.0.4.
+/// Writes the figures as Prometheus text, version 0.0.4.
 enum PrometheusText {
     static func write(_ batch: InspectorBatch) -> [UInt8] {
         var text = ""

@@ -66,7 +66,7 @@ enum Redaction {
         }
     }
 
-    /// Whether a string with its quotes is what a field `Authorization` has, or a JSON Web Token.
+    /// Whether a quoted string is a value of `Authorization`, or a JSON Web Token.
     private static func isToken(_ string: [UInt8]) -> Bool {
         let text = String(decoding: string.dropFirst(), as: UTF8.self)
         if text.hasPrefix("eyJ") { return true }

@@ -5,7 +5,7 @@ internal import LinkspanWebSocketProtocol
 ///
 /// Three checks, each of which is enough to stop a page of another site: the `Host` field names this server and no other
 /// name for its address (DNS rebinding), `Origin` and `Sec-Fetch-Site`, if there are any, are the server's own, and a
-/// secret is shown that only somebody who reads the app's output knows. Its URL works once and makes a session, whose key
+/// secret is shown that only a reader of the app's output knows. Its URL works once and makes a session, whose key
 /// the page keeps in its tab; the cookie that comes with it opens the empty page alone, because a browser shows cookies to
 /// the servers of all ports.
 struct InspectorAccess: Sendable {
@@ -20,7 +20,7 @@ struct InspectorAccess: Sendable {
         case feed(key: String?, subprotocol: String?)
         case refused(status: Int, String)
 
-        /// Whether the answer has what was recorded.
+        /// Whether the answer contains recorded data.
         var showsRecording: Bool {
             switch self {
             case .snapshot, .metrics, .report, .feed: true
@@ -78,7 +78,7 @@ struct InspectorAccess: Sendable {
         case "/metrics": return self.isAdmitted(request) ? .metrics : Self.forbidden
         case "/report": return self.isAdmitted(request) ? .report : Self.forbidden
         case "/feed": return self.feed(request)
-        // The same answer as for a page that exists: it tells nobody anything.
+        // The same answer as for a page that exists: it reveals nothing.
         default: return Self.forbidden
         }
     }

@@ -40,7 +40,7 @@ final class InspectorConnection: ByteStreamHandler {
     /// Whether the live feed is open.
     var isFeed: Bool { if case .feed = self.phase { true } else { false } }
 
-    /// Whether the page keeps up with what it is sent.
+    /// Whether the page keeps up with its feed.
     var hasRoom: Bool { self.stream.pendingBytes < Self.maximumWaitingBytes }
 
     func opened(_ head: ResponseHead) {}

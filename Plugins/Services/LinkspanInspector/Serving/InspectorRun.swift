@@ -20,7 +20,7 @@ final class InspectorRun: Sendable {
         var connections: [ObjectIdentifier: InspectorConnection] = [:]
         /// The connections whose executors have been asked and have not answered, since when.
         var asked: [UInt64: ContinuousClock.Instant] = [:]
-        /// The connection behind which the next look goes on.
+        /// The connection after which the next look continues.
         var looked: UInt64 = 0
         var nextSecond = ContinuousClock.now
         var nextServices = ContinuousClock.now
@@ -56,7 +56,7 @@ final class InspectorRun: Sendable {
         self.state = Confined(State(options: options), to: self.loop)
     }
 
-    /// Ends a run that nobody has stopped.
+    /// Ends a run that was not stopped.
     deinit { self.loop.shutdown() }
 
     /// Changes the state in place.
@@ -64,7 +64,7 @@ final class InspectorRun: Sendable {
         try body(&self.state.value)
     }
 
-    /// Takes what there is to look at.
+    /// Takes the objects to inspect.
     func inspect(_ subject: InspectionSubject) {
         self.loop.execute {
             self.withState { state in
@@ -169,7 +169,7 @@ extension InspectorRun {
 // MARK: - Looking
 
 extension InspectorRun {
-    /// Looks around, gives the pages what is new, and comes again.
+    /// Inspects everything, sends changes to the pages, and schedules the next look.
     private func tick() {
         let now = ContinuousClock.now
         let pages = self.state.value.connections.values.filter(\.isFeed)
@@ -302,7 +302,7 @@ extension InspectorRun {
     /// The report for a bug report: the journal, and all that is known of each connection.
     private var report: String {
         let connections = self.state.value.subject?.manager?.inspected ?? []
-        // Messages come as no event here, but as totals.
+        // Messages are read as totals, not as events.
         let totals = self.state.value.recorder.totals
         let journal = self.journal.report { summary in
             summary.sent = Int(clamping: totals.sent)

@@ -10,7 +10,7 @@ internal import LinkspanRuntime
 /// attach(journal.report)
 /// ```
 ///
-/// Of every family there is one line for an event, made from what the event says of itself: states, codes, counts,
+/// Each event of every family becomes one line, from the event's own fields: states, codes, counts,
 /// times, names of events and endpoints without query and credentials. Payloads, credentials, names and digests of
 /// users, and the texts of errors that handlers threw are never kept. Messages that went well are counted and not kept,
 /// so that a busy connection does not push out other entries.
@@ -109,14 +109,14 @@ public final class JournalService: LifecycleService {
 
     /// Describes an event in one line, as the report does: without payloads, credentials and names of users.
     ///
-    /// - Parameter event: an event of any family; of one that the journal does not know the name of the family is told.
+    /// - Parameter event: an event of any family; for an unknown family the entry has its name.
     /// - Returns: the line.
     public static func line(for event: any LifecycleEvent) -> String { JournalText.line(event) }
 
     /// The journal as text, with the age of each entry in seconds.
     public var report: String { self.report { _ in } }
 
-    /// The journal as text, as ``report``, with counts of a service that counts messages by itself.
+    /// The journal as text, as ``report``, with the counts of a service that counts messages itself.
     ///
     /// - Parameter count: replaces counts of the journal by others.
     /// - Returns: the text.

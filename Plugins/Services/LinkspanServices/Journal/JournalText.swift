@@ -2,7 +2,7 @@ internal import Linkspan
 internal import LinkspanLifecycle
 internal import LinkspanMessaging
 
-/// Says in one line what an event tells, without what is nobody's business.
+/// Describes an event in one line, without secrets and payloads.
 enum JournalText {
     static func line(_ event: any LifecycleEvent) -> String { ForeignText.line(Self.text(event), limit: 1_000) }
 
@@ -103,7 +103,7 @@ enum JournalText {
 
     private static func fault(_ event: FaultEvent) -> String {
         var line = "\(event.severity) \(event.code.rawValue) path=\(event.path)"
-        // The registry's own sentences; those of other codes hold what foreign code threw, which may be anything.
+        // The registry's own sentences; those of other codes may quote errors of foreign code.
         let own: Set<FaultEvent.Code> = [.limitHit, .mailboxOverflow, .reentrantBarrier]
         if own.contains(event.code) { line += " message='\(event.message)'" }
         return line
@@ -123,7 +123,7 @@ enum JournalText {
     }
 
     private static func state(_ state: ServiceState) -> String {
-        // Without the text of what a service threw.
+        // Without the text of a service's error.
         if case .failed = state { "failed" } else { "\(state)" }
     }
 

@@ -30,7 +30,7 @@ extension LogLine {
                     "transport": "\(transport)",
                 ])
         case .disconnected(let reason, let code, let willRetry):
-            // Without a code it was asked for. Whether it stays down, the app is told as a state and by its calls.
+            // Without a code it was asked for. The state, and errors of calls, say whether it stays down.
             self.init(
                 code == nil ? .info : .notice, "disconnected",
                 ["reason": "\(reason)", "willRetry": "\(willRetry)"])

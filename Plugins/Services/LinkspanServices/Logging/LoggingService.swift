@@ -23,7 +23,7 @@ public actor LoggingService: LifecycleService {
     ///
     /// - Parameters:
     ///   - logger: where lines go.
-    ///   - level: the lowest level that is written; nil for the one that `logger` has.
+    ///   - level: the lowest level that is written; nil for the level of `logger`.
     ///   - families: the families to log.
     public init(logger: Logger, level: Logger.Level? = nil, families: Set<Family> = Family.standard) {
         var logger = logger

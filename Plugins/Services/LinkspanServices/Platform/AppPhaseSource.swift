@@ -11,7 +11,7 @@ private import AppKit
 
 /// A source of the app's phases: active, foreground and background, and its end.
 ///
-/// An app on the Mac goes on when others are in front, so it never goes to the background: there it is told when the
+/// An app on the Mac goes on when others are in front, so it never goes to the background: there it reports when the
 /// app becomes active and when it resigns. An app of SwiftUI can use `forwardsAppEvents(to:)` instead.
 public struct AppPhaseSource: EventSource {
     private enum Notice: Sendable {

@@ -5,16 +5,16 @@ internal import LinkspanLifecycle
 /// Each line says how much of the last 10, 60 and 300 seconds `some` or all (`full`) tasks stood still, in per cent:
 /// `some avg10=1.53 avg60=0.87 avg300=0.21 total=3456789`.
 struct MemoryPressureGauge: Sendable {
-    /// A tenth of the time somebody waits: what is easily made again should go.
+    /// Some work waits for a tenth of the time: drop caches.
     private static let warning = 10.0
-    /// A tenth of the time nobody gets on.
+    /// All work waits for a tenth of the time.
     private static let critical = 10.0
     /// A level ends well below where it began, so that it does not flutter.
     private static let relief = 0.5
 
     private var level = PressureEvent.Level.normal
 
-    /// Takes note of what the kernel says now.
+    /// Records the kernel's present figures.
     ///
     /// - Returns: the level, if it has changed.
     mutating func read(_ text: String) -> PressureEvent.Level? {

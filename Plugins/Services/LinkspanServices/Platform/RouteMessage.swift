@@ -39,7 +39,7 @@ struct RouteAddress: Sendable, Hashable {
     var scope: UInt8
     var bytes: [UInt8]
 
-    /// Whether it reaches further than the link itself; those that do not are there without any network.
+    /// Whether it is more than link-local; link-local addresses exist without a network.
     var isRoutable: Bool { self.scope < 253 }
 }
 
@@ -62,7 +62,7 @@ extension RouteMessage {
 
     static let headerSize = 16
 
-    /// Reads what came in one datagram; what is cut off or of another kind is left out.
+    /// Reads the messages of one datagram; truncated ones and other kinds are skipped.
     static func read(_ bytes: [UInt8]) -> [RouteMessage] {
         var messages: [RouteMessage] = []
         var rest = bytes[...]

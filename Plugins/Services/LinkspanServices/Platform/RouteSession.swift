@@ -15,7 +15,7 @@ struct RouteSession: Sendable {
     struct Outcome: Sendable, Equatable {
         var question: Question?
         var event: NetworkEvent?
-        /// The reason why it goes no further: the number of the kernel's error.
+        /// The kernel's error number that ended it.
         var failure: Int32?
     }
 
@@ -23,7 +23,7 @@ struct RouteSession: Sendable {
     private var links: [UInt32: RouteLink] = [:]
     private var addresses: [UInt32: Set<RouteAddress>] = [:]
     private var last: NetworkEvent?
-    /// Whether all has to be asked for again once the present answer has ended.
+    /// Whether to request everything again after the present answer.
     private var isStale = false
 
     /// The kernel is still answering a former question.

@@ -84,7 +84,7 @@ struct RouteSocket: Sendable {
         while true {
             var sender = SocketAddress(family: 0, groups: 0)
             let bytes = Self.datagram(self.descriptor, from: &sender)
-            // Any process may write to this socket; only the kernel is to be believed.
+            // Any process may write to this socket; only the kernel is trusted.
             if let bytes, sender.port == 0 { return bytes }
             guard bytes == nil else { continue }
             switch errno {

@@ -20,7 +20,7 @@ extension ServiceFactory {
     }
     #endif
 
-    /// The service `appevents`, which brings what an app's delegate forwards to the other services.
+    /// The service `appevents`, which forwards events of an app's delegate to the other services.
     ///
     /// - Parameter forwarder: the forwarder of the delegate.
     /// - Returns: the factory.

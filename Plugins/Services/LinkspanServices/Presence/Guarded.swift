@@ -1,6 +1,6 @@
 internal import LinkspanRuntime
 
-/// State that any thread may look at, with the one lock of this module.
+/// State that any thread may read, behind the one lock of this module.
 final class Guarded<State: Sendable>: Sendable {
     // Guards the state of a helper: the connection's executor contends with the app's threads.
     private let state: Lock<State>

@@ -1,8 +1,8 @@
-/// Merges what was missed with what arrives, as a value: items come in with their offsets, and go out in order and once.
+/// Merges missed and new items: they come in with their offsets, and go out once and in order.
 struct HistoryMerge<Item: Sendable>: Sendable {
     typealias News = MessageHistory<Item>.News
 
-    /// The question that is to be asked: what comes after an offset.
+    /// The request to make: the items after an offset.
     struct Question: Sendable, Hashable {
         var number: UInt64
         var after: Int
@@ -18,7 +18,7 @@ struct HistoryMerge<Item: Sendable>: Sendable {
     private let isDense: Bool
     private let canAsk: Bool
     private(set) var position: Int?
-    /// The items ahead of a hole, by offset; nil for one that the app knows without it.
+    /// The items that wait for a missing one before them, by offset; nil for one that the app has.
     private var held: [Int: Item?] = [:]
     private var question: Question?
     /// Whether the connection was lost before the last history request was answered.
@@ -41,7 +41,7 @@ struct HistoryMerge<Item: Sendable>: Sendable {
 
     /// An item has arrived.
     ///
-    /// - Returns: what the app is told now, and the question that has to be asked.
+    /// - Returns: the items for the app, and the request to make.
     mutating func receive(_ item: Item, at offset: Int, _ identity: (Item) -> String?) -> ([News], Question?) {
         guard Self.offsets.contains(offset) else { return ([], nil) }
         if let position = self.position, offset <= position { return ([], nil) }
@@ -79,7 +79,7 @@ struct HistoryMerge<Item: Sendable>: Sendable {
         return news
     }
 
-    /// The server says where the conversation stands: what it says counts, even if it goes back.
+    /// The server's position of the conversation, which counts even if it is lower.
     mutating func reset(to position: Int, _ identity: (Item) -> String?) -> [News] {
         guard Self.offsets.contains(position) else { return [] }
         var news: [News] = []

@@ -14,15 +14,15 @@ public import Linkspan
 /// }
 /// ```
 ///
-/// Every message has an offset, which counts upwards. With each new session, and wherever one is missing, the server is asked for what comes after
-/// ``position``; what arrives meanwhile waits, and follows in order. Repeated messages are left out. What the server does not have any more is
+/// Every message has an offset, which counts upwards. With each new session, and wherever one is missing, the server is asked for the messages after
+/// ``position``; new messages wait meanwhile, and follow in order. Repeated messages are dropped. What the server does not have any more is
 /// a gap. Keep ``position`` to go on there in the next process.
 public final class MessageHistory<Item: Sendable>: Sendable {
     /// The next thing of the conversation.
     public enum News: Sendable {
         /// A message.
         case item(Item)
-        /// Messages are lost here: so many, or nil when the number is not known.
+        /// The number of messages lost here; nil when it is unknown.
         case gap(lost: Int?)
     }
 
@@ -47,7 +47,7 @@ public final class MessageHistory<Item: Sendable>: Sendable {
     public struct Vocabulary: Sendable {
         /// The event of a message.
         public var event: String
-        /// Whether offsets count up by one, so that one that is left out is a message that is missing.
+        /// Whether offsets count up by one, so that a skipped one is a missing message.
         public var isDense: Bool
         /// Reads a message; nil when it belongs to another conversation.
         public var item: @Sendable (Message) throws -> Item?
@@ -55,7 +55,7 @@ public final class MessageHistory<Item: Sendable>: Sendable {
         public var offset: @Sendable (Item) -> Int
         /// The identity by which a message that is repeated under another offset is recognised; nil for none.
         public var identity: @Sendable (Item) -> String?
-        /// Makes the request for what comes after an offset; nil for servers that repeat it by themselves.
+        /// Makes the request for the messages after an offset; nil for servers that repeat it by themselves.
         public var missed: (@Sendable (_ after: Int) throws -> (event: String, arguments: Payload))?
         /// Reads the answer to it.
         public var page: @Sendable (Payload) throws -> Page
@@ -119,16 +119,16 @@ public final class MessageHistory<Item: Sendable>: Sendable {
 
     deinit { self.end() }
 
-    /// The offset of the last message that was told, or that the server named; nil before the first.
+    /// The offset of the last message that was delivered, or that the server named; nil before the first.
     public var position: Int? { self.state.withLock { $0.merge.position } }
 
-    /// Goes on behind an offset that the server has named, even if that goes back.
+    /// Continues after an offset that the server has named, even if it is lower.
     public func reset(to position: Int) { self.tell { $0.reset(to: position, self.vocabulary.identity) } }
 
     /// Notes the offset of a message that the app knows without receiving it, such as one of its own.
     public func note(_ offset: Int) { self.tell { $0.note(offset, self.vocabulary.identity) } }
 
-    /// Ends the history; nothing is told any more.
+    /// Ends the history; nothing is delivered afterwards.
     public func end() {
         let subscriptions = self.state.withLock { state in
             state.isEnded = true
@@ -166,7 +166,7 @@ extension MessageHistory {
     }
 
     private func note(_ mark: Continuity) {
-        // A new session is told as a change of state.
+        // A new session is a change of state.
         if case .gap(.overflow) = mark { self.tellAndAsk { ([], $0.interrupt()) } }
     }
 

@@ -9,7 +9,7 @@ struct PresenceRoster<Member: Hashable & Sendable>: Sendable {
     /// Whether nothing was missing when the connection was lost.
     private var isPaused = false
     private var lastQuestion: UInt64 = 0
-    /// The question that is under way, and what was heard of each member since it was asked.
+    /// The request under way, and the events of each member since it was made.
     private var question: (number: UInt64, heard: [Member: Bool])?
 
     /// The server is asked for all members.
@@ -53,7 +53,7 @@ struct PresenceRoster<Member: Hashable & Sendable>: Sendable {
 
     /// The server has answered a question.
     ///
-    /// The list may be older or newer than what was heard meanwhile. Of each member the latest counts: if it is older than the
+    /// The list may be older or newer than the events received meanwhile. Of each member the latest counts: if it is older than the
     /// list, the list says the same.
     mutating func answer(_ number: UInt64, _ list: [Member]) -> Difference? {
         guard let question = self.question, question.number == number else { return nil }
@@ -64,7 +64,7 @@ struct PresenceRoster<Member: Hashable & Sendable>: Sendable {
         return self.replace(by: members)
     }
 
-    /// The server tells all members by itself, in one order with who joins and leaves.
+    /// The server sends all members unasked, in one order with joins and leaves.
     mutating func replace(by members: Set<Member>) -> Difference? {
         let (joined, left) = (members.subtracting(self.members), self.members.subtracting(members))
         let isNews = !self.isComplete || !joined.isEmpty || !left.isEmpty

@@ -13,7 +13,7 @@ internal import LinkspanRuntime
 ///
 /// The status is sent after every connect and reconnect and on each change, at most once over one link. The user
 /// does something when the app comes to the front, when a message is sent (any but the announcements), and when the app
-/// says so by ``noteActivity()``. Where nobody tells of the app's phases, as on Linux, the app counts as being in
+/// says so by ``noteActivity()``. Where no source reports the app's phases, as on Linux, the app counts as being in
 /// front.
 ///
 /// The service emits no lifecycle events.
@@ -63,7 +63,7 @@ public final class PresenceService: ConnectionUsing {
         var machine: PresenceStateMachine
         var channel: (any Connection)?
         var subscription: Subscription?
-        /// The timer that counts, by its number, and what calls it off.
+        /// The number and the deadline of the current timer.
         var armed: (number: UInt64, deadline: ContinuousClock.Instant)?
         var timers: UInt64 = 0
         var timer: (any ScheduledWork)?
@@ -178,7 +178,7 @@ extension PresenceService {
     ///
     /// - Parameters:
     ///   - onEnd: called when the announcement has left or has been given up; at once when there is none.
-    ///   - body: decides what is to be announced.
+    ///   - body: decides the announcement.
     private func change(
         onEnd: (@Sendable () -> Void)? = nil, _ body: (inout State, ContinuousClock.Instant) -> Status?
     ) {
@@ -213,7 +213,7 @@ extension PresenceService {
         if !isKept { timer.cancel() }
     }
 
-    /// Sends what is to be announced, one thread at a time, so that the last announcement is the latest.
+    /// Sends announcements, one thread at a time, so that the last one sent is the latest.
     private func send(over channel: any Connection) {
         guard self.state.withLock({ $0.beginSending() }) else { return }
         while let next = self.state.withLock({ $0.nextOutgoing() }) {
@@ -229,7 +229,7 @@ extension PresenceService {
 }
 
 extension PresenceService.State {
-    /// The timer to be set, unless one that is set comes early enough.
+    /// The timer to set, unless an earlier one is set.
     fileprivate mutating func nextTimer() -> (number: UInt64, deadline: ContinuousClock.Instant)? {
         guard self.channel != nil, let deadline = self.machine.deadline else { return nil }
         if let armed, armed.deadline <= deadline { return nil }

@@ -1,6 +1,6 @@
 public import Linkspan
 
-/// The set of members of a room, kept over any connection from what the server tells.
+/// The set of members of a room, kept over any connection from the server's events.
 ///
 /// ```swift
 /// let people = try PresenceSet<String>(
@@ -12,14 +12,14 @@ public import Linkspan
 /// ```
 ///
 /// With each new session, and wherever messages were dropped, it enters again: it asks the server for all members and tells the
-/// difference to what it knew. Who joins or leaves meanwhile is not lost, whichever comes first. A session that the server resumed has
+/// difference to what it knew. Joins and leaves meanwhile are not lost, in any order. A session that the server resumed has
 /// missed nothing, so that nothing is asked. While the connection is down the members stay as they were, and ``isComplete`` is false.
 public final class PresenceSet<Member: Hashable & Sendable>: Sendable {
     /// A change of the set.
     public struct Difference: Sendable, Hashable {
-        /// The members who came.
+        /// The members who joined.
         public var joined: [Member]
-        /// The members who went.
+        /// The members who left.
         public var left: [Member]
         /// All members now.
         public var members: Set<Member>
@@ -31,9 +31,9 @@ public final class PresenceSet<Member: Hashable & Sendable>: Sendable {
 
     /// The server's words for members.
     public struct Vocabulary: Sendable {
-        /// The event that tells of a member who joined.
+        /// The event for a member who joined.
         public var joined: String
-        /// The event that tells of a member who left.
+        /// The event for a member who left.
         public var left: String
         /// The event with all members, for servers that send it by themselves.
         public var all: String?
@@ -116,7 +116,7 @@ public final class PresenceSet<Member: Hashable & Sendable>: Sendable {
     /// Enters again: for servers that tell by other means that something was missed.
     public func refresh() { self.enter() }
 
-    /// Ends the set; nothing is told any more.
+    /// Ends the set; nothing is reported afterwards.
     public func end() {
         let subscriptions = self.state.withLock { state in
             state.isEnded = true
@@ -163,7 +163,7 @@ extension PresenceSet {
         }
     }
 
-    /// A new session is told as a change of state, once for all events.
+    /// A new session is a change of state, reported once for all events.
     private func note(_ mark: Continuity) {
         guard case .gap(.overflow) = mark else { return }
         self.state.withLock { $0.roster.interrupt() }

@@ -1,4 +1,4 @@
-/// Decides what a client says about its user.
+/// Decides the presence that a client reports.
 ///
 /// Pure: time comes in, announcements go out.
 struct PresenceStateMachine: Sendable {
@@ -19,7 +19,7 @@ struct PresenceStateMachine: Sendable {
     /// The status for others: nothing but offline while the connection is down.
     var status: PresenceService.Status { self.isUp ? self.wanted : .offline }
 
-    /// The instant at which ``timerFired(now:)`` is due; nil while nobody gets idle.
+    /// The instant at which ``timerFired(now:)`` is due; nil while the user cannot become idle.
     var deadline: ContinuousClock.Instant? {
         self.isIdle || self.isLeaving || !self.isInFront ? nil : self.lastActivity + self.awayAfter
     }
@@ -77,7 +77,7 @@ struct PresenceStateMachine: Sendable {
 
     mutating func change(awayAfter: Duration, now: ContinuousClock.Instant) -> PresenceService.Status? {
         self.awayAfter = awayAfter
-        // Longer patience makes nobody come back; shorter takes hold at once.
+        // A longer limit brings nobody back; a shorter one applies at once.
         return self.timerFired(now: now)
     }
 }

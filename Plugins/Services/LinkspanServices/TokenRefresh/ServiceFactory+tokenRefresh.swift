@@ -7,7 +7,7 @@ extension ServiceFactory {
     /// Its options are `lead`, how long before its end a token is renewed, 60 s by default; `jitter`, how much earlier
     /// chance may have it, 15 s by default; and `maxAttempts`, how many fetches in a row may fail, 5 by default.
     ///
-    /// - Parameter tokens: where tokens come from; give its ``TokenSource/credentials`` to the plan.
+    /// - Parameter tokens: the source of tokens; give its ``TokenSource/credentials`` to the plan.
     /// - Returns: the factory.
     public static func tokenRefresh(_ tokens: TokenSource) -> ServiceFactory {
         ServiceFactory("tokenrefresh", options: Self.tokenRefreshOptions) { values throws(LinkspanError) in

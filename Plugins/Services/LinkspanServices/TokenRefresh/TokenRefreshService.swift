@@ -4,7 +4,7 @@ internal import LinkspanMessaging
 /// Renews the tokens of a ``TokenSource`` before they expire, whether or not the connection is up.
 ///
 /// Connections have their credentials renewed ahead themselves, but only while they are up. With this service a
-/// reconnect after a long outage finds a fresh token too, and the registry hears of what happens to tokens:
+/// reconnect after a long outage finds a fresh token too, and emits events about tokens:
 ///
 /// - `refreshed` for every token that comes, with its lifetime and how many fetches it took;
 /// - `refreshFailed` for every fetch that fails, with the code or the type of the error and never its text, and when

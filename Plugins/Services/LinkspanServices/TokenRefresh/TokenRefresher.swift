@@ -2,10 +2,10 @@ internal import Linkspan
 internal import LinkspanMessaging
 internal import LinkspanRuntime
 
-// An actor for what is known of the newest token: the core's calls contend with timers and the service.
+// An actor for the newest token: the core's calls contend with timers and the service.
 /// Fetches tokens when the core asks, and has it ask ahead of their expiry while a service wants that.
 ///
-/// The core lets one fetch be under way at most, shares its outcome among all who wait, and decides when to renew.
+/// The core lets one fetch be under way at most, shares its outcome among all waiters, and decides when to renew.
 actor TokenRefresher {
     typealias Fetch = @Sendable (CredentialRequest.Reason) async throws -> Credentials
 
@@ -16,7 +16,7 @@ actor TokenRefresher {
         var isRefused = false
     }
 
-    /// The renewals ahead of expiry that a running service asks for, and where it hears of them.
+    /// The renewals ahead of expiry that a running service requests, and their outcomes.
     private struct Renewals: Sendable {
         let owner: ObjectIdentifier
         let source: CredentialSource
@@ -93,7 +93,7 @@ extension TokenRefresher {
 
     private nonisolated func fetchInTime(_ reason: CredentialRequest.Reason) async throws -> Credentials {
         let outcome = Promise<Result<Credentials, any Error>>()
-        // No parent can own this task: one that ignores its cancellation must not hold up those who wait for the token.
+        // No parent can own this task: one that ignores its cancellation must not hold up the waiters for the token.
         let task = Task { [fetch] in
             do {
                 outcome.fulfill(.success(try await fetch(reason)))
@@ -114,7 +114,7 @@ extension TokenRefresher {
         }
     }
 
-    /// While a token cannot be renewed, what is left of it is better than nothing.
+    /// A token that cannot be renewed is used until it expires.
     private func rest(for reason: CredentialRequest.Reason) -> Credentials? {
         guard reason == .first || reason == .retry, let newest, !newest.isRefused, let expiry = newest.expiry else {
             return nil
@@ -155,11 +155,11 @@ extension TokenRefresher {
 
     /// A connection has given up because its credentials were refused.
     func refused(login: UInt64) {
-        // A refusal of the user before says nothing about the one who is signed in.
+        // A refusal of the former user does not concern the present one.
         if login >= self.login { self.revoke() }
     }
 
-    /// The server no longer accepts the user; nothing is renewed before somebody asks again.
+    /// The server no longer accepts the user; nothing is renewed before the next request.
     private func revoke() {
         (self.newest, self.failures) = (nil, 0)
         self.renewals?.schedule.stop()
@@ -245,7 +245,7 @@ extension TokenRefresher {
         }
     }
 
-    /// A failure that is not noted is that of a call that was under way when the renewal came due: it is asked for anew.
+    /// A failure that is not recorded belongs to a call that was under way when the renewal came due: it is requested again.
     func renewalFailed(_ login: UInt64) {
         // A log-out fails the call, too, and may be told later than that.
         self.loggedOut(login)

@@ -15,8 +15,8 @@ public import LinkspanRuntime
 /// ```
 ///
 /// As with every provider, the newest token serves all attempts in the first four fifths of its time, one fetch is
-/// under way at most, and all who ask meanwhile share it; unlike others, a token is for all servers. While a token
-/// cannot be renewed, attempts get what is left of it. Without the service a token is fetched only when a connection
+/// under way at most, and all callers share it; unlike other credentials, a token is for all servers. While a token
+/// cannot be renewed, attempts get the old one until it expires. Without the service a token is fetched only when a connection
 /// asks.
 public final class TokenSource: Sendable {
     /// The credential source to give to connections, and to ``/LinkspanMessaging/MessagingPlan/credentials``.
@@ -42,7 +42,7 @@ public final class TokenSource: Sendable {
         let refresher = TokenRefresher(fetchLimit: fetchLimit, scheduler: scheduler, random: random, fetch: fetch)
         self.refresher = refresher
         self.credentials = .everywhere { login in
-            // No parent can own this task: a log-out does not wait for what its sources forget.
+            // No parent can own this task: a log-out does not wait for its sources.
             Task { await refresher.loggedOut(login) }
         } onRefusal: { login in
             // No parent can own this task: a connection does not wait for it.

@@ -10,9 +10,9 @@ struct MessageTotals: Sendable {
 
     let kind: Kind
     let count: Int
-    /// Set for what was sent and received.
+    /// Set for sent and received messages.
     var bytes: Int?
-    /// The mean, set for what was acknowledged.
+    /// The mean, set for acknowledged messages.
     var roundTrip: Duration?
 
     init(_ event: MessageEvent) {
@@ -58,7 +58,7 @@ struct MessageInstruments: Sendable {
     }
 
     mutating func keep(_ instruments: [Instruments.Instrument], of connection: UInt64, _ kind: MessageTotals.Kind) {
-        // Of connections that nobody has told of, there may be any number.
+        // The number of unreported connections is unbounded.
         if self.known.count >= 1_024 { self.known = [:] }
         self.known[Key(connection: connection, kind: kind)] = instruments
     }

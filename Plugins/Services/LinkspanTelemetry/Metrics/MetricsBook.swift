@@ -31,7 +31,7 @@ struct Measurement: Sendable, Hashable {
 
 /// Decides what is measured about events.
 ///
-/// Pure: it remembers what the events of a connection leave out, and keeps labels within bounds.
+/// Keeps the facts of a connection that its events leave out, and bounds labels.
 struct MetricsBook: Sendable {
     private struct Known: Sendable {
         var endpoint: String
@@ -53,7 +53,7 @@ struct MetricsBook: Sendable {
         if case .released = event.kind { return self.forget(event.connection) }
         let endpoint = self.endpoints.admit(event.endpoint)
         var known = self.connections[event.connection] ?? Known(endpoint: endpoint)
-        // A connection can move, and what waits moves along.
+        // A connection can move, and waiting commands move with it.
         let former = known.endpoint
         known.endpoint = endpoint
         let (wasUp, hadBeenUp) = (known.isUp, known.hasBeenUp)
@@ -91,7 +91,7 @@ struct MetricsBook: Sendable {
         }
     }
 
-    /// The connection is gone, and with it what its queue held.
+    /// The connection is gone, and its queue with it.
     private mutating func forget(_ connection: UInt64) -> [Measurement] {
         guard let known = self.connections.removeValue(forKey: connection) else { return [] }
         return known.depth == nil ? [] : [self.queueDepth(at: known.endpoint)]
@@ -137,7 +137,7 @@ struct MetricsBook: Sendable {
     }
 }
 
-/// The values that a label may have: the first so many that come, and `other` for the rest.
+/// The values of a label, up to a limit, and `other` beyond it.
 struct BoundedValues: Sendable {
     static let limit = 64
 

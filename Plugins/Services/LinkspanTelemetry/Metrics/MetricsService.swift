@@ -10,14 +10,14 @@ internal import LinkspanRuntime
 ///
 /// | name | kind | labels | meaning |
 /// | --- | --- | --- | --- |
-/// | `connects_total` | counter | `endpoint` | a connection came up for the first time |
-/// | `reconnects_total` | counter | `endpoint` | a connection came up again |
+/// | `connects_total` | counter | `endpoint` | a connection opened for the first time |
+/// | `reconnects_total` | counter | `endpoint` | a connection opened again |
 /// | `disconnects_total` | counter | `endpoint`, `code` | a connection that was up went down; `requested` without an error |
 /// | `failed_attempts_total` | counter | `endpoint`, `code` | a connection that was down stays so |
 /// | `handshake_time` | timer | `endpoint` | from the attempt to the open connection |
 /// | `ping_time` | timer | `endpoint` | the round trip by the wire's ping or the connection's probe |
 /// | `sent_total`, `sent_bytes_total` | counter | `endpoint` | messages that a link took |
-/// | `received_total`, `received_bytes_total` | counter | `endpoint` | messages that came |
+/// | `received_total`, `received_bytes_total` | counter | `endpoint` | received messages |
 /// | `delivered_total` | counter | `endpoint` | messages that the server confirmed |
 /// | `round_trip_time` | timer | `endpoint` | how long the confirmation took |
 /// | `timed_out_total` | counter | `endpoint` | messages without an answer in time |
@@ -30,7 +30,7 @@ internal import LinkspanRuntime
 /// Labels are bounded: endpoints are without query and credentials, names of events and texts are no labels at all, and
 /// the sixty-fifth value of a label becomes `other`. State that is replayed to a late service is not counted again.
 ///
-/// Counts are exact at any rate of messages. Round trips that come faster than the service handles them are recorded as
+/// Counts are exact at any rate of messages. Round trips that arrive faster than the service handles them are recorded as
 /// their mean, as often as there were any.
 public final class MetricsService: LifecycleService {
     /// The name in registries and configuration.
@@ -90,7 +90,7 @@ public final class MetricsService: LifecycleService {
 }
 
 extension MetricsService {
-    /// Decides under the lock what is measured, and tells the backend outside.
+    /// Decides under the lock what is measured, and calls the backend outside.
     private func record<Event: LifecycleEvent>(
         _ event: Stamped<Event>, _ measure: (inout MetricsBook) -> [Measurement]
     ) {

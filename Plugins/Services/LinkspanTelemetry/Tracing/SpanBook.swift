@@ -15,7 +15,7 @@ struct SpanDraft {
 
 /// Decides which spans events make.
 ///
-/// Pure: it remembers what the events of a connection leave out.
+/// Keeps the facts of a connection that its events leave out.
 struct SpanBook: Sendable {
     private struct Attempt: Sendable {
         var number: Int

@@ -19,7 +19,7 @@ public import Tracing
 ///
 /// The span of a command is a child of the span of the task that sends it. Its context travels with the message, so that the
 /// server's span is a child of it: as a member of the first argument, or behind the arguments; see ``Carrier``. What a server sends with a context
-/// is the parent of `process`, inside which the listener runs: what it sends belongs to the same trace. A sequence is a listener
+/// is the parent of `process`, inside which the listener runs: messages that it sends belong to the same trace. A sequence is a listener
 /// that returns at once; its reader goes on by ``context(of:)``.
 ///
 /// Attributes are `messaging.system` (`linkspan`), `messaging.operation.name`, `messaging.operation.type`, `messaging.destination.name`
@@ -127,7 +127,7 @@ public final class TracingInterceptor: Interceptor {
 }
 
 extension Command.Kind {
-    /// The operation of OpenTelemetry's conventions, and the kind of its span: who waits for a reply is a client.
+    /// The operation of OpenTelemetry's conventions, and the kind of its span: a caller that waits for a reply is a client.
     fileprivate var operation: (name: String, kind: SpanKind) {
         switch self {
         case .send: ("send", .producer)

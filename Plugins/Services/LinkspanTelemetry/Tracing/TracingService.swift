@@ -10,7 +10,7 @@ public import Tracing
 /// | span | from | to | error |
 /// | --- | --- | --- | --- |
 /// | `linkspan connect` | the beginning of an attempt | the open connection, or the end of the attempt | the code of the failure |
-/// | `linkspan send` | when the link took a message | the same | `expired`, `dropped` for one that was given up |
+/// | `linkspan send` | when the link took a message | the same | `expired`, `dropped` for one that was dropped |
 /// | `linkspan request` | a round trip before the confirmation | the confirmation | `timedOut` |
 ///
 /// All are of the kind `client` and begin a trace, because events do not carry the caller's context. Where that

@@ -1,6 +1,6 @@
-/// A terminal somebody sits at.
+/// An interactive terminal.
 protocol Terminal: Sendable {
-    /// What comes from it, for one listener.
+    /// Events of the model, for one listener.
     var inputs: AsyncStream<TerminalInput> { get }
 
     /// Its size now.
@@ -19,7 +19,7 @@ protocol Terminal: Sendable {
     func write(_ text: String) async
 }
 
-/// What comes from a terminal.
+/// Input of a terminal.
 enum TerminalInput: Hashable, Sendable {
     case bytes([UInt8])
     /// Nobody sits there any more.

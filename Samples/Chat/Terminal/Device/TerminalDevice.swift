@@ -51,7 +51,7 @@ final class TerminalDevice: Terminal {
     }
 
     func enter() {
-        // First: from here on nobody may end the process and leave the terminal as it is.
+        // First: from here on the process must not end without restoring the terminal.
         SignalWatch.begin(Self.signals)
         var raw = self.original
         cfmakeraw(&raw)
@@ -101,7 +101,7 @@ final class TerminalDevice: Terminal {
             if count > 0 {
                 rest = rest.dropFirst(count)
             } else if errno == EAGAIN {
-                // Somebody who shares the terminal has made it so.
+                // Another user of the terminal has set it.
                 var wait = pollfd(fd: STDOUT_FILENO, events: Int16(POLLOUT), revents: 0)
                 poll(&wait, 1, -1)
             } else if errno != EINTR {

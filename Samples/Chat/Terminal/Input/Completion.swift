@@ -18,7 +18,7 @@ struct Completion: Hashable, Sendable {
     /// The length of the replaced text, in characters.
     private(set) var length: Int
 
-    /// Looks for what fits; nil when nothing does.
+    /// Finds matches; nil when there are none.
     init?(before text: String, _ words: Words) {
         let start = text.lastIndex { $0.isWhitespace }.map { text.index(after: $0) } ?? text.startIndex
         let word = String(text[start...])
@@ -43,7 +43,7 @@ struct Completion: Hashable, Sendable {
         self.index = (self.index + step + self.candidates.count) % self.candidates.count
     }
 
-    /// What may stand behind some text, and what follows it.
+    /// Completions after some text, and the text that follows.
     private static func known(at before: String, _ word: String, _ words: Words) -> (known: [String], suffix: String) {
         guard before.hasPrefix("/"), !before.hasPrefix("//") else {
             if before.isEmpty, word.hasPrefix("/") { return (ChatInput.commands, " ") }

@@ -1,6 +1,6 @@
 /// A backwards search in the input history: Ctrl-R, as in a shell.
 struct HistorySearch: Hashable, Sendable {
-    /// What was on the line before the search, for those who give it up.
+    /// The line before the search, restored when it is cancelled.
     let draft: String
     private(set) var query = ""
     /// The entry that was found last; nil before the first.

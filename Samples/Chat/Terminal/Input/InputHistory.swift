@@ -1,4 +1,4 @@
-/// What was entered before, and where in it somebody is looking.
+/// The input history and the position in it.
 struct InputHistory: Sendable {
     /// An entry that a search has found.
     struct Match: Hashable, Sendable {

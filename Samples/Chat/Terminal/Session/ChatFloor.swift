@@ -60,14 +60,14 @@ protocol ChatFloor: Sendable {
     func drain(within limit: Duration) async -> Int
 }
 
-/// Why something could not be done, in a sentence for the person who asked for it.
+/// The reason for a failure, as a sentence for the user.
 struct ChatRefusal: Error, Hashable, Sendable {
     var sentence: String
 }
 
 /// What happens on a floor.
 enum ChatFloorEvent: Sendable {
-    /// A line; the same `id` again tells what became of it.
+    /// A line; its `id` again reports the outcome.
     case line(ChatFloorLine)
     case joined(String, room: String)
     case left(String, room: String)

@@ -1,6 +1,6 @@
 import Linkspan
 
-/// Says in a sentence what became of the connection.
+/// Describes the end of the connection in a sentence.
 enum ConnectionNews {
     /// The sentence for a change of state to an adapter and its URL, or nil when there is nothing to tell.
     static func sentence(for change: StateChange, over transport: String, to url: ConnectionURL) -> String? {

@@ -1,6 +1,6 @@
 import Synchronization
 
-/// Values from many sources for one consumer, who takes all that have come at once.
+/// Values from many sources for one consumer, which takes all waiting ones at once.
 @available(macOS 15, *)
 final class Inbox<Value: Sendable>: Sendable {
     /// Comes when there is something to take.

@@ -3,7 +3,7 @@
 struct InteractiveSession: Sendable {
     /// How a visit ended.
     enum Ending: Hashable, Sendable {
-        /// Somebody left, so many lines are still unconfirmed, and so many were never sent.
+        /// The user left, with counts of unconfirmed lines and of lines never sent.
         case finished(undelivered: Int, lost: Int = 0)
         /// The connection has failed for good.
         case failed(String)
@@ -35,7 +35,7 @@ struct InteractiveSession: Sendable {
     ///   - floor: where they chat.
     ///   - terminal: where they sit.
     ///   - style: how things look.
-    ///   - settings: what the visitor prefers.
+    ///   - settings: the visitor's preferences.
     ///   - patience: how long unconfirmed lines are waited for when they leave.
     init(
         name: String, room: String, floor: any ChatFloor, terminal: any Terminal, style: Style,

@@ -12,9 +12,9 @@ struct InteractiveState: Sendable {
     private let queue: RequestQueue
     private let patience: Duration
     private let hasBell: Bool
-    /// Whether the process is to be stopped.
+    /// Whether to stop the process.
     private(set) var isSuspending = false
-    /// What the terminal is to be sent before the next frame.
+    /// Output for the terminal before the next frame.
     private var ahead = ""
     private var escapeEnds: ContinuousClock.Instant?
     private var patienceEnds: ContinuousClock.Instant?
@@ -28,7 +28,7 @@ struct InteractiveState: Sendable {
         (self.queue, self.patience, self.hasBell) = (queue, patience, hasBell)
     }
 
-    // MARK: What comes in
+    // MARK: Input
 
     /// Keys were pressed.
     mutating func type(_ bytes: [UInt8], now: ContinuousClock.Instant) {
@@ -84,7 +84,7 @@ struct InteractiveState: Sendable {
         self.queue.drain()
     }
 
-    // MARK: What goes out
+    // MARK: Output
 
     /// Takes over the terminal.
     mutating func enter() -> String { self.screen.enter(self.size) }

@@ -2,11 +2,11 @@ import Linkspan
 import LinkspanLifecycle
 import LinkspanMessaging
 
-/// What somebody at a terminal prefers: the options of the service `interface`.
+/// Preferences of a terminal's user: the options of the service `interface`.
 struct InterfaceSettings: Hashable, Sendable {
     /// Whether lines have the time in front.
     var showsTimes = true
-    /// Whether the bell rings when somebody calls us by name or speaks to us alone.
+    /// Whether the bell rings at a mention and a private message.
     var hasBell = true
     /// Whether the wheel scrolls; then text is selected with Shift.
     var hasMouse = true

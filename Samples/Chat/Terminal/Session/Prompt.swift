@@ -3,7 +3,7 @@ import Synchronization
 /// An input line below the output.
 @available(macOS 15, *)
 final class Prompt: Sendable {
-    /// The lines that are typed, until somebody leaves.
+    /// The typed lines, until the user leaves.
     let lines: AsyncStream<String>
     private let line: AsyncStream<String>.Continuation
     private let output: AsyncStream<String>.Continuation

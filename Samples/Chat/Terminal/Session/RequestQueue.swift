@@ -1,6 +1,6 @@
 import Synchronization
 
-/// Takes what somebody asks for to the floor, one request after the other, so that nothing overtakes.
+/// Passes requests to the floor one after the other, in order.
 @available(macOS 15, *)
 final class RequestQueue: Sendable {
     /// What became of a request, when there is something to tell.
@@ -8,7 +8,7 @@ final class RequestQueue: Sendable {
         case renamed(String)
         case answer(String)
         case refused(String)
-        /// Everything asked for was done; so many lines are still unconfirmed.
+        /// All requests were carried out; the count of unconfirmed lines.
         case drained(undelivered: Int)
     }
 
@@ -39,7 +39,7 @@ final class RequestQueue: Sendable {
         self.source.yield(.input(input))
     }
 
-    /// Tells that somebody types.
+    /// Reports that the user types.
     func addTyping() { self.source.yield(.typing) }
 
     /// Ends the queue after the requests that were made before.

@@ -1,4 +1,4 @@
-/// Finds what stands out in a text: links, somebody's name, words that are searched for.
+/// Finds highlights in a text: links, the user's name, search words.
 enum Highlight {
     /// A text without control characters in pieces, in which links, a name and a text that is searched for have looks of
     /// their own, and the rest has the one that is given.
@@ -24,7 +24,7 @@ enum Highlight {
     /// Whether a text has another one in it, in capitals or not.
     static func contains(_ part: String, in text: String) -> Bool { !self.ranges(of: part, in: text).isEmpty }
 
-    /// Whether a text calls somebody by name.
+    /// Whether a text mentions a name.
     static func mentions(_ name: String, in text: String) -> Bool { !self.mentions(of: name, in: text).isEmpty }
 
     /// Matches the name as a whole word, with or without `@`, in any case.

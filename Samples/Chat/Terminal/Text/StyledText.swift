@@ -17,10 +17,10 @@ enum Role: Hashable, Sendable {
     case warning
     case bad
     case prompt
-    /// When a line came.
+    /// The time of a line.
     case time
     case link
-    /// Our own name in what others say.
+    /// The user's name in lines of others.
     case mention
     /// What is searched for.
     case match

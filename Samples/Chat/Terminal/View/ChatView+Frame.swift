@@ -1,4 +1,4 @@
-/// What is to be seen.
+/// The visible part.
 extension ChatView {
     /// The rows below the conversation, if there is room.
     private static let panelHeight = 3

@@ -20,7 +20,7 @@ struct ChatView: Sendable {
     private(set) var status: StatusLine
     var editor = LineEditor()
     var search: MessageSearch?
-    /// When the others were told last that somebody types.
+    /// When the others were last notified that the user types.
     var lastTyping: ContinuousClock.Instant?
     private let times: TimeStamps
     private(set) var marks = TypingMarks()

@@ -10,7 +10,7 @@ struct MessageList: Sendable {
         case failure(String)
     }
 
-    /// Something in the list, and when it came.
+    /// An entry of the list with its time.
     struct Entry: Hashable, Sendable {
         var content: Content
         var time: String
@@ -45,7 +45,7 @@ struct MessageList: Sendable {
     private var first = 0
     /// The last row in view; nil follows the conversation.
     private var bottom: Mark?
-    /// The first line that came while the view was elsewhere.
+    /// The first line received while another room was shown.
     private(set) var unread: Int?
 
     /// Whether the view follows the conversation.
@@ -139,7 +139,7 @@ extension MessageList {
     /// Follows the conversation again.
     mutating func follow() { self.bottom = nil }
 
-    /// What came while the view was elsewhere has been read.
+    /// Marks lines as read that came while another room was shown.
     mutating func markRead() { self.unread = nil }
 
     /// Brings an entry into view, with what follows it below.

@@ -23,7 +23,7 @@ extension AppForwarder {
 
 #if os(watchOS)
 extension WKBackgroundFetchResult {
-    /// The outcome of a notification as the system is told of it.
+    /// The outcome of a notification, as reported to the system.
     ///
     /// - Parameter outcome: the answer of the services.
     public init(_ outcome: PushOutcome) {
@@ -36,7 +36,7 @@ extension WKBackgroundFetchResult {
 }
 #elseif canImport(UIKit)
 extension UIBackgroundFetchResult {
-    /// The outcome of a notification as the system is told of it.
+    /// The outcome of a notification, as reported to the system.
     ///
     /// - Parameter outcome: the answer of the services.
     public init(_ outcome: PushOutcome) {

@@ -16,7 +16,7 @@ internal import LinkspanRuntime
 /// ```
 ///
 /// It is a service itself: put it into the plan with `ServiceFactory.appEvents(_:)`. Being the last to
-/// start, it keeps what comes earlier, such as the link that has launched the app, until the other services are ready; at
+/// start, it keeps earlier events, such as the link that has launched the app, until the other services are ready; at
 /// most 256 events.
 public final class AppForwarder: LifecycleService {
     /// The name of the service.
@@ -40,7 +40,7 @@ public final class AppForwarder: LifecycleService {
     /// The most inputs that wait.
     private static let limit = 256
 
-    // Guards what waits: the app's threads contend with the run.
+    // Guards the waiting events: the app's threads contend with the run.
     private let state = Lock(State())
 
     /// Makes a forwarder.
@@ -99,7 +99,7 @@ public final class AppForwarder: LifecycleService {
 
     /// Forwards a notification that has arrived.
     ///
-    /// Where the system wants to know what it brought, call `deliver(_:within:)` of the registry instead.
+    /// Where the system expects the result, call `deliver(_:within:)` of the registry instead.
     ///
     /// - Parameter notification: the notification.
     public func received(_ notification: PushNotification) { self.forward(PushEvent.received(notification)) }
@@ -117,7 +117,7 @@ public final class AppForwarder: LifecycleService {
     ///
     /// - Parameters:
     ///   - url: the link.
-    ///   - origin: the way in which it has come.
+    ///   - origin: how the link was opened.
     public func open(_ url: URL, origin: DeepLinkEvent.Origin = .scheme) {
         self.forward(DeepLinkEvent(url: url.absoluteString, origin: origin))
     }

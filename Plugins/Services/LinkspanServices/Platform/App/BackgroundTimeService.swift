@@ -3,7 +3,7 @@ public import LinkspanLifecycle
 public import LinkspanMessaging
 internal import LinkspanRuntime
 
-/// Asks for time when the app goes to the background with commands that wait, until they are sent, and answered if they
+/// Requests background time while commands wait, until they are sent, and answered if they
 /// have to be, or the time is over.
 ///
 /// It follows the app's phases, so that it needs the service `app` or an ``AppForwarder``, and the plan's connection.
@@ -20,7 +20,7 @@ public final class BackgroundTimeService: ConnectionUsing, AppObserving {
         case expired
     }
 
-    /// The time between two looks at a connection, which tells nobody that nothing waits any more.
+    /// The interval at which a connection is polled, because it does not report an empty queue.
     static let period = Duration.milliseconds(250)
 
     private let time: any BackgroundTime

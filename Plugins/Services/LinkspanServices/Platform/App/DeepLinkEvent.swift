@@ -4,7 +4,7 @@ public import LinkspanLifecycle
 ///
 /// Forwarded by an ``AppForwarder``. The link comes from outside the app: check it before you act on it.
 public struct DeepLinkEvent: Sendable, Hashable {
-    /// The way in which a link has reached the app.
+    /// How a link was opened.
     @nonexhaustive
     public enum Origin: Sendable, Hashable {
         /// By a scheme of the app's own.
@@ -17,7 +17,7 @@ public struct DeepLinkEvent: Sendable, Hashable {
 
     /// The link.
     public var url: String
-    /// The way in which it has come.
+    /// How the link was opened.
     public var origin: Origin
 
     /// Makes an event.

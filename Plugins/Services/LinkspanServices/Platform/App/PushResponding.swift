@@ -3,7 +3,7 @@ public import LinkspanLifecycle
 
 /// A service that fetches data when a notification wakes the app.
 public protocol PushResponding: LifecycleService {
-    /// Fetches what a notification announces.
+    /// Fetches the content that a notification announces.
     ///
     /// - Parameters:
     ///   - notification: the notification.
@@ -29,7 +29,7 @@ public enum PushOutcome: Sendable, Hashable {
 }
 
 extension ServiceRegistry {
-    /// Delivers a notification: services that adopt ``PushObserving`` hear of it, those that adopt ``PushResponding`` are
+    /// Delivers a notification: services that adopt ``PushObserving`` get it, those that adopt ``PushResponding`` are
     /// asked all at once.
     ///
     /// - Parameters:
