@@ -1,5 +1,6 @@
 internal import Linkspan
 internal import LinkspanNetwork
+internal import LinkspanRuntime
 internal import Testing
 
 @testable import LinkspanSocketIO
@@ -167,10 +168,10 @@ struct CarrierMemoryTests {
 
     @Test
     func `users share neither an engine nor what was learned, whatever their credentials are made of`() throws {
-        func key(_ credentials: Credentials) throws -> SocketIOEngines.Key {
+        func key(_ credentials: Credentials) throws -> EngineKey {
             let request = LinkRequest(url: try ConnectionURL("http://h/"), credentials: credentials)
             return SocketIOLink(
-                request: request, settings: SocketIOTransport.Settings(SocketIOTransport.Configuration()),
+                request: request, configuration: Boxed(SocketIOConfiguration()),
                 engines: .shared(.standard), receiver: NobodyListens()
             ).key
         }

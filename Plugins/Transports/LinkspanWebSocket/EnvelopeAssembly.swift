@@ -56,7 +56,6 @@ package struct EnvelopeAssembly: Sendable {
         }
     }
 
-    @inline(__always)
     private mutating func take(_ message: consuming WebSocketMessage) throws(LinkspanError) -> LinkEvent? {
         if self.isCollecting {
             guard case .binary(let data) = consume message else {
@@ -68,16 +67,15 @@ package struct EnvelopeAssembly: Sendable {
         switch consume message {
         case .text(let text):
             let count = text.count
-            return try self.begin(try self.codec.decode(text: consume text), byteCount: count)
+            return try self.begin(try self.codec.decode(text: text), byteCount: count)
         case .binary(let data):
             let count = data.count
-            return try self.begin(try self.codec.decode(binary: consume data), byteCount: count)
+            return try self.begin(try self.codec.decode(binary: data), byteCount: count)
         }
     }
 
-    @inline(__always)
     private mutating func begin(
-        _ decoded: consuming DecodedEnvelope, byteCount: Int
+        _ decoded: DecodedEnvelope, byteCount: Int
     ) throws(LinkspanError) -> LinkEvent? {
         switch decoded.content {
         case .one(let envelope, 0): return try Self.event(envelope)
@@ -126,9 +124,8 @@ package struct EnvelopeAssembly: Sendable {
         }
     }
 
-    @inline(__always)
-    private static func event(_ envelope: consuming Envelope) throws(LinkspanError) -> LinkEvent {
-        switch consume envelope {
+    private static func event(_ envelope: Envelope) throws(LinkspanError) -> LinkEvent {
+        switch envelope {
         case .event(let name, let payload, let id):
             return .message(InboundMessage(event: name, payload: payload, replyID: id))
         case .reply(let id, let payload):

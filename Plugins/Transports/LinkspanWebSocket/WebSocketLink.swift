@@ -16,7 +16,8 @@ final class WebSocketLink: Link {
 
     /// The request, until it has been opened.
     private var request: Boxed<LinkRequest>?
-    private let settings: WebSocketTransport.Settings
+    private let boxedConfiguration: Boxed<WebSocketConfiguration>
+    private let codec: any EnvelopeCodec
     private let loop: any NetworkLoop
     private let receiver: any LinkReceiver
     private let attachmentsTimeout: Duration
@@ -39,38 +40,38 @@ final class WebSocketLink: Link {
     ///
     /// - Parameters:
     ///   - request: where to, as whom, for how long.
-    ///   - settings: the transport's.
+    ///   - configuration: the transport's.
     ///   - loop: the loop it lives on.
     ///   - receiver: hears what happens.
     ///   - attachmentsTimeout: how long an attachment may take while no part of it comes; the default is Socket.IO's.
     init(
-        request: LinkRequest, settings: WebSocketTransport.Settings, loop: any NetworkLoop,
+        request: LinkRequest, configuration: Boxed<WebSocketConfiguration>, loop: any NetworkLoop,
         receiver: any LinkReceiver, attachmentsTimeout: Duration = .seconds(30)
     ) {
         self.request = Boxed(request)
-        self.settings = settings
+        self.boxedConfiguration = configuration
+        self.codec = configuration.value.codec
         self.loop = loop
         self.receiver = receiver
         self.attachmentsTimeout = attachmentsTimeout
         self.assembly = EnvelopeAssembly(
-            codec: settings.configuration.codec, maximumBytes: settings.configuration.maximumMessageBytes)
+            codec: self.codec, maximumBytes: configuration.value.maximumMessageBytes)
     }
+
+    private var configuration: WebSocketConfiguration { self.boxedConfiguration.value }
 
     func open() {
         // Otherwise it was ended before it could begin.
         guard self.state == .idle, let opening = self.request?.value else { return }
+        let configuration = self.configuration
         let upgrade = UpgradeRequest(
-            opening, path: opening.url.path,
-            headers: self.settings.configuration.headers.map { ($0.name, $0.value.exposed) },
-            tls: self.settings.configuration.tls, proxy: self.settings.configuration.proxy,
-            socketPath: self.settings.configuration.socketPath)
+            opening, path: opening.url.path, headers: configuration.headers.map { ($0.name, $0.value.exposed) },
+            tls: configuration.tls, proxy: configuration.proxy, socketPath: configuration.socketPath)
         let request = WebSocketRequest(
-            upgrade: upgrade,
-            subprotocols: self.settings.configuration.codec.subprotocols + self.settings.configuration.subprotocols,
-            limits: .init { $0.maxMessageBytes = self.settings.configuration.maximumMessageBytes },
-            compression: self.settings.configuration.compression,
-            keepAlive: self.settings.configuration.keepAlive,
-            highWaterMark: self.settings.configuration.highWaterMark)
+            upgrade: upgrade, subprotocols: self.codec.subprotocols + configuration.subprotocols,
+            limits: .init { $0.maxMessageBytes = configuration.maximumMessageBytes },
+            compression: configuration.compression, keepAlive: configuration.keepAlive,
+            highWaterMark: configuration.highWaterMark)
         do {
             let channel = try WebSocketChannel(request, on: self.loop, handler: self)
             self.state = .opening
@@ -92,11 +93,11 @@ final class WebSocketLink: Link {
     }
 
     func renewCredentials(_ credentials: Credentials) -> Bool {
-        self.sendRenewal(credentials, by: self.settings.configuration.renewalEvent)
+        self.sendRenewal(credentials, by: self.configuration.renewalEvent)
     }
 
     func close() {
-        let closing = self.settings.configuration.closing
+        let closing = self.configuration.closing
         self.leave { $0.close(CloseCode(rawValue: closing.code), reason: closing.reason) }
     }
 
@@ -129,7 +130,7 @@ final class WebSocketLink: Link {
     }
 
     private func send(
-        _ envelope: consuming Envelope, _ attachments: [ArraySlice<UInt8>], isCompressible: Bool = true
+        _ envelope: Envelope, _ attachments: [ArraySlice<UInt8>], isCompressible: Bool = true
     ) -> SendAcceptance {
         guard self.state == .open else { return .refused }
         switch self.owned {
@@ -140,7 +141,7 @@ final class WebSocketLink: Link {
     }
 
     private func send(
-        _ envelope: consuming Envelope, _ attachments: [ArraySlice<UInt8>], isCompressible: Bool = true,
+        _ envelope: Envelope, _ attachments: [ArraySlice<UInt8>], isCompressible: Bool = true,
         over channel: WebSocketChannel
     ) -> SendAcceptance {
         // The memory of the last message, unless that was large.
@@ -150,7 +151,7 @@ final class WebSocketLink: Link {
         defer { if encoded.capacity <= Self.keptScratch { swap(&encoded, &self.scratch) } }
         let kind: EncodedKind
         do throws(LinkspanError) {
-            kind = try self.settings.encoder.encode(envelope, to: &encoded)
+            kind = try self.codec.encode(envelope, to: &encoded)
         } catch {
             return .rejected(error)
         }
@@ -198,13 +199,13 @@ extension WebSocketLink: WebSocketChannelHandler {
             }
         }
         do throws(LinkspanError) {
-            for frame in try self.settings.configuration.codec.sessionBegan() { self.sendFrame(frame) }
+            for frame in try self.codec.sessionBegan() { self.sendFrame(frame) }
         } catch {
             self.end(error)
             return channel.abort()
         }
         self.state = .open
-        var facts = ["protocol": "WebSocket", "carrier": "websocket", "codec": self.settings.configuration.codec.name]
+        var facts = ["protocol": "WebSocket", "carrier": "websocket", "codec": self.codec.name]
         facts["subprotocol"] = subprotocol
         self.info = LinkInfo(facts: facts)
         self.receiver.receive([.opened(self.info)])
@@ -270,7 +271,7 @@ extension WebSocketLink: WebSocketChannelHandler {
         var error = LinkspanError(end)
         // Only what the server says itself is for the app to interpret.
         if case .closed(let event) = end, event.violation == nil,
-            let meaning = self.settings.configuration.closeMeanings[event.code.rawValue]
+            let meaning = self.configuration.closeMeanings[event.code.rawValue]
         {
             error.code = meaning.code
         }

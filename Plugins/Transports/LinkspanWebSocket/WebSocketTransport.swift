@@ -1,37 +1,17 @@
 public import Linkspan
 public import LinkspanNetwork
 public import LinkspanRuntime
-internal import LinkspanWebSocketProtocol
 
 /// Carries messages over a raw WebSocket (RFC 6455), wrapped by an envelope codec.
 public struct WebSocketTransport: Transport {
+    /// The options of a raw WebSocket transport.
+    public typealias Configuration = WebSocketConfiguration
+
     /// `websocket`.
     public let name = "websocket"
     /// `ws`, `wss`, and their HTTP spellings.
     public let schemes: Set<String> = ["ws", "wss", "http", "https"]
-    /// The settings, which all links of the transport share.
-    final class Settings: Sendable {
-        /// The codec, which is called where it is: a copy for each message would cost as much as encoding it.
-        struct Encoder: ~Copyable {
-            fileprivate let codec: any EnvelopeCodec
-
-            func encode(
-                _ envelope: consuming Envelope, to buffer: inout [UInt8]
-            ) throws(LinkspanError) -> EncodedKind {
-                try self.codec.encode(envelope, to: &buffer)
-            }
-        }
-
-        let configuration: Configuration
-        let encoder: Encoder
-
-        init(_ configuration: Configuration) {
-            self.configuration = configuration
-            self.encoder = Encoder(codec: configuration.codec)
-        }
-    }
-
-    private let settings: Settings
+    private let settings: Boxed<Configuration>
     private let loop: any NetworkLoop
 
     /// Makes a transport.
@@ -40,12 +20,12 @@ public struct WebSocketTransport: Transport {
     ///   - configuration: how it behaves.
     ///   - loop: the event loop that the sockets run on.
     public init(_ configuration: Configuration = .init(), loop: any NetworkLoop) {
-        self.settings = Settings(configuration)
+        self.settings = Boxed(configuration)
         self.loop = loop
     }
 
     /// The settings of the transport.
-    public var configuration: Configuration { self.settings.configuration }
+    public var configuration: Configuration { self.settings.value }
 
     /// The loop.
     public var executor: any JobExecutor { self.loop }
@@ -73,7 +53,7 @@ public struct WebSocketTransport: Transport {
 
     /// Makes a link.
     public func makeLink(_ request: LinkRequest, receiver: any LinkReceiver) -> any Link {
-        WebSocketLink(request: request, settings: self.settings, loop: self.loop, receiver: receiver)
+        WebSocketLink(request: request, configuration: self.settings, loop: self.loop, receiver: receiver)
     }
 }
 
@@ -83,4 +63,13 @@ extension Transport where Self == WebSocketTransport {
 
     /// Raw WebSocket with other settings.
     public static func webSocket(_ configuration: WebSocketTransport.Configuration) -> Self { Self(configuration) }
+}
+
+extension EnvelopeCodec {
+    /// The codec as text that is the same for equal codecs alone.
+    fileprivate var comparison: String {
+        self is JSONEnvelopeCodec
+            ? self.name
+            : "\(self.name) (\(String(reflecting: Self.self)) \(String(UInt(bitPattern: self.hashValue), radix: 16)))"
+    }
 }

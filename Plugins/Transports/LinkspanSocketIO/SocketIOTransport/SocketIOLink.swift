@@ -21,11 +21,11 @@ final class SocketIOLink: Link {
         case ended
     }
 
-    let request: Boxed<LinkRequest>
-    private let settings: SocketIOTransport.Settings
+    private let request: Boxed<LinkRequest>
+    private let boxedConfiguration: Boxed<SocketIOConfiguration>
     private let engines: SocketIOEngines
     private let receiver: any LinkReceiver
-    private let namespace: SocketIONamespace
+    let namespace: SocketIONamespace
     /// The reason why the URL names no namespace.
     private let problem: LinkspanError?
     private let limits: SocketIOLimits
@@ -56,11 +56,11 @@ final class SocketIOLink: Link {
     }
 
     init(
-        request: LinkRequest, settings: SocketIOTransport.Settings, engines: SocketIOEngines,
+        request: LinkRequest, configuration: Boxed<SocketIOConfiguration>, engines: SocketIOEngines,
         receiver: any LinkReceiver
     ) {
         self.request = Boxed(request)
-        self.settings = settings
+        self.boxedConfiguration = configuration
         self.engines = engines
         self.receiver = receiver
         self.recovery = .kept(request.resumption.flatMap(SocketIORecovery.init).map { Boxed($0) })
@@ -69,19 +69,24 @@ final class SocketIOLink: Link {
         } catch {
             (self.namespace, self.problem) = (.main, error)
         }
-        self.limits = SocketIOLimits(settings.configuration)
-        self.hasCodec = settings.configuration.codec != nil
+        self.limits = SocketIOLimits(maximumMessageBytes: configuration.value.maximumMessageBytes)
+        self.hasCodec = configuration.value.codec != nil
     }
 
-    var configuration: SocketIOTransport.Configuration { self.settings.configuration }
+    private var configuration: SocketIOConfiguration { self.boxedConfiguration.value }
 
-    var key: SocketIOEngines.Key { SocketIOEngines.Key(self.request, settings: self.settings) }
+    var key: EngineKey { EngineKey(self.request, self.boxedConfiguration) }
 
     func open() {
         self.engines.loop.executeLocally {
             // A link that was ended before it could begin must not join: nobody would ever have it leave.
             guard self.state == .idle else { return }
-            if let problem = self.problem { self.deliver(.closed(problem)) } else { self.engines.join(self) }
+            if let problem = self.problem { return self.deliver(.closed(problem)) }
+            self.engines.join(self, self.key) { engine in
+                guard self.state == .idle else { return }
+                self.state = .joined
+                self.owned = OwnedEngine(engine: engine)
+            }
         }
     }
 
@@ -102,7 +107,7 @@ final class SocketIOLink: Link {
             if let problem = SocketIOEncoder.problem(event: message.event, message.payload, limits: self.limits) {
                 return .rejected(problem)
             }
-            if self.hasCodec, let codec = self.settings.configuration.codec {
+            if self.hasCodec, let codec = self.configuration.codec {
                 let packet = SocketIOCodecPacket(
                     .event, namespace: self.namespace.name, id: id, event: message.event, payload: message.payload)
                 return engine.send(packet, by: codec, isCompressible: message.isCompressible)
@@ -128,18 +133,18 @@ final class SocketIOLink: Link {
     @inline(__always)
     private func note(_ message: OutboundMessage, on engine: SocketIOEngine) -> UInt64? {
         guard let request = message.requestID else {
-            engine.noteSend(of: self)
+            engine.noteSend(in: &self.turn)
             return nil
         }
-        engine.noteSend(of: self, request: self.acks.isNew(request) ? request : nil)
+        engine.noteSend(in: &self.turn, request: self.acks.isNew(request) ? request : nil)
         return self.acks.number(of: request)
     }
 
     func reply(to id: UInt64, with payload: Payload) -> SendAcceptance {
         guard let engine = self.openEngine else { return .refused }
         if let problem = SocketIOEncoder.problem(payload, limits: self.limits) { return .rejected(problem) }
-        engine.noteSend(of: self)
-        if self.hasCodec, let codec = self.settings.configuration.codec {
+        engine.noteSend(in: &self.turn)
+        if self.hasCodec, let codec = self.configuration.codec {
             let packet = SocketIOCodecPacket(.acknowledgement, namespace: self.namespace.name, id: id, payload: payload)
             return engine.send(packet, by: codec)
         }
@@ -194,23 +199,18 @@ final class SocketIOLink: Link {
         self.state = .ended
         self.owned = nil
     }
+}
 
-    // MARK: For the engine
+// MARK: - For the engine
 
-    /// The namespace; only links that have one get as far as an engine.
-    var joinedNamespace: SocketIONamespace { self.namespace }
+extension SocketIOLink: EngineLink {
+    var linkRequest: LinkRequest { self.request.value }
 
     func keep(_ recovery: SocketIORecovery?) {
         if case .kept = self.recovery { self.recovery = .kept(recovery.map { Boxed($0) }) }
     }
 
-    func isJoined(to engine: SocketIOEngine) {
-        guard self.state == .idle else { return }
-        self.state = .joined
-        self.owned = OwnedEngine(engine: engine)
-    }
-
-    /// Hands an event over, unless the link has ended.
+    /// Passes an event to the receiver, unless the link has ended.
     func deliver(_ event: LinkEvent) {
         var event = event as LinkEvent?
         self.deliver {
@@ -219,7 +219,7 @@ final class SocketIOLink: Link {
         }
     }
 
-    /// Hands events over until `next` returns nil, unless the link has ended.
+    /// Passes events to the receiver until `next` returns nil, unless the link has ended.
     func deliver(_ next: () -> LinkEvent?) {
         if self.state == .ended {
             while next() != nil {}
@@ -228,13 +228,7 @@ final class SocketIOLink: Link {
         self.receiver.receive(next)
     }
 
-    /// The server has let the link in, which is about to be told.
-    ///
-    /// - Parameters:
-    ///   - info: what the session knows about it.
-    ///   - mayResume: whether the server offers recovery.
-    /// - Returns: the same with the carrier.
-    func isOpened(_ info: LinkInfo, mayResume: Bool) -> LinkInfo {
+    func willOpen(_ info: LinkInfo, mayResume: Bool) -> LinkInfo {
         self.mayResume = mayResume
         if self.state == .joined { self.state = .open }
         self.info = info
@@ -242,15 +236,11 @@ final class SocketIOLink: Link {
         return self.info
     }
 
-    /// The link has ended, which is about to be told.
-    ///
-    /// - Parameter recovery: what its successor may resume from.
-    func isClosed(leaving recovery: SocketIORecovery?) {
+    func willClose(leaving recovery: SocketIORecovery?) {
         self.keep(recovery)
         self.end()
     }
 
-    /// The server lives, although nothing has come for this link.
     func heard(_ beat: SocketIOOutput.Beat) {
         guard self.isOpen else { return }
         switch beat {

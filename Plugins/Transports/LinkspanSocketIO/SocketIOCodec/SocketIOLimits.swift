@@ -54,9 +54,9 @@ package struct SocketIOLimits: Sendable, Hashable {
     /// The usual limits.
     package init() {}
 
-    /// The usual limits, with the size that the app has chosen.
-    init(_ configuration: SocketIOTransport.Configuration) {
-        guard configuration.maximumMessageBytes != self.maximumMessageBytes else { return }
-        self.maximumMessageBytes = configuration.maximumMessageBytes
+    /// The usual limits, with this size of a message.
+    init(maximumMessageBytes: Int) {
+        guard maximumMessageBytes != self.maximumMessageBytes else { return }
+        self.maximumMessageBytes = maximumMessageBytes
     }
 }

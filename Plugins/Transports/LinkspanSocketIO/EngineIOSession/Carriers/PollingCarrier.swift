@@ -51,7 +51,7 @@ final class PollingCarrier: EngineCarrier {
         self.loop = loop
         self.handler = handler
         let request = request.value
-        self.session = PollingSession(version: request.version, highWaterMark: request.configuration.highWaterMark)
+        self.session = PollingSession(version: request.version, highWaterMark: request.highWaterMark)
         self.patience = request.link.deadline
         self.decoder = PollingDecoder(for: request)
     }
@@ -226,7 +226,7 @@ extension PollingCarrier {
         self.exchanges[number] = self.loop.exchange(request, method, limit: limit, onBody: onBody) { result in
             self.exchanges[number] = nil
             if case .success = result { self.lastHeard = self.loop.moment }
-            let path = self.request.value.configuration.path
+            let path = self.request.value.path
             for cookie in (try? result.get().head.cookies) ?? [] { self.cookies.set(cookie, path: path) }
             completion(result)
         }
@@ -234,7 +234,7 @@ extension PollingCarrier {
 
     /// The cookies for the next request, also for one that takes the session elsewhere.
     var cookie: String? {
-        self.cookies.header(path: self.request.value.configuration.path, isSecure: self.request.value.link.url.isSecure)
+        self.cookies.header(path: self.request.value.path, isSecure: self.request.value.link.url.isSecure)
     }
 
     /// The most bytes of an answer, in which a server sends all that has waited for the poll.
@@ -244,7 +244,7 @@ extension PollingCarrier {
     private var answerLimit: Int {
         switch self.request.value.version {
         case .v4: Self.streamedLimit
-        case .v3: self.request.value.configuration.maximumMessageBytes / 3 * 4 + 65_536
+        case .v3: self.request.value.maximumMessageBytes / 3 * 4 + 65_536
         }
     }
 
@@ -395,6 +395,6 @@ extension PollingCarrier {
 
 extension PollingDecoder {
     fileprivate init(for request: CarrierRequest) {
-        self.init(version: request.version, maximumBytes: request.configuration.maximumMessageBytes)
+        self.init(version: request.version, maximumBytes: request.maximumMessageBytes)
     }
 }

@@ -2,14 +2,20 @@ internal import Linkspan
 internal import LinkspanNetwork
 internal import LinkspanWebSocketProtocol
 
-/// The settings that all carriers of one engine have in common.
+/// The parameters that all carriers of one engine share.
 struct CarrierRequest: Sendable {
     /// The endpoint, the credentials and the deadline.
     var link: LinkRequest
-    /// The configuration of the transport.
-    var configuration: SocketIOTransport.Configuration
-
-    var version: EngineIOVersion { self.configuration.protocol.engineIO }
+    /// The version of Engine.IO.
+    let version: EngineIOVersion
+    /// The path of the Engine.IO endpoint.
+    let path: String
+    let tls: TLSPolicy
+    let proxy: NetworkProxy?
+    let socketPath: String?
+    let compression: WebSocketCompression?
+    let maximumMessageBytes: Int
+    let highWaterMark: Int
 
     /// The request for one carrier.
     ///
@@ -33,8 +39,8 @@ struct CarrierRequest: Sendable {
         var items = [(name: "EIO", value: self.version.parameter), (name: "transport", value: transport)] + query
         if let sid { items.append((name: "sid", value: sid)) }
         return UpgradeRequest(
-            self.link, path: self.configuration.path, query: items, headers: headers, tls: self.configuration.tls,
-            proxy: self.configuration.proxy, socketPath: self.configuration.socketPath)
+            self.link, path: self.path, query: items, headers: headers, tls: self.tls,
+            proxy: self.proxy, socketPath: self.socketPath)
     }
 
     /// Adds the server's cookies to headers, as a request has one `Cookie` field at most (RFC 6265 section 5.4).
@@ -63,8 +69,8 @@ struct CarrierRequest: Sendable {
         var upgrade = self.upgrade(transport: "websocket", sid: sid, cookie: cookie)
         upgrade.deadline = deadline
         return WebSocketRequest(
-            upgrade: upgrade, limits: .init { $0.maxMessageBytes = self.configuration.maximumMessageBytes },
-            compression: self.configuration.compression,
-            highWaterMark: self.configuration.highWaterMark)
+            upgrade: upgrade, limits: .init { $0.maxMessageBytes = self.maximumMessageBytes },
+            compression: self.compression,
+            highWaterMark: self.highWaterMark)
     }
 }

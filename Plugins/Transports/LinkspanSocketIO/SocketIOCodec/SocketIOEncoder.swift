@@ -31,7 +31,7 @@ package enum SocketIOEncoder {
         /// The bytes that ``append(_:id:to:)`` appends.
         @inline(__always)
         func length(_ elements: ArraySlice<UInt8>, id: UInt64?) -> Int {
-            self.bytes.count + (id.map(SocketIOEncoder.digits) ?? 0) + SocketIOEncoder.length(arguments: elements)
+            self.bytes.count + (id?.decimalDigits ?? 0) + SocketIOEncoder.length(arguments: elements)
         }
 
         /// Appends an event without attachments.
@@ -80,13 +80,13 @@ package enum SocketIOEncoder {
     static func length(
         event name: String, _ payload: Payload, id: UInt64?, in namespace: SocketIONamespace
     ) -> Int {
-        Self.headLength(attachments: payload.attachments.count, in: namespace) + (id.map(Self.digits) ?? 0)
+        Self.headLength(attachments: payload.attachments.count, in: namespace) + (id?.decimalDigits ?? 0)
             + 1 + Self.length(string: name) + Self.length(arguments: payload.elements)
     }
 
     /// The bytes of an acknowledgement's text.
     static func length(ack id: UInt64, _ payload: Payload, in namespace: SocketIONamespace) -> Int {
-        Self.headLength(attachments: payload.attachments.count, in: namespace) + Self.digits(id)
+        Self.headLength(attachments: payload.attachments.count, in: namespace) + id.decimalDigits
             + 2 + payload.elements.count
     }
 
@@ -145,7 +145,7 @@ extension SocketIOEncoder {
     }
 
     private static func headLength(attachments: Int, in namespace: SocketIONamespace) -> Int {
-        2 + (attachments == 0 ? 0 : Self.digits(UInt64(attachments)) + 1)
+        2 + (attachments == 0 ? 0 : UInt64(attachments).decimalDigits + 1)
             + namespace.prefix.count
     }
 
@@ -156,12 +156,6 @@ extension SocketIOEncoder {
         string.utf8.reduce(2) { length, byte in
             length + (Self.needsEscape(byte) ? (byte < 0x20 ? "\\u0000".utf8.count : 2) : 1)
         }
-    }
-
-    static func digits(_ number: UInt64) -> Int {
-        var (count, rest) = (1, number / 10)
-        while rest > 0 { (count, rest) = (count + 1, rest / 10) }
-        return count
     }
 
     /// Appends the arguments behind an event's name, and the end of the array.

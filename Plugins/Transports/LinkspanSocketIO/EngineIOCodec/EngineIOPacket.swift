@@ -65,3 +65,12 @@ package enum EngineIOPacket: Sendable, Hashable {
         output.append(contentsOf: data)
     }
 }
+
+extension UInt64 {
+    /// The number of digits in decimal form.
+    var decimalDigits: Int {
+        var (count, rest) = (1, self / 10)
+        while rest > 0 { (count, rest) = (count + 1, rest / 10) }
+        return count
+    }
+}

@@ -33,7 +33,7 @@ enum LegacyPollingPayload {
     }
 
     /// The bytes that a text of so many bytes takes; one more than it takes, at times, when not all of it is ASCII.
-    static func length(ofText count: Int) -> Int { SocketIOEncoder.digits(UInt64(count)) + 1 + count }
+    static func length(ofText count: Int) -> Int { UInt64(count).decimalDigits + 1 + count }
 
     /// The bytes that so many bytes in binary take.
     static func length(ofBinary count: Int) -> Int { Self.length(ofText: Base64.length(of: count) + 2) }

@@ -2,7 +2,7 @@ internal import Linkspan
 internal import LinkspanNetwork
 internal import LinkspanRuntime
 
-/// With what an engine tries to reach its server.
+/// The carrier that an engine opens.
 enum CarrierChoice: Sendable, Equatable {
     /// A WebSocket, within this share of the time there is.
     case webSocket(share: Double)
@@ -19,7 +19,7 @@ enum CarrierChoice: Sendable, Equatable {
     var isProvisional: Bool { self.share < 1 }
 }
 
-/// The carrier that worked for a server where a WebSocket did not, so that a WebSocket is not tried in vain each time.
+/// Experience with servers: where polling works and a WebSocket does not, and where links may not share a socket.
 struct CarrierMemory: Sendable {
     /// A server, as far as it matters to what stands in front of it, and for whom.
     struct Place: Sendable, Hashable {
@@ -31,7 +31,7 @@ struct CarrierMemory: Sendable {
         var identity: Int
     }
 
-    /// The time for which polling comes first before a WebSocket does again: networks change, and proxies are repaired.
+    /// The time for which experience counts: networks change, and proxies are repaired.
     static let memory = Duration.seconds(600)
     /// The most servers that are remembered.
     static let maximumPlaces = 1000
@@ -39,10 +39,12 @@ struct CarrierMemory: Sendable {
     private var polled: [Place: Moment] = [:]
     /// The servers for which a WebSocket failed in a way that tells of its carrier, and polling has not worked yet.
     private var suspected: Set<Place> = []
+    /// The servers to which each link opens a socket of its own, and until when.
+    private var separated: [Place: Moment] = [:]
 
     /// The carrier to begin with.
     func choice(
-        for place: Place, _ carriers: SocketIOTransport.Carriers, now: Moment
+        for place: Place, _ carriers: SocketIOCarriers, now: Moment
     ) -> CarrierChoice {
         switch carriers {
         case .webSocket: .webSocket(share: 1)
@@ -58,7 +60,7 @@ struct CarrierMemory: Sendable {
     /// The carrier to go on with when a choice has failed before there was a session; nil when there is nothing else to
     /// try.
     mutating func otherChoice(
-        for place: Place, _ carriers: SocketIOTransport.Carriers, insteadOf choice: CarrierChoice,
+        for place: Place, _ carriers: SocketIOCarriers, insteadOf choice: CarrierChoice,
         after error: LinkspanError
     ) -> CarrierChoice? {
         guard carriers == .fallback else { return nil }
@@ -82,6 +84,18 @@ struct CarrierMemory: Sendable {
         guard choice == .laterUpgrade, self.suspected.remove(place) != nil else { return }
         if self.polled.count >= Self.maximumPlaces { self.polled = [:] }
         self.polled[place] = now.advanced(by: Self.memory)
+    }
+
+    /// Gives each of the next links to a server a socket: a message that is sent again then ends its own link only.
+    mutating func separate(_ place: Place, now: Moment) {
+        if self.separated.count >= Self.maximumPlaces { self.separated = [:] }
+        self.separated[place] = now.advanced(by: Self.memory)
+    }
+
+    /// Whether a link opens a socket of its own; `place` is called only when there is such a server.
+    func isSeparated(_ place: @autoclosure () -> Place, now: Moment) -> Bool {
+        guard !self.separated.isEmpty, let until = self.separated[place()] else { return false }
+        return now < until
     }
 
     /// Whether a failure is about WebSockets, and not about a server that is busy, restarts or is gone.

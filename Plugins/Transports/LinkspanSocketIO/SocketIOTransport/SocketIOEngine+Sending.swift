@@ -56,15 +56,15 @@ extension SocketIOEngine {
     private func admit(
         text: Int, attachment: Int, _ send: (any EngineCarrier) -> WebSocketChannel.SendResult
     ) -> SendAcceptance {
-        guard self.takesMessages else { return .refused }
+        guard self.phase == .open else { return .refused }
         // A suspended process wakes with its timers still to fire: what it writes then goes to a peer long gone.
-        if !self.isReading, let deadline = self.heartbeatDeadline, deadline <= self.now, self.isOverdue() {
+        if !self.isReading, let deadline = self.liveness.heartbeatDeadline, deadline <= self.now, self.isOverdue() {
             // Once, whatever else is refused meanwhile: during the last look the timer firing is the end.
-            self.engines.loop.executeLocally {
-                guard !self.isLastLook else { return }
+            self.loop.executeLocally {
+                guard !self.liveness.isLastLook else { return }
                 self.timerFired()
                 // Something has come since: what was refused may go on.
-                if !self.isLastLook { self.carrierDrained() }
+                if !self.liveness.isLastLook { self.carrierDrained() }
             }
             return .refused
         }
@@ -93,13 +93,21 @@ extension SocketIOEngine {
         )
     }
 
-    /// Reads no further while one of the links wants that: they share the socket.
-    func setReadingPaused(_ isPaused: Bool, for link: SocketIOLink) {
-        if isPaused {
-            self.pausing.insert(ObjectIdentifier(link))
-        } else if self.pausing.remove(ObjectIdentifier(link)) == nil {
-            return
-        }
-        self.carrier?.setReadingPaused(!self.pausing.isEmpty)
+    /// Notes that a link is about to send.
+    ///
+    /// - Parameters:
+    ///   - turn: the link's latest turn.
+    ///   - request: the number of its request; nil for other messages, and for one that is sent once more.
+    @inline(__always)
+    func noteSend(in turn: inout SendTurns.Turn, request: UInt64? = nil) {
+        if !self.turns.isLatest(turn) { turn = self.beginTurn() }
+        turn.note(request: request)
+    }
+
+    private func beginTurn() -> SendTurns.Turn {
+        // Over polling, by the answers to its POSTs.
+        let hasAll = self.carrier.map { $0.tellsServerOfAbort && !$0.hasPendingBytes } ?? false
+        if hasAll, self.phase == .open { self.turns.acceptedAll() }
+        return self.turns.begin()
     }
 }

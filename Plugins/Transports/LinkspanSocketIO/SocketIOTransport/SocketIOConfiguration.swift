@@ -1,0 +1,115 @@
+internal import Linkspan
+public import LinkspanNetwork
+public import LinkspanWebSocketProtocol
+
+/// The options of a Socket.IO transport.
+public struct SocketIOConfiguration: Sendable, Hashable, NetworkConfiguration {
+    /// The path of the Engine.IO endpoint on the server.
+    ///
+    /// Default `/socket.io/`. It ends with a slash, which is added where there is none, as the reference does.
+    /// Connections to one URL with different paths are two connections.
+    public var path = "/socket.io/" {
+        didSet { if !self.path.hasSuffix("/") { self.path += "/" } }
+    }
+    /// The version of the protocol.
+    ///
+    /// Default ``Version/v4``.
+    public var `protocol` = Version.v4
+    /// A codec of packets in place of JSON with attachments; the server has to use the same.
+    ///
+    /// Default nil: none.
+    public var codec: (any SocketIOCodec)? {
+        get { self.compared?.codec }
+        set { self.compared = newValue.map(ComparedCodec.init) }
+    }
+    private var compared: ComparedCodec?
+    /// The event by which renewed credentials are shown to the server while the link is open: its argument is their
+    /// auth payload.
+    ///
+    /// Default nil: they are for the next link.
+    public var renewalEvent: String?
+    /// The carriers of the packets.
+    ///
+    /// Default ``SocketIOCarriers/webSocket``.
+    public var carriers = SocketIOCarriers.webSocket
+    /// The rules for verifying servers over TLS.
+    ///
+    /// Default: by the system's roots.
+    public var tls = TLSPolicy.system
+    /// The HTTP proxy to go through.
+    ///
+    /// Default nil: none.
+    public var proxy: NetworkProxy?
+    /// The path of a Unix-domain socket to connect to in place of the URL's host and port.
+    ///
+    /// Default nil: none. The URL still names the host of the `Host` field and of the certificate, and the path of
+    /// the request. Connections to one URL over different sockets are different connections. Not with a proxy.
+    public var socketPath: String?
+    /// The library that carries bytes; of no account for a transport that is given a loop.
+    ///
+    /// Default ``/LinkspanNetwork/NetworkBackEnd/standard``.
+    public var network = NetworkBackEnd.standard
+    /// Whether namespaces of one server share a socket.
+    ///
+    /// Default true.
+    public var isMultiplexed = true
+    /// The compression of messages, if the server supports it.
+    ///
+    /// Default nil: they are not.
+    public var compression: WebSocketCompression?
+    /// The most bytes of a received message.
+    ///
+    /// Default 16 MiB.
+    public var maximumMessageBytes = 16 << 20
+    /// Unsent bytes above which the core has to wait.
+    ///
+    /// Default 1 MiB.
+    public var highWaterMark = 1 << 20
+
+    /// The place on the server, and the way to it.
+    var endpoint: String { self.socketPath.map { "\(self.path) over \($0)" } ?? self.path }
+
+    /// The defaults named at the properties, changed by `configure`.
+    public init(_ configure: (inout Self) -> Void = { _ in }) { configure(&self) }
+}
+
+extension SocketIOConfiguration {
+    /// A line of Socket.IO servers.
+    public enum Version: String, Sendable, Hashable, CaseIterable {
+        /// Servers of version 3 and 4: protocol Socket.IO v5 over Engine.IO v4.
+        case v4
+        /// Servers of version 2, and newer ones with `allowEIO3`: protocol Socket.IO v4 over Engine.IO v3.
+        ///
+        /// They have no payload for authentication: give tokens as headers, or as query items of the URL. For a
+        /// namespace other than `/` the members of the payload are sent as its query.
+        case v2
+
+        var engineIO: EngineIOVersion {
+            switch self {
+            case .v4: .v4
+            case .v2: .v3
+            }
+        }
+    }
+}
+
+/// A codec of any type, compared by content.
+private struct ComparedCodec: Sendable, Hashable {
+    let codec: any SocketIOCodec
+
+    static func == (one: Self, other: Self) -> Bool { AnyHashable(one.codec) == AnyHashable(other.codec) }
+
+    func hash(into hasher: inout Hasher) { self.codec.hash(into: &hasher) }
+}
+
+// MARK: - For the layers below
+
+extension CarrierRequest {
+    /// The request of a link with the options of its transport.
+    init(link: LinkRequest, configuration: SocketIOConfiguration) {
+        self.init(
+            link: link, version: configuration.protocol.engineIO, path: configuration.path, tls: configuration.tls,
+            proxy: configuration.proxy, socketPath: configuration.socketPath, compression: configuration.compression,
+            maximumMessageBytes: configuration.maximumMessageBytes, highWaterMark: configuration.highWaterMark)
+    }
+}

@@ -1,0 +1,83 @@
+public import Linkspan
+public import LinkspanNetwork
+public import LinkspanRuntime
+
+/// Carries messages over Socket.IO, on WebSocket or HTTP long polling.
+///
+/// The URL's path is the namespace: `https://chat.example/admin` is namespace `/admin` of the server at
+/// `https://chat.example`. Connections to namespaces of one server share one WebSocket, as long as they agree on query,
+/// headers, options and identity: the credential source, the client certificate, name and password for the proxy.
+public struct SocketIOTransport: Transport {
+    /// The options of a Socket.IO transport.
+    public typealias Configuration = SocketIOConfiguration
+    /// A line of Socket.IO servers.
+    public typealias Version = SocketIOConfiguration.Version
+    /// The carriers of Engine.IO packets.
+    public typealias Carriers = SocketIOCarriers
+
+    /// `socketio`.
+    public let name = "socketio"
+    /// `http` and `ws`, and `https` and `wss` with TLS.
+    public let schemes: Set<String> = ["http", "https", "ws", "wss"]
+    private let settings: Boxed<Configuration>
+    private let engines: SocketIOEngines
+
+    /// Makes a transport.
+    ///
+    /// Links of one transport share sockets.
+    ///
+    /// - Parameters:
+    ///   - configuration: how it behaves.
+    ///   - loop: the event loop that the sockets run on.
+    public init(_ configuration: Configuration = .init(), loop: any NetworkLoop) {
+        self.init(configuration, engines: SocketIOEngines(loop: loop))
+    }
+
+    init(_ configuration: Configuration, engines: SocketIOEngines) {
+        self.settings = Boxed(configuration)
+        self.engines = engines
+    }
+
+    /// The settings of the transport.
+    public var configuration: Configuration { self.settings.value }
+
+    /// The loop.
+    public var executor: any JobExecutor { self.engines.loop }
+
+    /// The path, and that of the Unix-domain socket, if there is one.
+    public var endpoint: String { self.configuration.endpoint }
+
+    /// Everything in the configuration, as text.
+    public var options: [String: String] {
+        self.configuration.described(with: [
+            "path": self.configuration.path,
+            "protocol": self.configuration.protocol.rawValue,
+            "carriers": self.configuration.carriers.rawValue,
+            "codec": self.configuration.codec.map { Self.describe($0) } ?? "json",
+            "multiplex": "\(self.configuration.isMultiplexed)",
+        ])
+    }
+
+    /// The codec as text that is the same for equal codecs alone.
+    private static func describe(_ codec: some SocketIOCodec) -> String {
+        "\(codec.name) (\(String(reflecting: type(of: codec))) \(String(UInt(bitPattern: codec.hashValue), radix: 16)))"
+    }
+
+    /// The client certificate, and name and password for the proxy.
+    public var identity: [String: Secret] {
+        self.configuration.identity()
+    }
+
+    /// Makes a link to the namespace that the URL's path names.
+    public func makeLink(_ request: LinkRequest, receiver: any LinkReceiver) -> any Link {
+        SocketIOLink(request: request, configuration: self.settings, engines: self.engines, receiver: receiver)
+    }
+}
+
+extension Transport where Self == SocketIOTransport {
+    /// Socket.IO with default settings.
+    public static var socketIO: Self { Self() }
+
+    /// Socket.IO with other settings.
+    public static func socketIO(_ configuration: SocketIOTransport.Configuration) -> Self { Self(configuration) }
+}

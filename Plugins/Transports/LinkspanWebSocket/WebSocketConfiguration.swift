@@ -1,0 +1,99 @@
+public import Linkspan
+public import LinkspanNetwork
+public import LinkspanWebSocketProtocol
+
+/// The options of a raw WebSocket transport.
+public struct WebSocketConfiguration: Sendable, NetworkConfiguration {
+    /// The codec of messages.
+    ///
+    /// Default ``JSONEnvelopeCodec``.
+    public var codec: any EnvelopeCodec = JSONEnvelopeCodec()
+    /// Sub-protocols to offer besides those of the codec.
+    ///
+    /// Default none.
+    public var subprotocols: [String] = []
+    /// Header fields of the upgrade request besides those of the credentials.
+    ///
+    /// Default none. Give secrets as credentials.
+    public var headers: [Credentials.Field] = []
+    /// The event by which renewed credentials are shown to the server while the link is open: its argument is their
+    /// auth payload.
+    ///
+    /// Default nil: they are for the next link.
+    public var renewalEvent: String?
+    /// The code and reason with which we close.
+    ///
+    /// Default 1000 without a reason.
+    public var closing = Closing()
+    /// Meanings of the server's close codes that differ from the standard ones.
+    ///
+    /// Default: nothing else.
+    public var closeMeanings: CloseMeanings = [:]
+    /// The rules for verifying servers over TLS.
+    ///
+    /// Default: by the system's roots.
+    public var tls = TLSPolicy.system
+    /// The HTTP proxy to go through.
+    ///
+    /// Default nil: none.
+    public var proxy: NetworkProxy?
+    /// The path of a Unix-domain socket to connect to in place of the URL's host and port.
+    ///
+    /// Default nil: none. The URL still names the host of the `Host` field and of the certificate, and the path of
+    /// the request. Connections to one URL over different sockets are different connections. Not with a proxy.
+    public var socketPath: String?
+    /// The library that carries bytes; ignored by a transport that is given a loop.
+    ///
+    /// Default ``/LinkspanNetwork/NetworkBackEnd/standard``.
+    public var network = NetworkBackEnd.standard
+    /// The rule for pinging a silent server.
+    ///
+    /// Default: every 15 s, 10 s to answer. Nil for never.
+    public var keepAlive: KeepAlive? = .init()
+    /// The compression of messages, if the server supports it.
+    ///
+    /// Default nil: they are not.
+    public var compression: WebSocketCompression?
+    /// The most bytes of a received message.
+    ///
+    /// Default 16 MiB.
+    public var maximumMessageBytes = 16 << 20
+    /// Unsent bytes above which the core has to wait.
+    ///
+    /// Default 1 MiB.
+    public var highWaterMark = 1 << 20
+
+    /// The defaults named at the properties, changed by `configure`.
+    public init(_ configure: (inout Self) -> Void = { _ in }) { configure(&self) }
+
+    /// The names, and whether the values are the same, but not which they are.
+    var headersDescription: String {
+        let names = self.headers.map(\.name).joined(separator: ",")
+        return names.isEmpty ? "none" : "\(names) (\(String(UInt(bitPattern: self.headers.hashValue), radix: 16)))"
+    }
+}
+
+extension WebSocketConfiguration {
+    /// The interval of pings and the time limit for their answers.
+    public typealias KeepAlive = WebSocketRequest.KeepAlive
+
+    /// The close code and reason that the server gets when this side closes (RFC 6455 section 7.4).
+    public struct Closing: Sendable, Hashable, CustomStringConvertible {
+        /// The code: 1000 to 1003, 1007 to 1014, or 3000 to 4999.
+        public let code: UInt16
+        /// The reason, cut after the 123rd byte.
+        public let reason: String
+
+        /// Makes a closing.
+        ///
+        /// - Precondition: The code may be sent.
+        public init(code: UInt16 = 1000, reason: String = "") {
+            precondition(CloseCode(rawValue: code).canBeSent, "the close code \(code) must not be sent")
+            self.code = code
+            self.reason = reason
+        }
+
+        /// The code and the reason.
+        public var description: String { self.reason.isEmpty ? "\(self.code)" : "\(self.code) \(self.reason)" }
+    }
+}
