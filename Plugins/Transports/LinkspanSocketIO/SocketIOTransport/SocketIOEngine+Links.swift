@@ -5,11 +5,12 @@ internal import LinkspanRuntime
 // MARK: - Links join
 
 extension SocketIOEngine {
-    /// Takes a link; returns false when it needs another engine.
+    /// Takes a link.
     ///
     /// - Parameters:
     ///   - link: the link.
     ///   - onJoined: called before any event of the link but its end.
+    /// - Returns: whether it was taken; otherwise it needs another engine.
     func join(_ link: any EngineLink, onJoined: (SocketIOEngine) -> Void) -> Bool {
         // While nothing is read, the answer to CONNECT would not be, either.
         guard self.phase != .ended, !self.links.isReadingPaused else { return false }
