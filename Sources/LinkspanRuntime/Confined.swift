@@ -1,19 +1,19 @@
 /// State that lives on one executor and is reached there only.
 ///
 /// The box itself may be held and passed on anywhere. Debug builds check each access; release builds trust it.
-package final class Confined<Value>: @unchecked Sendable {
+public final class Confined<Value>: @unchecked Sendable {
     // Unchecked because the compiler cannot see on which executor a caller is.
     @exclusivity(unchecked) private var storage: Value
     private let executor: any JobExecutor
 
     /// Confines `value` to `executor`.
-    package init(_ value: Value, to executor: any JobExecutor) {
+    public init(_ value: Value, to executor: any JobExecutor) {
         self.storage = value
         self.executor = executor
     }
 
     /// The state, for callers on the executor.
-    package var value: Value {
+    public var value: Value {
         _read {
             assert(self.executor.isCurrent, "reached from outside the executor that it is confined to")
             yield self.storage

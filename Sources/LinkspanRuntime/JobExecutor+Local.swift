@@ -2,7 +2,7 @@ extension JobExecutor {
     /// Like ``execute(_:)``, for callers that are on the executor: the job may capture state that is confined to it.
     ///
     /// This is how a callback is made after the present call instead of within it.
-    package func executeLocally(_ job: @escaping () -> Void) {
+    public func executeLocally(_ job: @escaping () -> Void) {
         let job = self.local(job)
         self.execute { job.run() }
     }
@@ -10,7 +10,7 @@ extension JobExecutor {
     /// Runs `job` after `delay` or soon after it, in real time, unless it is cancelled; for callers that are on the
     /// executor: the job may capture state that is confined to it.
     @discardableResult
-    package func scheduleLocally(after delay: Duration, _ job: @escaping () -> Void) -> any ScheduledWork {
+    public func scheduleLocally(after delay: Duration, _ job: @escaping () -> Void) -> any ScheduledWork {
         let job = self.local(job)
         return self.schedule(at: .now + delay) { job.run() }
     }
