@@ -25,8 +25,7 @@ protocol LoopbackServer: Sendable {
     func receiveReply(to id: UInt64, _ payload: Payload, _ link: LoopbackLink)
 }
 
-// Unchecked because the compiler cannot see that only the executor touches the state.
-final class LoopbackLink: Link, @unchecked Sendable {
+final class LoopbackLink: Link {
     private enum State { case idle, opening, open, ended }
 
     let request: LinkRequest
@@ -47,7 +46,7 @@ final class LoopbackLink: Link, @unchecked Sendable {
     func open() {
         guard self.state == .idle else { return }
         self.state = .opening
-        self.executor.execute {
+        self.executor.executeLocally {
             do throws(LinkspanError) {
                 try self.server.admit(self.request.credentials, self)
             } catch { return self.end(error) }
@@ -73,22 +72,22 @@ final class LoopbackLink: Link, @unchecked Sendable {
     func deliver(_ events: [LinkEvent]) { self.whileOpen { $0.receive(events) } }
 
     /// Ends the link behind everything that is under way.
-    func finish(_ error: LinkspanError) { self.executor.execute { self.end(error) } }
+    func finish(_ error: LinkspanError) { self.executor.executeLocally { self.end(error) } }
 
-    private func take(_ work: @escaping @Sendable () -> Void) -> SendAcceptance {
+    private func take(_ work: @escaping () -> Void) -> SendAcceptance {
         guard self.state == .open else { return .refused }
         self.whileOpen { _ in work() }
         return .accepted
     }
 
-    private func whileOpen(_ work: @escaping @Sendable (any LinkReceiver) -> Void) {
-        self.executor.execute { if self.state == .open { work(self.receiver) } }
+    private func whileOpen(_ work: @escaping (any LinkReceiver) -> Void) {
+        self.executor.executeLocally { if self.state == .open { work(self.receiver) } }
     }
 
     private func end(_ error: LinkspanError) {
         guard self.state != .ended else { return }
         self.state = .ended
-        self.executor.execute { self.receiver.receive([.closed(error)]) }
+        self.executor.executeLocally { self.receiver.receive([.closed(error)]) }
     }
 }
 

@@ -4,36 +4,43 @@ internal import LinkspanRuntime
 /// A client, as its hub sees it.
 ///
 /// All methods may be called from any thread; handlers run on the hub's executor.
-public final class HubPeer: @unchecked Sendable {
-    // Unchecked because the compiler cannot see that the handlers are touched on the hub's executor alone.
-
+public final class HubPeer: Sendable {
     /// Handles a message from the client.
     public typealias Handler = @Sendable (HubMessage) -> Void
+
+    private struct State {
+        let events: ClientQueue
+        var handlers: [String: Handler] = [:]
+        var fallback: Handler?
+        var onEnd: (@Sendable () -> Void)?
+        var questions: [UInt64: @Sendable (Payload) -> Void] = [:]
+        var lastQuestion: UInt64 = 0
+    }
 
     /// Identifies the client among those of its hub.
     public let id: UInt64
     /// The request that the client connected with, credentials included.
     public let request: LinkRequest
-    let link: InMemoryLink
-    private let hub: InMemoryHub
-    private var handlers: [String: Handler] = [:] { didSet { self.latest = nil } }
-    private var fallback: Handler? { didSet { self.latest = nil } }
-    /// The handler of the event that came last, while nothing changes: traffic mostly is of one kind.
-    private var latest: (event: String, handler: Handler)?
-    private var onEnd: (@Sendable () -> Void)?
-    private var questions: [UInt64: @Sendable (Payload) -> Void] = [:]
-    private var lastQuestion: UInt64 = 0
+    private let work: HubWork
+    private let roster: HubRoster<HubPeer>
+    private let answers: Confined<HubAnswers>
+    private let state: Confined<State>
 
-    init(id: UInt64, request: LinkRequest, link: InMemoryLink, hub: InMemoryHub) {
+    init(
+        id: UInt64, request: LinkRequest, events: ClientQueue, work: HubWork, roster: HubRoster<HubPeer>,
+        answers: Confined<HubAnswers>
+    ) {
         self.id = id
         self.request = request
-        self.link = link
-        self.hub = hub
+        self.work = work
+        self.roster = roster
+        self.answers = answers
+        self.state = Confined(State(events: events), to: work.executor)
     }
 
     /// Sets the handler of one event of the client.
     public func on(_ event: String, _ handler: @escaping Handler) {
-        self.hub.confined { self.handlers[event] = handler }
+        self.work.confined { self.state.value.handlers[event] = handler }
     }
 
     /// Sets the handler of one event that clients deliver with a key as the last argument; see
@@ -51,24 +58,27 @@ public final class HubPeer: @unchecked Sendable {
     ) {
         self.on(event) { message in
             guard let key = message.payload.values.last?.string else { return }
-            message.reply(self.hub.answers.answer(to: key, account: account) { handler(message) })
+            if let former = self.answers.value.answer(to: key, account: account) { return message.reply(former) }
+            let answer = handler(message)
+            self.answers.value.add(answer, to: key, account: account)
+            message.reply(answer)
         }
     }
 
     /// Sets the handler of every event that has none of its own.
-    public func onOther(_ handler: @escaping Handler) { self.hub.confined { self.fallback = handler } }
+    public func onOther(_ handler: @escaping Handler) { self.work.confined { self.state.value.fallback = handler } }
 
     /// Sets the handler that is called when the client has disconnected, for any reason.
-    public func onEnd(_ handler: @escaping @Sendable () -> Void) { self.hub.confined { self.onEnd = handler } }
+    public func onEnd(_ handler: @escaping @Sendable () -> Void) { self.work.confined { self.state.value.onEnd = handler } }
 
     /// Puts the client into a room.
-    public func join(_ room: String) { self.hub.join(self, room) }
+    public func join(_ room: String) { self.roster.join(self.id, room) }
 
     /// Takes the client out of a room.
-    public func leave(_ room: String) { self.hub.leave(self, room) }
+    public func leave(_ room: String) { self.roster.leave(self.id, room) }
 
     /// Sends an event to this client.
-    public func emit(_ event: consuming String, _ payload: consuming Payload) {
+    public func emit(_ event: String, _ payload: Payload) {
         self.deliver(.message(InboundMessage(event: event, payload: payload)))
     }
 
@@ -85,53 +95,55 @@ public final class HubPeer: @unchecked Sendable {
     ///
     /// A client that goes away without a reply is not heard of again.
     public func ask(_ event: String, _ payload: Payload, _ onReply: @escaping @Sendable (Payload) -> Void) {
-        self.hub.confined {
-            self.lastQuestion += 1
-            self.questions[self.lastQuestion] = onReply
-            self.link.deliver(
-                .message(InboundMessage(event: event, payload: payload, replyID: self.lastQuestion)))
+        self.work.confined {
+            self.state.value.lastQuestion += 1
+            let id = self.state.value.lastQuestion
+            self.state.value.questions[id] = onReply
+            self.pass(.message(InboundMessage(event: event, payload: payload, replyID: id)))
         }
     }
 
     /// Ends the client's link.
     public func disconnect(_ error: LinkspanError = LinkspanError(.closedByServer, "the hub closed the connection")) {
-        self.hub.work.perform { self.hub.end(self, error) }
+        self.work.perform { self.end(error) }
     }
 
     // MARK: For links and the hub
 
-    func receive(_ message: consuming OutboundMessage) {
-        guard let handler = self.handler(of: message.event) else { return }
-        handler(HubMessage(peer: self, message: message))
-    }
-
-    private func handler(of event: String) -> Handler? {
-        if let latest, latest.event == event { return latest.handler }
-        let handler = self.handlers[event] ?? self.fallback
-        self.latest = handler.map { (event, $0) }
-        return handler
+    func receive(_ message: OutboundMessage) {
+        let handler = self.state.value.handlers[message.event] ?? self.state.value.fallback
+        handler?(HubMessage(peer: self, message: message))
     }
 
     func answered(_ id: UInt64, _ payload: Payload) {
-        let onReply = self.questions.removeValue(forKey: id)
+        let onReply = self.state.value.questions.removeValue(forKey: id)
         onReply?(payload)
     }
 
-    func reply(_ id: UInt64, _ payload: Payload) {
-        self.deliver(.reply(id: id, payload: payload))
+    func deliver(_ event: LinkEvent) {
+        // At once on the executor, as from a handler, without a closure.
+        if self.work.executor.isCurrent { return self.pass(event) }
+        self.work.perform { self.pass(event) }
     }
 
-    private func deliver(_ event: consuming LinkEvent) {
-        // On the executor, as from a handler, without a closure.
-        if self.hub.executor.isCurrent { return self.link.deliver(event) }
-        self.hub.work.perform { [event] in self.link.deliver(event) }
+    private func pass(_ event: LinkEvent) {
+        self.state.value.events.deliver(event)
+        self.endIfOverfull()
     }
 
-    func ended() {
+    /// Ends a client that has paused reading, and for which too much waits.
+    func endIfOverfull() {
+        guard self.state.value.events.isOverfull else { return }
+        self.end(LinkspanError(.slowConsumer, "more than 16 MiB wait for a client that does not read"))
+    }
+
+    func end(_ error: LinkspanError) {
+        guard self.roster.remove(self.id) else { return }
         // Kept until after the accesses: handlers may hold anything.
-        let (handlers, fallback, questions, onEnd) = (self.handlers, self.fallback, self.questions, self.onEnd)
-        (self.handlers, self.fallback, self.questions, self.onEnd) = ([:], nil, [:], nil)
-        withExtendedLifetime((handlers, fallback, questions)) { onEnd?() }
+        let former = self.state.value
+        self.state.value = State(events: former.events)
+        withExtendedLifetime(former) { former.onEnd?() }
+        former.events.end(error)
     }
 }
 
@@ -141,7 +153,7 @@ public struct HubMessage: Sendable {
     public let peer: HubPeer
     private let message: OutboundMessage
 
-    init(peer: HubPeer, message: consuming OutboundMessage) {
+    init(peer: HubPeer, message: OutboundMessage) {
         self.peer = peer
         self.message = message
     }
@@ -157,7 +169,7 @@ public struct HubMessage: Sendable {
 
     /// Answers the client; does nothing when it did not ask.
     public func reply(_ payload: Payload) {
-        if let requestID = self.message.requestID { self.peer.reply(requestID, payload) }
+        if let requestID = self.message.requestID { self.peer.deliver(.reply(id: requestID, payload: payload)) }
     }
 
     /// Answers the client with values; does nothing when it did not ask.

@@ -1,65 +1,62 @@
 internal import DequeModule
-internal import Linkspan
 internal import LinkspanRuntime
 
-/// The work of a hub, in order, on its executor.
+/// The jobs of a hub, in order, on its executor.
 ///
-/// One job of the executor does all that has come up, and hands each client its events together.
-// Unchecked because the compiler cannot see that a job runs on the executor; debug builds check it on each access.
-final class HubWork: @unchecked Sendable {
-    enum Job: ~Copyable {
-        case call(@Sendable () -> Void)
-        case message(HubPeer, OutboundMessage)
-        case reply(HubPeer, id: UInt64, Payload)
+/// One job of the executor runs all that have come up; what is put off until after them gives each client its events
+/// together.
+final class HubWork: Sendable {
+    private struct State {
+        var jobs: Deque<() -> Void> = []
+        /// The jobs that run after ``jobs``.
+        var late: [() -> Void] = []
+        var isScheduled = false
     }
 
-    private let executor: any JobExecutor
-    // Nobody is called while a job is added or taken out. The deque moves its jobs, where an ordinary one copies them.
-    @exclusivity(unchecked) private var jobs = UniqueDeque<Job>()
-    private var isScheduled = false
-    /// Links that have events to hand over.
-    private var touched: [InMemoryLink] = []
+    let executor: any JobExecutor
+    private let state: Confined<State>
 
-    init(executor: any JobExecutor) { self.executor = executor }
+    init(executor: any JobExecutor) {
+        self.executor = executor
+        self.state = Confined(State(), to: executor)
+    }
 
-    /// Does `job` after all that was asked for before; from any thread.
+    /// Runs `job` after all jobs that were given before it; from any thread.
     func perform(_ job: @escaping @Sendable () -> Void) {
-        if self.executor.isCurrent { self.add(.call(job)) } else { self.executor.execute { self.add(.call(job)) } }
+        if self.executor.isCurrent { self.add(job) } else { self.executor.execute { self.add(job) } }
     }
 
-    /// The same, on the executor.
-    func add(_ job: consuming Job) {
-        assert(self.executor.isCurrent, "reached from outside the hub's executor")
-        self.jobs.append(job)
+    /// Runs `job` on the executor: at once when the caller is there.
+    func confined(_ job: @escaping @Sendable () -> Void) {
+        if self.executor.isCurrent { job() } else { self.perform(job) }
+    }
+
+    /// Runs `job` after all jobs that were given before it, for callers on the executor.
+    func add(_ job: @escaping () -> Void) {
+        self.state.value.jobs.append(job)
         self.schedule()
     }
 
-    /// Schedules a link to hand over its events when the work at hand is done.
-    func touch(_ link: InMemoryLink) {
-        self.touched.append(link)
+    /// Runs `job` after the jobs at hand, for callers on the executor.
+    func addLate(_ job: @escaping () -> Void) {
+        self.state.value.late.append(job)
         self.schedule()
     }
 
     private func schedule() {
-        guard !self.isScheduled else { return }
-        self.isScheduled = true
+        guard !self.state.value.isScheduled else { return }
+        self.state.value.isScheduled = true
         self.executor.execute { self.run() }
     }
 
     private func run() {
-        var jobs = UniqueDeque<Job>()
-        swap(&jobs, &self.jobs)
-        while let job = jobs.popFirst() {
-            switch consume job {
-            case .call(let call): call()
-            case .message(let peer, let message): peer.link.arrived(message, at: peer)
-            case .reply(let peer, let id, let payload): peer.link.answered(id, payload, to: peer)
-            }
-        }
-        var touched: [InMemoryLink] = []
-        swap(&touched, &self.touched)
-        for link in touched { link.handOver() }
-        self.isScheduled = false
-        if !self.jobs.isEmpty || !self.touched.isEmpty { self.schedule() }
+        var jobs: Deque<() -> Void> = []
+        swap(&jobs, &self.state.value.jobs)
+        while let job = jobs.popFirst() { job() }
+        var late: [() -> Void] = []
+        swap(&late, &self.state.value.late)
+        for job in late { job() }
+        self.state.value.isScheduled = false
+        if !self.state.value.jobs.isEmpty || !self.state.value.late.isEmpty { self.schedule() }
     }
 }

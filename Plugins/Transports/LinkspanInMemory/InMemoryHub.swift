@@ -23,28 +23,17 @@ public final class InMemoryHub: Sendable {
     /// Decides about a new client: throw to refuse it.
     public typealias ConnectHandler = @Sendable (HubPeer) throws(LinkspanError) -> Void
 
-    /// A client that comes in.
-    ///
-    /// A struct, because systems before macOS 15 and iOS 18 know no typed errors in the types of functions that stand in
-    /// other types.
-    private struct Admission: Sendable {
-        var peer: HubPeer
-        var handler: ConnectHandler?
-    }
-
     private struct State: Sendable {
         var handler: ConnectHandler?
-        var peers: [UInt64: HubPeer] = [:]
-        var rooms: [String: Set<UInt64>] = [:]
-        var lastID: UInt64 = 0
         var outage: LinkspanError?
     }
 
     /// The executor of the hub and of its clients' connections.
     public let executor: any JobExecutor
     let work: HubWork
-    let answers = HubAnswers()
-    /// Guards the roster, which is read from any thread.
+    private let answers: Confined<HubAnswers>
+    private let roster = HubRoster<HubPeer>()
+    /// Guards the handler, which is set on any thread, and the outage.
     private let state = Lock(State())
 
     /// Makes a hub without clients.
@@ -53,22 +42,20 @@ public final class InMemoryHub: Sendable {
     public init(executor: any JobExecutor = SystemScheduler.makeExecutor(label: "linkspan.memory")) {
         self.executor = executor
         self.work = HubWork(executor: executor)
+        self.answers = Confined(HubAnswers(), to: executor)
     }
 
     /// Sets the handler for each new client, called before its link opens.
     public func onConnect(_ handler: @escaping ConnectHandler) { self.state.withLock { $0.handler = handler } }
 
     /// The clients that are connected, in the order in which they came.
-    public var peers: [HubPeer] { self.state.withLock { $0.peers.values.sorted { $0.id < $1.id } } }
+    public var peers: [HubPeer] { self.roster.members(of: nil) }
 
     /// Drops every link and refuses new ones until ``restore()``, as if the network were gone.
     public func cut(_ error: LinkspanError = LinkspanError(.connectionLost, "the hub is disconnected")) {
         self.work.perform {
-            let peers = self.state.withLock { state in
-                state.outage = error
-                return state.peers.values.sorted { $0.id < $1.id }
-            }
-            for peer in peers { self.end(peer, error) }
+            self.state.withLock { $0.outage = error }
+            for peer in self.peers { peer.end(error) }
         }
     }
 
@@ -83,76 +70,30 @@ public final class InMemoryHub: Sendable {
     ///   - room: the room; nil for all clients.
     ///   - sender: a client that is left out.
     public func emit(_ event: String, _ payload: Payload, to room: String? = nil, except sender: HubPeer? = nil) {
-        self.confined {
-            for peer in self.members(of: room) where peer !== sender {
-                peer.link.deliver(.message(InboundMessage(event: event, payload: payload)))
-            }
+        self.work.confined {
+            for peer in self.members(of: room) where peer !== sender { peer.emit(event, payload) }
         }
     }
 
     /// The clients in a room, or all when it is nil, in the order in which they came.
-    public func members(of room: String?) -> [HubPeer] {
-        self.state.withLock { state in
-            guard let room else { return state.peers.values.sorted { $0.id < $1.id } }
-            return (state.rooms[room] ?? []).sorted().compactMap { state.peers[$0] }
-        }
-    }
+    public func members(of room: String?) -> [HubPeer] { self.roster.members(of: room) }
 
-    // MARK: For links and peers
-
-    /// Runs `body` on the executor: at once when the caller is there.
-    func confined(_ body: @escaping @Sendable () -> Void) {
-        if self.executor.isCurrent { body() } else { self.work.perform(body) }
-    }
-
-    func connect(_ link: InMemoryLink, _ request: LinkRequest) {
-        let admission = self.state.withLock { state -> Result<Admission, LinkspanError> in
-            if let outage = state.outage { return .failure(outage) }
-            state.lastID += 1
-            let peer = HubPeer(id: state.lastID, request: request, link: link, hub: self)
-            state.peers[peer.id] = peer
-            return .success(Admission(peer: peer, handler: state.handler))
+    /// Admits a client whose events go to `events`.
+    ///
+    /// - Throws: the error of the handler, or that of ``cut(_:)``.
+    func admit(_ request: LinkRequest, _ events: ClientQueue) throws(LinkspanError) -> HubPeer {
+        let state = self.state.withLock { $0 }
+        if let outage = state.outage { throw outage }
+        let peer = self.roster.add {
+            HubPeer(
+                id: $0, request: request, events: events, work: self.work, roster: self.roster, answers: self.answers)
         }
         do throws(LinkspanError) {
-            let admission = try admission.get()
-            do throws(LinkspanError) {
-                try admission.handler?(admission.peer)
-            } catch {
-                self.forget(admission.peer)
-                throw error
-            }
-            link.isOpened(as: admission.peer)
+            try state.handler?(peer)
         } catch {
-            link.ended(error)
+            self.roster.remove(peer.id)
+            throw error
         }
-    }
-
-    func end(_ peer: HubPeer, _ error: LinkspanError) {
-        guard self.forget(peer) else { return }
-        peer.ended()
-        peer.link.ended(error)
-    }
-
-    func join(_ peer: HubPeer, _ room: String) {
-        self.state.withLock { state in
-            guard state.peers[peer.id] != nil else { return }
-            state.rooms[room, default: []].insert(peer.id)
-        }
-    }
-
-    func leave(_ peer: HubPeer, _ room: String) {
-        self.state.withLock { state in
-            state.rooms[room]?.remove(peer.id)
-            if state.rooms[room]?.isEmpty == true { state.rooms[room] = nil }
-        }
-    }
-
-    @discardableResult
-    private func forget(_ peer: HubPeer) -> Bool {
-        self.state.withLock { state in
-            for room in state.rooms.keys { state.rooms[room]?.remove(peer.id) }
-            state.rooms = state.rooms.filter { !$0.value.isEmpty }
-            return state.peers.removeValue(forKey: peer.id) != nil
-        }
+        return peer
     }
 }
