@@ -69,7 +69,9 @@ public final class HubPeer: Sendable {
     public func onOther(_ handler: @escaping Handler) { self.work.confined { self.state.value.fallback = handler } }
 
     /// Sets the handler that is called when the client has disconnected, for any reason.
-    public func onEnd(_ handler: @escaping @Sendable () -> Void) { self.work.confined { self.state.value.onEnd = handler } }
+    public func onEnd(_ handler: @escaping @Sendable () -> Void) {
+        self.work.confined { self.state.value.onEnd = handler }
+    }
 
     /// Puts the client into a room.
     public func join(_ room: String) { self.roster.join(self.id, room) }
