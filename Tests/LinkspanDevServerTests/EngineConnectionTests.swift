@@ -17,10 +17,10 @@ struct EngineConnectionTests {
         let (loop, stream) = (ScriptedLoop { _, _ in }, RecordingStream())
         let configuration = DevServer.Configuration()
         let run = ServerRun(
-            configuration, rules: try AccessRules(configuration), hubs: [:], condition: ServerCondition(port: 0),
+            configuration, rules: try AccessRules(configuration), hubs: [:], faults: ServerFaults(),
             loop: loop)
         (self.loop, self.stream, self.run) = (loop, stream, run)
-        self.connection = loop.enter { ServerConnection(stream: stream, run: run) }
+        self.connection = loop.enter { ServerConnection(stream: stream, run.context, server: run) }
     }
 
     /// Has bytes arrive.
@@ -77,7 +77,9 @@ struct EngineConnectionTests {
         let post = try self.begin()
         let second = RecordingStream()
         _ = self.receive(post(Array(repeating: "6", count: 10_000))) {
-            self.loop.enter { ServerConnection(stream: second, run: self.run).received(post(["6"])) }
+            self.loop.enter {
+                ServerConnection(stream: second, self.run.context, server: self.run).received(post(["6"]))
+            }
         }
         #expect(second.text.hasPrefix("HTTP/1.1 400 "))
         self.loop.run()

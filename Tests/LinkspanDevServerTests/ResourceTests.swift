@@ -24,7 +24,7 @@ struct ResourceTests {
         let loop = CountingLoop()
         let configuration = DevServer.Configuration()
         let run = ServerRun(
-            configuration, rules: try AccessRules(configuration), hubs: [:], condition: ServerCondition(port: 0),
+            configuration, rules: try AccessRules(configuration), hubs: [:], faults: ServerFaults(),
             loop: loop)
         let client = try RawClient(port: try await run.start(port: 0))
         for _ in 0..<1_000 {
@@ -44,7 +44,7 @@ struct ResourceTests {
         let configuration = DevServer.Configuration()
         let run = ServerRun(
             configuration, rules: try AccessRules(configuration), hubs: ["/": InMemoryHub()],
-            condition: ServerCondition(port: 0), loop: loop)
+            faults: ServerFaults(), loop: loop)
         let port = try await run.start(port: 0)
         for path in ["/any", "/socket.io/?EIO=4&transport=websocket"] {
             let client = try RawClient(port: port)
@@ -88,10 +88,9 @@ struct ResourceTests {
     }
 
     @Test(arguments: Idleness.allCases)
-    func `idle clients do not keep others out, from the same address or another`(_ idleness: Idleness) async throws {
+    func `idle clients do not keep others out`(_ idleness: Idleness) async throws {
         let configuration = DevServer.Configuration {
             $0.maximumConnections = 20
-            $0.maximumPerAddress = 10
             $0.introduction = .required(within: .seconds(60))
             $0.requestTimeout = .seconds(60)
             $0.connectTimeout = .seconds(60)
@@ -100,8 +99,8 @@ struct ResourceTests {
             let used = try await bench.client(.socketIO(.webSocket), auth: ["name": "used"])
             _ = try await used.handler.request("req")
             var idlers: [RawClient] = []
-            for number in 0..<50 {
-                let client = try RawClient(port: bench.server.port, from: "127.0.0.\(1 + number % 5)")
+            for _ in 0..<50 {
+                let client = try RawClient(port: bench.server.port)
                 idleness.begin(on: client)
                 idlers.append(client)
             }
@@ -115,159 +114,31 @@ struct ResourceTests {
         }
     }
 
-    /// Incomplete input that makes the server buffer bytes: a request, frame, packet or envelope without its end.
-    enum Part: CaseIterable {
-        case request, message, attachments, envelope
-
-        fileprivate func begin(_ bytes: Int, on client: RawClient) {
-            let zeros = [UInt8](repeating: 0, count: bytes)
-            switch self {
-            case .request:
-                client.write("POST /any HTTP/1.1\r\nHost: localhost\r\nContent-Length: \(bytes + 1)\r\n\r\n")
-                client.write(zeros)
-            case .message:
-                client.write("GET /any HTTP/1.1\r\n" + upgrade)
-                _ = client.read(until: "\r\n\r\n")
-                client.write(Array(Self.frame(.binary, zeros + [0]).dropLast()))
-            case .attachments:
-                client.write("GET /socket.io/?EIO=4&transport=websocket HTTP/1.1\r\n" + upgrade)
-                _ = client.read(until: "}")
-                let header = #"452-["any",{"_placeholder":true,"num":0},{"_placeholder":true,"num":1}]"#
-                client.write(Self.frame(.text, Array(header.utf8)) + Self.frame(.binary, zeros))
-            case .envelope:
-                client.write("GET /any HTTP/1.1\r\n" + upgrade)
-                _ = client.read(until: "\r\n\r\n")
-                let header = #"{"event":"any","data":[],"attachments":2}"#
-                client.write(Self.frame(.text, Array(header.utf8)) + Self.frame(.binary, zeros))
-            }
-        }
-
-        /// Sends the end, or a ping, so that the server answers on a connection that is still open.
-        fileprivate func end(on client: RawClient) {
-            switch self {
-            case .request, .message: client.write([0])
-            case .attachments, .envelope: client.write(Self.frame(.ping))
-            }
-        }
-
-        /// A client's frame, whose mask of zeros changes no byte.
-        private static func frame(_ opcode: Opcode, _ payload: [UInt8] = []) -> [UInt8] {
-            var frame: [UInt8] = []
-            FrameEncoder.append(opcode, payload: payload, mask: 0, to: &frame)
-            return frame
-        }
-    }
-
-    @Test(arguments: Part.allCases)
-    func `when too much is kept for all clients together, the one with the most is dropped`(_ part: Part) async throws {
-        let configuration = DevServer.Configuration {
-            $0.maximumBufferedBytes = 1_000_000
-            $0.requestTimeout = .seconds(60)
-        }
-        let run = ServerRun(
-            configuration, rules: try AccessRules(configuration), hubs: ["/": InMemoryHub()],
-            condition: ServerCondition(port: 0), loop: makeLoop(name: "kept", listens: true))
-        let port = try await run.start(port: 0)
-        let clients = try [300_000, 500_000, 300_000].map { bytes in
-            let client = try RawClient(port: port)
-            part.begin(bytes, on: client)
-            return client
-        }
-        #expect(clients[1].readToEnd() == [])
-        for client in [clients[0], clients[2]] {
-            part.end(on: client)
-            #expect(client.read(1) != nil)
-        }
-        await run.stop(gracefully: false)
-    }
-
     @Test
-    func `bytes sent since the last count do not count toward the limit`() {
-        final class Owner: BufferOwner {
-            var bufferedBytes: Int
-            init(_ bytes: Int) { self.bufferedBytes = bytes }
-            func drop() {}
-        }
-        var budget = ByteBudget(limit: 100)
-        let (sends, stays) = (Owner(60), Owner(40))
-        #expect(budget.count(sends) == nil && budget.count(stays) == nil)
-        sends.bufferedBytes = 30
-        stays.bufferedBytes = 70
-        #expect(budget.count(stays) == nil)
-        stays.bufferedBytes = 71
-        #expect(budget.count(stays) === stays)
-        // An owner without bytes takes no share of the limit.
-        stays.bufferedBytes = 0
-        sends.bufferedBytes = 100
-        #expect(budget.count(stays) == nil && budget.count(sends) == nil)
-        budget.remove(sends)
-        stays.bufferedBytes = 100
-        #expect(budget.count(stays) == nil)
-    }
-
-    @Test
-    func `one address has no more places than its limit, and others are served`() async throws {
-        let configuration = DevServer.Configuration {
-            $0.maximumConnections = 6
-            $0.maximumPerAddress = 3
-            $0.introduction = .optional(within: .zero)
-        }
-        try await Bench.run(configuration: configuration) { bench in
-            // Who hears it is known to the server to be in; until then it could be put out for a newcomer.
-            bench.hub.onConnect { peer throws(LinkspanError) in peer.emit("entered", .empty) }
-            func enter(from source: String) throws -> RawClient {
-                let client = try RawClient(port: bench.server.port, from: source)
-                client.write("GET /any HTTP/1.1\r\n" + Self.upgrade)
-                return client
-            }
-            let first = try (0..<3).map { _ in try enter(from: "127.0.0.1") }
-            for client in first { #expect(client.read(until: "entered").hasSuffix("entered")) }
-            #expect(try enter(from: "127.0.0.1").readToEnd() == [])
-            let second = try enter(from: "127.0.0.2")
-            #expect(second.read(until: "entered").hasSuffix("entered"))
-            withExtendedLifetime((first, second)) {}
-        }
-    }
-
-    @Test
-    func `a place is taken from the address that has the most, and there from who rested longest`() throws {
+    func `a place is taken from the holder that has been idle longest`() throws {
         final class Holder: PlaceHolder {
             let placeKey: Int
-            let address: String
             var unusedSince: ContinuousClock.Instant?
 
-            init(_ key: Int, _ address: String, _ unusedSince: ContinuousClock.Instant?) {
-                (self.placeKey, self.address, self.unusedSince) = (key, address, unusedSince)
+            init(_ key: Int, _ unusedSince: ContinuousClock.Instant?) {
+                (self.placeKey, self.unusedSince) = (key, unusedSince)
             }
         }
         let now = ContinuousClock.now
-        var places = Places<Holder>(limit: 4, limitPerAddress: 3)
-        let holders = [
-            Holder(1, "a", now), Holder(2, "b", now + .seconds(2)), Holder(3, "b", now + .seconds(1)),
-            Holder(4, "b", nil),
-        ]
-        for holder in holders { _ = places.add(holder) }
-        guard case .takenFrom(let longest) = places.add(Holder(5, "c", nil)) else {
-            Issue.record("no place was made")
-            return
+        var places = Places<Holder>(limit: 3)
+        for holder in [Holder(1, now + .seconds(1)), Holder(2, now), Holder(3, nil)] { _ = places.add(holder) }
+        for (newcomer, idlest) in [(4, 2), (5, 1)] {
+            guard case .takenFrom(let other) = places.add(Holder(newcomer, nil)) else {
+                Issue.record("no place was made")
+                return
+            }
+            #expect(other.placeKey == idlest)
         }
-        #expect(longest.placeKey == 3)
-        // Now "a" and "b" have one each that may go, and "b" still has more.
-        guard case .takenFrom(let next) = places.add(Holder(6, "c", nil)) else {
-            Issue.record("no place was made")
-            return
-        }
-        #expect(next.placeKey == 2)
-        guard case .takenFrom(let last) = places.add(Holder(7, "c", nil)) else {
-            Issue.record("no place was made")
-            return
-        }
-        #expect(last.placeKey == 1)
-        guard case .refused = places.add(Holder(8, "d", now)) else {
+        guard case .refused = places.add(Holder(6, now)) else {
             Issue.record("a place in use was taken")
             return
         }
-        #expect(places[4] != nil && places[5] != nil && places[1] == nil)
+        #expect(places[3] != nil && places[4] != nil && places[1] == nil)
     }
 }
 

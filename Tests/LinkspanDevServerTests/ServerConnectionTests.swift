@@ -15,9 +15,9 @@ struct ServerConnectionTests {
     ) throws -> ServerConnection {
         let configuration = DevServer.Configuration { $0.maximumWaitingBytes = maximumWaitingBytes }
         let run = ServerRun(
-            configuration, rules: try AccessRules(configuration), hubs: [:], condition: ServerCondition(port: 0),
+            configuration, rules: try AccessRules(configuration), hubs: [:], faults: ServerFaults(),
             loop: loop)
-        return loop.enter { ServerConnection(stream: stream, run: run) }
+        return loop.enter { ServerConnection(stream: stream, run.context, server: run) }
     }
 
     @Test

@@ -35,11 +35,29 @@ public import LinkspanRuntime
 ///
 /// It is no server for the open network: there is no TLS, and one thread.
 public final class DevServer: Sendable {
-    /// The settings: address, heartbeat and limits.
+    /// The options of a development server.
+    public typealias Configuration = DevServerConfiguration
+    /// A page for browsers.
+    public typealias Page = DevServerConfiguration.Page
+
+    private enum Phase: Sendable {
+        case stopped
+        case changing
+        case running(ServerRun)
+    }
+
+    private struct State: Sendable {
+        var phase = Phase.stopped
+        var port: Int
+    }
+
+    /// The options of the server.
     public let configuration: Configuration
     private let hubs: [String: InMemoryHub]
     let scheduler: any Scheduler
-    let condition: ServerCondition
+    let faults = ServerFaults()
+    /// Guards the run and the port, which any thread reads.
+    private let state: Lock<State>
 
     /// Makes a server that has not started.
     ///
@@ -56,13 +74,12 @@ public final class DevServer: Sendable {
         self.scheduler = scheduler
         self.configuration = configuration
         self.hubs = namespaces.merging(["/": hub]) { _, main in main }
-        self.condition = ServerCondition(port: configuration.port)
+        self.state = Lock(State(port: configuration.port))
     }
 
     /// Ends a server that nobody holds and nobody has stopped.
     deinit {
-        guard let run = self.condition.beginStop() else { return }
-        self.condition.stopped()
+        guard let run = self.beginStop() else { return }
         DispatchQueue.global().async { run.loop.shutdown() }
     }
 
@@ -76,18 +93,18 @@ public final class DevServer: Sendable {
     @discardableResult
     public func start() async throws(LinkspanError) -> Int {
         let rules = try AccessRules(self.configuration)
-        guard let port = self.condition.beginStart() else {
+        guard let port = self.beginStart() else {
             throw LinkspanError(.wrongState, "the server is not stopped")
         }
         let run = ServerRun(
-            self.configuration, rules: rules, hubs: self.hubs, condition: self.condition, scheduler: self.scheduler)
+            self.configuration, rules: rules, hubs: self.hubs, faults: self.faults, scheduler: self.scheduler)
         do {
             let port = try await run.start(port: port)
-            self.condition.started(run, port: port)
+            self.state.withLock { $0 = State(phase: .running(run), port: port) }
             return port
         } catch {
             await run.stop(gracefully: false)
-            self.condition.stopped()
+            self.state.withLock { $0.phase = .stopped }
             throw LinkspanError(.invalidConfiguration, "the server cannot listen: \(error.message)", cause: error)
         }
     }
@@ -98,15 +115,33 @@ public final class DevServer: Sendable {
     public func stop() async { await self.stop(gracefully: true) }
 
     func stop(gracefully: Bool) async {
-        guard let run = self.condition.beginStop() else { return }
+        guard let run = self.beginStop() else { return }
         await run.stop(gracefully: gracefully)
-        self.condition.stopped()
+        self.state.withLock { $0.phase = .stopped }
+    }
+
+    /// The port to listen at; nil unless the server is stopped.
+    private func beginStart() -> Int? {
+        self.state.withLock { state in
+            guard case .stopped = state.phase else { return nil }
+            state.phase = .changing
+            return state.port
+        }
+    }
+
+    /// The run to stop; nil unless the server runs.
+    private func beginStop() -> ServerRun? {
+        self.state.withLock { state in
+            guard case .running(let run) = state.phase else { return nil }
+            state.phase = .changing
+            return run
+        }
     }
 
     /// The port, while the server runs and after; the configured one before its first start.
     ///
     /// It has no meaning at a Unix-domain socket.
-    public var port: Int { self.condition.port }
+    public var port: Int { self.state.withLock { $0.port } }
 
     /// The URL for Socket.IO clients, in the namespace `/`.
     public var socketIOURL: String { "http://\(self.authority)/" }
@@ -116,5 +151,9 @@ public final class DevServer: Sendable {
 
     private var authority: String { self.configuration.authority(port: self.port) }
 
-    var run: ServerRun? { self.condition.run }
+    var run: ServerRun? {
+        self.state.withLock { state in
+            if case .running(let run) = state.phase { run } else { nil }
+        }
+    }
 }

@@ -39,13 +39,13 @@ final class HubRelay: LinkReceiver {
         var earlyBytes = 0
     }
 
-    private let run: ServerRun
+    private let context: ServerContext
     private let state: Confined<State>
 
     /// Makes a relay that has not begun.
-    init(run: ServerRun, _ handler: @escaping (LinkEvent) -> Void) {
-        self.run = run
-        self.state = Confined(State(handler: handler), to: run.loop)
+    init(_ context: ServerContext, _ handler: @escaping (LinkEvent) -> Void) {
+        self.context = context
+        self.state = Confined(State(handler: handler), to: context.loop)
     }
 
     /// Changes the state in place.
@@ -55,7 +55,7 @@ final class HubRelay: LinkReceiver {
 
     /// Asks the hub to let the client in; its answer is an event.
     func enter(_ hub: InMemoryHub, _ request: LinkRequest) {
-        if let refusal = self.run.condition.refusal { return self.receive([.closed(refusal)]) }
+        if let refusal = self.context.faults.refusal { return self.receive([.closed(refusal)]) }
         let transport = InMemoryTransport(hub: hub)
         let link = HubLink(transport.makeLink(request, receiver: self), on: transport.executor)
         self.withState { $0.link = link }
@@ -69,7 +69,7 @@ final class HubRelay: LinkReceiver {
             guard state.handler != nil else { return (nil, true) }
             state.early.append(saying)
             state.earlyBytes += saying.byteCount + 64
-            return (nil, state.earlyBytes <= self.run.configuration.maximumWaitingBytes)
+            return (nil, state.earlyBytes <= self.context.configuration.maximumWaitingBytes)
         }
         if let link { Self.pass(saying, to: link) }
         return isTaken
@@ -87,7 +87,7 @@ final class HubRelay: LinkReceiver {
     func receive(_ next: () -> LinkEvent?) {
         var events: [LinkEvent] = []
         while let event = next() { events.append(event) }
-        self.run.loop.execute { [events] in self.run.performNow { for event in events { self.heard(event) } } }
+        self.context.loop.execute { [events] in self.context.performNow { for event in events { self.heard(event) } } }
     }
 
     private func heard(_ event: LinkEvent) {

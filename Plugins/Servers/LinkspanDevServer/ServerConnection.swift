@@ -12,6 +12,17 @@ protocol ConnectionOwner: AnyObject {
     func ended(_ connection: ServerConnection)
 }
 
+/// Serves the requests of connections.
+protocol RequestServer: AnyObject {
+    func serve(_ request: HTTPRequest, on connection: ServerConnection)
+    /// Checks the head of a request whose client waits with the body.
+    ///
+    /// - Returns: the reason to refuse the request, whatever its body; nil when there is none.
+    func refusal(ofHead request: HTTPRequest) -> HTTPRequestError?
+    /// Forgets a connection that has ended.
+    func remove(_ connection: ServerConnection)
+}
+
 /// One accepted TCP connection: requests and answers, until it becomes a WebSocket or ends.
 ///
 /// Lives on the loop.
@@ -38,8 +49,6 @@ final class ServerConnection: ByteStreamHandler {
         var phase = Phase.idle
         var parser: HTTPRequestParser
         var isPumping = false
-        /// Whether the stream has ended; its unsent bytes then no longer count as buffered.
-        var hasClosed = false
         /// The time at which the connection came in, or its last request was answered.
         var restingSince = ContinuousClock.now
     }
@@ -52,35 +61,37 @@ final class ServerConnection: ByteStreamHandler {
     private static let restTimeout = Duration.seconds(75)
 
     let stream: any ByteStream
-    private let run: ServerRun
+    private let context: ServerContext
+    private let server: any RequestServer
     private var state: State
     /// Ends the connection when the next request is not complete in time.
-    private lazy var deadline = ServerDeadline(self.run) { [weak self] in self?.restedEnough() }
+    private lazy var deadline = ServerDeadline(self.context) { [weak self] in self?.restedEnough() }
 
-    init(stream: any ByteStream, run: ServerRun) {
+    init(stream: any ByteStream, _ context: ServerContext, server: any RequestServer) {
         self.stream = stream
-        self.run = run
-        self.state = State(parser: HTTPRequestParser(limits: .init(bodyBytes: run.configuration.maximumMessageBytes)))
+        self.context = context
+        self.server = server
+        self.state = State(
+            parser: HTTPRequestParser(limits: .init(bodyBytes: context.configuration.maximumMessageBytes)))
     }
 
     /// Changes the state in place.
     private func withState<Result>(_ body: (inout State) throws -> Result) rethrows -> Result { try body(&self.state) }
 
     /// Begins to count the time to the first request.
-    func begin() { self.deadline.set(self.state.restingSince + self.run.configuration.requestTimeout) }
+    func begin() { self.deadline.set(self.state.restingSince + self.context.configuration.requestTimeout) }
 
     // MARK: The stream's events
 
     func opened(_ head: ResponseHead) {}
     func drained() {}
 
-    func received(_ bytes: [UInt8]) { self.run.arrive { self.process(bytes) } }
+    func received(_ bytes: [UInt8]) { self.context.arrive { self.process(bytes) } }
 
     func closed(_ reason: ByteStreamError) {
-        self.run.remove(self)
+        self.server.remove(self)
         self.deadline.set(nil)
         let phase = self.withState { state in
-            state.hasClosed = true
             defer { state.phase = .ended }
             return state.phase
         }
@@ -106,7 +117,6 @@ final class ServerConnection: ByteStreamHandler {
         case false?: self.pump()
         case nil: self.stream.abort()
         }
-        self.run.count(self)
     }
 
     private func restedEnough() {
@@ -114,22 +124,8 @@ final class ServerConnection: ByteStreamHandler {
     }
 }
 
-extension ServerConnection: BufferOwner {
-    var bufferedBytes: Int {
-        guard !self.state.hasClosed else { return 0 }
-        let received =
-            switch self.state.phase {
-            case .idle, .busy: self.state.parser.bufferedBytes
-            case .webSocket(let session, _): session.unfinishedBytes ?? 0
-            case .ended: 0
-            }
-        return received + self.stream.pendingBytes
-    }
-}
-
 extension ServerConnection: PlaceHolder {
     var placeKey: ObjectIdentifier { ObjectIdentifier(self) }
-    var address: String { self.stream.peerAddress ?? "" }
 
     var unusedSince: ContinuousClock.Instant? {
         switch self.state.phase {
@@ -148,7 +144,7 @@ extension ServerConnection {
         guard self.withState({ $0.beginPumping() }) else { return }
         while let outcome = self.withState({ $0.next() }) {
             switch outcome {
-            case .success(let request): self.run.serve(request, on: self)
+            case .success(let request): self.server.serve(request, on: self)
             case .failure(let error): self.refuse(error)
             }
         }
@@ -159,7 +155,7 @@ extension ServerConnection {
     /// Answers a client that waits with the body of its request: to go on, or why the request is refused.
     private func answerExpectation() {
         guard let head = self.withState({ $0.takeExpectation() }) else { return }
-        if let refusal = self.run.refusal(ofHead: head) { return self.refuse(refusal) }
+        if let refusal = self.server.refusal(ofHead: head) { return self.refuse(refusal) }
         self.write { $0.append(contentsOf: Self.goOn) }
     }
 
@@ -207,7 +203,7 @@ extension ServerConnection {
 
     private func write(_ fill: (inout [UInt8]) -> Void) {
         guard let pending = self.stream.write(fill) else { return self.serveNoMore() }
-        if pending > self.run.configuration.maximumWaitingBytes { self.drop() } else { self.run.count(self) }
+        if pending > self.context.configuration.maximumWaitingBytes { self.drop() }
     }
 }
 
@@ -218,7 +214,7 @@ extension ServerConnection {
     func upgrade(_ request: HTTPRequest, owner: any ConnectionOwner) -> Bool {
         do throws(WebSocketProtocolError) {
             let answer = try ServerHandshake().accept(method: request.method, headers: request.values)
-            let limits = WebSocketLimits { $0.maxMessageBytes = self.run.configuration.maximumMessageBytes }
+            let limits = WebSocketLimits { $0.maxMessageBytes = self.context.configuration.maximumMessageBytes }
             let session = WebSocketSession(role: .server, limits: limits)
             self.withState { $0.phase = .webSocket(session, owner) }
             self.deadline.set(nil)
@@ -232,7 +228,7 @@ extension ServerConnection {
         }
         let rest = self.withState { $0.parser.takeRest() }
         // After the requester knows that it is a WebSocket now.
-        if !rest.isEmpty { self.run.perform { self.process(rest) } }
+        if !rest.isEmpty { self.context.perform { self.process(rest) } }
         return true
     }
 

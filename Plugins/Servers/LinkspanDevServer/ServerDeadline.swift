@@ -5,14 +5,14 @@ internal import LinkspanRuntime
 /// Has one timer at most, however often it is set, and none once its owner is gone. A connection that serves requests
 /// without a pause moves its deadline with each: the timer stays, and looks again when it comes too early.
 final class ServerDeadline {
-    private let run: ServerRun
+    private let context: ServerContext
     private let onPassed: () -> Void
     private var due: ContinuousClock.Instant?
     private var timer: (work: any ScheduledWork, time: ContinuousClock.Instant)?
 
     /// Makes a deadline that is not set; `onPassed` is called on the loop, and must not hold the owner.
-    init(_ run: ServerRun, onPassed: @escaping () -> Void) {
-        self.run = run
+    init(_ context: ServerContext, onPassed: @escaping () -> Void) {
+        self.context = context
         self.onPassed = onPassed
     }
 
@@ -28,7 +28,7 @@ final class ServerDeadline {
     }
 
     private func arm(_ time: ContinuousClock.Instant) {
-        let work = self.run.schedule(after: max(.zero, ContinuousClock.now.duration(to: time))) { [weak self] in
+        let work = self.context.schedule(after: max(.zero, ContinuousClock.now.duration(to: time))) { [weak self] in
             self?.expired()
         }
         self.timer = (work, time)

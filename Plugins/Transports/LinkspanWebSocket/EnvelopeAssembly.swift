@@ -24,9 +24,6 @@ package struct EnvelopeAssembly: Sendable {
     /// Whether attachments are due.
     package var isCollecting: Bool { self.partial != nil }
 
-    /// The bytes of a message whose attachments are due.
-    package var unfinishedBytes: Int { self.partial?.value.bytes ?? 0 }
-
     package init(codec: any EnvelopeCodec, maximumBytes: Int) {
         self.codec = codec
         self.maximumBytes = maximumBytes

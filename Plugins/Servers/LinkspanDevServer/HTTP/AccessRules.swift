@@ -11,7 +11,7 @@ struct AccessRules: Sendable {
     private let hosts: Set<String>
 
     /// - Throws: ``LinkspanError`` with code `invalidConfiguration` for what is no origin or no name.
-    init(_ configuration: DevServer.Configuration) throws(LinkspanError) {
+    init(_ configuration: DevServerConfiguration) throws(LinkspanError) {
         var (origins, hosts): (Set<Origin>, Set<String>) = ([], [])
         for text in configuration.allowedOrigins {
             guard let origin = Origin(text) else {

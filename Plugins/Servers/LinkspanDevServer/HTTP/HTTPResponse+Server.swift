@@ -13,7 +13,7 @@ extension HTTPResponse {
     }
 
     /// A page for browsers.
-    static func page(_ page: DevServer.Page) -> Self {
+    static func page(_ page: DevServerConfiguration.Page) -> Self {
         Self(
             status: 200,
             fields: [

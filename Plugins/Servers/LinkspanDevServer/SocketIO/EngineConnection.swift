@@ -38,35 +38,37 @@ final class EngineConnection: ConnectionOwner {
 
     let sid: String
     let use: EngineUse
-    /// The address of the connection that began it.
-    let address: String
     private let began = ContinuousClock.now
     private let request: HTTPRequest
-    private let run: ServerRun
+    private let context: ServerContext
+    /// Called when the session has ended.
+    private let onEnded: (EngineConnection) -> Void
     private var state: State
     /// The timer by which the engine looks at the clock.
-    private lazy var timer = ServerDeadline(self.run) { [weak self] in self?.act { $0.engine.timer(now: .now) } }
+    private lazy var timer = ServerDeadline(self.context) { [weak self] in self?.act { $0.engine.timer(now: .now) } }
     /// Ends the session when no namespace is joined in time.
-    private lazy var admission = ServerDeadline(self.run) { [weak self] in self?.admissionOverdue() }
+    private lazy var admission = ServerDeadline(self.context) { [weak self] in self?.admissionOverdue() }
 
-    init(_ request: HTTPRequest, _ use: EngineUse, from address: String, run: ServerRun) {
-        let configuration = run.configuration
+    init(
+        _ request: HTTPRequest, _ use: EngineUse, _ context: ServerContext,
+        onEnded: @escaping (EngineConnection) -> Void
+    ) {
+        let configuration = context.configuration
         self.sid =
             String(UInt64.random(in: .min ... .max), radix: 36) + String(UInt64.random(in: .min ... .max), radix: 36)
         self.use = use
-        self.address = address
         self.request = request.withoutBody
-        self.run = run
+        self.context = context
+        self.onEnded = onEnded
         let timing = EngineServerSession.Timing(
-            pingInterval: configuration.pingInterval, pingTimeout: configuration.pingTimeout,
-            upgradeTimeout: configuration.upgradeTimeout)
+            pingInterval: configuration.pingInterval, pingTimeout: configuration.pingTimeout)
         var limits = SocketIOLimits()
         limits.maximumMessageBytes = configuration.maximumMessageBytes
         self.state = State(
             engine: EngineServerSession(
                 timing: timing, overWebSocket: request.isUpgrade, maximumWaiting: configuration.maximumWaitingBytes,
                 now: .now),
-            socketIO: SocketIOServerSession(known: Set(run.hubs.keys), limits: limits))
+            socketIO: SocketIOServerSession(known: Set(context.hubs.keys), limits: limits))
     }
 
     /// Changes the state in place.
@@ -75,14 +77,14 @@ final class EngineConnection: ConnectionOwner {
     /// Answers the request that began the session.
     func begin(_ request: HTTPRequest, on connection: ServerConnection) {
         if request.isUpgrade {
-            guard connection.upgrade(request, owner: self) else { return self.run.remove(self) }
+            guard connection.upgrade(request, owner: self) else { return self.onEnded(self) }
             self.withState { $0.webSocket = connection }
             connection.send([.text(self.openPacket[...])])
         } else {
             connection.respond(.text(self.openPacket))
         }
         self.watch()
-        self.admission.set(self.began + self.run.configuration.connectTimeout)
+        self.admission.set(self.began + self.context.configuration.connectTimeout)
     }
 
     private func admissionOverdue() {
@@ -90,7 +92,7 @@ final class EngineConnection: ConnectionOwner {
     }
 
     private var openPacket: [UInt8] {
-        let configuration = self.run.configuration
+        let configuration = self.context.configuration
         let upgrades = self.request.isUpgrade || !configuration.carriers.contains(.webSocket) ? "" : #""websocket""#
         let json =
             #"0{"sid":"\#(self.sid)","upgrades":[\#(upgrades)],"pingInterval":\#(configuration.pingInterval.milliseconds),"#
@@ -138,7 +140,7 @@ final class EngineConnection: ConnectionOwner {
         }
         if self.state.engine.isEnded { self.state.posted = nil }
         guard self.state.posted == nil else {
-            self.run.perform {
+            self.context.perform {
                 if let refusal = self.handlePosted(on: connection) { connection.respond(.refusal(refusal)) }
             }
             return nil
@@ -197,7 +199,7 @@ final class EngineConnection: ConnectionOwner {
             _ = state.engine.close()
             return state.takeAll()
         }
-        self.run.remove(self)
+        self.onEnded(self)
         poll?.drop()
         webSocket?.drop()
         for relay in relays { relay.leave() }
@@ -205,7 +207,7 @@ final class EngineConnection: ConnectionOwner {
 
     private func end(_ ending: EngineServerSession.Ending) {
         let (_, webSocket, relays) = self.withState { $0.takeAll() }
-        self.run.remove(self)
+        self.onEnded(self)
         switch ending {
         case .closedByClient: webSocket?.close(.normal, reason: "")
         case .violation: webSocket?.close(.policyViolation, reason: "the client violated the protocol")
@@ -276,13 +278,6 @@ extension EngineConnection {
         assert(Growth.step())
         self.timer.set(self.state.engine.nextDeadline)
         if self.state.engine.isEnded { self.admission.set(nil) }
-        self.run.count(self)
-    }
-}
-
-extension EngineConnection: BufferOwner {
-    var bufferedBytes: Int {
-        self.state.engine.isEnded ? 0 : self.state.engine.waitingBytes + self.state.socketIO.unfinishedBytes
     }
 }
 
@@ -318,10 +313,10 @@ extension EngineConnection {
     }
 
     private func enter(_ name: String, _ auth: Payload?) {
-        guard let hub = self.run.hubs[name],
-            let request = self.request.linkRequest(auth: auth, path: name, run: self.run)
+        guard let hub = self.context.hubs[name],
+            let request = self.request.linkRequest(auth: auth, path: name, self.context)
         else { return }
-        let relay = HubRelay(run: self.run) { [weak self] event in self?.heard(event, in: name) }
+        let relay = HubRelay(self.context) { [weak self] event in self?.heard(event, in: name) }
         self.withState { $0.relays[name] = relay }
         relay.enter(hub, request)
     }

@@ -16,8 +16,8 @@ struct EngineServerSession: Sendable {
         var pingInterval: Duration
         /// The time limit for the client's pong.
         var pingTimeout: Duration
-        /// The time that a WebSocket may be tried beside the polling.
-        var upgradeTimeout: Duration
+        /// The time that a WebSocket may be tried beside the polling, as in Engine.IO.
+        var upgradeTimeout = Duration.seconds(10)
     }
 
     enum Effect: Sendable {

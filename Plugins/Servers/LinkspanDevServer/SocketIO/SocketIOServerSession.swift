@@ -33,9 +33,6 @@ struct SocketIOServerSession: Sendable {
     /// Whether some namespace is joined, or is about to be.
     var isInUse: Bool { !self.members.isEmpty }
 
-    /// The bytes of a packet whose attachments are due.
-    var unfinishedBytes: Int { self.decoder.unfinishedBytes }
-
     /// Takes a message; nil when it means nothing, or nothing yet.
     mutating func receive(_ message: WebSocketMessage) -> Event? {
         do throws(SocketIOProtocolError) {

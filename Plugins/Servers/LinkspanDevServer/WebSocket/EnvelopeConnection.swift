@@ -17,16 +17,16 @@ final class EnvelopeConnection: ConnectionOwner {
     }
 
     private let request: HTTPRequest
-    private let run: ServerRun
+    private let context: ServerContext
     private let began = ContinuousClock.now
     private var state: State
-    private lazy var introduction = ServerDeadline(self.run) { [weak self] in self?.introductionOverdue() }
-    private lazy var heartbeat = ServerDeadline(self.run) { [weak self] in self?.beat() }
+    private lazy var introduction = ServerDeadline(self.context) { [weak self] in self?.introductionOverdue() }
+    private lazy var heartbeat = ServerDeadline(self.context) { [weak self] in self?.beat() }
 
-    init(_ request: HTTPRequest, run: ServerRun) {
+    init(_ request: HTTPRequest, _ context: ServerContext) {
         self.request = request.withoutBody
-        self.run = run
-        let configuration = run.configuration
+        self.context = context
+        let configuration = context.configuration
         self.state = State(
             session: EnvelopeServerSession(
                 maximumBytes: configuration.maximumMessageBytes,
@@ -40,8 +40,8 @@ final class EnvelopeConnection: ConnectionOwner {
     func begin(on connection: ServerConnection) {
         guard connection.upgrade(self.request, owner: self) else { return }
         self.withState { $0.connection = connection }
-        self.introduction.set(self.began + self.run.configuration.introduction.limit)
-        self.heartbeat.set(self.began + self.run.configuration.pingInterval)
+        self.introduction.set(self.began + self.context.configuration.introduction.limit)
+        self.heartbeat.set(self.began + self.context.configuration.pingInterval)
     }
 
     private func introductionOverdue() { self.act { $0.credentialsOverdue() } }
@@ -50,7 +50,6 @@ final class EnvelopeConnection: ConnectionOwner {
 
     func received(_ next: () -> WebSocketMessage?, on connection: ServerConnection) {
         while let message = next() { self.act { $0.receive(message) } }
-        self.run.count(self)
     }
 
     func ended(_ connection: ServerConnection) { self.take().relay?.leave() }
@@ -68,10 +67,10 @@ final class EnvelopeConnection: ConnectionOwner {
     }
 
     private func enter(_ auth: Payload?) {
-        guard let hub = self.run.hubs["/"],
-            let request = self.request.linkRequest(auth: auth, path: self.request.path, run: self.run)
+        guard let hub = self.context.hubs["/"],
+            let request = self.request.linkRequest(auth: auth, path: self.request.path, self.context)
         else { return self.close(.internalError, "there is no hub") }
-        let relay = HubRelay(run: self.run) { [weak self] event in self?.heard(event) }
+        let relay = HubRelay(self.context) { [weak self] event in self?.heard(event) }
         self.withState { $0.relay = relay }
         relay.enter(hub, request)
     }
@@ -117,7 +116,6 @@ final class EnvelopeConnection: ConnectionOwner {
     private func take() -> (connection: ServerConnection?, relay: HubRelay?) {
         self.introduction.set(nil)
         self.heartbeat.set(nil)
-        defer { self.run.count(self) }
         return self.withState { state in
             defer { (state.connection, state.relay) = (nil, nil) }
             return (state.connection, state.relay)
@@ -132,11 +130,7 @@ final class EnvelopeConnection: ConnectionOwner {
         }
         self.state.isPinged.toggle()
         if self.state.isPinged { connection.ping() }
-        let configuration = self.run.configuration
+        let configuration = self.context.configuration
         self.heartbeat.set(.now + (self.state.isPinged ? configuration.pingTimeout : configuration.pingInterval))
     }
-}
-
-extension EnvelopeConnection: BufferOwner {
-    var bufferedBytes: Int { self.state.connection == nil ? 0 : self.state.session.unfinishedBytes }
 }

@@ -31,9 +31,6 @@ struct EnvelopeServerSession: Sendable {
         self.assembly = EnvelopeAssembly(codec: self.codec, maximumBytes: maximumBytes)
     }
 
-    /// The bytes of a message whose attachments are due.
-    var unfinishedBytes: Int { self.assembly.unfinishedBytes }
-
     /// Takes a message.
     mutating func receive(_ message: WebSocketMessage) -> [Event] {
         if self.entrance == nil {
