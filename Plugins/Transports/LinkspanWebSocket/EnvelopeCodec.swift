@@ -102,7 +102,7 @@ public struct DecodedEnvelope: Sendable {
     }
 
     /// The envelopes.
-    public var envelopes: [Envelope] {
+    package var envelopes: [Envelope] {
         switch self.content {
         case .one(let envelope, _): [envelope]
         case .several(let several): several.envelopes
@@ -110,12 +110,12 @@ public struct DecodedEnvelope: Sendable {
     }
 
     /// The binary messages that follow with the attachments of the one envelope.
-    public var attachmentCount: Int {
+    package var attachmentCount: Int {
         if case .one(_, let count) = self.content { count } else { 0 }
     }
 
     /// Messages that are sent to the server at once, such as a pong.
-    public var answers: [WebSocketMessage] {
+    package var answers: [WebSocketMessage] {
         if case .several(let several) = self.content { several.answers } else { [] }
     }
 }

@@ -78,11 +78,11 @@ extension WebSocketConfiguration {
     public typealias KeepAlive = WebSocketRequest.KeepAlive
 
     /// The close code and reason that the server gets when this side closes (RFC 6455 section 7.4).
-    public struct Closing: Sendable, Hashable, CustomStringConvertible {
+    public struct Closing: Sendable, Hashable {
         /// The code: 1000 to 1003, 1007 to 1014, or 3000 to 4999.
-        public let code: UInt16
+        let code: UInt16
         /// The reason, cut after the 123rd byte.
-        public let reason: String
+        let reason: String
 
         /// Makes a closing.
         ///
@@ -93,7 +93,7 @@ extension WebSocketConfiguration {
             self.reason = reason
         }
 
-        /// The code and the reason.
-        public var description: String { self.reason.isEmpty ? "\(self.code)" : "\(self.code) \(self.reason)" }
+        /// The code and the reason, for comparing.
+        var text: String { self.reason.isEmpty ? "\(self.code)" : "\(self.code) \(self.reason)" }
     }
 }

@@ -40,8 +40,8 @@ public struct WebSocketTransport: Transport {
             "codec": self.configuration.codec.comparison,
             "subprotocols": self.configuration.subprotocols.joined(separator: ","),
             "headers": self.configuration.headersDescription,
-            "closing": self.configuration.closing.description,
-            "closeMeanings": self.configuration.closeMeanings.description,
+            "closing": self.configuration.closing.text,
+            "closeMeanings": self.configuration.closeMeanings.text,
             "keepAlive": keepAlive ?? "never",
         ])
     }

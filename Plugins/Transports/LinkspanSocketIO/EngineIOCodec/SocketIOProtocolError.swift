@@ -1,11 +1,11 @@
 package import Linkspan
 
 /// A server's violation of Engine.IO v4, Socket.IO v5 or a limit.
-public struct SocketIOProtocolError: Error, Sendable {
+package struct SocketIOProtocolError: Error, Sendable {
     /// The rule that was broken.
-    public let code: Code
+    package let code: Code
     /// The same for a log line; it quotes nothing the peer said.
-    public let message: String
+    package let message: String
     /// The error in the JSON, when it has one.
     package let cause: JSONScanError?
 
@@ -17,7 +17,7 @@ public struct SocketIOProtocolError: Error, Sendable {
 
     /// A rule of the protocols; more may be added.
     @nonexhaustive
-    public enum Code: Sendable, Hashable {
+    package enum Code: Sendable, Hashable {
         // MARK: Engine.IO
 
         /// A text frame without even a packet type.
@@ -58,7 +58,7 @@ public struct SocketIOProtocolError: Error, Sendable {
 
 extension SocketIOProtocolError: CustomStringConvertible {
     /// The code and the message, and where the JSON is wrong.
-    public var description: String {
+    package var description: String {
         "\(self.code): \(self.message)" + (self.cause.map { " <- \($0)" } ?? "")
     }
 }
