@@ -20,7 +20,6 @@ struct LatestEvent: Sendable {
     ///
     /// Nil when it begins in another, or when its arguments are not acceptable: then it is read as any packet is, which says
     /// what is wrong.
-    @inline(__always)
     func event(in frame: ArraySlice<UInt8>) -> InboundMessage? {
         let arguments = frame.withUnsafeBufferPointer { self.arguments(of: $0) }
         guard let arguments else { return nil }
@@ -31,7 +30,6 @@ struct LatestEvent: Sendable {
     }
 
     /// The range of the arguments in a frame that begins with the head.
-    @inline(__always)
     private func arguments(of frame: UnsafeBufferPointer<UInt8>) -> (start: Int, firstEnd: Int, end: Int)? {
         let start = self.head.count
         guard start > 0, frame.count > start, self.isHead(of: frame) else { return nil }
@@ -47,7 +45,6 @@ struct LatestEvent: Sendable {
         return (first, firstEnd, end &- 1)
     }
 
-    @inline(__always)
     private func isHead(of frame: UnsafeBufferPointer<UInt8>) -> Bool {
         self.head.withUnsafeBufferPointer { head in
             var index = 0

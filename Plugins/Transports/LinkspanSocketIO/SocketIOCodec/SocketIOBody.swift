@@ -56,7 +56,6 @@ struct SocketIOBody: Sendable, Hashable {
     /// Makes the packet.
     ///
     /// Nil when it means nothing: an event without even a name, which the reference drops too.
-    @inline(__always)
     func packet(
         _ text: ArraySlice<UInt8>, attachments: [ArraySlice<UInt8>]
     ) throws(SocketIOProtocolError) -> SocketIOPacket? {
@@ -172,12 +171,10 @@ extension SocketIOBody {
 
 extension ArraySlice<UInt8> {
     /// The part of a frame at these offsets.
-    @inline(__always)
     fileprivate func part(_ range: Range<Int>) -> ArraySlice<UInt8> {
         self[self.startIndex &+ range.lowerBound..<self.startIndex &+ range.upperBound]
     }
 
     /// The arguments at these offsets of a frame: a part of it, unless they are a small part of a large one.
-    @inline(__always)
     func arguments(_ range: Range<Int>) -> ArraySlice<UInt8> { self.part(range).detached(from: self.count) }
 }

@@ -25,17 +25,14 @@ package enum SocketIOEncoder {
             SocketIOEncoder.append(string: event, to: &self.bytes)
         }
 
-        @inline(__always)
         func isOf(_ event: String) -> Bool { self.event == event }
 
         /// The bytes that ``append(_:id:to:)`` appends.
-        @inline(__always)
         func length(_ elements: ArraySlice<UInt8>, id: UInt64?) -> Int {
             self.bytes.count + (id?.decimalDigits ?? 0) + SocketIOEncoder.length(arguments: elements)
         }
 
         /// Appends an event without attachments.
-        @inline(__always)
         func append(_ elements: ArraySlice<UInt8>, id: UInt64?, to output: inout [UInt8]) {
             self.bytes.withUnsafeBufferPointer { bytes in
                 guard let id else { return output.append(contentsOf: bytes) }
@@ -128,7 +125,6 @@ package enum SocketIOEncoder {
 }
 
 extension SocketIOEncoder {
-    @inline(__always)
     private static func appendHead(
         _ type: SocketIOPacketType, attachments: Int, in namespace: SocketIONamespace, to output: inout [UInt8]
     ) {
@@ -149,7 +145,6 @@ extension SocketIOEncoder {
             + namespace.prefix.count
     }
 
-    @inline(__always)
     private static func length(arguments: ArraySlice<UInt8>) -> Int { arguments.isEmpty ? 1 : arguments.count + 2 }
 
     private static func length(string: String) -> Int {
@@ -159,7 +154,6 @@ extension SocketIOEncoder {
     }
 
     /// Appends the arguments behind an event's name, and the end of the array.
-    @inline(__always)
     private static func append(arguments: ArraySlice<UInt8>, to output: inout [UInt8]) {
         if !arguments.isEmpty {
             output.append(UInt8(ascii: ","))
@@ -186,7 +180,6 @@ extension SocketIOEncoder {
         output.append(UInt8(ascii: "\""))
     }
 
-    @inline(__always)
     private static func needsEscape(_ byte: UInt8) -> Bool {
         byte < 0x20 || byte == UInt8(ascii: "\"") || byte == UInt8(ascii: "\\")
     }

@@ -40,11 +40,9 @@ package struct SocketIONamespace: Sendable, Hashable {
     }
 
     /// Whether it is `/`.
-    @inline(__always)
     var isMain: Bool { self.prefix.isEmpty }
 
     /// Whether a packet's namespace, given without the comma and empty for `/`, is this one.
-    @inline(__always)
     func matches(_ written: ArraySlice<UInt8>) -> Bool {
         guard !written.isEmpty else { return self.prefix.isEmpty }
         return written.count &+ 1 == self.prefix.count && self.prefix.starts(with: written)

@@ -98,7 +98,6 @@ extension SocketIOEngine {
     /// - Parameters:
     ///   - turn: the link's latest turn.
     ///   - request: the number of its request; nil for other messages, and for one that is sent once more.
-    @inline(__always)
     func noteSend(in turn: inout SendTurns.Turn, request: UInt64? = nil) {
         if !self.turns.isLatest(turn) { turn = self.beginTurn() }
         turn.note(request: request)

@@ -98,7 +98,6 @@ final class SocketIOLink: Link {
         }
     }
 
-    @inline(__always)
     private func send(_ message: OutboundMessage, on engine: SocketIOEngine) -> SendAcceptance {
         let isPlain = message.payload.attachments.isEmpty
         let id = self.note(message, on: engine)
@@ -130,7 +129,6 @@ final class SocketIOLink: Link {
     /// Notes a message that is about to be sent.
     ///
     /// - Returns: the number of its acknowledgement, if it is a request.
-    @inline(__always)
     private func note(_ message: OutboundMessage, on engine: SocketIOEngine) -> UInt64? {
         guard let request = message.requestID else {
             engine.noteSend(in: &self.turn)

@@ -11,11 +11,9 @@ struct AckNumbers: Sendable {
     init(first: UInt64 = 0) { (self.first, self.next) = (first, first) }
 
     /// Whether a request is sent for the first time.
-    @inline(__always)
     func isNew(_ request: UInt64) -> Bool { self.first &+ request >= self.next }
 
     /// The number of a request on the wire.
-    @inline(__always)
     mutating func number(of request: UInt64) -> UInt64 {
         let number = self.first &+ request
         self.next = max(self.next, number &+ 1)

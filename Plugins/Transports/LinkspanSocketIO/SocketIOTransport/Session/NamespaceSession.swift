@@ -144,7 +144,6 @@ struct NamespaceSession: Sendable {
     }
 
     /// Takes an event.
-    @inline(__always)
     mutating func receive(
         _ message: consuming InboundMessage, now: Moment, output: inout SocketIOOutput
     ) {
@@ -160,7 +159,6 @@ struct NamespaceSession: Sendable {
     /// Takes an acknowledgement.
     ///
     /// One that comes before CONNECT is answered can answer nothing, and one of a former join answers no request of this.
-    @inline(__always)
     mutating func receive(ack id: UInt64?, _ payload: Payload, output: inout SocketIOOutput) {
         guard case .connected = self.state, let id, id >= self.firstAck else { return }
         output.deliver(.reply(id: id - self.firstAck, payload: payload), to: self.index)

@@ -16,16 +16,13 @@ struct NamespaceTable: Sendable {
     private var firstAck: UInt64 = 0
 
     /// The number of indices in use, those included that are free for the next name.
-    @inline(__always)
     var count: Int { self.sessions.count }
 
     var indices: Range<Int> { self.sessions.indices }
 
     /// The namespace of an index.
     subscript(index: Int) -> NamespaceSession {
-        @inline(__always)
         _read { yield self.sessions[index] }
-        @inline(__always)
         _modify {
             let (wasActive, deadline) = (self.sessions[index].isActive, self.sessions[index].nextDeadline)
             // Also when what is done to it throws.
@@ -35,7 +32,6 @@ struct NamespaceTable: Sendable {
     }
 
     /// Passes an event to a namespace.
-    @inline(__always)
     mutating func receive(
         _ message: consuming InboundMessage, at index: Int, now: Moment, output: inout SocketIOOutput
     ) {
@@ -78,7 +74,6 @@ struct NamespaceTable: Sendable {
         self.sessions[index].skipAcks(below: self.firstAck)
     }
 
-    @inline(__always)
     private mutating func noteChange(of index: Int, wasActive: Bool, deadline: Moment?) {
         let isActive = self.sessions[index].isActive
         if isActive != wasActive { self.activeCount += isActive ? 1 : -1 }

@@ -15,7 +15,6 @@ struct SendTurns: Sendable {
         ///
         /// - Parameter request: its number; nil when it is none, or is sent once more, so that the answer may be to the
         ///   former time.
-        @inline(__always)
         mutating func note(request: UInt64?) {
             self.first = self.first ?? request
             self.last = request
@@ -31,7 +30,6 @@ struct SendTurns: Sendable {
     /// Whether the link's next message extends this turn instead of beginning a new one.
     ///
     /// A turn ends when another link sends, or when the server has accepted all of it.
-    @inline(__always)
     func isLatest(_ turn: Turn) -> Bool { turn.number == self.latest }
 
     /// Whether the server may refuse a message of a link.
@@ -47,7 +45,6 @@ struct SendTurns: Sendable {
     }
 
     /// The server has answered a request of a link.
-    @inline(__always)
     mutating func answered(_ request: UInt64, in turn: Turn) {
         if request == turn.last {
             self.accepted(turn)

@@ -42,7 +42,6 @@ struct SocketIOOutput: Sendable {
     var nextNamespace: Int? { self.first?.namespace }
 
     /// Takes the next event out, if it is one of that namespace.
-    @inline(__always)
     mutating func takeEvent(of namespace: Int) -> LinkEvent? {
         guard self.first?.namespace == namespace, let delivery = self.first.take() else { return nil }
         if !self.rest.isEmpty { self.first = self.rest.popFirst() }
@@ -50,7 +49,6 @@ struct SocketIOOutput: Sendable {
     }
 
     /// Adds an event of a namespace.
-    @inline(__always)
     mutating func deliver(_ event: consuming LinkEvent, to namespace: Int) {
         let delivery = Delivery(namespace: namespace, event: event)
         if self.first == nil { self.first = delivery } else { self.rest.append(delivery) }

@@ -224,7 +224,6 @@ struct SocketIOSession: Sendable {
 }
 
 extension SocketIOSession {
-    @inline(__always)
     private mutating func handle(
         _ receipt: EngineIOSession.Receipt, now: Moment, output: inout SocketIOOutput
     ) {
@@ -314,7 +313,6 @@ extension SocketIOSession {
         }
     }
 
-    @inline(__always)
     private mutating func dispatch(
         _ packet: SocketIOPacket, now: Moment, output: inout SocketIOOutput
     ) {
@@ -353,7 +351,6 @@ extension SocketIOSession {
     }
 
     /// Finds a packet's namespace; nil for one that was never joined, whose packets are ignored (S27).
-    @inline(__always)
     private mutating func index(of written: ArraySlice<UInt8>) -> Int? {
         // Version 3 may repeat the query with which a namespace was joined.
         let written = self.version == .v3 ? written.prefix { $0 != UInt8(ascii: "?") } : written
