@@ -68,16 +68,7 @@ final class SocketIOEngine {
     /// Opens the carrier of the attempt.
     func open() {
         let request = CarrierRequest(link: self.key.request, configuration: self.configuration)
-        let carrier: any EngineCarrier
-        switch self.attempt.choice {
-        case .webSocket(let share):
-            let webSocket = request.webSocket(sid: nil, cookie: nil, deadline: request.link.deadline * share)
-            carrier = WebSocketCarrier(webSocket, version: request.version, loop: self.loop, handler: self)
-        case .polling: carrier = PollingCarrier(Boxed(request), loop: self.loop, handler: self)
-        case .upgrade, .laterUpgrade:
-            carrier = UpgradingCarrier(
-                Boxed(request), beginsLater: self.attempt.choice == .laterUpgrade, loop: self.loop, handler: self)
-        }
+        let carrier = self.attempt.makeCarrier(request, loop: self.loop, handler: self)
         self.carrier = carrier
         carrier.open()
     }
@@ -300,19 +291,10 @@ extension SocketIOEngine {
         return LinkspanError(.slowConsumer, "a full sequence had paused reading when the link ended", cause: error)
     }
 
-    /// Finds the link whose message the server has refused: the only one that may have sent it.
-    ///
-    /// When there are several, or one that has left, the next links have a socket each.
+    /// Finds the link whose message the server has refused; when that is unknown, the next links have a socket each.
     private func judgeRefusal() {
-        let links = self.links.joined
-        var senders = links.indices.filter { links[$0] != nil }
-        if senders.count > 1 {
-            senders = senders.filter { links[$0].map { self.turns.isOpen($0.turn) } ?? false }
-        }
-        guard senders.count == 1, !self.turns.isDepartedOpen else {
-            return self.memory.value.separate(self.key.place, now: self.now)
-        }
-        self.refusedNamespace = senders[0]
+        self.refusedNamespace = self.turns.refused(among: self.links.joined.map { $0?.turn })
+        if self.refusedNamespace == nil { self.memory.value.separate(self.key.place, now: self.now) }
     }
 }
 

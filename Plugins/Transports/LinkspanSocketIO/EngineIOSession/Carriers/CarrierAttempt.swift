@@ -1,4 +1,5 @@
 internal import Linkspan
+internal import LinkspanNetwork
 internal import LinkspanRuntime
 
 /// The attempt of an engine to open a session over one carrier.
@@ -33,4 +34,19 @@ struct CarrierAttempt: Sendable {
 
     /// The reason why the carrier has closed.
     func reason(_ error: LinkspanError) -> LinkspanError { self.failure ?? error }
+
+    /// Makes the carrier, which has not begun to connect.
+    func makeCarrier(
+        _ request: CarrierRequest, loop: any NetworkLoop, handler: any EngineCarrierHandler
+    ) -> any EngineCarrier {
+        switch self.choice {
+        case .webSocket(let share):
+            let webSocket = request.webSocket(sid: nil, cookie: nil, deadline: request.link.deadline * share)
+            return WebSocketCarrier(webSocket, version: request.version, loop: loop, handler: handler)
+        case .polling: return PollingCarrier(Boxed(request), loop: loop, handler: handler)
+        case .upgrade, .laterUpgrade:
+            return UpgradingCarrier(
+                Boxed(request), beginsLater: self.choice == .laterUpgrade, loop: loop, handler: handler)
+        }
+    }
 }

@@ -32,11 +32,18 @@ struct SendTurns: Sendable {
     /// A turn ends when another link sends, or when the server has accepted all of it.
     func isLatest(_ turn: Turn) -> Bool { turn.number == self.latest }
 
-    /// Whether the server may refuse a message of a link.
-    func isOpen(_ turn: Turn) -> Bool { turn.number >= self.firstOpen }
-
-    /// Whether the server may refuse a message of a link that has left.
-    var isDepartedOpen: Bool { self.departed >= self.firstOpen }
+    /// Finds the link whose message the server has refused.
+    ///
+    /// - Parameter links: the latest turns of the links; nil where a link has ended.
+    /// - Returns: the index of the only link that may have sent it; nil when there are several, or one that has left.
+    func refused(among links: [Turn?]) -> Int? {
+        var senders = links.indices.filter { links[$0] != nil }
+        if senders.count > 1 {
+            senders = senders.filter { links[$0].map { $0.number >= self.firstOpen } ?? false }
+        }
+        let mayHaveLeft = self.departed >= self.firstOpen
+        return senders.count == 1 && !mayHaveLeft ? senders[0] : nil
+    }
 
     /// The turn of a link that begins to send.
     mutating func begin() -> Turn {
