@@ -30,8 +30,8 @@ final class LoopbackLink: Link {
 
     let request: LinkRequest
     private let receiver: any LinkReceiver
-    private let server: any LoopbackServer
-    private let executor: any JobExecutor
+    private let transport: LoopbackTransport
+    private var loop: any JobExecutor { self.transport.executor }
     private var state = State.idle
 
     init(
@@ -39,16 +39,15 @@ final class LoopbackLink: Link {
     ) {
         self.request = request
         self.receiver = receiver
-        self.server = transport.server
-        self.executor = transport.executor
+        self.transport = transport
     }
 
     func open() {
         guard self.state == .idle else { return }
         self.state = .opening
-        self.executor.executeLocally {
+        self.later {
             do throws(LinkspanError) {
-                try self.server.admit(self.request.credentials, self)
+                try self.transport.server.admit(self.request.credentials, self)
             } catch { return self.end(error) }
             guard self.state == .opening else { return }
             self.state = .open
@@ -57,11 +56,11 @@ final class LoopbackLink: Link {
     }
 
     func send(_ message: OutboundMessage) -> SendAcceptance {
-        self.take { self.server.receive(message, self) }
+        self.take { self.transport.server.receive(message, self) }
     }
 
     func reply(to id: UInt64, with payload: Payload) -> SendAcceptance {
-        self.take { self.server.receiveReply(to: id, payload, self) }
+        self.take { self.transport.server.receiveReply(to: id, payload, self) }
     }
 
     func close() { self.finish(LinkspanError(.connectionLost, "closed by the app")) }
@@ -72,7 +71,7 @@ final class LoopbackLink: Link {
     func deliver(_ events: [LinkEvent]) { self.whileOpen { $0.receive(events) } }
 
     /// Ends the link behind everything that is under way.
-    func finish(_ error: LinkspanError) { self.executor.executeLocally { self.end(error) } }
+    func finish(_ error: LinkspanError) { self.later { self.end(error) } }
 
     private func take(_ work: @escaping () -> Void) -> SendAcceptance {
         guard self.state == .open else { return .refused }
@@ -81,14 +80,16 @@ final class LoopbackLink: Link {
     }
 
     private func whileOpen(_ work: @escaping (any LinkReceiver) -> Void) {
-        self.executor.executeLocally { if self.state == .open { work(self.receiver) } }
+        self.later { if self.state == .open { work(self.receiver) } }
     }
 
     private func end(_ error: LinkspanError) {
         guard self.state != .ended else { return }
         self.state = .ended
-        self.executor.executeLocally { self.receiver.receive([.closed(error)]) }
+        self.later { self.receiver.receive([.closed(error)]) }
     }
+
+    private func later(_ job: @escaping () -> Void) { self.loop.executeLocally(job) }
 }
 
 extension Transport where Self == LoopbackTransport {
