@@ -16,7 +16,7 @@ public struct DevServerConfiguration: Sendable, Hashable {
     /// The library that carries bytes.
     ///
     /// Default ``/LinkspanNetwork/NetworkBackEnd/standard``.
-    package var network = NetworkBackEnd.standard
+    public var network = NetworkBackEnd.standard
     /// The time after a sign of life before a client is pinged.
     ///
     /// Default 25 seconds, as in Socket.IO.
