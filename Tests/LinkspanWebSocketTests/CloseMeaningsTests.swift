@@ -29,6 +29,6 @@ struct CloseMeaningsTests {
         #expect(meanings[5000] == .retryLater)
         meanings[0...UInt16.max] = nil
         #expect(meanings == [:])
-        #expect(meanings.description == "as usual")
+        #expect(meanings.text == "as usual")
     }
 }

@@ -3,7 +3,7 @@ public import Linkspan
 /// The meaning of a server's close code for the connection.
 public struct CloseMeaning: Sendable, Hashable {
     /// The error that the link ends with; it decides whether the core tries again.
-    let code: LinkspanError.Code
+    package let code: LinkspanError.Code
 
     /// Makes a meaning with another code, for a retry policy that knows it.
     public init(code: LinkspanError.Code) { self.code = code }
@@ -56,7 +56,7 @@ public struct CloseMeanings: Sendable, Hashable, ExpressibleByDictionaryLiteral 
     /// The meaning of all codes of a range; nil restores the standard ones.
     ///
     /// Reading gives what the range means as a whole: nil unless a single rule covers it last.
-    subscript(codes: ClosedRange<UInt16>) -> CloseMeaning? {
+    package subscript(codes: ClosedRange<UInt16>) -> CloseMeaning? {
         get {
             guard let last = self.rules.last(where: { $0.codes.overlaps(codes) }) else { return nil }
             return last.codes.contains(codes) ? last.meaning : nil
@@ -72,7 +72,7 @@ public struct CloseMeanings: Sendable, Hashable, ExpressibleByDictionaryLiteral 
 
 extension CloseMeanings {
     /// The rules, for comparing and explaining.
-    var text: String {
+    package var text: String {
         let texts = self.rules.map { "\($0.codes.lowerBound)-\($0.codes.upperBound)=\($0.meaning.code.rawValue)" }
         return texts.isEmpty ? "as usual" : texts.joined(separator: ",")
     }
