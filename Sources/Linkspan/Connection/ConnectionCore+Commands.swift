@@ -60,7 +60,7 @@ extension ConnectionCore {
             }
         case nil: return false
         }
-        if self.isTraced || !self.outgoingListeners.isEmpty || !self.drains.isEmpty {
+        if !self.outgoingListeners.isEmpty || !self.drains.isEmpty {
             self.sent(CommandStateMachine.Outgoing(command: copy command, requestID: nil, delivery: nil))
         }
         return true
@@ -111,10 +111,8 @@ extension ConnectionCore {
             self.sent(outgoing)
             self.commands.linkTook(consume outgoing)
         case .refused:
-            self.traceRefused(outgoing)
             self.commands.takeBack(outgoing, now: self.now, effects: &self.effects)
         case .rejected(let error):
-            self.traceRefused(outgoing)
             if outgoing.command.isSend, outgoing.command.completion == nil { self.warn(of: outgoing.command, error) }
             self.commands.reject(outgoing, error, effects: &self.effects)
         }
@@ -134,9 +132,8 @@ extension ConnectionCore {
 
     private func sent(_ outgoing: borrowing CommandStateMachine.Outgoing) {
         // Before the command is looked at, which copies it: a request that nobody watches ends with its reply.
-        let isWatched = self.isTraced || self.probe != nil || !self.outgoingListeners.isEmpty
+        let isWatched = self.probe != nil || !self.outgoingListeners.isEmpty
         guard isWatched || outgoing.requestID == nil else { return }
-        if self.isTraced { self.trace(TracedFrame(outgoing.message, at: self.now.instant)) }
         if !self.isMeasurement(outgoing.command.id) { self.probe?.sent(outgoing.command) }
         if !self.outgoingListeners.isEmpty { self.effects.append(.tellOutgoing(outgoing.command)) }
         guard outgoing.command.isSend else { return }
@@ -144,14 +141,6 @@ extension ConnectionCore {
             self.effects.append(.finish(outgoing.command, .success(.empty)))
         }
     }
-
-    private func traceRefused(_ outgoing: borrowing CommandStateMachine.Outgoing) {
-        guard self.isTraced else { return }
-        self.trace(TracedFrame(outgoing.message, at: self.now.instant))
-        self.trace(TracedFrame(refused: outgoing.message, at: self.now.instant))
-    }
-
-    func trace(_ frame: TracedFrame) { self.inbox.withState { $0.trace.record(frame) } }
 
     /// Sends what waits until nothing is left, the link is full, or the turn of the flush is used up.
     func flush() {

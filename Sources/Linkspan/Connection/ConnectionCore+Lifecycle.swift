@@ -43,7 +43,6 @@ extension ConnectionCore {
             self.attemptCredentials = Credentials()
         case .endLink(_, let politely):
             self.stopWaitingForCredentials()
-            self.endRace()
             if let link = self.link.take() {
                 self.isResumptionFixed = !politely
                 self.endingLinks += 1
@@ -196,7 +195,6 @@ extension ConnectionCore {
             endpoints: next.rotation(self.environment.random))
         self.commands.adopt(next.sharedOptions)
         self.destination = next
-        self.isTraced = next.options.trace > 0
         self.slowListeners.limit = next.options.slowListener
         self.inbox.adopt(next)
         // The endpoint in use may have another place in the list.
@@ -247,15 +245,21 @@ extension ConnectionCore {
             deadline: self.destination.options.openDeadline, resumption: self.publishedResumption,
             identity: self.destination.identity)
         (self.isReadingPaused, self.hasServerSpoken) = (false, false)
-        if credentials.url == nil, let (candidates, urls) = self.machine.candidates, candidates.count > 1 {
-            return self.race(epoch: epoch, candidates, request, urls: urls)
-        }
         self.noteEndpoint(request.url)
         let adapter = LinkAdapter(core: self, epoch: epoch)
         let link = self.destination.transport.makeLink(request, receiver: adapter)
         self.link = link
         self.latestLink = link
         self.calling { link.open() }
+    }
+
+    /// Notes the endpoint of the latest link, for sessions and for the observer.
+    private func noteEndpoint(_ url: ConnectionURL) {
+        defer { self.lastEndpoint = url }
+        guard self.machine.endpoint != nil, url != self.lastEndpoint else { return }
+        self.probe?.moved(
+            to: ObservedConnection(
+                id: self.id, endpoint: url.description, transport: self.destination.transport.name))
     }
 
     /// The text that the next link resumes from.

@@ -4,16 +4,13 @@ internal import Logging
 /// Stands between a link and its connection, so that a former link's events are recognised.
 final class LinkAdapter: LinkReceiver {
     private let epoch: UInt64
-    /// The endpoint, of a link that races with others.
-    private let candidate: Int?
     private let executor: any JobExecutor
     private let inbox: ConnectionInbox
     private let core: CoreReference
     private let scheduler: any Scheduler
 
-    init(core: ConnectionCore, epoch: UInt64, candidate: Int? = nil) {
+    init(core: ConnectionCore, epoch: UInt64) {
         self.epoch = epoch
-        self.candidate = candidate
         self.executor = core.executor
         self.inbox = core.inbox
         self.core = core.reference
@@ -30,17 +27,10 @@ final class LinkAdapter: LinkReceiver {
             var events: [LinkEvent] = []
             while let event = next() { events.append(event) }
             return inbox.post(
-                { [events, candidate] core in
+                { [events] core in
                     var iterator = events.makeIterator()
-                    if let candidate {
-                        core.receive(epoch: epoch, from: candidate, at: core.now) { iterator.next() }
-                    } else {
-                        core.receive(epoch: epoch, at: core.now) { iterator.next() }
-                    }
+                    core.receive(epoch: epoch, at: core.now) { iterator.next() }
                 }, to: core)
-        }
-        if let candidate = self.candidate {
-            return core.onExecutor.makeTurn(items) { $0.receive(epoch: epoch, from: candidate, at: now, next) }
         }
         core.onExecutor.makeTurn(items) { $0.receive(epoch: epoch, at: now, next) }
     }
@@ -59,7 +49,6 @@ extension ConnectionCore {
                 if case .closed = event { self.formerLinkEnded() }
                 continue
             }
-            if self.isTraced { self.trace(TracedFrame(event, at: self.now.instant)) }
             count += 1
             if count == 1, event.isOwn { self.inbox.withState { $0.unheard() } }
             // Before listeners are called: they may read the session that they can resume. A link that has had nothing

@@ -57,10 +57,6 @@ final class ConnectionCore {
     var isResumptionFixed = false
     /// The URL of the latest link.
     var lastEndpoint: ConnectionURL?
-    /// The links of an attempt at several endpoints.
-    var race: EndpointRace?
-    /// The attempt at several endpoints whose link is used, and the endpoint it came from.
-    var raceWinner: (epoch: UInt64, candidate: Int)?
     /// The credentials of the attempt that is under way.
     var attemptCredentials = Credentials()
     var credentialWait: CredentialWait?
@@ -80,7 +76,6 @@ final class ConnectionCore {
     @exclusivity(unchecked) var recorded: [(Command, Result<Payload, LinkspanError>)] = []
     /// Rows and outcomes that the store has not committed yet.
     private var storeWrites = 0
-    var isTraced: Bool
     /// Whether the next link is to end as if the server had refused the credentials; an inspector asks for that.
     var refusesNext = false
     // Taken out one by one, before each is performed.
@@ -118,7 +113,6 @@ final class ConnectionCore {
         self.publishedLoad = configuration.commands.load
         self.machine = configuration.machine
         self.commands = configuration.commands
-        self.isTraced = configuration.destination.options.trace > 0
         self.slowListeners = SlowListeners(limit: configuration.destination.options.slowListener)
         self.publishedResumption = configuration.destination.resumption
         if self.store != nil { self.sessions = Boxed(StoredSessions()) }
@@ -381,7 +375,7 @@ extension ConnectionCore {
 
     private func timerFired() {
         let (now, random) = (self.now, self.environment.random())
-        let stage = (self.link ?? self.race?.links.first?.value)?.openingStage
+        let stage = self.link?.openingStage
         let isUp = self.machine.state == .connected
         self.run { machine in
             if self.commands.hasRequests, machine.mayPutOffReturn(now: now) { machine.putOffReturn(now: now) }

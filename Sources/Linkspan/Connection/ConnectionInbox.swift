@@ -59,7 +59,6 @@ final class ConnectionInbox: Sendable {
         var destination: Destination
         /// The text that the next link would resume from.
         var resumption: Secret?
-        var trace: FrameTrace
         /// The newest changes of state, the oldest first.
         fileprivate(set) var history: [StateChange] = []
         /// The open link.
@@ -88,11 +87,9 @@ final class ConnectionInbox: Sendable {
     private let state: Lock<State>
 
     init(executor: any JobExecutor, destination: Destination, waiting: ConnectionLoad) {
-        let options = destination.options
         self.state = Lock(
             State(
-                executor: executor, waiting: waiting, destination: destination, resumption: destination.resumption,
-                trace: FrameTrace(capacity: options.trace)))
+                executor: executor, waiting: waiting, destination: destination, resumption: destination.resumption))
     }
 
     func withState<Result>(_ body: (inout State) -> Result) -> Result { self.state.withLock { body(&$0) } }
@@ -309,10 +306,8 @@ extension ConnectionInbox {
     func adopt(_ destination: Destination) {
         // The former ones are let go of outside the lock, because that may run foreign code.
         let former = self.state.withLock { state in
-            let options = destination.options
             let former = state.destination
             state.destination = destination
-            if options.trace != state.trace.capacity { state.trace = FrameTrace(capacity: options.trace) }
             return former
         }
         _ = consume former

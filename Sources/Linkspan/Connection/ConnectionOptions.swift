@@ -60,11 +60,6 @@ public struct ConnectionOptions: Sendable {
     /// Default 100 ms. An executor is shared: over the network by all connections of the transport's
     /// loop, which neither read nor send meanwhile. A sequence has a task of its own and delays no other connection.
     public var slowListener = Duration.milliseconds(100)
-    /// The number of latest frames remembered for ``ConnectionStatus/description``: names, sizes and times, never
-    /// contents.
-    ///
-    /// Default 0, none: it costs about a tenth of what a message costs. 64 is a good number to find a fault with.
-    public var trace = 0
     /// The event by which the round trip is measured over a link: it is sent as a request without arguments, and any reply
     /// counts.
     ///
@@ -102,7 +97,6 @@ public struct ConnectionOptions: Sendable {
             "idleTimeout": "\(self.idleTimeout)",
             "slowListener": "\(self.slowListener)",
             "probe": "\(self.probeEvent ?? "none")/\(self.probeInterval)",
-            "trace": "\(self.trace)",
         ]
     }
 
@@ -140,9 +134,6 @@ public struct ConnectionOptions: Sendable {
         guard self.probeInterval >= .seconds(1), self.probeEvent?.isEmpty != true else {
             throw LinkspanError(
                 .invalidConfiguration, "a probe must have an event with a name, and an interval of at least 1 s")
-        }
-        guard (0...65_536).contains(self.trace) else {
-            throw LinkspanError(.invalidConfiguration, "trace must be from 0 to 65,536 frames")
         }
         guard self.replyTimeout > .zero, self.slowListener > .zero, self.openDeadline > .zero,
             self.credentialDeadline > .zero,

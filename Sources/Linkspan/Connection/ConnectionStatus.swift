@@ -37,16 +37,12 @@ public struct ConnectionStatus: Sendable {
     public var history: [StateChange] = []
     /// The time of this snapshot.
     package var time = ContinuousClock.now
-    var trace = FrameTrace(capacity: 0)
     /// The place among several endpoints.
     var place: EndpointRotation.Place?
 
     /// The endpoint of the link, of the attempt that goes on or of the next one: ``url``, or one of
     /// ``ConnectionOptions/endpoints``.
     public var endpoint: ConnectionURL { self.place?.url ?? self.url }
-
-    /// The newest frames, the oldest first; at most ``ConnectionOptions/trace``.
-    package var frames: [TracedFrame] { self.trace.frames }
 
     /// The number of changes that are remembered.
     static let historyLimit = 32
@@ -87,7 +83,7 @@ public struct ConnectionStatus: Sendable {
             return
                 "\(which), and returns to \(place.first) in \(Self.seconds(self.time.duration(to: returns.instant)))."
         case .created, .disconnected, .reconnecting, .released:
-            return place.policy == .latency ? "An attempt tries all of \(place.count) endpoints at once." : "\(which)."
+            return "\(which)."
         }
     }
 
@@ -159,16 +155,14 @@ public struct ConnectionStatus: Sendable {
 }
 
 extension ConnectionStatus: CustomStringConvertible {
-    /// All that is known, as text for a bug report: the sentences, the changes of state and the latest frames.
+    /// All that is known, as text for a bug report: the sentences and the changes of state.
     ///
-    /// It holds names, sizes and times, and no payload, credential or query.
+    /// It holds names and times, and no payload, credential or query.
     public var description: String {
         var lines = [
             self.sentences.joined(separator: " "), "State: \(self.state)", "Changes, the newest last:",
         ]
         lines += self.history.isEmpty ? ["  none"] : self.historyLines
-        lines.append("Frames, the newest last:")
-        lines += self.frames.isEmpty ? ["  none"] : self.frames.map { "  \(self.age(of: $0.time)): \($0)" }
         return lines.joined(separator: "\n")
     }
 

@@ -186,7 +186,6 @@ extension ConnectionInbox.State {
         status.droppedMessages = self.droppedMessages
         status.place = shown.place?.value
         status.history = self.history
-        status.trace = self.trace
         switch shown.state {
         // Left on purpose, or about to be.
         case .disconnected where shown.progress == .idle: ()

@@ -4,9 +4,6 @@ extension ConnectionStateMachine {
     /// The endpoint of the link or attempt, or of the next attempt; nil for the connection's own URL.
     var endpoint: ConnectionURL? { self.endpoints?.url }
 
-    /// The endpoints that the next attempt tries at once, and all of the list; nil for the connection's own URL.
-    var candidates: (indices: [Int], urls: [ConnectionURL])? { self.endpoints.map { ($0.candidates, $0.urls) } }
-
     /// The place in the list, for the status.
     var place: EndpointRotation.Place? {
         guard let endpoints = self.endpoints, let first = endpoints.urls.first else { return nil }
@@ -16,9 +13,6 @@ extension ConnectionStateMachine {
             url: endpoints.url, number: endpoints.index + 1, count: endpoints.urls.count, policy: endpoints.policy,
             first: first, returns: returns)
     }
-
-    /// Of several endpoints that were tried at once, this one answered first.
-    mutating func choose(endpoint url: ConnectionURL) { self.endpoints?.choose(url) }
 
     /// Whether the way back to the first endpoint is due, and may be put off while requests are under way.
     func mayPutOffReturn(now: Moment) -> Bool {

@@ -53,9 +53,6 @@ struct EndpointRotation: Sendable {
 
     var url: ConnectionURL { self.urls[self.index] }
 
-    /// The endpoints that are tried at once.
-    var candidates: [Int] { self.policy == .latency ? Array(self.urls.indices) : [self.index] }
-
     /// The time a connection stays with an endpoint that is not the first; nil for ever.
     var stay: Duration? {
         guard self.policy == .ordered, self.index > 0 else { return nil }
@@ -88,10 +85,6 @@ extension EndpointRotation {
     /// An attempt failed, or its link did not last.
     mutating func fail(_ error: LinkspanError) -> Outlook {
         guard error.isAboutEndpoint else { return .none }
-        guard self.policy != .latency else {
-            self.rounds += 1
-            return error.isPermanent ? .none : .roundOver
-        }
         self.failed.insert(self.index)
         if error.isPermanent { self.refused.insert(self.index) }
         let open = self.urls.indices.filter { !self.refused.contains($0) }
@@ -122,9 +115,6 @@ extension EndpointRotation {
         self.startOver()
         self.returns += 1
     }
-
-    /// Of several that were tried at once, this one answered first; it may be gone from the list since.
-    mutating func choose(_ url: ConnectionURL) { self.index = self.urls.firstIndex(of: url) ?? self.index }
 
     private mutating func startRound() {
         self.failed = []

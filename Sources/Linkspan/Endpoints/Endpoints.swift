@@ -43,8 +43,6 @@ public struct Endpoints: Sendable, Hashable {
         case ordered
         /// The first that answers, in an order of chance that is drawn once for each connection: clients spread over the endpoints.
         case shuffled
-        /// The first to answer when all are tried at once: each attempt opens a link to every endpoint and keeps the fastest.
-        case latency
     }
 
     /// The list as text, for comparing and explaining: instead of queries, which may hold secrets, it has their hash.

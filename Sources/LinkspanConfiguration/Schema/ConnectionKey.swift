@@ -159,7 +159,7 @@ extension ConnectionKey {
         .endpoints,
         .choice(
             "endpointPolicy", Endpoints.Policy.allCases, \.options.endpoints.policy,
-            "The choice among the endpoints: in order, in an order of chance, or the first to answer when all are tried."
+            "The choice among the endpoints: in order, or in an order of chance."
         ),
         .seconds(
             "endpointReturnAfter", 1...31_536_000, fallback: "300", limit: \.options.endpoints.returnAfter,
@@ -168,9 +168,6 @@ extension ConnectionKey {
             "probeEvent", \.options.probeEvent,
             "The event that measures the round trip: a request without arguments that the server answers at once."),
         .seconds("probeInterval", 1...86_400, \.options.probeInterval, "The interval between two such measurements."),
-        .number(
-            "trace", 0...65_536, \.options.trace,
-            "The number of latest frames remembered for a report, without their contents."),
     ]
 
     private static let endpoints = Self(

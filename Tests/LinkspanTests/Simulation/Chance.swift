@@ -54,6 +54,5 @@ final class Chance: Sendable {
                 commands: self.number(1...8), bytes: self.number(20...2_000), pause: .milliseconds(self.number(0...500))
             )
         }
-        options.trace = self.isOne(in: 4) ? 16 : 0
     }
 }
