@@ -1,0 +1,48 @@
+/// The used part of a connection's bounded room: commands that wait to be sent, and deliveries without a reply.
+struct ConnectionLoad: Sendable, Hashable {
+    var commands = 0
+    var bytes = 0
+    var deliveries = 0
+    var deliveryBytes = 0
+
+    /// Commands that wait to be sent or, for deliveries, to be answered.
+    var waiting: Int { self.commands + self.deliveries }
+
+    mutating func add(_ command: borrowing Command) {
+        let size = command.byteCount
+        if command.isOfDelivery {
+            self.deliveries += 1
+            self.deliveryBytes += size
+        } else {
+            self.commands += 1
+            self.bytes += size
+        }
+    }
+
+    mutating func remove(_ command: borrowing Command) {
+        let size = command.byteCount
+        if command.isOfDelivery {
+            self.deliveries -= 1
+            self.deliveryBytes -= size
+        } else {
+            self.commands -= 1
+            self.bytes -= size
+        }
+    }
+
+    static func + (one: Self, other: Self) -> Self {
+        Self(
+            commands: one.commands + other.commands, bytes: one.bytes + other.bytes,
+            deliveries: one.deliveries + other.deliveries, deliveryBytes: one.deliveryBytes + other.deliveryBytes)
+    }
+}
+
+extension Command {
+    /// The error of a command that is refused because so much waits.
+    func bufferFull(with load: ConnectionLoad) -> LinkspanError {
+        LinkspanError(
+            .bufferFull,
+            "'\(self.event)' refused: the buffer is full with \(load.commands) commands, \(load.bytes) bytes",
+            certainty: .notSent)
+    }
+}
