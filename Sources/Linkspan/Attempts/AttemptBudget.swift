@@ -1,5 +1,17 @@
 internal import LinkspanRuntime
 
+/// The allowance of attempts that all connections of a manager share.
+protocol AttemptAllowance: Sendable {
+    /// The shortest time between two attempts of one connection.
+    var spacing: Duration { get }
+    /// Takes a token for an attempt; see ``AttemptBudget/reserve(now:)``.
+    func reserve(now: Moment) -> Moment
+    /// Counts an attempt that the app asked for.
+    func spend(now: Moment)
+    /// Takes back a token for an attempt that will not be made.
+    func giveBack()
+}
+
 /// A bucket of tokens, one for each attempt.
 ///
 /// It hands out turns instead of refusing: who comes when it is empty is told when its token will be there. Turns are

@@ -18,6 +18,8 @@ struct EndpointRotation: Sendable {
     private(set) var rounds = 0
     /// The count of returns to the first since it was last reached.
     private var returns = 0
+    /// The earliest moment at which the way back to the first begins, when that was put off.
+    private var returnNotBefore: Moment?
 
     /// Makes a rotation; nil for a single endpoint.
     ///
@@ -41,7 +43,7 @@ struct EndpointRotation: Sendable {
     var url: ConnectionURL { self.urls[self.index] }
 
     /// The time a connection stays with an endpoint that is not the first; nil for ever.
-    var stay: Duration? {
+    private var stay: Duration? {
         guard self.policy == .ordered, self.index > 0 else { return nil }
         return self.returnAfter.map { $0 * (1 << min(self.returns, 4)) }
     }
@@ -85,9 +87,22 @@ extension EndpointRotation {
         return open.isEmpty ? .none : .roundOver
     }
 
+    /// The moment at which a link that is up since then is left for the first endpoint; nil for never.
+    func returnDeadline(since: Moment) -> Moment? {
+        self.stay.map { max(since + $0, self.returnNotBefore ?? since) }
+    }
+
+    /// Puts the way back off for a second, if it is due, and for a minute altogether.
+    mutating func putOffReturn(since: Moment, now: Moment) {
+        guard let stay = self.stay else { return }
+        let due = since + stay
+        if due <= now, now < due + .seconds(60) { self.returnNotBefore = now + .seconds(1) }
+    }
+
     /// A link is up.
     mutating func connected() {
         self.startRound()
+        self.returnNotBefore = nil
         if self.index == 0 { self.returns = 0 }
     }
 
@@ -100,6 +115,7 @@ extension EndpointRotation {
     /// Leaves for the first endpoint.
     mutating func beginReturn() {
         self.startOver()
+        self.returnNotBefore = nil
         self.returns += 1
     }
 

@@ -1,20 +1,22 @@
 internal import DequeModule
 internal import LinkspanRuntime
 
-/// The one place where other threads reach a connection: commands and calls on their way to its executor, the room they
-/// take, and the snapshot that anybody may read.
+/// The door between other threads and a connection: commands and calls on their way to its executor, the room they take,
+/// and the snapshot that anybody may read.
 ///
-/// The connection's only lock. It is taken once for each command from another thread, once for each turn of the
-/// executor, and never while foreign code runs.
+/// It knows nobody: the loop takes items from it and publishes to it. The connection's only lock. It is taken once for each
+/// command from another thread, once for each turn of the executor, and never while foreign code runs.
 final class ConnectionInbox: Sendable {
     /// Something for the core to do.
     enum Item: Sendable {
         case command(Command, made: Moment?)
         case greeting(Command, epoch: UInt64, made: Moment)
+        /// A command that was dropped on its way to make room; its payload is gone.
+        case dropped(Command)
         /// A call, which is never refused.
-        case call(@Sendable (ConnectionCore) -> Void)
+        case call(@Sendable () -> Void)
         /// A call that was checked against the snapshot, and shows there until it has been made.
-        case intent(@Sendable (ConnectionCore) -> Void)
+        case intent(@Sendable () -> Void)
     }
 
     /// The state that the executor last published.
@@ -114,92 +116,70 @@ final class ConnectionInbox: Sendable {
 extension ConnectionInbox {
     /// Takes a command in, if there is room.
     ///
+    /// - Returns: the executor, when it has to be told that something has arrived; so do the others.
     /// - Throws: `released`, `bufferFull`, `disconnected`.
-    func submit(_ command: Command, made: Moment?, to core: CoreReference) throws(LinkspanError) {
-        let (executor, dropped) = try self.state.withLock {
-            state throws(LinkspanError) -> ((any JobExecutor)?, [Command]) in
+    func submit(_ command: Command, made: Moment?) throws(LinkspanError) -> (any JobExecutor)? {
+        try self.state.withLock { state throws(LinkspanError) in
             let dropped = try state.admit(command)
-            return (state.append(.command(command, made: made)), dropped)
+            let executor = state.append(.command(command, made: made))
+            return state.append(dropped) ?? executor
         }
-        self.report(dropped, to: core)
-        if let executor { self.schedule(core, on: executor) }
     }
 
     /// Takes commands in that belong together, if there is room for all: they arrive in one turn.
     ///
-    /// - Throws: `released`, `bufferFull`, `disconnected`; none has been taken then.
-    func submit(_ batch: [Command], made: Moment, to core: CoreReference) throws(LinkspanError) {
-        var dropped: [Command] = []
-        // Those that made room for a batch that is refused in the end are gone all the same.
-        defer { self.report(dropped, to: core) }
-        let executor = try self.state.withLock { state throws(LinkspanError) -> (any JobExecutor)? in
+    /// - Returns: the executor to tell, and the reason why none was taken: `released`, `bufferFull`, `disconnected`.
+    func submit(_ batch: [Command], made: Moment) -> (executor: (any JobExecutor)?, refusal: LinkspanError?) {
+        self.state.withLock { state in
             let former = (state.arriving, state.arrivingKeys)
+            var dropped: [Command] = []
             do throws(LinkspanError) {
                 for command in batch { dropped += try state.admit(command) }
             } catch {
                 (state.arriving, state.arrivingKeys) = former
                 for victim in dropped { state.arriving.remove(victim) }
-                throw error
+                // Those that made room for a batch that is refused in the end are gone all the same.
+                return (state.append(dropped), error)
             }
             var executor: (any JobExecutor)?
             for command in batch { executor = state.append(.command(command, made: made)) ?? executor }
-            return executor
+            return (state.append(dropped) ?? executor, nil)
         }
-        if let executor { self.schedule(core, on: executor) }
     }
 
     /// Takes a command of a greeting in, which goes before everything that waits.
     ///
     /// - Throws: `disconnected` when the greeting is over.
-    func submit(
-        greeting command: Command, epoch: UInt64, made: Moment, to core: CoreReference
-    ) throws(LinkspanError) {
-        guard self.state.withLock({ $0.greeting == epoch }) else {
-            throw LinkspanError(.disconnected, "the greeting of this link has ended", certainty: .notSent)
-        }
-        self.submit(.greeting(command, epoch: epoch, made: made), to: core)
-    }
-
-    /// Posts a call for the core; never refused.
-    func post(_ call: @escaping @Sendable (ConnectionCore) -> Void, to core: CoreReference) {
-        self.submit(.call(call), to: core)
-    }
-
-    /// Reports dropped commands by way of the core; their payloads are of no more use.
-    private func report(_ dropped: [Command], to core: CoreReference) {
-        for var command in dropped {
-            command.payload = .empty
-            self.post({ [command] in $0.drop(command) }, to: core)
+    func submit(greeting command: Command, epoch: UInt64, made: Moment) throws(LinkspanError) -> (any JobExecutor)? {
+        try self.state.withLock { state throws(LinkspanError) in
+            guard state.greeting == epoch else {
+                throw LinkspanError(.disconnected, "the greeting of this link has ended", certainty: .notSent)
+            }
+            return state.append(.greeting(command, epoch: epoch, made: made))
         }
     }
 
-    func submit(_ item: Item, to core: CoreReference) {
-        if let executor = self.state.withLock({ $0.append(item) }) { self.schedule(core, on: executor) }
+    /// Takes a call in; never refused.
+    func submit(_ call: @escaping @Sendable () -> Void) -> (any JobExecutor)? {
+        self.state.withLock { $0.append(.call(call)) }
     }
 
-    /// Checks a call against the snapshot, publishes its outcome, and has the core make it.
+    /// Checks a call against the snapshot, publishes its outcome, and takes it in.
     ///
     /// - Parameters:
-    ///   - core: the core.
-    ///   - intend: changes the snapshot to what the call will make of it; returns false when there is nothing to do.
     ///   - call: makes the call.
+    ///   - intend: changes the snapshot to what the call will make of it; returns false when there is nothing to do.
     /// - Throws: what `intend` throws.
-    func intend(
-        _ core: CoreReference, _ intend: (inout Published) throws(LinkspanError) -> Bool,
-        _ call: @escaping @Sendable (ConnectionCore) -> Void
-    ) throws(LinkspanError) {
-        let executor = try self.state.withLock { state throws(LinkspanError) -> (any JobExecutor)? in
+    func submit(
+        _ call: @escaping @Sendable () -> Void, intending intend: (inout Published) throws(LinkspanError) -> Bool
+    ) throws(LinkspanError) -> (any JobExecutor)? {
+        try self.state.withLock { state throws(LinkspanError) in
             var shown = state.shown
             guard try intend(&shown.value) else { return nil }
             state.intended = shown
             state.intents += 1
             return state.append(.intent(call))
         }
-        if let executor { self.schedule(core, on: executor) }
-    }
-
-    private func schedule(_ core: CoreReference, on executor: any JobExecutor) {
-        executor.execute { self.enter(core, on: executor) { _ in } }
     }
 }
 
@@ -211,24 +191,21 @@ extension ConnectionInbox.State {
         self.isScheduled = true
         return self.executor
     }
+
+    /// Appends commands that were dropped, to be reported; their payloads are of no more use.
+    fileprivate mutating func append(_ dropped: [Command]) -> (any JobExecutor)? {
+        var executor: (any JobExecutor)?
+        for var command in dropped {
+            command.payload = .empty
+            executor = self.append(.dropped(command)) ?? executor
+        }
+        return executor
+    }
 }
 
 // MARK: - On the executor
 
 extension ConnectionInbox {
-    /// Makes a turn of the core: deals with what has arrived, then with `body`.
-    ///
-    /// - Parameters:
-    ///   - core: the core.
-    ///   - executor: the executor that calls. When the connection has moved to another meanwhile, the turn is made there.
-    ///   - body: the reason for the turn.
-    func enter(
-        _ core: CoreReference, on executor: any JobExecutor, _ body: @escaping @Sendable (ConnectionCore) -> Void
-    ) {
-        guard let items = self.takeItems(on: executor) else { return self.post(body, to: core) }
-        core.onExecutor.makeTurn(items, body)
-    }
-
     /// Takes the items that have arrived.
     ///
     /// - Parameters:
@@ -248,7 +225,7 @@ extension ConnectionInbox {
     }
 
     /// Publishes how much waits, which keys have come and gone, and whether the link takes commands at once.
-    func publish(_ waiting: ConnectionLoad, keys: [CommandBuffer.KeyChange], isOpen: Bool) {
+    func publish(_ waiting: ConnectionLoad, keys: [KeyChange], isOpen: Bool) {
         self.state.withLock { state in
             state.waiting = waiting
             for change in keys { state.waitingKeys[change.key] = change.byteCount }

@@ -19,30 +19,30 @@ final class PooledConnection: ManagedConnection {
         self.scheduler = environment.scheduler
         let options = configuration.options
         let destination = Destination(configuration)
-        let machine = ConnectionStateMachine(
-            timing: ConnectionStateMachine.Timing(options, attemptSpacing: environment.attempts.spacing),
+        let attempts = Attempts(
+            timing: Attempts.Timing(options, attemptSpacing: environment.attempts.spacing),
             retry: options.retry, canRenewCredentials: configuration.credentials.isRenewable,
             endpoints: destination.rotation(environment.random))
-        let commands = CommandStateMachine(
-            options: configuration.sharedOptions, account: configuration.credentials.account)
+        let outgoing = Outgoing(options: configuration.sharedOptions, account: configuration.credentials.account)
         self.inbox = ConnectionInbox(
-            executor: configuration.transport.executor, destination: destination, waiting: commands.load)
+            executor: configuration.transport.executor, destination: destination, waiting: outgoing.load)
         self.core = CoreReference(
             ConnectionCore(
-                id: id, inbox: self.inbox,
-                configuration: ConnectionCore.Prepared(
-                    environment: environment, destination: destination, machine: machine, commands: commands)))
+                id: id, inbox: self.inbox, environment: environment, destination: destination, attempts: attempts,
+                outgoing: outgoing))
         self.chain = InterceptorChain(options.interceptors)
         let hasKeys = options.deliveries.keyPlacement != .none || options.store != nil
         if case .field(let name) = options.deliveries.keyPlacement { self.keyField = name } else { self.keyField = nil }
         self.keyPrefix = hasKeys ? String(UInt64(environment.random() * 0x1p53), radix: 36) : nil
-        if options.store != nil { self.inbox.post({ $0.openStore() }, to: self.core) }
+        guard options.store != nil else { return }
+        let account = configuration.credentials.account
+        self.core.post { core in core.sender.change { $0.openStore(account: account) } }
     }
 
     deinit {
         guard self.state != .released else { return }
         // The core, and never the connection: it is going away.
-        self.inbox.post({ $0.end(nil) }, to: self.core)
+        self.core.post { $0.end(nil) }
     }
 
     var destination: Destination { self.inbox.withState { $0.destination } }
@@ -59,21 +59,10 @@ final class PooledConnection: ManagedConnection {
         return status
     }
 
-    /// Calls the core: at once when the caller is one of its callbacks, on its executor otherwise.
-    private func call(_ body: @escaping @Sendable (ConnectionCore) -> Void) {
-        Self.call(self.core, by: self.inbox, body)
-    }
-
-    private static func call(
-        _ core: CoreReference, by inbox: ConnectionInbox, _ body: @escaping @Sendable (ConnectionCore) -> Void
-    ) {
-        if let core = core.inTurnBehindArrivals { body(core) } else { inbox.post(body, to: core) }
-    }
-
     /// Asks the core, on its executor.
     private func ask<Answer: Sendable>(_ question: @escaping @Sendable (ConnectionCore) -> Answer) async -> Answer {
         let box = Promise<Answer>()
-        self.call { box.fulfill(question($0)) }
+        self.core.call { box.fulfill(question($0)) }
         return await box.value
     }
 }
@@ -83,7 +72,7 @@ final class PooledConnection: ManagedConnection {
 extension PooledConnection {
     func connect() throws(LinkspanError) {
         if let core = self.core.inTurnBehindArrivals { return try core.connect() }
-        try self.inbox.intend(self.core) { shown throws(LinkspanError) in
+        try self.core.intend { shown throws(LinkspanError) in
             switch shown.state {
             case .created where shown.progress == .idle: shown.progress = .obtainingCredentials(attempt: 1)
             case .disconnected:
@@ -99,32 +88,42 @@ extension PooledConnection {
     }
 
     func disconnect() throws(LinkspanError) {
-        if let core = self.core.inTurnBehindArrivals { return try core.disconnect() }
-        try self.inbox.intend(self.core) { shown throws(LinkspanError) in
+        if let core = self.core.inTurnBehindArrivals { return try Self.disconnect(core) }
+        try self.core.intend { shown throws(LinkspanError) in
             guard shown.state != .released, shown.state != .created || shown.progress != .idle else {
                 throw shown.state.wrongState("disconnect")
             }
             (shown.state, shown.progress) = (.disconnected, .idle)
             return true
         } _: {
-            try? $0.disconnect()
+            try? Self.disconnect($0)
         }
     }
 
+    private static func disconnect(_ core: ConnectionCore) throws(LinkspanError) {
+        let now = core.now
+        try core.attempt { attempts throws(LinkspanError) in try attempts.disconnect(now: now) }
+    }
+
     func release() throws(LinkspanError) {
-        if let core = self.core.inTurnBehindArrivals { return try core.release() }
-        try self.inbox.intend(self.core) { shown throws(LinkspanError) in
+        if let core = self.core.inTurnBehindArrivals { return try Self.release(core) }
+        try self.core.intend { shown throws(LinkspanError) in
             guard shown.state == .disconnected else { throw shown.state.wrongState("release") }
             (shown.state, shown.progress) = (.released, .idle)
             return true
         } _: {
-            try? $0.release()
+            try? Self.release($0)
         }
+    }
+
+    private static func release(_ core: ConnectionCore) throws(LinkspanError) {
+        let now = core.now
+        try core.attempt { attempts throws(LinkspanError) in try attempts.release(now: now) }
     }
 
     func end(_ error: LinkspanError?) {
         if let core = self.core.inTurnBehindArrivals { return core.end(error) }
-        try? self.inbox.intend(self.core) { shown throws(LinkspanError) in
+        try? self.core.intend { shown throws(LinkspanError) in
             guard shown.state != .released else { return false }
             (shown.state, shown.progress) = (.released, .idle)
             return true
@@ -133,14 +132,24 @@ extension PooledConnection {
         }
     }
 
-    func suspend(_ reason: LinkspanError, patience: Duration?) { self.call { $0.suspend(reason, patience: patience) } }
+    func suspend(_ reason: LinkspanError, patience: Duration?) {
+        self.core.call { core in
+            let (now, random) = (core.now, core.environment.random())
+            core.attempt { $0.suspend(reason, patience: patience, now: now, random: random) }
+        }
+    }
 
-    func resume(within spread: Duration) { self.call { $0.resume(within: spread) } }
+    func resume(within spread: Duration) {
+        self.core.call { core in
+            let (now, delay) = (core.now, spread * core.environment.random())
+            core.attempt { $0.resume(after: delay, now: now) }
+        }
+    }
 
     func adjust(_ options: ConnectionOptions) throws(LinkspanError) {
         try self.checkNotReleased()
         try self.destination.options.checkFixed(options)
-        self.call { $0.adjust(options) }
+        self.core.call { $0.adopt(Destination($0.destination, options: options)) }
     }
 
     func move(to configuration: ConnectionConfiguration) throws(LinkspanError) {
@@ -148,15 +157,11 @@ extension PooledConnection {
         try self.destination.options.checkFixed(configuration.options)
         let next = Destination(configuration)
         // What was sent before the move is there before it; what is sent after it comes later.
-        if let core = self.core.inTurnBehindArrivals {
-            core.move(to: next)
-        } else {
-            self.inbox.post({ $0.move(to: next) }, to: self.core)
-        }
+        self.core.call { $0.move(to: next) }
     }
 
     func settle(within limit: Duration) async {
-        await self.wait(within: limit) { $0.awaitFarewell($1) }
+        await self.wait(within: limit) { $0.awaitSettlement($1) }
     }
 
     func awaitOutcomes(of ids: Set<Command.ID>, within limit: Duration) async {
@@ -167,9 +172,9 @@ extension PooledConnection {
         within limit: Duration, _ begin: @escaping @Sendable (ConnectionCore, Promise<Void>) -> Void
     ) async {
         let box = Promise<Void>()
-        self.call { begin($0, box) }
+        self.core.call { begin($0, box) }
         await box.wait(until: self.scheduler.now + limit, by: self.scheduler)
-        self.call { $0.drains.remove(box) }
+        self.core.call { $0.sender.drains.remove(box) }
     }
 }
 
@@ -252,8 +257,8 @@ extension PooledConnection {
         for command in batch { try self.checkRoomForKey(of: command) }
         var batch = batch.map { self.mustName($0) ? self.named($0) : $0 }
         for index in batch.indices.dropFirst() { batch[index].continuesBatch = true }
-        if self.core.isReachable { return try self.core.onExecutor.accept(batch) }
-        try self.inbox.submit(batch, made: self.scheduler.moment, to: self.core)
+        if self.core.isReachable { return try self.core.onExecutor.sender.accept(batch) }
+        try self.core.submit(batch, made: self.scheduler.moment)
     }
 
     private func accept(
@@ -288,17 +293,20 @@ extension PooledConnection {
     }
 
     private func submit(_ command: consuming Command) throws(LinkspanError) {
-        if self.core.isReachable { return try self.core.onExecutor.accept(consume command) }
+        if self.core.isReachable { return try self.core.onExecutor.sender.accept(consume command) }
         let isTimed = command.timeout != nil || command.isOfDelivery || command.isRequest
-        try self.inbox.submit(command, made: isTimed ? self.scheduler.moment : nil, to: self.core)
+        try self.core.submit(command, made: isTimed ? self.scheduler.moment : nil)
     }
 
-    var commands: [Command] { get async { await self.ask { $0.commands.listed } } }
+    var commands: [Command] { get async { await self.ask { $0.sender.outgoing.listed } } }
 
-    func cancel(_ id: Command.ID) { self.call { $0.cancel([id]) } }
+    func cancel(_ id: Command.ID) { self.core.call { core in core.sender.change { $0.cancel([id]) } } }
 
     func cancelCommands(where isMeant: @escaping @Sendable (Command) -> Bool) {
-        self.call { $0.cancel(Set($0.commands.listed.filter(isMeant).map(\.id))) }
+        self.core.call { core in
+            let meant = core.sender.outgoing.listed.filter(isMeant)
+            core.sender.change { $0.cancel(Set(meant.map(\.id))) }
+        }
     }
 }
 
@@ -314,25 +322,28 @@ extension PooledConnection {
         if let chain = self.chain { hear = { message in chain.handle(message) { handler(message) } } }
         let listener = EventListener(
             id: self.inbox.nextID(), isOnce: once && event != nil, onMark: onMark, hear: hear)
-        self.call { $0.add(listener, event: event) }
-        let (inbox, core, id) = (self.inbox, self.core, listener.id)
+        self.core.call { core in
+            guard core.reader.incoming.router.add(listener, event: event), let event else { return }
+            core.sender.queue.append(.replay(event: event))
+        }
+        let (core, id) = (self.core, listener.id)
         let asks: @Sendable (Subscription.Wish) -> Void = { wish in
             if case .readingPaused(let isPaused) = wish, let core = core.inTurn {
                 // At once: what its reader has sent meanwhile, to read on, is the later wish of the two.
-                return core.setPaused(isPaused, by: id)
+                return core.reader.incoming.setPaused(isPaused, by: id)
             }
-            Self.call(core, by: inbox) { core in
+            core.call { core in
                 switch wish {
-                case .readingPaused(let isPaused): core.setPaused(isPaused, by: id)
-                case .first: if event == nil { core.router.moveToFront(id) }
-                case .call(let job): core.effects.append(.answer(job))
-                case .confirm(let isWanted): if let event { core.router.ask(id, event, isWanted) }
+                case .readingPaused(let isPaused): core.reader.incoming.setPaused(isPaused, by: id)
+                case .first: if event == nil { core.reader.incoming.router.moveToFront(id) }
+                case .call(let job): core.sender.queue.append(.call(job))
+                case .confirm(let isWanted): if let event { core.reader.incoming.router.ask(id, event, isWanted) }
                 }
             }
         }
         return self.subscription(asks) { core in
-            core.router.remove(id, event: event)
-            core.setPaused(false, by: id)
+            core.reader.incoming.router.remove(id, event: event)
+            core.reader.incoming.setPaused(false, by: id)
         }
     }
 
@@ -342,37 +353,34 @@ extension PooledConnection {
     ) throws(LinkspanError) -> Subscription {
         try self.checkNotReleased()
         let id = self.inbox.nextID()
-        self.call { $0.outgoingListeners.append((id, handler)) }
-        let (inbox, core) = (self.inbox, self.core)
+        self.core.call { $0.sender.listeners.add(id, handler) }
+        let core = self.core
         let asks: @Sendable (Subscription.Wish) -> Void = { wish in
-            if case .first = wish { Self.call(core, by: inbox) { $0.moveOutgoingToFront(id) } }
+            if case .first = wish { core.call { $0.sender.listeners.moveToFront(id) } }
         }
-        return self.subscription(asks) { core in
-            let former = core.outgoingListeners
-            withExtendedLifetime(former) { core.outgoingListeners.removeAll { $0.id == id } }
-        }
+        return self.subscription(asks) { core in withExtendedLifetime(core.sender.listeners.remove(id)) {} }
     }
 
     func onStatusChange(_ handler: @escaping @Sendable (StatusChange) -> Void) -> Subscription {
         let id = self.inbox.nextID()
-        self.call { core in
-            core.observers.add(id, handler)
-            // Through the effects, so that the latest change comes neither twice nor after a newer one.
-            core.effects.append(.introduce(observer: id))
+        self.core.call { core in
+            core.reader.incoming.observers.add(id, handler)
+            // Through the outputs, so that the latest change comes neither twice nor after a newer one.
+            core.sender.queue.append(.introduce(observer: id))
         }
-        let (inbox, core) = (self.inbox, self.core)
+        let core = self.core
         let asks: @Sendable (Subscription.Wish) -> Void = { wish in
-            if case .call(let job) = wish { Self.call(core, by: inbox) { $0.effects.append(.answer(job)) } }
+            if case .call(let job) = wish { core.call { $0.sender.queue.append(.call(job)) } }
         }
-        return self.subscription(asks) { _ = $0.observers.remove(id) }
+        return self.subscription(asks) { _ = $0.reader.incoming.observers.remove(id) }
     }
 
     /// A subscription that is ended on the executor, and does not keep the connection.
     private func subscription(
         _ asks: (@Sendable (Subscription.Wish) -> Void)? = nil, _ end: @escaping @Sendable (ConnectionCore) -> Void
     ) -> Subscription {
-        let (inbox, core) = (self.inbox, self.core)
-        return Subscription(asks: asks) { Self.call(core, by: inbox, end) }
+        let core = self.core
+        return Subscription(asks: asks) { core.call(end) }
     }
 
     private func checkNotReleased() throws(LinkspanError) {

@@ -1,55 +1,79 @@
 internal import LinkspanRuntime
-internal import Logging
 
-/// The credentials of one connection: obtained for each attempt, renewed ahead of their expiry while it is up.
+/// The credentials of one connection: asked for before each attempt, renewed ahead of their expiry while it is up.
 ///
-/// Confined to the connection's executor, as a part of its ``ConnectionCore``.
-final class ConnectionCredentials {
+/// A value: answers, time and chance come in, outputs go out.
+struct ConnectionCredentials {
+    /// The purpose of a question to the provider, by which a late answer is recognised.
+    enum Purpose: Sendable, Hashable {
+        case attempt(epoch: UInt64, CredentialRequest.Reason)
+        case renewal(number: UInt64)
+    }
+
+    /// Something that is to be done about credentials.
+    enum Output {
+        /// Asks a provider; `held` is the generation of the credentials that were refused or expire.
+        case ask(SharedCredentials, CredentialRequest, held: UInt64, Purpose)
+        /// Waits no longer for a provider.
+        case stopWaiting(CredentialWait)
+        /// An attempt has its credentials, or gets none.
+        case provide(epoch: UInt64, Result<IssuedCredentials, LinkspanError>)
+        /// Shows renewed credentials to the server; see ``shown(_:)``.
+        case show(IssuedCredentials)
+        /// Tells the observer.
+        case report(CredentialEvent)
+    }
+
     /// The state of credentials that a provider gives.
-    private final class Renewal {
+    private struct Renewal {
         /// The newest ones, whose expiry counts.
         var newest: IssuedCredentials?
         /// The generation of those that the server knows; 0 for none.
         var shown: UInt64 = 0
         var schedule: RenewalSchedule
-        var isUp = false
         /// Counts links and renewals, so that a late answer is recognised.
-        var turn: UInt64 = 0
+        var number: UInt64 = 0
+        /// Ends the wait for a renewal.
         var wait: CredentialWait?
-        var timer: (due: Moment, work: any ScheduledWork)?
 
-        init(_ schedule: RenewalSchedule) { self.schedule = schedule }
-
-        func nextTurn() {
-            self.turn += 1
-            self.wait?()
-            self.wait = nil
+        mutating func next() -> [Output] {
+            self.number += 1
+            return self.wait.take().map { [.stopWaiting($0)] } ?? []
         }
     }
 
     private let destination: Destination
+    /// The attempt that waits for credentials, and what ends its wait.
+    private var attempt: (epoch: UInt64, wait: CredentialWait?)?
     /// Nil for fixed credentials, which are never renewed.
-    private let renewal: Renewal?
+    private var renewal: Boxed<Renewal>?
 
     init(_ destination: Destination) {
         self.destination = destination
-        self.renewal =
-            destination.source.isRenewable
-            ? Renewal(RenewalSchedule(credentialDeadline: destination.options.credentialDeadline)) : nil
+        if destination.source.isRenewable {
+            let schedule = RenewalSchedule(credentialDeadline: destination.options.credentialDeadline)
+            self.renewal = Boxed(Renewal(schedule: schedule))
+        }
     }
 
     /// The instant at which the renewal ahead of the expiry is due, or the provider's deadline passes.
-    var renewalDeadline: Moment? { self.renewal?.schedule.deadline }
+    var deadline: Moment? { self.renewal?.value.schedule.deadline }
 
     /// Whether the server knows the credentials of this generation.
-    func isShown(generation: UInt64) -> Bool { self.renewal?.shown ?? 0 >= generation }
+    func isShown(generation: UInt64) -> Bool { self.renewal?.value.shown ?? 0 >= generation }
+
+    /// The server was shown credentials.
+    mutating func shown(_ issued: IssuedCredentials) {
+        let newest = max(self.renewal?.value.shown ?? 0, issued.generation)
+        self.renewal?.value.shown = newest
+    }
 
     /// An error without the credentials that the server may have repeated in it.
     func concealed(in error: LinkspanError) -> LinkspanError {
         let credentials: Credentials? =
             switch self.destination.source.kind {
             case .fixed(let credentials): credentials
-            case .provider: self.renewal?.newest?.credentials
+            case .provider: self.renewal?.value.newest?.credentials
             }
         var error = error
         error.message = (credentials ?? Credentials()).concealed(in: error.message, query: self.destination.url.query)
@@ -69,55 +93,71 @@ final class ConnectionCredentials {
     }
 }
 
-// MARK: - For an attempt
+// MARK: - Questions to the provider
 
 extension ConnectionCredentials {
-    /// Obtains the credentials for an attempt of `core`, which gets them in another turn, or in this one when they are
-    /// fixed.
-    ///
-    /// - Parameters:
-    ///   - reason: the reason for the request.
-    ///   - core: the connection.
-    ///   - completion: gets the credentials.
-    /// - Returns: the wait, to cancel it; nil when there is none.
-    func obtain(
-        _ reason: CredentialRequest.Reason, for core: ConnectionCore,
-        _ completion: @escaping @Sendable (ConnectionCore, Result<IssuedCredentials, LinkspanError>) -> Void
-    ) -> CredentialWait? {
+    /// Obtains the credentials for an attempt.
+    mutating func obtain(epoch: UInt64, _ reason: CredentialRequest.Reason, now: Moment) -> [Output] {
         switch self.destination.source.kind {
         case .fixed(let credentials):
-            let issued = IssuedCredentials(credentials: credentials, generation: 0, issuedAt: core.now, reason: reason)
-            completion(core, self.checked(issued))
-            return nil
+            let issued = IssuedCredentials(credentials: credentials, generation: 0, issuedAt: now, reason: reason)
+            return [.provide(epoch: epoch, self.checked(issued))]
         case .provider(let shared):
-            let (inbox, reference) = (core.inbox, core.reference)
+            self.attempt = (epoch, nil)
             let request = CredentialRequest(url: self.destination.url, reason: reason)
-            return shared.ask(
-                request, login: self.destination.login, held: self.renewal?.shown ?? 0,
-                scheduler: core.environment.scheduler
-            ) { outcome in
-                inbox.post(
-                    { core in completion(core, core.credentials.obtained(outcome, reason, for: core)) }, to: reference)
-            }
+            return [
+                .ask(shared, request, held: self.renewal?.value.shown ?? 0, .attempt(epoch: epoch, reason))
+            ]
         }
     }
 
-    private func obtained(
-        _ outcome: Result<IssuedCredentials, LinkspanError>, _ reason: CredentialRequest.Reason,
-        for core: ConnectionCore
-    ) -> Result<IssuedCredentials, LinkspanError> {
+    /// Keeps what ends the wait for a provider; false when nothing waits for it any more.
+    mutating func keep(_ wait: @escaping CredentialWait, for purpose: Purpose) -> Bool {
+        switch purpose {
+        case .attempt(let epoch, _):
+            guard self.attempt?.epoch == epoch else { return false }
+            self.attempt?.wait = wait
+        case .renewal(let number):
+            guard self.renewal?.value.number == number else { return false }
+            self.renewal?.value.wait = wait
+        }
+        return true
+    }
+
+    /// The attempt waits no longer.
+    mutating func stopWaiting() -> [Output] {
+        self.attempt.take().flatMap(\.wait).map { [.stopWaiting($0)] } ?? []
+    }
+
+    /// The provider has answered.
+    mutating func answered(
+        _ outcome: Result<IssuedCredentials, LinkspanError>, for purpose: Purpose, now: Moment, random: Double
+    ) -> [Output] {
+        switch purpose {
+        case .attempt(let epoch, let reason):
+            guard self.attempt?.epoch == epoch else { return [] }
+            self.attempt = nil
+            return self.obtained(outcome, epoch: epoch, reason)
+        case .renewal(let number):
+            guard self.renewal?.value.number == number else { return [] }
+            return self.renewed(outcome, now: now, random: random)
+        }
+    }
+
+    private mutating func obtained(
+        _ outcome: Result<IssuedCredentials, LinkspanError>, epoch: UInt64, _ reason: CredentialRequest.Reason
+    ) -> [Output] {
         if case .success(let issued) = outcome {
-            self.renewal?.newest = issued
-            self.renewal?.shown = issued.generation
+            self.renewal?.value.newest = issued
+            self.renewal?.value.shown = issued.generation
         }
         let checked = outcome.flatMap { self.checked($0) }
-        switch checked {
-        case .success(let issued):
-            core.probe?.credentials(.obtained(reason, validFor: issued.credentials.validFor))
-        case .failure(let error):
-            core.probe?.credentials(.failed(reason, error, retryAfter: nil))
-        }
-        return checked
+        let event: CredentialEvent =
+            switch checked {
+            case .success(let issued): .obtained(reason, validFor: issued.credentials.validFor)
+            case .failure(let error): .failed(reason, error, retryAfter: nil)
+            }
+        return [.report(event), .provide(epoch: epoch, checked)]
     }
 }
 
@@ -125,80 +165,47 @@ extension ConnectionCredentials {
 
 extension ConnectionCredentials {
     /// The connection is up: its credentials are renewed ahead of their expiry from now on.
-    func linkOpened(_ core: ConnectionCore) {
-        guard let renewal = self.renewal else { return }
-        renewal.nextTurn()
-        renewal.isUp = true
-        renewal.schedule.follow(renewal.newest, now: core.now, random: core.environment.random())
-        self.arm(core)
+    mutating func linkOpened(now: Moment, random: Double) -> [Output] {
+        guard let outputs = self.renewal?.value.next() else { return [] }
+        let newest = self.renewal?.value.newest
+        self.renewal?.value.schedule.follow(newest, now: now, random: random)
+        return outputs
     }
 
     /// The connection is down.
-    func linkEnded(_ core: ConnectionCore) {
-        guard let renewal = self.renewal else { return }
-        renewal.nextTurn()
-        renewal.isUp = false
-        renewal.schedule.stop()
-        self.arm(core)
+    mutating func linkEnded() -> [Output] {
+        self.renewal?.value.schedule.stop()
+        return self.renewal?.value.next() ?? []
     }
 
-    private func timerFired(_ core: ConnectionCore) {
-        guard let renewal = self.renewal, case .provider(let shared) = self.destination.source.kind else { return }
-        switch renewal.schedule.timerFired(now: core.now, random: core.environment.random()) {
+    /// The deadline may have passed.
+    mutating func timerFired(now: Moment, random: Double) -> [Output] {
+        guard case .provider(let shared) = self.destination.source.kind else { return [] }
+        switch self.renewal?.value.schedule.timerFired(now: now, random: random) {
         case .ask:
-            renewal.nextTurn()
-            let (turn, inbox, reference) = (renewal.turn, core.inbox, core.reference)
+            guard let renewal = self.renewal, let outputs = self.renewal?.value.next() else { return [] }
             let request = CredentialRequest(url: self.destination.url, reason: .expiring)
-            let held = renewal.newest?.generation ?? 0
-            renewal.wait = shared.ask(
-                request, login: self.destination.login, held: held, scheduler: core.environment.scheduler
-            ) { outcome in
-                inbox.post({ $0.credentials.renewed(outcome, turn: turn, $0) }, to: reference)
-            }
-        case .stopAsking:
-            renewal.nextTurn()
-        case .nothing:
-            ()
+            let held = renewal.value.newest?.generation ?? 0
+            let purpose = Purpose.renewal(number: self.renewal?.value.number ?? 0)
+            return outputs + [.ask(shared, request, held: held, purpose)]
+        case .stopAsking: return self.renewal?.value.next() ?? []
+        case .nothing, nil: return []
         }
-        self.arm(core)
     }
 
-    private func renewed(_ outcome: Result<IssuedCredentials, LinkspanError>, turn: UInt64, _ core: ConnectionCore) {
-        guard let renewal = self.renewal, renewal.turn == turn else { return }
-        renewal.nextTurn()
+    private mutating func renewed(
+        _ outcome: Result<IssuedCredentials, LinkspanError>, now: Moment, random: Double
+    ) -> [Output] {
+        self.renewal?.value.wait = nil
+        _ = self.renewal?.value.next()
         switch outcome.flatMap({ self.checked($0) }) {
         case .success(let issued):
-            renewal.newest = issued
-            renewal.schedule.follow(issued, now: core.now, random: core.environment.random())
-            let isShown = renewal.isUp && core.push(issued.credentials)
-            if isShown { renewal.shown = max(renewal.shown, issued.generation) }
-            core.probe?.credentials(.renewed(validFor: issued.credentials.validFor, isShown: isShown))
-            core.environment.logger.debug(
-                "Credentials renewed ahead of their expiry",
-                metadata: ["url": "\(self.destination.url)", "pushed": "\(isShown)"])
+            self.renewal?.value.newest = issued
+            self.renewal?.value.schedule.follow(issued, now: now, random: random)
+            return [.show(issued)]
         case .failure(let error):
-            let now = core.now
-            renewal.schedule.failed(now: now, random: core.environment.random())
-            let retryAfter = renewal.schedule.deadline.map { now.duration(to: $0) }
-            core.probe?.credentials(.failed(.expiring, error, retryAfter: retryAfter))
-            core.environment.logger.warning(
-                "Credentials not renewed",
-                metadata: ["url": "\(self.destination.url)", "error": "\(error.code.rawValue): \(error.message)"])
+            self.renewal?.value.schedule.failed(now: now, random: random)
+            return [.report(.failed(.expiring, error, retryAfter: self.deadline.map { now.duration(to: $0) }))]
         }
-        self.arm(core)
-    }
-
-    /// Makes sure that a timer runs for the schedule's deadline, and for no other.
-    private func arm(_ core: ConnectionCore) {
-        guard let renewal = self.renewal, renewal.schedule.deadline != renewal.timer?.due else { return }
-        renewal.timer?.work.cancel()
-        renewal.timer = nil
-        guard let due = renewal.schedule.deadline else { return }
-        let work = core.later(at: due) { core in
-            guard core.credentials.renewal?.timer?.due == due else { return }
-            core.credentials.renewal?.timer = nil
-            core.credentials.timerFired(core)
-        }
-        renewal.timer = (due, work)
     }
 }

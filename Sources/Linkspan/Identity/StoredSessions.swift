@@ -19,7 +19,7 @@ struct StoredSessions {
 
     private var isKnown = false
     /// The attempt that waits for the store's answer.
-    private var attempt: Effect?
+    private var attempt: PendingAttempt?
     /// The session that the first attempt resumes.
     private(set) var former: StoredSession?
     /// Whether the connection has moved since, to a server that does not have the session of the former process.
@@ -30,7 +30,7 @@ struct StoredSessions {
     var hasTimer = false
 
     /// Whether an attempt has to wait for what the store knows; it is held then, in place of a former one.
-    mutating func mustWait(_ attempt: Effect) -> Bool {
+    mutating func mustWait(_ attempt: PendingAttempt) -> Bool {
         guard !self.isKnown else { return false }
         self.attempt = attempt
         return true
@@ -39,7 +39,7 @@ struct StoredSessions {
     /// The store has answered.
     ///
     /// - Returns: the attempt that has waited.
-    mutating func answered(_ former: StoredSession?) -> Effect? {
+    mutating func answered(_ former: StoredSession?) -> PendingAttempt? {
         guard !self.isKnown else { return nil }
         self.isKnown = true
         self.former = self.hasMoved ? nil : former

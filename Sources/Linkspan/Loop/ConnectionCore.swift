@@ -1,143 +1,85 @@
 internal import DequeModule
 internal import LinkspanRuntime
+internal import Logging
 
 /// A connection's state and everything it does, confined to the connection's executor.
 ///
-/// It is entered in *turns*. An input changes state and leaves effects; the effects are performed in order, and effects
-/// that they cause come behind them. So callbacks never nest, and what a callback asks for happens after it has
-/// returned.
+/// It is entered in *turns*. An input changes one of its values, which leave outputs; the outputs are carried out in order,
+/// see ``OutputQueue``. The values know neither one another nor the core: here alone an output of one becomes an input of
+/// another.
 final class ConnectionCore {
-    /// The link, which is called where it is: a reference to it for each message costs more than a clock.
-    ///
-    /// What a link brings while it is being called waits for the next turn, so that the core cannot let go of it meanwhile.
-    struct OwnedLink: ~Copyable {
-        let link: any Link
+    /// The executor of a connection, and the one that it moves to.
+    struct Home {
+        fileprivate(set) var executor: any JobExecutor
+        /// The executor on which the next turn is made, when the connection is moving there.
+        fileprivate var next: (any JobExecutor)?
+        /// Outputs that have to wait until the connection has moved there.
+        fileprivate var deferred: [Output] = []
+    }
+
+    /// The state of the present turn, and what was published at the end of the last.
+    private struct Turn {
+        /// The items that had arrived from other threads when the turn began and wait to be dealt with.
+        var arrived: Deque<ConnectionInbox.Item> = []
+        /// Whether items were taken.
+        var hasTaken = false
+        var isCarryingOut = false
+        /// Whether a change of state was announced.
+        var hasAnnounced = false
+        var load: ConnectionLoad
+        var isOpen = false
+        /// Whether a deadline has been set since the timer was last compared with it.
+        var hasNewDeadline = true
     }
 
     let id: UInt64
     let inbox: ConnectionInbox
     let environment: ConnectionEnvironment
-    let store: (any DeliveryStore)?
-    /// The interceptors; nil when there are none.
-    let chain: InterceptorChain?
-    private(set) var executor: any JobExecutor
-    var destination: Destination
     let probe: (any ConnectionProbe)?
-    var credentials: ConnectionCredentials
-    var machine: ConnectionStateMachine
-    /// The machine's epoch, looked at for each message.
-    var epoch: UInt64?
-    /// The machine's ``ConnectionStateMachine/isLeft``, looked at for each read.
-    var isLeft = false
-    /// The machine's deadline.
-    var machineDeadline: Moment? { didSet { self.hasNewDeadline = true } }
-    /// Whether the machine's deadline has been set since the timer was last compared with it.
-    private var hasNewDeadline = true
-    // Its methods call nobody, so that no access meets another; the check costs a twentieth of a message.
-    @exclusivity(unchecked) var commands: CommandStateMachine
-    let router = EventRouter()
-    // Looked at for each message or turn, as are the next ones; nothing is called while they change.
-    @exclusivity(unchecked) var outgoingListeners: [(id: UInt64, handler: @Sendable (Command) -> Void)] = []
-    @exclusivity(unchecked) var slowListeners: SlowListeners
-    var observers = StatusObservers()
-    /// The listeners that want nothing to be read for now.
-    @exclusivity(unchecked) var pausing: Set<UInt64> = []
-    /// Whether a message or a reply has come over the link.
-    var hasServerSpoken = false
-    /// Whether the link was told to read no further.
-    var isReadingPaused = false
-    @exclusivity(unchecked) var drains = DrainWaiters()
-    @exclusivity(unchecked) private(set) var ownedLink: OwnedLink?
-    /// The replies that wait for room; nil while the link has some.
-    @exclusivity(unchecked) var waitingReplies: WaitingReplies?
-    /// The latest link, which knows how the next one resumes its session.
-    var latestLink: (any Link)? { didSet { self.isResumptionFixed = false } }
-    /// Whether the next link resumes from what was published last: the latest was given up, and goes past messages that
-    /// are not delivered any more.
-    var isResumptionFixed = false
-    /// The URL of the latest link.
-    var lastEndpoint: ConnectionURL?
-    /// The credentials of the attempt that is under way.
-    var attemptCredentials = Credentials()
-    var credentialWait: CredentialWait?
-    var greetingTask: Task<Void, Never>?
-    /// The number of the measurements by ``ConnectionOptions/probeEvent`` that go on; those with another number are over.
-    var probing: UInt64 = 0
-    /// The command of the latest measurement, which is no message of the app.
-    var probingCommand: Command.ID?
-    /// Links that were told to end and have not ended yet.
-    var endingLinks = 0
-    var farewells: [Promise<Void>] = []
-    /// The knowledge of the store about the account's sessions; nil without a store.
-    var sessions: Boxed<StoredSessions>?
-    /// The calls for the store at the end of the turn.
-    @exclusivity(unchecked) private var storeCalls: [StoreCall] = []
-    /// Deliveries with the outcomes that the store is told at the end of the turn; they are completed behind that.
-    @exclusivity(unchecked) var recorded: [(Command, Result<Payload, LinkspanError>)] = []
-    /// Rows and outcomes that the store has not committed yet.
-    private var storeWrites = 0
-    /// Whether the next link is to end as if the server had refused the credentials; an inspector asks for that.
-    var refusesNext = false
-    // Taken out one by one, before each is performed.
-    @exclusivity(unchecked) var effects: Deque<Effect> = []
+    /// The outgoing commands, and the link.
+    let sender: CommandSender
+    /// The incoming messages.
+    let reader: LinkReader
+    private(set) var home: Home
+    private(set) var attempts: Attempts
+    /// The attempts' epoch, looked at for each message.
+    private(set) var epoch: UInt64?
+    private(set) var credentials: ConnectionCredentials
+    // Looked at for each message or turn, as are the others with this attribute; nothing is called while they change (W1).
+    @exclusivity(unchecked) private var session: SessionMemory
+    private var settlement = Settlement()
     @exclusivity(unchecked) private var timer: (due: Moment, work: any ScheduledWork)?
-    private var publishedLoad: ConnectionLoad
-    private var publishedOpen = false
-    private(set) var publishedResumption: Secret?
-    private var isPerforming = false
-    /// Whether a change of state was announced in this turn.
-    private var hasAnnounced = false
-    /// The items that had arrived from other threads when the turn began and wait to be dealt with.
-    @exclusivity(unchecked) private var arrived: Deque<ConnectionInbox.Item> = []
-    /// Whether items were taken in the midst of the turn.
-    private var hasTaken = false
-    /// Whether a link is being called, which must not call back.
-    @exclusivity(unchecked) var isCallingLink = false
-    /// Whether the published resumption may be out of date.
-    var isResumptionStale = false
-    /// The executor on which the next turn is made, when the connection is moving there.
-    private var nextExecutor: (any JobExecutor)?
-    /// Effects that have to wait until the connection has moved there.
-    private var deferred: [Effect] = []
+    @exclusivity(unchecked) private var turn: Turn
+    let meter = RoundTripMeter()
 
-    init(id: UInt64, inbox: ConnectionInbox, configuration: consuming Prepared) {
+    init(
+        id: UInt64, inbox: ConnectionInbox, environment: ConnectionEnvironment, destination: Destination,
+        attempts: Attempts, outgoing: consuming Outgoing
+    ) {
         self.id = id
         self.inbox = inbox
-        self.environment = configuration.environment
-        self.store = configuration.destination.options.store
-        self.chain = InterceptorChain(configuration.destination.options.interceptors)
-        self.executor = configuration.destination.transport.executor
-        self.destination = configuration.destination
-        self.credentials = ConnectionCredentials(configuration.destination)
-        self.probe = configuration.environment.observer?.observe(Self.observed(id, configuration.destination))
-        self.publishedLoad = configuration.commands.load
-        self.machine = configuration.machine
-        self.commands = configuration.commands
-        self.slowListeners = SlowListeners(limit: configuration.destination.options.slowListener)
-        self.publishedResumption = configuration.destination.resumption
-        if self.store != nil { self.sessions = Boxed(StoredSessions()) }
-        if self.publishedResumption != nil { self.machine.followsFormerSession() }
+        self.environment = environment
+        self.probe = environment.observer?.observe(ObservedConnection(id, at: destination.url, destination))
+        self.home = Home(executor: destination.transport.executor)
+        self.attempts = attempts
+        self.credentials = ConnectionCredentials(destination)
+        self.session = SessionMemory(
+            resuming: destination.resumption, isStored: destination.options.store != nil)
+        self.turn = Turn(load: outgoing.load)
+        self.sender = CommandSender(
+            outgoing, destination: destination, inbox: inbox, environment: environment, probe: self.probe)
+        self.reader = LinkReader(
+            Incoming(slowListenerLimit: destination.options.slowListener), sender: self.sender, inbox: inbox,
+            environment: environment, probe: self.probe)
+        if destination.resumption != nil { self.attempts.followsFormerSession() }
     }
 
-    /// The parts that a core begins with.
-    struct Prepared: ~Copyable {
-        let environment: ConnectionEnvironment
-        let destination: Destination
-        let machine: ConnectionStateMachine
-        let commands: CommandStateMachine
-    }
+    var destination: Destination { self.sender.destination }
 
-    static func observed(_ id: UInt64, _ destination: Destination) -> ObservedConnection {
-        ObservedConnection(id: id, endpoint: destination.url.description, transport: destination.transport.name)
-    }
-
-    var link: (any Link)? {
-        get { self.ownedLink?.link }
-        set {
-            self.ownedLink = newValue.map { OwnedLink(link: $0) }
-            // They answer messages of the former link, and no other link can carry them.
-            self.waitingReplies = nil
-        }
+    /// Whether the next link is to end as if the server had refused the credentials; an inspector asks for that.
+    var refusesNext: Bool {
+        get { self.attempts.refusesNext }
+        set { self.attempts.refusesNext = newValue }
     }
 
     var reference: CoreReference { CoreReference(self) }
@@ -154,204 +96,165 @@ extension ConnectionCore {
     ///   - items: what has arrived from other threads, which comes first.
     ///   - body: the reason for the turn.
     func makeTurn(_ items: consuming Deque<ConnectionInbox.Item>, _ body: (ConnectionCore) -> Void) {
-        let hasTaken = !items.isEmpty
-        if hasTaken { self.arrived = consume items }
-        CurrentTurn.make(of: self) {
-            if hasTaken { self.takeItems() }
+        self.turn.hasTaken = !items.isEmpty
+        if self.turn.hasTaken { self.turn.arrived = consume items }
+        self.reference.markTurn {
+            if self.turn.hasTaken {
+                while let item = self.turn.arrived.popFirst() {
+                    self.take(item)
+                    self.carryOutOutputs()
+                }
+                // Gives the memory back.
+                self.turn.arrived = []
+            }
             body(self)
-            self.performEffects()
-            if !self.pausing.isEmpty || self.isReadingPaused { self.pauseOrResumeReading() }
-            self.rearm()
-            self.publishLoad(hasTaken: hasTaken || self.hasTaken)
-            self.hasTaken = false
-            if self.hasAnnounced {
-                // A connection that rests should not keep the room that opening it has taken.
-                self.hasAnnounced = false
-                if self.effects.isEmpty { self.effects = [] }
-            }
-            if self.isResumptionStale {
-                self.publishResumption()
-                self.keepSession()
-            }
+            self.carryOutOutputs()
+            self.endTurn()
         }
         // Behind the turn: whatever the store's executor runs at once is not part of it.
-        if self.hasStoreCalls { self.handOverStoreCalls() }
+        if self.sender.store.hasCalls { self.callStore() }
         // In a turn of its own, which also moves the connection: from there on it belongs to the other executor.
-        if !self.recorded.isEmpty { return self.completeRecorded() }
-        assert(self.executor.isCurrent, "the connection has moved within its turn")
-        if let executor = self.nextExecutor.take() { self.move(to: executor) }
-    }
-
-    /// Deals with what had arrived when the turn began.
-    private func takeItems() {
-        while let item = self.arrived.popFirst() {
-            self.take(consume item)
-            self.performEffects()
+        if self.sender.store.hasRecorded {
+            let recorded = self.sender.store.takeRecorded()
+            return self.makeTurn([]) { core in
+                for (command, outcome) in recorded { core.sender.complete(command, outcome) }
+            }
         }
-        // Gives the memory back.
-        self.arrived = []
+        assert(self.home.executor.isCurrent, "the connection has moved within its turn")
+        if let executor = self.home.next.take() { self.move(to: executor) }
     }
 
     /// Deals with what has arrived before a call that skipped the inbox: in this turn, or before it and still to be done.
     func takeArrived() {
-        self.hasTaken = true
-        if let newer = self.inbox.takeItems(on: self.executor) { self.arrived.append(contentsOf: newer) }
-        while let item = self.arrived.popFirst() { self.take(consume item) }
+        self.turn.hasTaken = true
+        if let newer = self.inbox.takeItems(on: self.home.executor) { self.turn.arrived.append(contentsOf: newer) }
+        while let item = self.turn.arrived.popFirst() { self.take(item) }
     }
 
     private func take(_ item: consuming ConnectionInbox.Item) {
         switch consume item {
         case .command(let command, let made):
             do throws(LinkspanError) {
-                try self.acceptArrived(command, made: made)
+                try self.sender.accept(command, hasBeenTaken: true, made: made)
             } catch {
-                self.effects.append(.finish(command, .failure(error)))
+                self.sender.queue.append(.outgoing(.finish(command, .failure(error))))
             }
         case .greeting(let command, let epoch, let made):
-            self.acceptGreeting(command, epoch: epoch, made: made)
-        case .call(let call):
-            call(self)
+            self.sender.acceptGreeting(command, epoch: epoch, made: made)
+        case .dropped(let command):
+            self.sender.queue.append(
+                .outgoing(command.fail(.bufferFull, .notSent, "was dropped to make room for newer commands")))
+        case .call(let call): call()
         case .intent(let call):
-            call(self)
+            call()
             self.inbox.intentEnded(self.published)
         }
     }
 
-    /// Performs the effects there are, and those that they cause.
-    func performEffects() {
-        guard !self.isPerforming else { return }
-        self.isPerforming = true
-        while let effect = self.effects.popFirst() { self.perform(effect) }
-        self.isPerforming = false
+    /// Carries out the outputs there are, and those that they cause.
+    func carryOutOutputs() {
+        guard !self.turn.isCarryingOut, !self.sender.queue.outputs.isEmpty else { return }
+        self.turn.isCarryingOut = true
+        while let output = self.sender.queue.outputs.popFirst() { self.carryOut(output) }
+        self.turn.isCarryingOut = false
     }
 
-    private func perform(_ effect: Effect) {
-        switch effect {
-        // A link is made and called on its own executor.
-        case .openLink where self.nextExecutor != nil: self.deferred.append(effect)
-        case .openLink where self.sessions?.value.mustWait(effect) == true: self.waitForSession()
+    private func carryOut(_ output: Output) {
+        switch output {
         case .announce(let change):
-            self.hasAnnounced = true
+            self.turn.hasAnnounced = true
             self.announce(change)
-        case .tellProgress(let progress): self.tell(.progress(progress))
-        case .provideCredentials(let epoch, let reason): self.provideCredentials(epoch: epoch, reason)
-        case .openLink(let epoch, let attempt, let credentials): self.open(epoch: epoch, attempt, credentials)
-        case .endLink(let link, let politely): self.calling { politely ? link.close() : link.abort() }
-        case .finish(let command, let outcome): self.finish(command, outcome)
-        case .greet(let epoch): self.greet(epoch: epoch)
+        case .report(let progress): self.tell(.progress(progress))
+        case .provideCredentials(let epoch, let reason):
+            self.carryOut(self.credentials.obtain(epoch: epoch, reason, now: self.now))
+        // A link is made and called on its own executor.
+        case .openLink where self.home.next != nil: self.home.deferred.append(output)
+        case .openLink(let attempt): self.open(attempt)
+        case .endLink(let link, let politely): self.sender.queue.calling { politely ? link.close() : link.abort() }
         case .giveBackAdmission: self.environment.attempts.giveBack()
-        case .flush: self.flush()
-        case .pauseFlush(let number, let pause): self.pauseFlush(number, pause)
-        case .introduce(let observer): self.introduce(observer)
-        case .replay(let event): self.replay(event)
-        case .tellOutgoing(let command): self.tellOutgoing(command)
-        case .callStore(let call): self.tellStore(call)
-        case .retryStore(let session, let error): self.retryStore(session: session, error)
-        case .answer(let answer): answer()
+        case .outgoing(let output): self.carryOut(output)
+        case .tellOutgoing(let command): self.sender.tellOutgoing(command)
+        case .introduce(let id):
+            let handler = self.reader.incoming.observers.introduce(id)
+            if let handler, let latest = self.inbox.latestChange { handler(.state(latest)) }
+        case .replay(let event): self.reader.replay(event)
+        case .awaitFlush(let waiter): self.awaitFlush(waiter)
+        case .call(let call): call()
         }
     }
 
-    /// Calls a link, the observer or a policy of the app: what these ask for meanwhile happens after the turn.
-    func calling<Result, Failure: Error>(_ body: () throws(Failure) -> Result) throws(Failure) -> Result {
-        let former = self.isCallingLink
-        self.isCallingLink = true
-        defer { self.isCallingLink = former }
-        return try body()
+    private func carryOut(_ output: OutgoingOutput) {
+        switch output {
+        case .finish(let command, let outcome): self.sender.finish(command, outcome)
+        case .accept(let command, let receipt): command.accept(receipt)
+        case .greet(let epoch): Greeter.greet(epoch: epoch, for: self)
+        case .flush: self.sender.flush()
+        case .pauseFlush(let number, let pause):
+            _ = self.later(at: self.now + pause) { core in
+                let hasLeft = core.sender.link?.link.hasPendingBytes != true
+                core.sender.change { $0.resume(pause: number, hasLeft: hasLeft) }
+            }
+        case .callStore(let call): self.sender.store.append(call)
+        case .retryStore(let session, let error):
+            self.environment.logger.warning(
+                "Deliveries wait: the store cannot be read",
+                metadata: ["url": "\(self.destination.url)", "error": "\(error)"])
+            _ = self.later(at: self.now + .seconds(5)) { $0.sender.change { $0.retryStore(session: session) } }
+        }
     }
 
-    /// Publishes whether the link takes commands at once, before the turn ends.
-    func publishFlow() {
-        self.publishedOpen = self.commands.isFlowing
-        self.inbox.publish(isOpen: self.publishedOpen)
+    /// Pauses or resumes reading, sets the timer, and publishes what has changed.
+    private func endTurn() {
+        self.reader.pauseOrResume(isConnected: self.attempts.state == .connected)
+        self.setTimer()
+        self.publishLoad()
+        for waiter in self.settlement.takeSettled(pendingWrites: self.sender.store.pendingWrites) { waiter.fulfill() }
+        if self.turn.hasAnnounced {
+            // A connection that rests should not keep the room that opening it has taken.
+            self.turn.hasAnnounced = false
+            if self.sender.queue.outputs.isEmpty { self.sender.queue.outputs = [] }
+        }
+        if self.session.isStale {
+            self.publishResumption()
+            self.keepSession()
+        }
     }
 
     /// Publishes how much waits, if that has changed.
-    private func publishLoad(hasTaken: Bool) {
-        let (load, isOpen) = (self.commands.load, self.commands.isFlowing)
-        let keys = self.commands.takeKeyChanges()
-        guard hasTaken || load != self.publishedLoad || isOpen != self.publishedOpen || !keys.isEmpty else { return }
-        if let probe = self.probe, load.waiting != self.publishedLoad.waiting {
+    private func publishLoad() {
+        let (load, isOpen) = (self.sender.outgoing.load, self.sender.outgoing.isFlowing)
+        let keys = self.sender.outgoing.buffer.takeKeyChanges()
+        guard self.turn.hasTaken || load != self.turn.load || isOpen != self.turn.isOpen || !keys.isEmpty else { return }
+        if let probe = self.probe, load.waiting != self.turn.load.waiting {
             probe.queueChanged(depth: load.waiting, limit: self.destination.options.buffer.commands)
         }
-        self.publishedLoad = load
-        self.publishedOpen = isOpen
+        (self.turn.load, self.turn.isOpen, self.turn.hasTaken) = (load, isOpen, false)
         self.inbox.publish(load, keys: keys, isOpen: isOpen)
-    }
-
-    /// Publishes what the next link resumes from, if that has changed.
-    func publishResumption() {
-        self.isResumptionStale = false
-        self.publish(resumption: self.resumption)
-    }
-
-    func publish(resumption: Secret?) {
-        guard resumption != self.publishedResumption else { return }
-        self.publishedResumption = resumption
-        self.inbox.withState { $0.resumption = resumption }
-    }
-
-    /// Lives on another executor from the next turn on.
-    func leave(for executor: any JobExecutor) {
-        self.nextExecutor = executor === self.executor ? nil : executor
     }
 
     private func move(to executor: any JobExecutor) {
         self.timer?.work.cancel()
         self.timer = nil
-        self.executor = executor
+        self.home.executor = executor
         self.inbox.move(to: executor)
         // From here on the core belongs to the other executor, which goes on with what was deferred and sets the timer.
-        self.inbox.post(
-            { core in
-                core.effects.append(contentsOf: core.deferred)
-                core.deferred = []
-            }, to: self.reference)
-    }
-}
-
-// MARK: - The store
-
-extension ConnectionCore {
-    /// Asks something of the store, at the end of the turn.
-    func tellStore(_ call: StoreCall) {
-        self.storeCalls.append(call)
-        if call.isWrite { self.storeWrites += 1 }
-    }
-
-    /// Whether the store is to be asked something at the end of the turn.
-    var hasStoreCalls: Bool { !self.storeCalls.isEmpty }
-
-    /// Passes the calls of a turn to the store's executor in one job, so that it can commit them together.
-    private func handOverStoreCalls() {
-        guard let store = self.store else { return }
-        let calls = self.storeCalls
-        self.storeCalls = []
-        let (inbox, reference) = (self.inbox, self.reference)
-        store.executor.execute {
-            for call in calls { call.make(on: store) { inbox.post($0, to: reference) } }
+        self.reference.post { core in
+            core.sender.queue.outputs.append(contentsOf: core.home.deferred)
+            core.home.deferred = []
         }
     }
-
-    /// The store has answered a write.
-    func storeWrote() {
-        self.storeWrites -= 1
-        self.settleIfQuiet()
-    }
-
-    /// Whether no link is left that was told to end, and the store has committed all it was given.
-    var isQuiet: Bool { self.endingLinks == 0 && self.storeWrites == 0 }
 }
 
 // MARK: - The timer
 
 extension ConnectionCore {
-    /// Makes sure that a timer runs for the earliest deadline.
-    private func rearm() {
-        // Dates are looked at only when there are new ones: they come from a library that hides their form.
-        let isEarlier = self.commands.takeEarlierDeadline()
-        guard self.timer == nil || isEarlier || self.hasNewDeadline else { return }
-        self.hasNewDeadline = false
-        guard let wanted = Optional.earliest(self.machineDeadline, self.commands.deadline) else { return }
+    /// Makes sure that the timer runs for the earliest deadline.
+    private func setTimer() {
+        let isEarlier = self.sender.outgoing.takeEarlierDeadline()
+        guard self.timer == nil || isEarlier || self.turn.hasNewDeadline else { return }
+        self.turn.hasNewDeadline = false
+        let first = Moment?.earliest(self.attempts.deadline, self.credentials.deadline)
+        guard let wanted = Optional.earliest(first, self.sender.outgoing.deadline) else { return }
         if let timer = self.timer {
             guard wanted < timer.due else { return }
             timer.work.cancel()
@@ -364,25 +267,411 @@ extension ConnectionCore {
     }
 
     /// Makes a turn at `instant`, unless it is cancelled.
-    func later(
-        at instant: Moment, _ body: @escaping @Sendable (ConnectionCore) -> Void
-    ) -> any ScheduledWork {
-        let (inbox, reference, executor) = (self.inbox, self.reference, self.executor)
-        return self.environment.scheduler.schedule(at: instant, on: executor) {
-            inbox.enter(reference, on: executor, body)
-        }
+    func later(at instant: Moment, _ body: @escaping @Sendable (ConnectionCore) -> Void) -> any ScheduledWork {
+        let (reference, executor) = (self.reference, self.home.executor)
+        return self.environment.scheduler.schedule(at: instant, on: executor) { reference.enter(on: executor, body) }
     }
 
     private func timerFired() {
         let (now, random) = (self.now, self.environment.random())
-        let stage = self.link?.openingStage
-        let isUp = self.machine.state == .connected
-        self.run { machine in
-            if self.commands.hasRequests, machine.mayPutOffReturn(now: now) { machine.putOffReturn(now: now) }
-            if machine.needsAdmission(now: now) { machine.admit(at: self.environment.attempts.reserve(now: now)) }
-            return machine.timerFired(now: now, random: random, openingStage: stage)
+        let stage = self.sender.link?.link.openingStage
+        let wasUp = self.attempts.state == .connected
+        self.attempt { attempts in
+            if self.sender.outgoing.hasRequests { attempts.putOffReturn(now: now) }
+            if attempts.needsAdmission(now: now) { attempts.admit(at: self.environment.attempts.reserve(now: now)) }
+            return attempts.timerFired(now: now, random: random, openingStage: stage)
         }
-        if isUp, self.machine.state != .connected { self.environment.attempts.spend(now: now) }
-        self.commands.expire(now: now, effects: &self.effects)
+        if wasUp, self.attempts.state != .connected { self.environment.attempts.spend(now: now) }
+        if let deadline = self.credentials.deadline, deadline <= now {
+            self.carryOut(self.credentials.timerFired(now: now, random: self.environment.random()))
+        }
+        self.sender.change { $0.expire(now: now) }
+    }
+}
+
+// MARK: - Attempts
+
+extension ConnectionCore {
+    /// Passes an input to the attempts, and carries out what they decide.
+    func attempt<Failure: Error>(
+        _ input: (inout Attempts) throws(Failure) -> [Attempts.Output]
+    ) throws(Failure) {
+        let former = self.attempts.progress
+        // The attempts ask the app's retry policy.
+        let outputs = try self.sender.queue.calling { () throws(Failure) in try input(&self.attempts) }
+        self.epoch = self.attempts.epoch
+        self.turn.hasNewDeadline = true
+        for output in outputs { self.carryOut(output) }
+        let progress = self.attempts.progress
+        // The change to `released` is the last.
+        if progress != former, self.attempts.state != .released { self.sender.queue.append(.report(progress)) }
+        self.inbox.publish(self.published)
+        self.session.isStale = true
+    }
+
+    /// The state for readers on other threads.
+    private var published: ConnectionInbox.Published {
+        ConnectionInbox.Published(
+            state: self.attempts.state, progress: self.attempts.progress, lastError: self.attempts.lastError,
+            failure: self.attempts.failure, refusals: self.attempts.refusals,
+            place: self.attempts.place.map { Boxed($0) })
+    }
+
+    private func carryOut(_ output: Attempts.Output) {
+        switch output {
+        case .announce(let change):
+            self.sender.queue.append(.announce(change))
+            self.follow(change)
+        case .provideCredentials(let epoch, let reason):
+            self.sender.link = nil
+            self.carryOut(self.credentials.stopWaiting())
+            self.sender.queue.append(.provideCredentials(epoch: epoch, reason: reason))
+        case .openLink(let attempt): self.sender.queue.append(.openLink(attempt))
+        case .endLink(_, let politely):
+            self.carryOut(self.credentials.stopWaiting())
+            guard let link = self.sender.link?.link else { return }
+            self.sender.link = nil
+            self.session.linkEnded(politely: politely)
+            self.settlement.linkEnds()
+            self.sender.queue.append(.endLink(link, politely: politely))
+        case .giveBackAdmission: self.sender.queue.append(.giveBackAdmission)
+        }
+    }
+
+    private func follow(_ change: StateChange) {
+        if change.from == .connected {
+            self.sender.link = nil
+            self.inbox.withState { $0.greeting = nil }
+            self.sender.change { $0.linkLost(change.reason.error) }
+        }
+        switch change.to {
+        case .connected:
+            let greeted = self.destination.options.greeting == nil ? nil : self.epoch
+            self.sender.change { $0.linkOpened(greetedAs: greeted) }
+        case .disconnected:
+            guard case .failed(let error) = change.reason else { return }
+            if error.code == .credentialsRefused { self.credentials.refused() }
+            self.sender.change { $0.givenUp(error) }
+        case .released:
+            // A link holds the connection that it tells of its events.
+            self.session.follow(nil)
+            self.sender.change { $0.end(nil) }
+        case .reconnecting: self.sender.change { $0.reopened() }
+        case .created: ()
+        }
+    }
+
+    private func announce(_ change: StateChange) {
+        self.environment.logger.debug(
+            "Connection changed state",
+            metadata: [
+                "url": "\(self.destination.url)", "from": "\(change.from)",
+                "to": "\(change.to)", "error": "\(change.reason.error.map(\.description) ?? "none")",
+            ])
+        if change.to == .connected {
+            self.meter.begin(self)
+            self.carryOut(self.credentials.linkOpened(now: self.now, random: self.environment.random()))
+        } else if change.from == .connected {
+            self.carryOut(self.credentials.linkEnded())
+        }
+        // Who hears that the link is up may send at once as much as an open link takes.
+        self.turn.isOpen = self.sender.outgoing.isFlowing
+        self.inbox.publish(isOpen: self.turn.isOpen)
+        self.probe?.changed(change)
+        self.inbox.note(change)
+        if let mark = change.continuity { self.reader.incoming.router.route(mark) }
+        self.tell(.state(change))
+        guard change.to == .released else { return }
+        self.reader.incoming.finish()
+        // Kept until after the access: listeners may hold anything.
+        withExtendedLifetime(self.sender.listeners.removeAll()) {}
+    }
+
+    private func tell(_ change: StatusChange) {
+        // One that is called may cancel another.
+        for id in self.reader.incoming.observers.introduced { self.reader.incoming.observers.handler(of: id)?(change) }
+    }
+
+    private func open(_ attempt: PendingAttempt) {
+        if self.session.mustWait(attempt) {
+            // It goes on without the store's answer when that takes too long.
+            _ = self.later(at: self.now + StoredSessions.patience) { $0.formerSessionKnown(nil) }
+            return
+        }
+        // Overtaken by a move: this place is no longer meant.
+        guard self.epoch == attempt.epoch else { return }
+        self.probe?.attempting(attempt.number)
+        // The link may be given up before the end of the turn publishes it.
+        self.publishResumption()
+        let request = LinkRequest(
+            url: attempt.credentials.url ?? self.attempts.endpoint ?? self.destination.url,
+            credentials: attempt.credentials, attempt: attempt.number,
+            deadline: self.destination.options.openDeadline, resumption: self.session.published,
+            identity: self.destination.identity)
+        if self.attempts.moves(to: request.url) {
+            self.probe?.moved(to: ObservedConnection(self.id, at: request.url, self.destination))
+        }
+        let adapter = LinkAdapter(
+            core: self.reference, epoch: attempt.epoch, executor: self.home.executor,
+            scheduler: self.environment.scheduler)
+        let link = self.destination.transport.makeLink(request, receiver: adapter)
+        self.sender.link = CurrentLink(link)
+        self.session.follow(link)
+        self.sender.queue.calling { link.open() }
+    }
+}
+
+// MARK: - Calls
+
+extension ConnectionCore {
+    func connect() throws(LinkspanError) {
+        let now = self.now
+        try self.attempt { attempts throws(LinkspanError) in try attempts.connect(now: now) }
+        self.environment.attempts.spend(now: now)
+    }
+
+    /// Fails every command, closes the link, and releases the connection: because of an error, or because the app has
+    /// let go of it.
+    func end(_ error: LinkspanError?) {
+        guard self.attempts.state != .released else { return }
+        let now = self.now
+        if let error {
+            // Before the account is closed.
+            if self.session.isStored, let account = self.sender.outgoing.deliveries?.openAccount {
+                self.sender.store.append(.keepSession(StoredSession(resumption: nil), account: account))
+            }
+            self.sender.change { $0.end(error) }
+        }
+        self.attempt { $0.retire(error.map { .failed($0) } ?? .unoccupied, now: now) }
+        try? self.attempt { attempts throws(LinkspanError) in try attempts.release(now: now) }
+    }
+
+    func move(to next: Destination) {
+        let (now, former) = (self.now, self.destination.identity)
+        if former != next.identity {
+            // Nothing that one user asked for is sent as another, and nothing that one was sent is shown to another.
+            self.sender.change { $0.failAll(.moved, "failed: the connection moved to another identity") }
+            self.reader.incoming.router.dropHeld()
+        }
+        self.carryOut(self.credentials.stopWaiting() + self.credentials.linkEnded())
+        self.credentials = ConnectionCredentials(next)
+        self.session.follow(nil)
+        // Before the account changes: an outbox records the one under the other.
+        self.publish(resumption: nil)
+        self.session.forgetFormer()
+        self.adopt(next)
+        if former != next.identity {
+            self.session.reopen(isSameAccount: former.source.account == next.source.account)
+            self.sender.change { $0.openStore(account: next.source.account) }
+        }
+        self.probe?.moved(to: ObservedConnection(self.id, at: next.url, next))
+        self.attempt { $0.move(LinkspanError(.moved, "the connection moves to another endpoint"), now: now) }
+        self.environment.attempts.spend(now: now)
+        let executor = next.transport.executor
+        self.home.next = executor === self.home.executor ? nil : executor
+    }
+
+    /// Follows other options from now on.
+    func adopt(_ next: Destination) {
+        self.attempts.adopt(
+            Attempts.Timing(next.options, attemptSpacing: self.environment.attempts.spacing), next.options.retry,
+            canRenewCredentials: next.source.isRenewable, endpoints: next.rotation(self.environment.random))
+        self.sender.outgoing.sharedOptions = next.sharedOptions
+        self.sender.destination = next
+        self.reader.incoming.slowListeners.limit = next.options.slowListener
+        self.inbox.adopt(next)
+        // The endpoint in use may have another place in the list.
+        self.turn.hasNewDeadline = true
+        self.inbox.publish(self.published)
+        self.meter.begin(self)
+    }
+
+    /// Answers when commands have their outcomes, and what the link was given has left.
+    func awaitOutcomes(of ids: Set<Command.ID>, _ waiter: Promise<Void>) {
+        let alive = ids.intersection(self.sender.outgoing.listed.map(\.id))
+        if alive.isEmpty { self.awaitFlush(waiter) } else { self.sender.drains.add(waiter, ids: alive) }
+    }
+
+    /// Answers when what the link was given has left; links tell when they have room, which is sooner.
+    private func awaitFlush(_ waiter: Promise<Void>) {
+        guard waiter.fulfilled == nil, self.sender.link?.link.hasPendingBytes == true else { return waiter.fulfill() }
+        _ = self.later(at: self.now + .milliseconds(2)) { $0.awaitFlush(waiter) }
+    }
+
+    /// Answers when no link is left that was told to end, and the store has committed what it was given.
+    func awaitSettlement(_ waiter: Promise<Void>) { self.settlement.add(waiter) }
+}
+
+// MARK: - Credentials
+
+extension ConnectionCore {
+    private func carryOut(_ outputs: [ConnectionCredentials.Output]) {
+        self.turn.hasNewDeadline = true
+        for output in outputs {
+            switch output {
+            case .ask(let shared, let request, let held, let purpose):
+                let reference = self.reference
+                let wait = shared.ask(
+                    request, login: self.destination.login, held: held, scheduler: self.environment.scheduler
+                ) { outcome in
+                    reference.post { core in
+                        let random = core.environment.random()
+                        core.carryOut(core.credentials.answered(outcome, for: purpose, now: core.now, random: random))
+                    }
+                }
+                if !self.credentials.keep(wait, for: purpose) { wait() }
+            case .stopWaiting(let wait): wait()
+            case .provide(let epoch, let outcome): self.provide(outcome, epoch: epoch)
+            case .show(let issued): self.show(issued)
+            case .report(let event):
+                self.probe?.credentials(event)
+                guard case .failed(.expiring, let error, _) = event else { continue }
+                self.environment.logger.warning(
+                    "Credentials not renewed",
+                    metadata: ["url": "\(self.destination.url)", "error": "\(error.code.rawValue): \(error.message)"])
+            }
+        }
+    }
+
+    /// An attempt has its credentials, or gets none.
+    private func provide(_ outcome: Result<IssuedCredentials, LinkspanError>, epoch: UInt64) {
+        guard self.epoch == epoch else { return }
+        let now = self.now
+        switch outcome {
+        case .success(let issued):
+            let isRenewed = issued.isAnswerToRefusal(at: now)
+            self.attempt { $0.credentialsArrived(issued.credentials, epoch: epoch, isRenewed: isRenewed, now: now) }
+        case .failure(let error):
+            let random = self.environment.random()
+            self.attempt { $0.credentialsFailed(epoch: epoch, error, now: now, random: random) }
+        }
+    }
+
+    /// Gives renewed credentials to the open link, if it can take them.
+    private func show(_ issued: IssuedCredentials) {
+        var isShown = false
+        if self.attempts.state == .connected, let link = self.sender.link?.link {
+            isShown = self.sender.queue.calling { link.renewCredentials(issued.credentials) }
+        }
+        if isShown { self.credentials.shown(issued) }
+        self.probe?.credentials(.renewed(validFor: issued.credentials.validFor, isShown: isShown))
+        self.environment.logger.debug(
+            "Credentials renewed ahead of their expiry",
+            metadata: ["url": "\(self.destination.url)", "pushed": "\(isShown)"])
+    }
+}
+
+// MARK: - News of the link
+
+extension ConnectionCore {
+    /// Takes events of a link; see ``LinkReader/receive(epoch:at:_:for:)``.
+    func receive(epoch: UInt64, at start: Moment, _ next: () -> LinkEvent?) {
+        self.reader.receive(epoch: epoch, at: start, next, for: self)
+        self.session.isStale = true
+    }
+
+    /// The link brings an event.
+    ///
+    /// Before listeners are called: they may read the session that they can resume. A link that has had nothing to resume
+    /// from is asked once a read.
+    func linkHasRead(isFirst: Bool) { if isFirst || self.session.published != nil { self.publishResumption() } }
+
+    func linkOpened(_ info: LinkInfo, epoch: UInt64) {
+        if self.attempts.refusesNext {
+            self.attempts.refusesNext = false
+            return self.giveUpLink(
+                LinkspanError(.credentialsRefused, "the inspector refused the credentials once"), politely: false)
+        }
+        let now = self.now
+        self.attempt { $0.linkOpened(epoch: epoch, info, now: now) }
+    }
+
+    func linkClosed(_ error: LinkspanError, epoch: UInt64) {
+        let cause = self.credentials.concealed(in: error)
+        let (now, random) = (self.now, self.environment.random())
+        let hasSpoken = self.sender.link?.hasServerSpoken == true
+        self.attempt { $0.linkClosed(epoch: epoch, cause, hasSpoken: hasSpoken, now: now, random: random) }
+    }
+
+    /// Gives the link up that is opening or open.
+    func giveUpLink(_ error: LinkspanError, politely: Bool) {
+        guard let epoch = self.epoch else { return }
+        let (now, random) = (self.now, self.environment.random())
+        let hasSpoken = self.sender.link?.hasServerSpoken == true
+        self.attempt {
+            $0.linkGivenUp(epoch: epoch, error, politely: politely, hasSpoken: hasSpoken, now: now, random: random)
+        }
+    }
+
+    /// A link that was told to end has ended.
+    func formerLinkEnded() { self.settlement.linkEnded() }
+}
+
+// MARK: - The session and the store
+
+extension ConnectionCore {
+    /// Publishes what the next link resumes from, if that has changed.
+    private func publishResumption() {
+        self.session.isStale = false
+        let isReleased = self.attempts.state == .released
+        self.publish(
+            resumption: isReleased && self.session.hasNoLink
+                ? nil : self.session.resumption(isLeft: self.attempts.isLeft, former: self.destination.resumption))
+    }
+
+    private func publish(resumption: Secret?) {
+        if self.session.publish(resumption) { self.inbox.withState { $0.resumption = resumption } }
+    }
+
+    /// Passes the calls of a turn to the store's executor in one job, so that it can commit them together.
+    private func callStore() {
+        guard let store = self.destination.options.store else { return }
+        let (calls, reference) = (self.sender.store.takeCalls(), self.reference)
+        store.executor.execute {
+            for call in calls { call.make(on: store) { answer in reference.post { $0.storeAnswered(answer) } } }
+        }
+    }
+
+    private func storeAnswered(_ answer: StoreAnswer) {
+        switch answer {
+        case .session(let session, let result):
+            if self.sender.outgoing.deliveries?.ledger.session == session {
+                self.formerSessionKnown(try? result.get())
+            }
+        case .kept, .ended: self.sender.store.wrote()
+        case .opened, .loaded, .found: ()
+        }
+        let now = self.now
+        self.sender.change { $0.storeAnswered(answer, now: now) }
+    }
+
+    /// The last session of the account is known; one that cannot be read is as good as none.
+    private func formerSessionKnown(_ former: StoredSession?) {
+        if former != nil {
+            self.attempts.followsFormerSession()
+            self.reader.incoming.router.followsFormerSession()
+        }
+        if let attempt = self.session.storeAnswered(former) { self.sender.queue.append(.openLink(attempt)) }
+        self.session.isStale = true
+    }
+
+    /// Asks the store to keep the text that the next process resumes from; called after the listeners of the turn's
+    /// messages.
+    private func keepSession(isTimer: Bool = false) {
+        guard self.session.isStored, self.attempts.wasEverConnected,
+            let account = self.sender.outgoing.deliveries?.openAccount
+        else { return }
+        switch self.session.next(now: self.now, isTimer: isTimer) {
+        case .keep(let session): self.sender.store.append(.keepSession(session, account: account))
+        case .wait(let due): _ = self.later(at: due) { $0.keepSession(isTimer: true) }
+        case nil: ()
+        }
+    }
+}
+
+extension ObservedConnection {
+    /// A connection at an endpoint.
+    fileprivate init(_ id: UInt64, at url: ConnectionURL, _ destination: Destination) {
+        self.init(id: id, endpoint: url.description, transport: destination.transport.name)
     }
 }

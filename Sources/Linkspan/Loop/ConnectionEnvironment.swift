@@ -9,12 +9,12 @@ final class ConnectionEnvironment: Sendable {
     let random: @Sendable () -> Double
     let logger: Logger
     let observer: (any ConnectionObserver)?
-    /// The pool of the manager, for its allowance.
-    let attempts: SharedPool
+    /// The manager's allowance of attempts.
+    let attempts: any AttemptAllowance
 
     init(
         scheduler: any Scheduler, random: @escaping @Sendable () -> Double, logger: Logger,
-        observer: (any ConnectionObserver)? = nil, attempts: SharedPool = SharedPool(AttemptLimits())
+        observer: (any ConnectionObserver)? = nil, attempts: any AttemptAllowance
     ) {
         self.scheduler = scheduler
         self.random = random

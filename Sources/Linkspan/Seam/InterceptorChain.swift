@@ -44,7 +44,7 @@ struct InterceptorChain: Sendable {
         return Accepted(command: accepted, observers: observers)
     }
 
-    func send(_ message: inout InterceptedMessage) throws(LinkspanError) {
+    private func send(_ message: inout InterceptedMessage) throws(LinkspanError) {
         for member in self.members {
             do throws(LinkspanError) {
                 try member.send(&message)
@@ -54,7 +54,7 @@ struct InterceptorChain: Sendable {
         }
     }
 
-    func receive(_ message: inout InterceptedMessage) throws(LinkspanError) {
+    private func receive(_ message: inout InterceptedMessage) throws(LinkspanError) {
         for member in self.members.reversed() {
             do throws(LinkspanError) {
                 try member.receive(&message)
@@ -62,6 +62,35 @@ struct InterceptorChain: Sendable {
                 throw error.dropping(message.shown, by: member, certainty: .unknown)
             }
         }
+    }
+
+    /// Passes a message on its way out.
+    func send(_ message: OutboundMessage) throws(LinkspanError) -> OutboundMessage {
+        var (message, intercepted) = (message, InterceptedMessage(event: message.event, payload: message.payload))
+        try self.send(&intercepted)
+        (message.event, message.payload) = (intercepted.event, intercepted.payload)
+        return message
+    }
+
+    /// Passes our reply to a message of the server.
+    func send(replyTo event: String, _ payload: Payload) throws(LinkspanError) -> Payload {
+        var intercepted = InterceptedMessage(event: event, payload: payload, isReply: true)
+        try self.send(&intercepted)
+        return intercepted.payload
+    }
+
+    /// Passes a message of the server.
+    func receive(_ message: InboundMessage) throws(LinkspanError) -> InboundMessage {
+        var intercepted = InterceptedMessage(event: message.event, payload: message.payload)
+        try self.receive(&intercepted)
+        return InboundMessage(event: intercepted.event, payload: intercepted.payload, replyID: message.replyID)
+    }
+
+    /// Passes the server's reply to a message of ours.
+    func receive(replyTo event: String, _ payload: Payload) throws(LinkspanError) -> Payload {
+        var intercepted = InterceptedMessage(event: event, payload: payload, isReply: true)
+        try self.receive(&intercepted)
+        return intercepted.payload
     }
 
     /// Calls a listener inside all members, the first outermost.

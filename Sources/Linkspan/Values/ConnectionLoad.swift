@@ -46,3 +46,10 @@ extension Command {
             certainty: .notSent)
     }
 }
+
+/// A key under which a newer command replaces one that waits has come, has another command, or has gone.
+struct KeyChange: Sendable {
+    var key: String
+    /// The size of its command; nil when it has gone.
+    var byteCount: Int?
+}

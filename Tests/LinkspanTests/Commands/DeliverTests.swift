@@ -131,7 +131,7 @@ struct DeliverTests {
                         completion: harness.recorder.completion("\(number)")))
             }
             let kept = try harness.connection.ask { core in
-                core.commands.ledger.followers(of: "k").map(\.payload.byteCount)
+                (core.sender.outgoing.deliveries?.ledger.followers(of: "k") ?? []).map(\.payload.byteCount)
             }
             #expect(kept == [0, 0])
             #expect(harness.connection.status.waitingCommands == 3)

@@ -46,7 +46,7 @@ struct DeliveryStoreTests {
         let second = try self.harness(next)
         try second.perform(.deliver(orderingKey: "room"), "c")
         #expect(
-            try second.connection.ask { $0.commands.listed }.map(\.stage) == [.interrupted, .interrupted, .waiting])
+            try second.connection.ask { $0.sender.outgoing.listed }.map(\.stage) == [.interrupted, .interrupted, .waiting])
         try second.enter(.connected)
         #expect(second.arrived == ["a", "b", "c"])
         #expect(try second.transport.received.prefix(2).map { try $0.payload.decode(String.self) } == keys)
@@ -136,12 +136,11 @@ struct DeliveryStoreTests {
         let harness = try self.harness(store)
         let connection = harness.connection
         let before = executor.count
-        connection.inbox.post(
-            { _ in
-                for event in ["a", "b", "c"] {
-                    try? connection.perform(Command(.deliver(orderingKey: "room"), event: event, payload: .empty))
-                }
-            }, to: connection.core)
+        connection.core.post { _ in
+            for event in ["a", "b", "c"] {
+                try? connection.perform(Command(.deliver(orderingKey: "room"), event: event, payload: .empty))
+            }
+        }
         // One job with the rows, and one for each decision of the test's store.
         #expect(executor.count - before == 4)
         #expect(store.waiting == ["a", "b", "c"])

@@ -21,7 +21,7 @@ struct DrainTests {
     /// Returns once somebody waits for the outcomes of a connection's commands.
     private func begun(_ connection: any ManagedConnection, _ harness: PoolHarness) async throws {
         let pooled = try #require(connection as? PooledConnection)
-        try await eventually("the wait", harness.scheduler) { (try? pooled.ask { !$0.drains.isEmpty }) == true }
+        try await eventually("the wait", harness.scheduler) { (try? pooled.ask { !$0.sender.drains.isEmpty }) == true }
     }
 
     @Test
@@ -164,7 +164,7 @@ struct AgeTests {
             #expect(harness.failure(event)?.code == .timedOut)
             #expect(harness.failure(event)?.certainty == .notSent)
         }
-        #expect(try harness.connection.ask { $0.commands.listed }.map(\.event) == ["delivery"])
+        #expect(try harness.connection.ask { $0.sender.outgoing.listed }.map(\.event) == ["delivery"])
     }
 
     @Test

@@ -1,5 +1,4 @@
 @testable import Linkspan
-internal import DequeModule
 internal import LinkspanRuntime
 internal import LinkspanTesting
 internal import Testing
@@ -75,28 +74,25 @@ struct GrowthTests {
         ($0.buffer.commands, $0.deliveries.commands) = (100_000, 100_000)
     }
 
-    private func machine(_ commands: [Command]) throws -> CommandStateMachine {
-        var machine = CommandStateMachine(options: Boxed(Self.options))
-        var effects: Deque<Effect> = []
-        for command in commands { _ = try machine.accept(command, made: { self.now }, effects: &effects) }
+    private func machine(_ commands: [Command]) throws -> Outgoing {
+        var machine = Outgoing(options: Boxed(Self.options))
+        for command in commands { _ = try machine.accept(command, made: { self.now }) }
         return machine
     }
 
-    private func open(_ machine: inout CommandStateMachine) {
-        var effects: Deque<Effect> = []
-        machine.linkOpened(greetedAs: nil, effects: &effects)
+    private func open(_ machine: inout Outgoing) {
+        machine.linkOpened(greetedAs: nil)
     }
 
     /// Sends what may be sent, turn by turn.
     private func flush(
-        _ machine: inout CommandStateMachine,
-        _ body: (consuming CommandStateMachine.Outgoing, inout CommandStateMachine) -> Void
+        _ machine: inout Outgoing,
+        _ body: (consuming ReadyCommand, inout Outgoing) -> Void
     ) {
-        var effects: Deque<Effect> = []
         while true {
-            while let outgoing = machine.nextToFlush(now: self.now, effects: &effects) { body(outgoing, &machine) }
-            guard case .pauseFlush(let number, _)? = effects.popLast() else { return }
-            machine.resume(pause: number, hasLeft: true, effects: &effects)
+            while let outgoing = machine.nextToFlush(now: self.now) { body(outgoing, &machine) }
+            guard case .pauseFlush(let number, _)? = machine.outputs.popLast() else { return }
+            machine.resume(pause: number, hasLeft: true)
         }
     }
 
@@ -112,9 +108,8 @@ struct GrowthTests {
                 var ids = commands.map(\.id)
                 if order == 1 { ids.reverse() }
                 if order == 2 { ids.shuffle(using: &generator) }
-                var effects: Deque<Effect> = []
-                for id in ids { machine.cancel([id], effects: &effects) }
-                #expect(effects.count == size && machine.load.waiting == 0)
+                for id in ids { machine.cancel([id]) }
+                #expect(machine.outputs.count == size && machine.load.waiting == 0)
             }
         }
     }
@@ -123,7 +118,6 @@ struct GrowthTests {
     func `commands that wait are sent, put back, sent again and answered in linear time`(shape: Shape) throws {
         try expectLinear(stepsEach: 150) { size in
             var machine = try self.machine((0..<size).map { shape.command($0) })
-            var effects: Deque<Effect> = []
             self.open(&machine)
             // Each is refused once, and the link has room again.
             var refused: Set<Command.ID> = []
@@ -132,8 +126,8 @@ struct GrowthTests {
                 var numbers: [UInt64] = []
                 self.flush(&machine) { outgoing, machine in
                     if refused.insert(outgoing.command.id).inserted {
-                        machine.takeBack(outgoing, now: self.now, effects: &effects)
-                        machine.linkIsWritable(effects: &effects)
+                        machine.takeBack(outgoing, now: self.now)
+                        machine.linkIsWritable()
                         // Deliveries wait until they are answered, other commands until they are sent.
                         let load = machine.load
                         let held = load.deliveries > 0 ? load.deliveries : load.commands + machine.awaited.count
@@ -143,7 +137,7 @@ struct GrowthTests {
                     if let number = outgoing.requestID { numbers.append(number) } else { answered += 1 }
                     machine.linkTook(outgoing)
                 }
-                for number in numbers where machine.takeAwaited(number, effects: &effects) != nil { answered += 1 }
+                for number in numbers where machine.takeAwaited(number) != nil { answered += 1 }
             }
             #expect(refused.count == size && lost == 0, "a command that is put back waits again")
             #expect(answered == size)
@@ -159,9 +153,8 @@ struct GrowthTests {
                 return command
             }
             var machine = try self.machine(commands)
-            var effects: Deque<Effect> = []
-            for instant in 1...size { machine.expire(now: self.now + .milliseconds(instant), effects: &effects) }
-            #expect(effects.count == size && machine.load.waiting == 0)
+            for instant in 1...size { machine.expire(now: self.now + .milliseconds(instant)) }
+            #expect(machine.outputs.count == size && machine.load.waiting == 0)
         }
     }
 
@@ -172,10 +165,9 @@ struct GrowthTests {
             self.open(&machine)
             self.flush(&machine) { outgoing, machine in machine.linkTook(outgoing) }
             #expect(machine.awaited.count == size)
-            var effects: Deque<Effect> = []
             var repeated = 0
             let due = self.now + Self.options.deliveries.repeatAfter
-            machine.expire(now: due, effects: &effects)
+            machine.expire(now: due)
             self.flush(&machine) { outgoing, machine in
                 repeated += 1
                 machine.linkTook(outgoing)
@@ -188,11 +180,10 @@ struct GrowthTests {
     func `a command that replaces another finds it in the same time however many wait`() throws {
         try expectLinear { size in
             var machine = try self.machine((0..<size).map { Shape.replacing.command($0) })
-            var effects: Deque<Effect> = []
             for number in 0..<size {
-                _ = try machine.accept(Shape.replacing.command(number), made: { self.now }, effects: &effects)
+                _ = try machine.accept(Shape.replacing.command(number), made: { self.now })
             }
-            #expect(effects.count == size && machine.load.commands == size)
+            #expect(machine.outputs.count == size && machine.load.commands == size)
         }
     }
 

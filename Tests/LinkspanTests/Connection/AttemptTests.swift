@@ -135,7 +135,7 @@ struct AttemptTests {
         let harness = try Harness { _ in .perfect }
         let connection = harness.connection
         try harness.enter(.connected)
-        let adapter = try connection.ask { LinkAdapter(core: $0, epoch: 1) }
+        let adapter = try connection.ask { $0.makeAdapter(epoch: 1) }
         try connection.on("bye") { _ in try? connection.disconnect() }
         harness.scheduler.executor.execute {
             adapter.receive([.message(InboundMessage(event: "bye", payload: .empty)), .closed(.lost)])

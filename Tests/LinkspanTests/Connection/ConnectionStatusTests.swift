@@ -68,7 +68,7 @@ struct DiagnosisTests {
         #expect(harness.connection.status.link == nil)
         try harness.enter(.connected)
         var info = try #require(harness.connection.status.link)
-        let adapter = try harness.connection.ask { LinkAdapter(core: $0, epoch: 1) }
+        let adapter = try harness.connection.ask { $0.makeAdapter(epoch: 1) }
         info.sessionID = "session"
         info.isContinuous = true
         info.facts["carrier"] = "websocket"

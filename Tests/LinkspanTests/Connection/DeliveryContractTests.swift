@@ -247,7 +247,7 @@ struct DeliveryContractTests {
                         ? try await connection.request(name) : try await connection.deliver(name, orderingKey: "room")
                 })
             try await eventually("the call of \(name)", harness.scheduler) {
-                (try? connection.ask { $0.commands.listed.count }) == index + 1
+                (try? connection.ask { $0.sender.outgoing.listed.count }) == index + 1
             }
         }
         #expect(harness.transport.sent.map(\.event) == ["request", "head"])

@@ -127,7 +127,7 @@ struct GreetingTests {
         _ = connection.onStateChange { if $0.to == .connected { try? connection.disconnect() } }
         try harness.enter(.connected)
         #expect(harness.connection.state == .disconnected)
-        #expect(try connection.ask { $0.greetingTask == nil })
+        #expect(try connection.ask { $0.sender.link?.greeting == nil })
         #expect(connection.inbox.withState { $0.greeting } == nil)
         harness.scheduler.advance(by: .seconds(20))
         #expect(begun.value == 0)

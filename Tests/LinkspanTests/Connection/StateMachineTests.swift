@@ -5,13 +5,13 @@ internal import Testing
 
 @Suite("The connection state machine")
 struct StateMachineTests {
-    private static let timing = ConnectionStateMachine.Timing(
+    private static let timing = Attempts.Timing(
         credentialDeadline: .seconds(10), openDeadline: .seconds(10), healthyAfter: .seconds(10), attemptSpacing: .zero)
 
     private let start = Moment.now
 
-    private func makeMachine(canRenew: Bool = false, retry: RetryPolicy = .standard) -> ConnectionStateMachine {
-        ConnectionStateMachine(timing: Self.timing, retry: retry, canRenewCredentials: canRenew)
+    private func makeMachine(canRenew: Bool = false, retry: RetryPolicy = .standard) -> Attempts {
+        Attempts(timing: Self.timing, retry: retry, canRenewCredentials: canRenew)
     }
 
     @Test(arguments: 0..<200)
@@ -63,7 +63,7 @@ struct StateMachineTests {
 
     @Test
     func `an attempt that was admitted and is not made is given back`() throws {
-        let leaving: [(inout ConnectionStateMachine) throws -> [ConnectionStateMachine.Action]] = [
+        let leaving: [(inout Attempts) throws -> [Attempts.Output]] = [
             { try $0.disconnect(now: self.start) }, { $0.retire(.unoccupied, now: self.start) },
             { $0.suspend(.lost, patience: nil, now: self.start, random: 0) },
             { $0.suspend(.lost, patience: .seconds(60), now: self.start, random: 0) },
@@ -107,7 +107,7 @@ struct StateMachineTests {
 
 /// Feeds random events to a machine and checks what must hold after each.
 private struct RandomWalk {
-    var machine: ConnectionStateMachine
+    var machine: Attempts
     var now: Moment
     private(set) var changes: [StateChange] = []
     /// The attempt or link that is under way, as its owner would see it.
@@ -116,7 +116,7 @@ private struct RandomWalk {
     /// An attempt that was admitted, and neither made nor given back.
     private var isAdmitted = false
 
-    init(machine: ConnectionStateMachine, now: Moment) {
+    init(machine: Attempts, now: Moment) {
         self.machine = machine
         self.now = now
     }
@@ -133,7 +133,7 @@ private struct RandomWalk {
         let isStale = !old.isCurrent(epoch)
         let errors = [LinkspanError.lost, .permanent, LinkspanError(.credentialsRefused, "refused")]
         let error = errors[Int.random(in: 0..<10, using: &generator) < 8 ? 0 : Int.random(in: 1...2, using: &generator)]
-        var actions: [ConnectionStateMachine.Action] = []
+        var actions: [Attempts.Output] = []
         let event = Int.random(in: 0..<13, using: &generator)
         switch event {
         case 0: actions = (try? self.machine.connect(now: self.now)) ?? []
@@ -159,11 +159,11 @@ private struct RandomWalk {
         try self.check(actions, before: before)
     }
 
-    private static func isOpening(_ machine: ConnectionStateMachine) -> Bool {
+    private static func isOpening(_ machine: Attempts) -> Bool {
         if case .opening = machine.progress { true } else { false }
     }
 
-    private mutating func check(_ actions: [ConnectionStateMachine.Action], before: ConnectionState) throws {
+    private mutating func check(_ actions: [Attempts.Output], before: ConnectionState) throws {
         var state = before
         for action in actions {
             switch action {
@@ -180,8 +180,8 @@ private struct RandomWalk {
                 self.lastEpoch = epoch
                 self.underWay = epoch
                 self.isAdmitted = false
-            case .openLink(let epoch, _):
-                #expect(self.machine.isCurrent(epoch))
+            case .openLink(let attempt):
+                #expect(self.machine.isCurrent(attempt.epoch))
             case .endLink(let epoch, _):
                 #expect(!self.machine.isCurrent(epoch))
             case .giveBackAdmission:

@@ -92,7 +92,7 @@ struct ReplyTests {
         }
         for _ in 1...2 { harness.peers.first?.ask("question") { harness.recorder.note($0.text) } }
         harness.scheduler.settle()
-        #expect(try harness.connection.ask { $0.waitingReplies?.count } == 1)
+        #expect(try harness.connection.ask { $0.sender.link?.waitingReplies?.count } == 1)
         self.readAll(harness)
         #expect(harness.recorder.notes == ["first", "first"])
     }

@@ -130,10 +130,10 @@ struct MoveTests {
         executor.execute {
             _ = connection.onStatusChange { _ in
                 guard connection.url != next.url else { return }
-                connection.inbox.submit(.command(commands[1], made: nil), to: connection.core)
+                try? connection.core.submit(commands[1], made: nil)
                 try? connection.move(to: next)
             }
-            connection.inbox.submit(.command(commands[0], made: nil), to: connection.core)
+            try? connection.core.submit(commands[0], made: nil)
         }
         #expect(connection.url == next.url)
         try connection.connect()

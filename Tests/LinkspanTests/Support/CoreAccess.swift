@@ -2,18 +2,18 @@
 internal import Dispatch
 internal import LinkspanRuntime
 internal import LinkspanTesting
+internal import Logging
 internal import Testing
 
 extension PooledConnection {
     /// Asks the core, in a test whose executor runs jobs at once.
     func ask<Answer: Sendable>(_ question: @escaping @Sendable (ConnectionCore) -> Answer) throws -> Answer {
         let (answer, isAnswered) = (Lock<Answer?>(nil), DispatchSemaphore(value: 0))
-        self.inbox.post(
-            { core in
-                let given = question(core)
-                answer.withLock { $0 = given }
-                isAnswered.signal()
-            }, to: self.core)
+        self.core.post { core in
+            let given = question(core)
+            answer.withLock { $0 = given }
+            isAnswered.signal()
+        }
         // Another thread may be running the executor's jobs.
         isAnswered.wait()
         let given = answer.withLock { $0 }
@@ -21,10 +21,30 @@ extension PooledConnection {
     }
 
     /// When credentials are renewed ahead of their expiry.
-    var renewalDeadline: Moment? { (try? self.ask { $0.credentials.renewalDeadline }) ?? nil }
+    var renewalDeadline: Moment? { (try? self.ask { $0.credentials.deadline }) ?? nil }
 
     func isShown(generation: UInt64) -> Bool {
         (try? self.ask { $0.credentials.isShown(generation: generation) }) ?? false
+    }
+}
+
+extension ConnectionCore {
+    /// The receiver of a link's events.
+    func makeAdapter(epoch: UInt64) -> LinkAdapter {
+        LinkAdapter(
+            core: self.reference, epoch: epoch, executor: self.home.executor, scheduler: self.environment.scheduler)
+    }
+}
+
+extension ConnectionEnvironment {
+    /// The part of a manager without limits of its own.
+    convenience init(
+        scheduler: any Scheduler, random: @escaping @Sendable () -> Double, logger: Logger,
+        observer: (any ConnectionObserver)? = nil
+    ) {
+        self.init(
+            scheduler: scheduler, random: random, logger: logger, observer: observer,
+            attempts: SharedPool(AttemptLimits()))
     }
 }
 

@@ -1,5 +1,33 @@
 internal import LinkspanRuntime
 
+/// The facts about a connection that are known on its executor alone; no payload and no credential is among them.
+package struct ConnectionReading: Sendable {
+    /// The name of the transport.
+    package var transport: String
+    /// Commands that were sent and whose replies are awaited.
+    package var inFlight: Int
+    /// The oldest command without an outcome; nil when there is none.
+    package var oldest: Command.ID?
+    /// The time of the next renewal of the credentials; nil when none is planned.
+    package var nextRenewal: ContinuousClock.Instant?
+    /// Whether reading is paused, by a slow sequence or by ``ConnectionFault/pauseReading``.
+    package var isReadingPaused: Bool
+    /// The time between the question and its answer: the rest of the turn that the executor was in, and those before.
+    package var turn: Duration
+}
+
+/// A fault that a developer provokes.
+package enum ConnectionFault: Sendable, Hashable {
+    /// Drops the link without a word to the server.
+    case dropLink
+    /// Reads no further, so that the server has to wait.
+    case pauseReading
+    /// Ends ``pauseReading``.
+    case resumeReading
+    /// Ends the next link, or the open one and the next, as if the server had refused the credentials.
+    case refuseCredentialsOnce
+}
+
 /// A connection that shows its inside, as the SDK's own do.
 protocol InspectableConnection: AnyObject, Sendable {
     var id: UInt64 { get }
@@ -11,10 +39,35 @@ protocol InspectableConnection: AnyObject, Sendable {
 extension PooledConnection: InspectableConnection {
     func read(_ answer: @escaping @Sendable (ConnectionReading, (any ConnectionProbe)?) -> Void) {
         let asked = self.scheduler.moment
-        self.inbox.post({ answer($0.reading(asked: asked), $0.probe) }, to: self.core)
+        self.core.post { core in
+            let reading = ConnectionReading(
+                transport: core.destination.transport.name, inFlight: core.sender.outgoing.awaited.count,
+                oldest: core.sender.outgoing.oldest, nextRenewal: core.credentials.deadline?.instant,
+                isReadingPaused: core.sender.link?.isReadingPaused == true, turn: asked.duration(to: core.now))
+            answer(reading, core.probe)
+        }
     }
 
-    func provoke(_ fault: ConnectionFault) { self.inbox.post({ $0.provoke(fault) }, to: self.core) }
+    func provoke(_ fault: ConnectionFault) {
+        self.core.post { core in
+            switch fault {
+            case .dropLink: Self.dropLink(of: core)
+            case .pauseReading: core.reader.incoming.setPaused(true, by: Self.inspector)
+            case .resumeReading: core.reader.incoming.setPaused(false, by: Self.inspector)
+            case .refuseCredentialsOnce:
+                core.refusesNext = true
+                Self.dropLink(of: core)
+            }
+        }
+    }
+
+    /// Stands for an inspector among the listeners, whose numbers begin at 1.
+    private static var inspector: UInt64 { .max }
+
+    private static func dropLink(of core: ConnectionCore) {
+        guard core.attempts.state == .connected else { return }
+        core.giveUpLink(LinkspanError(.connectionLost, "the inspector dropped the link"), politely: false)
+    }
 }
 
 /// A connection in the pool, as a service that shows it to developers sees it.
@@ -72,4 +125,22 @@ extension ConnectionManager {
 extension ConnectionStatus {
     /// The words of ``Connection/explain()``.
     package var explanation: String { self.sentences.joined(separator: " ") }
+}
+
+extension Outgoing {
+    /// The oldest command without an outcome.
+    fileprivate var oldest: Command.ID? {
+        var oldest = self.buffer.first
+        let others = (self.awaited.count <= 4_096 ? self.awaited.requests.map(\.id) : []) + (self.deliveries?.queues.heads ?? [])
+        for id in others where oldest.map({ id < $0 }) ?? true { oldest = id }
+        return oldest
+    }
+}
+
+extension Command.ID {
+    /// A number for this moment: commands with a smaller one were made before it.
+    package static var mark: Self { .next() }
+
+    /// Whether it was made before another.
+    package func isBefore(_ other: Self) -> Bool { self < other }
 }

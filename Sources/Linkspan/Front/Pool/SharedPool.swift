@@ -1,7 +1,7 @@
 internal import LinkspanRuntime
 
 /// The pool of a manager, with the allowance of attempts that its connections share.
-final class SharedPool: Sendable {
+final class SharedPool: AttemptAllowance {
     /// The shortest time between two attempts of one connection.
     let spacing: Duration
     /// Connections, what the keeper has heard, and the allowance: between all who connect, hold and release, the app's

@@ -44,13 +44,6 @@ struct CommandBuffer {
     /// Keys that came and went, in order, since the last ``takeKeyChanges()``.
     private var keyChanges: [KeyChange] = []
 
-    /// A key that a newer command may replace has come, has another command, or has gone.
-    struct KeyChange: Sendable {
-        var key: String
-        /// The size of its command; nil when it has gone.
-        var byteCount: Int?
-    }
-
     var count: Int { self.commands.count }
     var isEmpty: Bool { self.list.isEmpty }
     /// The command that has waited longest.

@@ -1,18 +1,18 @@
 internal import LinkspanRuntime
 
-/// Decides what a connection does.
+/// The states of a connection and its attempts to be up.
 ///
-/// Pure: time and chance come in, actions go out.
+/// A value: news, time and chance come in, outputs go out.
 ///
 /// Three kinds of illegal input: a call the app may not make in this state throws `wrongState`; news about a link or a
 /// credential request that is no longer ours (another epoch) is dropped without a word, because it is an ordinary race;
 /// everything else cannot happen by construction.
-struct ConnectionStateMachine: Sendable {
-    /// The steps for the owner, in order.
-    enum Action: Sendable {
+struct Attempts: Sendable {
+    /// A step for the owner; several are taken in order.
+    enum Output: Sendable {
         case announce(StateChange)
         case provideCredentials(epoch: UInt64, reason: CredentialRequest.Reason)
-        case openLink(epoch: UInt64, attempt: Int)
+        case openLink(PendingAttempt)
         case endLink(epoch: UInt64, politely: Bool)
         /// The attempt that was admitted will not be made.
         case giveBackAdmission
@@ -27,7 +27,7 @@ struct ConnectionStateMachine: Sendable {
         var attemptSpacing: Duration
     }
 
-    enum Phase {
+    private enum Phase {
         case created(Attempt?)
         case connected(epoch: UInt64, since: Moment)
         case disconnected(isGivenUp: Bool)
@@ -37,31 +37,33 @@ struct ConnectionStateMachine: Sendable {
         case released
     }
 
-    struct Wait {
+    private struct Wait {
         var until: Moment
         /// Whether the attempt has been admitted; see ``admit(at:)``.
         var isAdmitted = false
     }
 
-    struct Attempt {
+    private struct Attempt {
         enum Step { case credentials, opening }
         var epoch: UInt64
         var step: Step
         var deadline: Moment
     }
 
-    private var timing: Timing
-    private var retry: RetryPolicy
-    private var canRenew: Bool
+    /// The rules of attempts, which may change.
+    private struct Rules {
+        var timing: Timing
+        var retry: RetryPolicy
+        /// Whether a refusal can be answered with other credentials.
+        var canRenew: Bool
+    }
+
+    private var rules: Rules
     private var rotation: Boxed<EndpointRotation>?
-    /// The earliest moment at which the way back to the first endpoint begins, when that was put off.
-    var returnNotBefore: Moment?
-    var phase: Phase = .created(nil)
+    private var phase: Phase = .created(nil)
     private var lastEpoch: UInt64 = 0
     private var changes: UInt64 = 0
-    var failures = 0
-    var attempts = 0
-    var outageStart: Moment?
+    private var outage = Outage()
     private var wasEverAttempted = false
     private(set) var wasEverConnected = false
     /// Whether the first link goes on with a session of an earlier process, or would if the server could.
@@ -70,24 +72,22 @@ struct ConnectionStateMachine: Sendable {
     private(set) var refusals = 0
     /// The newest credentials were refused, and the provider has not given others since.
     private var mustRenew = false
-    /// The shortest wait while the path is said to be away.
-    private var patience: Duration?
     private var lastAttempt: Moment?
-    /// The time of the latest loss of a link over which the server had sent something, and which had not lasted.
-    private var lastFlap: Moment?
     private(set) var lastError: LinkspanError?
+    /// The URL of the latest link.
+    private var latestURL: ConnectionURL?
+    /// Whether the next link is to end as if the server had refused the credentials; an inspector asks for that.
+    var refusesNext = false
 
     init(
         timing: Timing, retry: RetryPolicy, canRenewCredentials: Bool, endpoints: EndpointRotation? = nil
     ) {
         self.rotation = endpoints.map { Boxed($0) }
-        self.timing = timing
-        self.retry = retry
-        self.canRenew = canRenewCredentials
+        self.rules = Rules(timing: timing, retry: retry, canRenew: canRenewCredentials)
     }
 
     /// The endpoints to choose from; nil for the connection's own URL alone.
-    var endpoints: EndpointRotation? {
+    private var endpoints: EndpointRotation? {
         get { self.rotation?.value }
         set { self.rotation = newValue.map { Boxed($0) } }
     }
@@ -95,7 +95,7 @@ struct ConnectionStateMachine: Sendable {
 
 // MARK: - What is
 
-extension ConnectionStateMachine {
+extension Attempts {
     var state: ConnectionState {
         switch self.phase {
         case .created: .created
@@ -122,11 +122,11 @@ extension ConnectionStateMachine {
         case .created(nil), .disconnected, .released: .idle
         case .suspended: .suspended
         case .connected: .open
-        case .waiting(let wait): .waiting(until: wait.until.instant, attempt: self.attempts + 1)
+        case .waiting(let wait): .waiting(until: wait.until.instant, attempt: self.outage.attempts + 1)
         case .created(let attempt?), .attempting(let attempt):
             switch attempt.step {
-            case .credentials: .obtainingCredentials(attempt: self.attempts)
-            case .opening: .opening(attempt: self.attempts)
+            case .credentials: .obtainingCredentials(attempt: self.outage.attempts)
+            case .opening: .opening(attempt: self.outage.attempts)
             }
         }
     }
@@ -137,7 +137,7 @@ extension ConnectionStateMachine {
         case .created(let attempt): attempt?.deadline
         case .attempting(let attempt): attempt.deadline
         case .waiting(let wait): wait.until
-        case .connected(_, let since): self.returnDeadline(since: since)
+        case .connected(_, let since): self.endpoints?.returnDeadline(since: since)
         case .disconnected, .suspended, .released: nil
         }
     }
@@ -157,17 +157,15 @@ extension ConnectionStateMachine {
 
 // MARK: - What the app asks
 
-extension ConnectionStateMachine {
-    mutating func connect(now: Moment) throws(LinkspanError) -> [Action] {
+extension Attempts {
+    mutating func connect(now: Moment) throws(LinkspanError) -> [Output] {
         switch self.phase {
         case .created(nil):
             return self.beginAttempt(now: now, announcing: nil)
         case .disconnected, .suspended:
-            self.failures = 0
-            self.attempts = 0
+            self.outage.startOver(now: now)
+            self.outage.patience = nil
             self.refusals = 0
-            self.patience = nil
-            self.outageStart = now
             self.endpoints?.startOver()
             let change = self.change(from: .disconnected, to: .reconnecting, .requested, now: now, nextAttempt: now)
             return self.beginAttempt(now: now, announcing: change)
@@ -176,7 +174,7 @@ extension ConnectionStateMachine {
         }
     }
 
-    mutating func disconnect(now: Moment) throws(LinkspanError) -> [Action] {
+    mutating func disconnect(now: Moment) throws(LinkspanError) -> [Output] {
         switch self.phase {
         case .suspended:
             // Nothing to announce: it is down already, but from now on by request.
@@ -190,7 +188,7 @@ extension ConnectionStateMachine {
         }
     }
 
-    mutating func release(now: Moment) throws(LinkspanError) -> [Action] {
+    mutating func release(now: Moment) throws(LinkspanError) -> [Output] {
         guard self.state == .disconnected else { throw self.state.wrongState("release") }
         let change = self.change(from: .disconnected, to: .released, .requested, now: now)
         self.phase = .released
@@ -198,7 +196,7 @@ extension ConnectionStateMachine {
     }
 
     /// Goes to `disconnected` from wherever it is.
-    mutating func retire(_ reason: StateChange.Reason, now: Moment) -> [Action] {
+    mutating func retire(_ reason: StateChange.Reason, now: Moment) -> [Output] {
         switch self.phase {
         case .disconnected, .suspended, .released: []
         case .created(let attempt): self.end(attempt?.epoch, politely: false, reason, now: now)
@@ -211,11 +209,11 @@ extension ConnectionStateMachine {
 
 // MARK: - What happens
 
-extension ConnectionStateMachine {
+extension Attempts {
     /// The deadline may have passed; the link says what its opening waits for.
     mutating func timerFired(
         now: Moment, random: Double, openingStage: String? = nil
-    ) -> [Action] {
+    ) -> [Output] {
         guard let deadline = self.deadline, deadline <= now else { return [] }
         switch self.phase {
         case .waiting:
@@ -228,12 +226,12 @@ extension ConnectionStateMachine {
                 case .opening:
                     LinkspanError(
                         .timedOut,
-                        "no connection within \(self.timing.openDeadline)"
+                        "no connection within \(self.rules.timing.openDeadline)"
                             + (openingStage.map { ", still \($0)" } ?? "")
                     )
                 }
             return [.endLink(epoch: attempt.epoch, politely: false)]
-                + self.attemptFailed(error, now: now, random: random)
+                + self.afterFailure(error, from: self.state, now: now, random: random)
         case .connected(let epoch, _):
             return self.returnToFirst(epoch, now: now)
         case .created, .disconnected, .suspended, .released:
@@ -243,8 +241,8 @@ extension ConnectionStateMachine {
 
     /// There are credentials for the attempt; renewed ones if the provider gave them because the former were refused.
     mutating func credentialsArrived(
-        epoch: UInt64, isRenewed: Bool = true, now: Moment
-    ) -> [Action] {
+        _ credentials: Credentials = Credentials(), epoch: UInt64, isRenewed: Bool = true, now: Moment
+    ) -> [Output] {
         switch self.phase {
         case .created(let attempt?) where attempt.epoch == epoch && attempt.step == .credentials:
             self.phase = .created(self.opening(epoch, now: now))
@@ -256,26 +254,25 @@ extension ConnectionStateMachine {
         // Newer ones that had been there already were no renewal, and are not counted as one.
         if self.mustRenew, !isRenewed { self.refusals = max(0, self.refusals - 1) }
         self.mustRenew = false
-        return [.openLink(epoch: epoch, attempt: self.attempts)]
+        return [.openLink(PendingAttempt(epoch: epoch, number: self.outage.attempts, credentials: credentials))]
     }
 
     mutating func credentialsFailed(
         epoch: UInt64, _ error: LinkspanError, now: Moment, random: Double
-    ) -> [Action] {
+    ) -> [Output] {
         guard self.isCurrent(epoch) else { return [] }
-        return self.attemptFailed(error, now: now, random: random)
+        return self.afterFailure(error, from: self.state, now: now, random: random)
     }
 
-    mutating func linkOpened(epoch: UInt64, _ info: LinkInfo, now: Moment) -> [Action] {
+    mutating func linkOpened(epoch: UInt64, _ info: LinkInfo, now: Moment) -> [Output] {
         guard self.isCurrent(epoch) else { return [] }
         let from = self.state
         guard from.canBecome(.connected) else { return [] }
         self.phase = .connected(epoch: epoch, since: now)
         self.lastError = nil
-        self.patience = nil
+        self.outage.patience = nil
         self.endpoints?.connected()
-        self.returnNotBefore = nil
-        defer { self.attempts = 0 }
+        defer { self.outage.attempts = 0 }
         var change = self.change(from: from, to: .connected, .established(info), now: now)
         if self.wasEverConnected || self.followsSession {
             change.continuity = info.isContinuous ? .continuous : .gap(.reconnected)
@@ -287,13 +284,22 @@ extension ConnectionStateMachine {
     /// There was a session before that of the first link.
     mutating func followsFormerSession() { self.followsSession = true }
 
-    /// The app will not have this link: its greeting failed.
+    /// The connection gives its link up: the greeting failed, or an inspector drops it.
+    ///
+    /// - Parameters:
+    ///   - epoch: the link's.
+    ///   - error: the reason.
+    ///   - politely: whether the server is told.
+    ///   - hasSpoken: whether the server had sent something over it.
+    ///   - now: the present.
+    ///   - random: from 0 up to 1.
+    /// - Returns: the outputs.
     mutating func linkGivenUp(
-        epoch: UInt64, _ error: LinkspanError, now: Moment, random: Double
-    ) -> [Action] {
-        guard self.isCurrent(epoch), case .connected = self.phase else { return [] }
-        return [.endLink(epoch: epoch, politely: true)]
-            + self.linkClosed(epoch: epoch, error, now: now, random: random)
+        epoch: UInt64, _ error: LinkspanError, politely: Bool, hasSpoken: Bool = false, now: Moment, random: Double
+    ) -> [Output] {
+        guard self.isCurrent(epoch) else { return [] }
+        return [.endLink(epoch: epoch, politely: politely)]
+            + self.linkClosed(epoch: epoch, error, hasSpoken: hasSpoken, now: now, random: random)
     }
 
     /// The link has ended.
@@ -307,43 +313,42 @@ extension ConnectionStateMachine {
     /// - Returns: what is to be done.
     mutating func linkClosed(
         epoch: UInt64, _ error: LinkspanError, hasSpoken: Bool = false, now: Moment, random: Double
-    ) -> [Action] {
+    ) -> [Output] {
         guard self.isCurrent(epoch) else { return [] }
         guard case .connected(_, let since) = self.phase else {
-            return self.attemptFailed(error, now: now, random: random)
+            return self.afterFailure(error, from: self.state, now: now, random: random)
         }
-        self.noteLoss(since: since, now: now)
-        let wasHealthy = since.duration(to: now) >= self.timing.healthyAfter
-        // One link that ends before its first answer changes nothing: the server's next time up may be longer.
-        if wasHealthy { self.lastFlap = nil } else if hasSpoken { self.lastFlap = now }
+        let wasHealthy = self.noteLoss(since: since, now: now)
+        self.outage.noteFlap(wasHealthy: wasHealthy, hasSpoken: hasSpoken, now: now)
         return self.afterFailure(error, from: .connected, wasHealthy: wasHealthy, now: now, random: random)
     }
 
-    private mutating func noteLoss(since: Moment, now: Moment) {
-        let wasHealthy = since.duration(to: now) >= self.timing.healthyAfter
+    /// A link that was up since then was lost.
+    ///
+    /// - Returns: whether it had lasted.
+    private mutating func noteLoss(since: Moment, now: Moment) -> Bool {
+        let wasHealthy = since.duration(to: now) >= self.rules.timing.healthyAfter
         // An open link alone proves nothing: over some transports the server refuses what came with it only afterwards.
         if wasHealthy { self.refusals = 0 }
-        if wasHealthy || self.outageStart == nil {
-            self.failures = 0
-            self.outageStart = now
-        }
+        self.outage.noteLoss(wasHealthy: wasHealthy, now: now)
+        return wasHealthy
     }
 }
 
 // MARK: - Attempts
 
-extension ConnectionStateMachine {
+extension Attempts {
     private func opening(_ epoch: UInt64, now: Moment) -> Attempt {
-        Attempt(epoch: epoch, step: .opening, deadline: now + self.timing.openDeadline)
+        Attempt(epoch: epoch, step: .opening, deadline: now + self.rules.timing.openDeadline)
     }
 
-    mutating func beginAttempt(now: Moment, announcing change: StateChange?) -> [Action] {
+    private mutating func beginAttempt(now: Moment, announcing change: StateChange?) -> [Output] {
         self.lastEpoch += 1
-        self.attempts += 1
+        self.outage.attempts += 1
         self.lastAttempt = now
-        if self.outageStart == nil { self.outageStart = now }
+        if self.outage.start == nil { self.outage.start = now }
         let attempt = Attempt(
-            epoch: self.lastEpoch, step: .credentials, deadline: now + self.timing.credentialDeadline)
+            epoch: self.lastEpoch, step: .credentials, deadline: now + self.rules.timing.credentialDeadline)
         let reason: CredentialRequest.Reason =
             self.mustRenew ? .refused : self.wasEverAttempted ? .retry : .first
         self.wasEverAttempted = true
@@ -352,14 +357,8 @@ extension ConnectionStateMachine {
         } else {
             self.phase = .attempting(attempt)
         }
-        let announcement: [Action] = change.map { [.announce($0)] } ?? []
+        let announcement: [Output] = change.map { [.announce($0)] } ?? []
         return announcement + [.provideCredentials(epoch: attempt.epoch, reason: reason)]
-    }
-
-    private mutating func attemptFailed(
-        _ error: LinkspanError, now: Moment, random: Double
-    ) -> [Action] {
-        self.afterFailure(error, from: self.state, now: now, random: random)
     }
 
     /// The link ended or could not be opened: goes to `disconnected`, and on to `reconnecting` when that can help.
@@ -368,21 +367,21 @@ extension ConnectionStateMachine {
     private mutating func afterFailure(
         _ error: LinkspanError, from: ConnectionState, wasHealthy: Bool = false, now: Moment,
         random: Double
-    ) -> [Action] {
+    ) -> [Output] {
         self.lastError = error
         let outlook = wasHealthy ? nil : self.endpoints?.fail(error)
-        // While the path is away, failures say nothing about the server.
-        self.failures = self.patience == nil ? self.failures + 1 : 1
+        self.outage.fail()
         guard let delay = self.delay(after: error, outlook, now: now, random: random) else {
             self.phase = .disconnected(isGivenUp: true)
             return [.announce(self.change(from: from, to: .disconnected, .failed(error), now: now))]
         }
-        let wanted = now + max(delay, self.patience ?? .zero)
+        let wanted = now + max(delay, self.outage.patience ?? .zero)
         // One renewal of credentials may follow at once: it happens once only.
         let isRenewal = error.code == .credentialsRefused && self.refusals == 1
         var spaced = self.earliestSpaced ?? wanted
         // Never in step with a server that comes and goes.
-        if self.isFlapping(error, now: now) { spaced += delay }
+        let period = self.rules.timing.healthyAfter
+        if self.outage.isFlapping(error, within: period, now: now) { spaced += delay }
         let next = isRenewal ? wanted : max(wanted, spaced)
         self.phase = .waiting(Wait(until: next))
         guard from != .reconnecting else { return [] }
@@ -396,52 +395,46 @@ extension ConnectionStateMachine {
     ) -> Duration? {
         if error.code == .credentialsRefused {
             self.mustRenew = true
-            if self.canRenew { self.refusals += 1 }
+            if self.rules.canRenew { self.refusals += 1 }
             // One renewal: asked for at once, spread a little, because a herd may have been refused together.
             if self.refusals == 1 { return .milliseconds(250) * random }
         }
-        let outage = self.outageStart?.duration(to: now) ?? .zero
+        let period = self.rules.timing.healthyAfter
         var question = RetryQuestion(
-            error: error, failures: self.failures, outage: outage, isFlapping: self.isFlapping(error, now: now),
-            random: random)
+            error: error, failures: self.outage.failures, outage: self.outage.start?.duration(to: now) ?? .zero,
+            isFlapping: self.outage.isFlapping(error, within: period, now: now), random: random)
         if let endpoints = self.endpoints { question.rounds = outlook == .another ? 1 : max(1, endpoints.rounds) }
         if outlook == .another || outlook == .roundOver && error.isPermanent {
             // What one endpoint says does not hold for another.
             question.error = LinkspanError(.connectionLost, error.message, cause: error)
         }
-        return self.retry.delay(for: question).map { max(.zero, $0) }
-    }
-
-    /// Whether the server comes and goes, and has not asked for patience.
-    private func isFlapping(_ error: LinkspanError, now: Moment) -> Bool {
-        guard let lastFlap = self.lastFlap, lastFlap.duration(to: now) < self.timing.healthyAfter else { return false }
-        return error.code != .serverUnavailable && error.retryAfter == nil && self.patience == nil
+        return self.rules.retry.delay(for: question).map { max(.zero, $0) }
     }
 
     private mutating func end(
         _ epoch: UInt64?, politely: Bool, _ reason: StateChange.Reason, now: Moment
-    ) -> [Action] {
+    ) -> [Output] {
         let change = self.change(from: self.state, to: .disconnected, reason, now: now)
         let unused = self.unusedAdmission
         self.phase = .disconnected(isGivenUp: false)
-        let ending: [Action] = epoch.map { [.endLink(epoch: $0, politely: politely)] } ?? []
+        let ending: [Output] = epoch.map { [.endLink(epoch: $0, politely: politely)] } ?? []
         return ending + unused + [.announce(change)]
     }
 
-    mutating func change(
+    private mutating func change(
         from: ConnectionState, to: ConnectionState, _ reason: StateChange.Reason, now: Moment,
         nextAttempt: Moment? = nil
     ) -> StateChange {
         self.changes += 1
         return StateChange(
-            sequence: self.changes, from: from, to: to, reason: reason, attempt: self.attempts, time: now.instant,
+            sequence: self.changes, from: from, to: to, reason: reason, attempt: self.outage.attempts, time: now.instant,
             nextAttempt: nextAttempt?.instant)
     }
 }
 
 // MARK: - Admission
 
-extension ConnectionStateMachine {
+extension Attempts {
     /// Whether the attempt that is due has to be admitted first.
     func needsAdmission(now: Moment) -> Bool {
         guard case .waiting(let wait) = self.phase else { return false }
@@ -454,40 +447,40 @@ extension ConnectionStateMachine {
         self.phase = .waiting(Wait(until: max(wait.until, instant), isAdmitted: true))
     }
 
-    private var unusedAdmission: [Action] {
+    private var unusedAdmission: [Output] {
         if case .waiting(let wait) = self.phase, wait.isAdmitted { [.giveBackAdmission] } else { [] }
     }
 
     private var earliestSpaced: Moment? {
-        self.lastAttempt.map { $0 + self.timing.attemptSpacing }
+        self.lastAttempt.map { $0 + self.rules.timing.attemptSpacing }
     }
 }
 
 // MARK: - Suspension
 
-extension ConnectionStateMachine {
+extension Attempts {
     /// Drops the link or the attempt, because the path is gone or the app is out of sight.
     ///
     /// With a `patience`, attempts follow as after any loss, but at least that far apart. Without one there is none
     /// before ``resume(after:now:)`` or ``connect(now:)``.
     mutating func suspend(
         _ error: LinkspanError, patience: Duration?, now: Moment, random: Double
-    ) -> [Action] {
+    ) -> [Output] {
         let from = self.state
-        var ending: [Action] = []
+        var ending: [Output] = []
         switch self.phase {
         case .created(nil), .disconnected, .suspended, .released:
             return []
         case .created(let attempt?), .attempting(let attempt):
             ending = [.endLink(epoch: attempt.epoch, politely: false)]
         case .connected(let epoch, let since):
-            self.noteLoss(since: since, now: now)
+            _ = self.noteLoss(since: since, now: now)
             ending = [.endLink(epoch: epoch, politely: patience == nil)]
         case .waiting(let wait):
             ending = self.unusedAdmission
             if let patience {
                 self.lastError = error
-                self.patience = patience
+                self.outage.patience = patience
                 self.phase = .waiting(Wait(until: max(wait.until, now + patience)))
                 return ending
             }
@@ -498,7 +491,7 @@ extension ConnectionStateMachine {
             self.phase = .suspended(error)
             return ending + [.announce(change)]
         }
-        self.patience = patience
+        self.outage.patience = patience
         return ending + self.afterFailure(error, from: from, now: now, random: random)
     }
 
@@ -506,22 +499,18 @@ extension ConnectionStateMachine {
     ///
     /// The spacing of attempts holds all the same. What the server asked for does not: the device has moved, or its
     /// user is there again.
-    mutating func resume(after delay: Duration, now: Moment) -> [Action] {
+    mutating func resume(after delay: Duration, now: Moment) -> [Output] {
         let next = max(now + delay, self.earliestSpaced ?? now)
-        let wasHeld = self.patience != nil
-        self.patience = nil
+        let wasHeld = self.outage.patience != nil
+        self.outage.patience = nil
         switch self.phase {
         case .waiting(let wait):
-            if wasHeld {
-                self.failures = 0
-                self.outageStart = now
-            }
+            if wasHeld { (self.outage.failures, self.outage.start) = (0, now) }
             // What has been admitted already has its turn.
             if !wait.isAdmitted, next < wait.until { self.phase = .waiting(Wait(until: next)) }
             return []
         case .suspended(let error):
-            self.failures = 0
-            self.outageStart = now
+            (self.outage.failures, self.outage.start) = (0, now)
             let change = self.change(
                 from: .disconnected, to: .reconnecting, .lost(error), now: now, nextAttempt: next)
             self.phase = .waiting(Wait(until: next))
@@ -534,23 +523,28 @@ extension ConnectionStateMachine {
 
 // MARK: - Moving
 
-extension ConnectionStateMachine {
+extension Attempts {
     /// Applies other times and rules.
     mutating func adopt(
         _ timing: Timing, _ retry: RetryPolicy, canRenewCredentials: Bool, endpoints: EndpointRotation? = nil
     ) {
-        self.adopt(endpoints)
-        self.timing = timing
-        self.retry = retry
-        self.canRenew = canRenewCredentials
+        if var next = endpoints, let former = self.endpoints {
+            if !former.isLike(next) {
+                next.begin(at: former.url)
+                self.endpoints = next
+            }
+        } else {
+            self.endpoints = endpoints
+        }
+        self.rules = Rules(timing: timing, retry: retry, canRenew: canRenewCredentials)
     }
 
     /// Leaves its link or attempt for a first attempt somewhere else, at once.
     ///
     /// What is down on purpose stays down; what was given up tries there.
-    mutating func move(_ reason: LinkspanError, now: Moment) -> [Action] {
+    mutating func move(_ reason: LinkspanError, now: Moment) -> [Output] {
         let from = self.state
-        var ending: [Action] = []
+        var ending: [Output] = []
         switch self.phase {
         case .created(nil), .disconnected(isGivenUp: false), .suspended, .released:
             self.forgetFormerPlace(now: now)
@@ -579,20 +573,56 @@ extension ConnectionStateMachine {
 
     /// Forgets what was learned about the former server, which says nothing about the next.
     private mutating func forgetFormerPlace(now: Moment) {
-        self.failures = 0
-        self.attempts = 0
+        self.outage = Outage(start: now)
         self.refusals = 0
         self.mustRenew = false
         self.wasEverAttempted = false
-        self.patience = nil
-        self.lastFlap = nil
-        self.outageStart = now
         self.lastError = nil
         self.endpoints?.startOver()
     }
 }
 
-extension ConnectionStateMachine.Timing {
+// MARK: - Endpoints
+
+extension Attempts {
+    /// The endpoint of the link or attempt, or of the next attempt; nil for the connection's own URL.
+    var endpoint: ConnectionURL? { self.endpoints?.url }
+
+    /// The place in the list, for the status.
+    var place: EndpointPlace? {
+        guard let endpoints = self.endpoints, let first = endpoints.urls.first else { return nil }
+        var returns: Moment?
+        if case .connected(_, let since) = self.phase { returns = endpoints.returnDeadline(since: since) }
+        return EndpointPlace(
+            url: endpoints.url, number: endpoints.index + 1, count: endpoints.urls.count,
+            policy: endpoints.policy.rawValue, first: first, returns: returns)
+    }
+
+    /// Notes the URL of a new link.
+    ///
+    /// - Returns: whether a connection with several endpoints moves to another one.
+    mutating func moves(to url: ConnectionURL) -> Bool {
+        defer { self.latestURL = url }
+        return self.rotation != nil && url != self.latestURL
+    }
+
+    /// Puts the way back to the first endpoint off while requests are under way.
+    mutating func putOffReturn(now: Moment) {
+        if case .connected(_, let since) = self.phase { self.endpoints?.putOffReturn(since: since, now: now) }
+    }
+
+    /// Leaves the link for an attempt at the first endpoint.
+    private mutating func returnToFirst(_ epoch: UInt64, now: Moment) -> [Output] {
+        let reason = LinkspanError(.moved, "the connection returns to its first endpoint")
+        self.endpoints?.beginReturn()
+        self.outage.startOver(now: now)
+        let down = self.change(from: .connected, to: .disconnected, .lost(reason), now: now)
+        let up = self.change(from: .disconnected, to: .reconnecting, .lost(reason), now: now, nextAttempt: now)
+        return [.endLink(epoch: epoch, politely: true), .announce(down)] + self.beginAttempt(now: now, announcing: up)
+    }
+}
+
+extension Attempts.Timing {
     /// The times of these options.
     init(_ options: ConnectionOptions, attemptSpacing: Duration) {
         self.init(
