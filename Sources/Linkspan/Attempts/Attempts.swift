@@ -18,15 +18,6 @@ struct Attempts: Sendable {
         case giveBackAdmission
     }
 
-    struct Timing: Sendable, Hashable {
-        var credentialDeadline: Duration
-        var openDeadline: Duration
-        /// The time that a link must have been up before a loss counts as the first failure of a new outage.
-        var healthyAfter: Duration
-        /// The shortest time between the beginnings of two attempts that nobody asked for.
-        var attemptSpacing: Duration
-    }
-
     private enum Phase {
         case created(Attempt?)
         case connected(epoch: UInt64, since: Moment)
@@ -50,15 +41,7 @@ struct Attempts: Sendable {
         var deadline: Moment
     }
 
-    /// The rules of attempts, which may change.
-    private struct Rules {
-        var timing: Timing
-        var retry: RetryPolicy
-        /// Whether a refusal can be answered with other credentials.
-        var canRenew: Bool
-    }
-
-    private var rules: Rules
+    private var rules: AttemptRules
     private var rotation: Boxed<EndpointRotation>?
     private var phase: Phase = .created(nil)
     private var lastEpoch: UInt64 = 0
@@ -79,11 +62,9 @@ struct Attempts: Sendable {
     /// Whether the next link is to end as if the server had refused the credentials; an inspector asks for that.
     var refusesNext = false
 
-    init(
-        timing: Timing, retry: RetryPolicy, canRenewCredentials: Bool, endpoints: EndpointRotation? = nil
-    ) {
+    init(_ rules: AttemptRules, endpoints: EndpointRotation? = nil) {
         self.rotation = endpoints.map { Boxed($0) }
-        self.rules = Rules(timing: timing, retry: retry, canRenew: canRenewCredentials)
+        self.rules = rules
     }
 
     /// The endpoints to choose from; nil for the connection's own URL alone.
@@ -226,7 +207,7 @@ extension Attempts {
                 case .opening:
                     LinkspanError(
                         .timedOut,
-                        "no connection within \(self.rules.timing.openDeadline)"
+                        "no connection within \(self.rules.openDeadline)"
                             + (openingStage.map { ", still \($0)" } ?? "")
                     )
                 }
@@ -327,7 +308,7 @@ extension Attempts {
     ///
     /// - Returns: whether it had lasted.
     private mutating func noteLoss(since: Moment, now: Moment) -> Bool {
-        let wasHealthy = since.duration(to: now) >= self.rules.timing.healthyAfter
+        let wasHealthy = since.duration(to: now) >= self.rules.healthyAfter
         // An open link alone proves nothing: over some transports the server refuses what came with it only afterwards.
         if wasHealthy { self.refusals = 0 }
         self.outage.noteLoss(wasHealthy: wasHealthy, now: now)
@@ -339,7 +320,7 @@ extension Attempts {
 
 extension Attempts {
     private func opening(_ epoch: UInt64, now: Moment) -> Attempt {
-        Attempt(epoch: epoch, step: .opening, deadline: now + self.rules.timing.openDeadline)
+        Attempt(epoch: epoch, step: .opening, deadline: now + self.rules.openDeadline)
     }
 
     private mutating func beginAttempt(now: Moment, announcing change: StateChange?) -> [Output] {
@@ -348,7 +329,7 @@ extension Attempts {
         self.lastAttempt = now
         if self.outage.start == nil { self.outage.start = now }
         let attempt = Attempt(
-            epoch: self.lastEpoch, step: .credentials, deadline: now + self.rules.timing.credentialDeadline)
+            epoch: self.lastEpoch, step: .credentials, deadline: now + self.rules.credentialDeadline)
         let reason: CredentialRequest.Reason =
             self.mustRenew ? .refused : self.wasEverAttempted ? .retry : .first
         self.wasEverAttempted = true
@@ -380,7 +361,7 @@ extension Attempts {
         let isRenewal = error.code == .credentialsRefused && self.refusals == 1
         var spaced = self.earliestSpaced ?? wanted
         // Never in step with a server that comes and goes.
-        let period = self.rules.timing.healthyAfter
+        let period = self.rules.healthyAfter
         if self.outage.isFlapping(error, within: period, now: now) { spaced += delay }
         let next = isRenewal ? wanted : max(wanted, spaced)
         self.phase = .waiting(Wait(until: next))
@@ -395,20 +376,12 @@ extension Attempts {
     ) -> Duration? {
         if error.code == .credentialsRefused {
             self.mustRenew = true
-            if self.rules.canRenew { self.refusals += 1 }
+            if self.rules.canRenewCredentials { self.refusals += 1 }
             // One renewal: asked for at once, spread a little, because a herd may have been refused together.
             if self.refusals == 1 { return .milliseconds(250) * random }
         }
-        let period = self.rules.timing.healthyAfter
-        var question = RetryQuestion(
-            error: error, failures: self.outage.failures, outage: self.outage.start?.duration(to: now) ?? .zero,
-            isFlapping: self.outage.isFlapping(error, within: period, now: now), random: random)
-        if let endpoints = self.endpoints { question.rounds = outlook == .another ? 1 : max(1, endpoints.rounds) }
-        if outlook == .another || outlook == .roundOver && error.isPermanent {
-            // What one endpoint says does not hold for another.
-            question.error = LinkspanError(.connectionLost, error.message, cause: error)
-        }
-        return self.rules.retry.delay(for: question).map { max(.zero, $0) }
+        return self.rules.delay(
+            after: error, outlook, rounds: self.endpoints?.rounds, self.outage, now: now, random: random)
     }
 
     private mutating func end(
@@ -452,7 +425,7 @@ extension Attempts {
     }
 
     private var earliestSpaced: Moment? {
-        self.lastAttempt.map { $0 + self.rules.timing.attemptSpacing }
+        self.lastAttempt.map { $0 + self.rules.spacing }
     }
 }
 
@@ -524,10 +497,9 @@ extension Attempts {
 // MARK: - Moving
 
 extension Attempts {
-    /// Applies other times and rules.
-    mutating func adopt(
-        _ timing: Timing, _ retry: RetryPolicy, canRenewCredentials: Bool, endpoints: EndpointRotation? = nil
-    ) {
+    /// Applies other rules, and another list of endpoints from the next attempt on.
+    mutating func adopt(_ rules: AttemptRules, endpoints: EndpointRotation?) {
+        self.rules = rules
         if var next = endpoints, let former = self.endpoints {
             if !former.isLike(next) {
                 next.begin(at: former.url)
@@ -536,7 +508,6 @@ extension Attempts {
         } else {
             self.endpoints = endpoints
         }
-        self.rules = Rules(timing: timing, retry: retry, canRenew: canRenewCredentials)
     }
 
     /// Leaves its link or attempt for a first attempt somewhere else, at once.
@@ -619,14 +590,5 @@ extension Attempts {
         let down = self.change(from: .connected, to: .disconnected, .lost(reason), now: now)
         let up = self.change(from: .disconnected, to: .reconnecting, .lost(reason), now: now, nextAttempt: now)
         return [.endLink(epoch: epoch, politely: true), .announce(down)] + self.beginAttempt(now: now, announcing: up)
-    }
-}
-
-extension Attempts.Timing {
-    /// The times of these options.
-    init(_ options: ConnectionOptions, attemptSpacing: Duration) {
-        self.init(
-            credentialDeadline: options.credentialDeadline, openDeadline: options.openDeadline,
-            healthyAfter: options.healthyAfter, attemptSpacing: attemptSpacing)
     }
 }

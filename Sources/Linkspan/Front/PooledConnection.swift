@@ -20,8 +20,7 @@ final class PooledConnection: ManagedConnection {
         let options = configuration.options
         let destination = Destination(configuration)
         let attempts = Attempts(
-            timing: Attempts.Timing(options, attemptSpacing: environment.attempts.spacing),
-            retry: options.retry, canRenewCredentials: configuration.credentials.isRenewable,
+            AttemptRules(destination, spacing: environment.attempts.spacing),
             endpoints: destination.rotation(environment.random))
         let outgoing = Outgoing(options: configuration.sharedOptions, account: configuration.credentials.account)
         self.inbox = ConnectionInbox(

@@ -44,10 +44,10 @@ final class ConnectionCore {
     private(set) var attempts: Attempts
     /// The attempts' epoch, looked at for each message.
     private(set) var epoch: UInt64?
-    private(set) var credentials: ConnectionCredentials
-    // Looked at for each message or turn, as are the others with this attribute; nothing is called while they change (W1).
-    @exclusivity(unchecked) private var session: SessionMemory
+    let credentials: CredentialKeeper
+    let session: SessionKeeper
     private var settlement = Settlement()
+    // Looked at for each message or turn, as is the next one; nothing is called while they change (W1).
     @exclusivity(unchecked) private var timer: (due: Moment, work: any ScheduledWork)?
     @exclusivity(unchecked) private var turn: Turn
     let meter = RoundTripMeter()
@@ -62,9 +62,8 @@ final class ConnectionCore {
         self.probe = environment.observer?.observe(ObservedConnection(id, at: destination.url, destination))
         self.home = Home(executor: destination.transport.executor)
         self.attempts = attempts
-        self.credentials = ConnectionCredentials(destination)
-        self.session = SessionMemory(
-            resuming: destination.resumption, isStored: destination.options.store != nil)
+        self.credentials = CredentialKeeper(destination)
+        self.session = SessionKeeper(destination)
         self.turn = Turn(load: outgoing.load)
         self.sender = CommandSender(
             outgoing, destination: destination, inbox: inbox, environment: environment, probe: self.probe)
@@ -166,7 +165,8 @@ extension ConnectionCore {
             self.announce(change)
         case .report(let progress): self.tell(.progress(progress))
         case .provideCredentials(let epoch, let reason):
-            self.carryOut(self.credentials.obtain(epoch: epoch, reason, now: self.now))
+            let now = self.now
+            self.credentials.change(for: self) { $0.obtain(epoch: epoch, reason, now: now) }
         // A link is made and called on its own executor.
         case .openLink where self.home.next != nil: self.home.deferred.append(output)
         case .openLink(let attempt): self.open(attempt)
@@ -214,10 +214,7 @@ extension ConnectionCore {
             self.turn.hasAnnounced = false
             if self.sender.queue.outputs.isEmpty { self.sender.queue.outputs = [] }
         }
-        if self.session.isStale {
-            self.publishResumption()
-            self.keepSession()
-        }
+        self.session.turnEnds(for: self)
     }
 
     /// Publishes how much waits, if that has changed.
@@ -283,7 +280,8 @@ extension ConnectionCore {
         }
         if wasUp, self.attempts.state != .connected { self.environment.attempts.spend(now: now) }
         if let deadline = self.credentials.deadline, deadline <= now {
-            self.carryOut(self.credentials.timerFired(now: now, random: self.environment.random()))
+            let random = self.environment.random()
+            self.credentials.change(for: self) { $0.timerFired(now: now, random: random) }
         }
         self.sender.change { $0.expire(now: now) }
     }
@@ -292,6 +290,9 @@ extension ConnectionCore {
 // MARK: - Attempts
 
 extension ConnectionCore {
+    /// A deadline has been set anew, so that the timer is compared with it at the end of the turn.
+    func hasNewDeadline() { self.turn.hasNewDeadline = true }
+
     /// Passes an input to the attempts, and carries out what they decide.
     func attempt<Failure: Error>(
         _ input: (inout Attempts) throws(Failure) -> [Attempts.Output]
@@ -306,7 +307,7 @@ extension ConnectionCore {
         // The change to `released` is the last.
         if progress != former, self.attempts.state != .released { self.sender.queue.append(.report(progress)) }
         self.inbox.publish(self.published)
-        self.session.isStale = true
+        self.session.memory.isStale = true
     }
 
     /// The state for readers on other threads.
@@ -324,14 +325,14 @@ extension ConnectionCore {
             self.follow(change)
         case .provideCredentials(let epoch, let reason):
             self.sender.link = nil
-            self.carryOut(self.credentials.stopWaiting())
+            self.credentials.change(for: self) { $0.stopWaiting() }
             self.sender.queue.append(.provideCredentials(epoch: epoch, reason: reason))
         case .openLink(let attempt): self.sender.queue.append(.openLink(attempt))
         case .endLink(_, let politely):
-            self.carryOut(self.credentials.stopWaiting())
+            self.credentials.change(for: self) { $0.stopWaiting() }
             guard let link = self.sender.link?.link else { return }
             self.sender.link = nil
-            self.session.linkEnded(politely: politely)
+            self.session.memory.linkEnded(politely: politely)
             self.settlement.linkEnds()
             self.sender.queue.append(.endLink(link, politely: politely))
         case .giveBackAdmission: self.sender.queue.append(.giveBackAdmission)
@@ -350,11 +351,11 @@ extension ConnectionCore {
             self.sender.change { $0.linkOpened(greetedAs: greeted) }
         case .disconnected:
             guard case .failed(let error) = change.reason else { return }
-            if error.code == .credentialsRefused { self.credentials.refused() }
+            if error.code == .credentialsRefused { self.credentials.state.refused() }
             self.sender.change { $0.givenUp(error) }
         case .released:
             // A link holds the connection that it tells of its events.
-            self.session.follow(nil)
+            self.session.memory.follow(nil)
             self.sender.change { $0.end(nil) }
         case .reconnecting: self.sender.change { $0.reopened() }
         case .created: ()
@@ -370,9 +371,10 @@ extension ConnectionCore {
             ])
         if change.to == .connected {
             self.meter.begin(self)
-            self.carryOut(self.credentials.linkOpened(now: self.now, random: self.environment.random()))
+            let (now, random) = (self.now, self.environment.random())
+            self.credentials.change(for: self) { $0.linkOpened(now: now, random: random) }
         } else if change.from == .connected {
-            self.carryOut(self.credentials.linkEnded())
+            self.credentials.change(for: self) { $0.linkEnded() }
         }
         // Who hears that the link is up may send at once as much as an open link takes.
         self.turn.isOpen = self.sender.outgoing.isFlowing
@@ -393,20 +395,20 @@ extension ConnectionCore {
     }
 
     private func open(_ attempt: PendingAttempt) {
-        if self.session.mustWait(attempt) {
+        guard !self.session.memory.mustWait(attempt) else {
             // It goes on without the store's answer when that takes too long.
-            _ = self.later(at: self.now + StoredSessions.patience) { $0.formerSessionKnown(nil) }
+            _ = self.later(at: self.now + StoredSessions.patience) { $0.followFormerSession(nil) }
             return
         }
         // Overtaken by a move: this place is no longer meant.
         guard self.epoch == attempt.epoch else { return }
         self.probe?.attempting(attempt.number)
         // The link may be given up before the end of the turn publishes it.
-        self.publishResumption()
+        self.session.publish(for: self)
         let request = LinkRequest(
             url: attempt.credentials.url ?? self.attempts.endpoint ?? self.destination.url,
             credentials: attempt.credentials, attempt: attempt.number,
-            deadline: self.destination.options.openDeadline, resumption: self.session.published,
+            deadline: self.destination.options.openDeadline, resumption: self.session.memory.published,
             identity: self.destination.identity)
         if self.attempts.moves(to: request.url) {
             self.probe?.moved(to: ObservedConnection(self.id, at: request.url, self.destination))
@@ -416,7 +418,7 @@ extension ConnectionCore {
             scheduler: self.environment.scheduler)
         let link = self.destination.transport.makeLink(request, receiver: adapter)
         self.sender.link = CurrentLink(link)
-        self.session.follow(link)
+        self.session.memory.follow(link)
         self.sender.queue.calling { link.open() }
     }
 }
@@ -437,9 +439,7 @@ extension ConnectionCore {
         let now = self.now
         if let error {
             // Before the account is closed.
-            if self.session.isStored, let account = self.sender.outgoing.deliveries?.openAccount {
-                self.sender.store.append(.keepSession(StoredSession(resumption: nil), account: account))
-            }
+            self.session.forget(for: self)
             self.sender.change { $0.end(error) }
         }
         self.attempt { $0.retire(error.map { .failed($0) } ?? .unoccupied, now: now) }
@@ -453,15 +453,14 @@ extension ConnectionCore {
             self.sender.change { $0.failAll(.moved, "failed: the connection moved to another identity") }
             self.reader.incoming.router.dropHeld()
         }
-        self.carryOut(self.credentials.stopWaiting() + self.credentials.linkEnded())
-        self.credentials = ConnectionCredentials(next)
-        self.session.follow(nil)
+        self.credentials.move(to: next, for: self)
+        self.session.memory.follow(nil)
         // Before the account changes: an outbox records the one under the other.
-        self.publish(resumption: nil)
-        self.session.forgetFormer()
+        self.session.publish(nil, for: self)
+        self.session.memory.forgetFormer()
         self.adopt(next)
         if former != next.identity {
-            self.session.reopen(isSameAccount: former.source.account == next.source.account)
+            self.session.memory.reopen(isSameAccount: former.source.account == next.source.account)
             self.sender.change { $0.openStore(account: next.source.account) }
         }
         self.probe?.moved(to: ObservedConnection(self.id, at: next.url, next))
@@ -474,8 +473,8 @@ extension ConnectionCore {
     /// Follows other options from now on.
     func adopt(_ next: Destination) {
         self.attempts.adopt(
-            Attempts.Timing(next.options, attemptSpacing: self.environment.attempts.spacing), next.options.retry,
-            canRenewCredentials: next.source.isRenewable, endpoints: next.rotation(self.environment.random))
+            AttemptRules(next, spacing: self.environment.attempts.spacing),
+            endpoints: next.rotation(self.environment.random))
         self.sender.outgoing.sharedOptions = next.sharedOptions
         self.sender.destination = next
         self.reader.incoming.slowListeners.limit = next.options.slowListener
@@ -502,79 +501,22 @@ extension ConnectionCore {
     func awaitSettlement(_ waiter: Promise<Void>) { self.settlement.add(waiter) }
 }
 
-// MARK: - Credentials
-
-extension ConnectionCore {
-    private func carryOut(_ outputs: [ConnectionCredentials.Output]) {
-        self.turn.hasNewDeadline = true
-        for output in outputs {
-            switch output {
-            case .ask(let shared, let request, let held, let purpose):
-                let reference = self.reference
-                let wait = shared.ask(
-                    request, login: self.destination.login, held: held, scheduler: self.environment.scheduler
-                ) { outcome in
-                    reference.post { core in
-                        let random = core.environment.random()
-                        core.carryOut(core.credentials.answered(outcome, for: purpose, now: core.now, random: random))
-                    }
-                }
-                if !self.credentials.keep(wait, for: purpose) { wait() }
-            case .stopWaiting(let wait): wait()
-            case .provide(let epoch, let outcome): self.provide(outcome, epoch: epoch)
-            case .show(let issued): self.show(issued)
-            case .report(let event):
-                self.probe?.credentials(event)
-                guard case .failed(.expiring, let error, _) = event else { continue }
-                self.environment.logger.warning(
-                    "Credentials not renewed",
-                    metadata: ["url": "\(self.destination.url)", "error": "\(error.code.rawValue): \(error.message)"])
-            }
-        }
-    }
-
-    /// An attempt has its credentials, or gets none.
-    private func provide(_ outcome: Result<IssuedCredentials, LinkspanError>, epoch: UInt64) {
-        guard self.epoch == epoch else { return }
-        let now = self.now
-        switch outcome {
-        case .success(let issued):
-            let isRenewed = issued.isAnswerToRefusal(at: now)
-            self.attempt { $0.credentialsArrived(issued.credentials, epoch: epoch, isRenewed: isRenewed, now: now) }
-        case .failure(let error):
-            let random = self.environment.random()
-            self.attempt { $0.credentialsFailed(epoch: epoch, error, now: now, random: random) }
-        }
-    }
-
-    /// Gives renewed credentials to the open link, if it can take them.
-    private func show(_ issued: IssuedCredentials) {
-        var isShown = false
-        if self.attempts.state == .connected, let link = self.sender.link?.link {
-            isShown = self.sender.queue.calling { link.renewCredentials(issued.credentials) }
-        }
-        if isShown { self.credentials.shown(issued) }
-        self.probe?.credentials(.renewed(validFor: issued.credentials.validFor, isShown: isShown))
-        self.environment.logger.debug(
-            "Credentials renewed ahead of their expiry",
-            metadata: ["url": "\(self.destination.url)", "pushed": "\(isShown)"])
-    }
-}
-
 // MARK: - News of the link
 
 extension ConnectionCore {
     /// Takes events of a link; see ``LinkReader/receive(epoch:at:_:for:)``.
     func receive(epoch: UInt64, at start: Moment, _ next: () -> LinkEvent?) {
         self.reader.receive(epoch: epoch, at: start, next, for: self)
-        self.session.isStale = true
+        self.session.memory.isStale = true
     }
 
     /// The link brings an event.
     ///
     /// Before listeners are called: they may read the session that they can resume. A link that has had nothing to resume
     /// from is asked once a read.
-    func linkHasRead(isFirst: Bool) { if isFirst || self.session.published != nil { self.publishResumption() } }
+    func linkHasRead(isFirst: Bool) {
+        if isFirst || self.session.memory.published != nil { self.session.publish(for: self) }
+    }
 
     func linkOpened(_ info: LinkInfo, epoch: UInt64) {
         if self.attempts.refusesNext {
@@ -587,7 +529,7 @@ extension ConnectionCore {
     }
 
     func linkClosed(_ error: LinkspanError, epoch: UInt64) {
-        let cause = self.credentials.concealed(in: error)
+        let cause = self.credentials.state.concealed(in: error)
         let (now, random) = (self.now, self.environment.random())
         let hasSpoken = self.sender.link?.hasServerSpoken == true
         self.attempt { $0.linkClosed(epoch: epoch, cause, hasSpoken: hasSpoken, now: now, random: random) }
@@ -607,22 +549,9 @@ extension ConnectionCore {
     func formerLinkEnded() { self.settlement.linkEnded() }
 }
 
-// MARK: - The session and the store
+// MARK: - The store
 
 extension ConnectionCore {
-    /// Publishes what the next link resumes from, if that has changed.
-    private func publishResumption() {
-        self.session.isStale = false
-        let isReleased = self.attempts.state == .released
-        self.publish(
-            resumption: isReleased && self.session.hasNoLink
-                ? nil : self.session.resumption(isLeft: self.attempts.isLeft, former: self.destination.resumption))
-    }
-
-    private func publish(resumption: Secret?) {
-        if self.session.publish(resumption) { self.inbox.withState { $0.resumption = resumption } }
-    }
-
     /// Passes the calls of a turn to the store's executor in one job, so that it can commit them together.
     private func callStore() {
         guard let store = self.destination.options.store else { return }
@@ -636,7 +565,7 @@ extension ConnectionCore {
         switch answer {
         case .session(let session, let result):
             if self.sender.outgoing.deliveries?.ledger.session == session {
-                self.formerSessionKnown(try? result.get())
+                self.followFormerSession(try? result.get())
             }
         case .kept, .ended: self.sender.store.wrote()
         case .opened, .loaded, .found: ()
@@ -646,26 +575,13 @@ extension ConnectionCore {
     }
 
     /// The last session of the account is known; one that cannot be read is as good as none.
-    private func formerSessionKnown(_ former: StoredSession?) {
+    private func followFormerSession(_ former: StoredSession?) {
         if former != nil {
             self.attempts.followsFormerSession()
             self.reader.incoming.router.followsFormerSession()
         }
-        if let attempt = self.session.storeAnswered(former) { self.sender.queue.append(.openLink(attempt)) }
-        self.session.isStale = true
-    }
-
-    /// Asks the store to keep the text that the next process resumes from; called after the listeners of the turn's
-    /// messages.
-    private func keepSession(isTimer: Bool = false) {
-        guard self.session.isStored, self.attempts.wasEverConnected,
-            let account = self.sender.outgoing.deliveries?.openAccount
-        else { return }
-        switch self.session.next(now: self.now, isTimer: isTimer) {
-        case .keep(let session): self.sender.store.append(.keepSession(session, account: account))
-        case .wait(let due): _ = self.later(at: due) { $0.keepSession(isTimer: true) }
-        case nil: ()
-        }
+        if let attempt = self.session.memory.storeAnswered(former) { self.sender.queue.append(.openLink(attempt)) }
+        self.session.memory.isStale = true
     }
 }
 

@@ -5,13 +5,13 @@ internal import Testing
 
 @Suite("The connection state machine")
 struct StateMachineTests {
-    private static let timing = Attempts.Timing(
-        credentialDeadline: .seconds(10), openDeadline: .seconds(10), healthyAfter: .seconds(10), attemptSpacing: .zero)
-
     private let start = Moment.now
 
     private func makeMachine(canRenew: Bool = false, retry: RetryPolicy = .standard) -> Attempts {
-        Attempts(timing: Self.timing, retry: retry, canRenewCredentials: canRenew)
+        Attempts(
+            AttemptRules(
+                credentialDeadline: .seconds(10), openDeadline: .seconds(10), healthyAfter: .seconds(10), spacing: .zero,
+                retry: retry, canRenewCredentials: canRenew))
     }
 
     @Test(arguments: 0..<200)

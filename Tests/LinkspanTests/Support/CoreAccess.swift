@@ -24,7 +24,7 @@ extension PooledConnection {
     var renewalDeadline: Moment? { (try? self.ask { $0.credentials.deadline }) ?? nil }
 
     func isShown(generation: UInt64) -> Bool {
-        (try? self.ask { $0.credentials.isShown(generation: generation) }) ?? false
+        (try? self.ask { $0.credentials.state.isShown(generation: generation) }) ?? false
     }
 }
 

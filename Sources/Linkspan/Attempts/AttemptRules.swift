@@ -1,0 +1,50 @@
+internal import LinkspanRuntime
+
+/// The rules by which a connection makes its attempts.
+struct AttemptRules: Sendable {
+    var credentialDeadline: Duration
+    var openDeadline: Duration
+    /// The time that a link must have been up before a loss counts as the first failure of a new outage.
+    var healthyAfter: Duration
+    /// The shortest time between the beginnings of two attempts that nobody asked for.
+    var spacing: Duration
+    var retry: RetryPolicy
+    /// Whether a refusal can be answered with other credentials.
+    var canRenewCredentials: Bool
+
+    /// The time after which to try again; nil not to.
+    ///
+    /// - Parameters:
+    ///   - error: the failure.
+    ///   - outlook: the consequence of the failure among several endpoints.
+    ///   - rounds: the rounds over several endpoints that are over; nil for a single endpoint.
+    ///   - outage: the outage so far, this failure included.
+    ///   - now: the present.
+    ///   - random: from 0 up to 1.
+    /// - Returns: the time.
+    func delay(
+        after error: LinkspanError, _ outlook: EndpointRotation.Outlook?, rounds: Int?, _ outage: Outage, now: Moment,
+        random: Double
+    ) -> Duration? {
+        var question = RetryQuestion(
+            error: error, failures: outage.failures, outage: outage.start?.duration(to: now) ?? .zero,
+            isFlapping: outage.isFlapping(error, within: self.healthyAfter, now: now), random: random)
+        question.rounds = rounds.map { outlook == .another ? 1 : max(1, $0) }
+        if outlook == .another || outlook == .roundOver && error.isPermanent {
+            // What one endpoint says does not hold for another.
+            question.error = LinkspanError(.connectionLost, error.message, cause: error)
+        }
+        return self.retry.delay(for: question).map { max(.zero, $0) }
+    }
+}
+
+extension AttemptRules {
+    /// The rules for a destination.
+    init(_ destination: Destination, spacing: Duration) {
+        let options = destination.options
+        self.init(
+            credentialDeadline: options.credentialDeadline, openDeadline: options.openDeadline,
+            healthyAfter: options.healthyAfter, spacing: spacing, retry: options.retry,
+            canRenewCredentials: destination.source.isRenewable)
+    }
+}
