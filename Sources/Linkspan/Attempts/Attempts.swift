@@ -424,9 +424,7 @@ extension Attempts {
         if case .waiting(let wait) = self.phase, wait.isAdmitted { [.giveBackAdmission] } else { [] }
     }
 
-    private var earliestSpaced: Moment? {
-        self.lastAttempt.map { $0 + self.rules.spacing }
-    }
+    private var earliestSpaced: Moment? { self.lastAttempt.map { $0 + self.rules.spacing } }
 }
 
 // MARK: - Suspension

@@ -19,6 +19,8 @@ final class CommandSender {
     @exclusivity(unchecked) var listeners = OutgoingListeners()
     @exclusivity(unchecked) var drains = DrainWaiters()
     @exclusivity(unchecked) var store = StoreQueue()
+    /// The load and the flow that were published last.
+    private var published: (load: ConnectionLoad, isOpen: Bool)
     /// The command of the latest measurement of the round trip, which is no message of the app.
     var measurement: Command.ID?
 
@@ -32,6 +34,7 @@ final class CommandSender {
         self.probe = probe
         self.chain = InterceptorChain(destination.options.interceptors)
         self.destination = destination
+        self.published = (outgoing.load, false)
         self.outgoing = outgoing
     }
 
@@ -40,6 +43,24 @@ final class CommandSender {
     /// Lines up what the sending side has decided; called after each change of it.
     func collect() {
         while let output = self.outgoing.outputs.popFirst() { self.queue.append(.outgoing(output)) }
+    }
+
+    /// Publishes how much waits, if that has changed.
+    func publishLoad(hasTaken: Bool) {
+        let (load, isOpen) = (self.outgoing.load, self.outgoing.isFlowing)
+        let keys = self.outgoing.buffer.takeKeyChanges()
+        guard hasTaken || load != self.published.load || isOpen != self.published.isOpen || !keys.isEmpty else { return }
+        if let probe = self.probe, load.waiting != self.published.load.waiting {
+            probe.queueChanged(depth: load.waiting, limit: self.destination.options.buffer.commands)
+        }
+        self.published = (load, isOpen)
+        self.inbox.publish(load, keys: keys, isOpen: isOpen)
+    }
+
+    /// Publishes whether the link takes commands at once, before the turn ends.
+    func publishFlow() {
+        self.published.isOpen = self.outgoing.isFlowing
+        self.inbox.publish(isOpen: self.published.isOpen)
     }
 
     /// Changes the sending side, and lines up what it decides.

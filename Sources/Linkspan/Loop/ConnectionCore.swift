@@ -17,7 +17,7 @@ final class ConnectionCore {
         fileprivate var deferred: [Output] = []
     }
 
-    /// The state of the present turn, and what was published at the end of the last.
+    /// The state of the present turn.
     private struct Turn {
         /// The items that had arrived from other threads when the turn began and wait to be dealt with.
         var arrived: Deque<ConnectionInbox.Item> = []
@@ -26,8 +26,6 @@ final class ConnectionCore {
         var isCarryingOut = false
         /// Whether a change of state was announced.
         var hasAnnounced = false
-        var load: ConnectionLoad
-        var isOpen = false
         /// Whether a deadline has been set since the timer was last compared with it.
         var hasNewDeadline = true
     }
@@ -49,7 +47,7 @@ final class ConnectionCore {
     private var settlement = Settlement()
     // Looked at for each message or turn, as is the next one; nothing is called while they change (W1).
     @exclusivity(unchecked) private var timer: (due: Moment, work: any ScheduledWork)?
-    @exclusivity(unchecked) private var turn: Turn
+    @exclusivity(unchecked) private var turn = Turn()
     let meter = RoundTripMeter()
 
     init(
@@ -64,7 +62,6 @@ final class ConnectionCore {
         self.attempts = attempts
         self.credentials = CredentialKeeper(destination)
         self.session = SessionKeeper(destination)
-        self.turn = Turn(load: outgoing.load)
         self.sender = CommandSender(
             outgoing, destination: destination, inbox: inbox, environment: environment, probe: self.probe)
         self.reader = LinkReader(
@@ -74,12 +71,6 @@ final class ConnectionCore {
     }
 
     var destination: Destination { self.sender.destination }
-
-    /// Whether the next link is to end as if the server had refused the credentials; an inspector asks for that.
-    var refusesNext: Bool {
-        get { self.attempts.refusesNext }
-        set { self.attempts.refusesNext = newValue }
-    }
 
     var reference: CoreReference { CoreReference(self) }
 
@@ -207,7 +198,8 @@ extension ConnectionCore {
     private func endTurn() {
         self.reader.pauseOrResume(isConnected: self.attempts.state == .connected)
         self.setTimer()
-        self.publishLoad()
+        self.sender.publishLoad(hasTaken: self.turn.hasTaken)
+        self.turn.hasTaken = false
         for waiter in self.settlement.takeSettled(pendingWrites: self.sender.store.pendingWrites) { waiter.fulfill() }
         if self.turn.hasAnnounced {
             // A connection that rests should not keep the room that opening it has taken.
@@ -215,18 +207,6 @@ extension ConnectionCore {
             if self.sender.queue.outputs.isEmpty { self.sender.queue.outputs = [] }
         }
         self.session.turnEnds(for: self)
-    }
-
-    /// Publishes how much waits, if that has changed.
-    private func publishLoad() {
-        let (load, isOpen) = (self.sender.outgoing.load, self.sender.outgoing.isFlowing)
-        let keys = self.sender.outgoing.buffer.takeKeyChanges()
-        guard self.turn.hasTaken || load != self.turn.load || isOpen != self.turn.isOpen || !keys.isEmpty else { return }
-        if let probe = self.probe, load.waiting != self.turn.load.waiting {
-            probe.queueChanged(depth: load.waiting, limit: self.destination.options.buffer.commands)
-        }
-        (self.turn.load, self.turn.isOpen, self.turn.hasTaken) = (load, isOpen, false)
-        self.inbox.publish(load, keys: keys, isOpen: isOpen)
     }
 
     private func move(to executor: any JobExecutor) {
@@ -377,8 +357,7 @@ extension ConnectionCore {
             self.credentials.change(for: self) { $0.linkEnded() }
         }
         // Who hears that the link is up may send at once as much as an open link takes.
-        self.turn.isOpen = self.sender.outgoing.isFlowing
-        self.inbox.publish(isOpen: self.turn.isOpen)
+        self.sender.publishFlow()
         self.probe?.changed(change)
         self.inbox.note(change)
         if let mark = change.continuity { self.reader.incoming.router.route(mark) }

@@ -268,7 +268,9 @@ extension Outgoing {
         if command.timeLimit(self.options) != nil || self.options.buffer.maxAge != nil {
             let made = made()
             self.watch(command, made: made)
-            self.watchAge(of: command.id, made: made)
+            if let age = self.options.buffer.maxAge {
+                self.deadlines.age(command.id, at: made + age, in: self.buffer)
+            }
         }
         return nil
     }
@@ -301,11 +303,6 @@ extension Outgoing {
             }
         }
         self.deadlines.expire(command.id, at: made + limit)
-    }
-
-    /// Notes when a command of the buffer has waited for too long.
-    private mutating func watchAge(of id: Command.ID, made: Moment) {
-        if let age = self.options.buffer.maxAge { self.deadlines.age(id, at: made + age, in: self.buffer) }
     }
 
     private mutating func ready(_ command: consuming Command) -> ReadyCommand {
@@ -412,7 +409,9 @@ extension Outgoing {
             self.outputs.append(command.fail(.cancelled, .notSent, "is volatile, and the connection was not ready"))
         } else {
             command.identify()
-            self.watchAge(of: command.id, made: now)
+            if let age = self.options.buffer.maxAge {
+                self.deadlines.age(command.id, at: now + age, in: self.buffer)
+            }
             if let key = command.replacedKey, self.buffer.hasKey(key) {
                 self.outputs.append(command.fail(.cancelled, .notSent, "was replaced by a newer one"))
             } else {

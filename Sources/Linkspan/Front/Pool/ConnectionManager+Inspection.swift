@@ -55,7 +55,10 @@ extension PooledConnection: InspectableConnection {
             case .pauseReading: core.reader.incoming.setPaused(true, by: Self.inspector)
             case .resumeReading: core.reader.incoming.setPaused(false, by: Self.inspector)
             case .refuseCredentialsOnce:
-                core.refusesNext = true
+                core.attempt {
+                    $0.refusesNext = true
+                    return []
+                }
                 Self.dropLink(of: core)
             }
         }
