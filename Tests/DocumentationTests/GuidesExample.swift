@@ -108,7 +108,6 @@ private enum Guides {
     static func troubleshooting() throws {
         let connection = try ConnectionBuilder("https://chat.example")
             .transport(.socketIO)
-            .options { $0.trace = 64 }
             .connect()
         print(connection.explain())
         print(connection.status.description)
@@ -125,7 +124,7 @@ struct GuidesExample {
         let page = try String(
             contentsOf: Self.sources.appending(path: "Linkspan/Documentation.docc/Errors.md"), encoding: .utf8)
         let source = try String(
-            contentsOf: Self.sources.appending(path: "Linkspan/LinkspanError.swift"), encoding: .utf8)
+            contentsOf: Self.sources.appending(path: "Linkspan/Values/LinkspanError.swift"), encoding: .utf8)
         let codes = source.matches(of: /Self\(rawValue: "(\w+)"\)/).map { String($0.output.1) }.sorted()
         let rows = page.matches(of: /(?m)^\| `(\w+)`( \*\*P\*\*)? \|/)
         #expect(codes.count > 30)

@@ -400,7 +400,8 @@ extension Attempts {
     ) -> StateChange {
         self.changes += 1
         return StateChange(
-            sequence: self.changes, from: from, to: to, reason: reason, attempt: self.outage.attempts, time: now.instant,
+            sequence: self.changes, from: from, to: to, reason: reason, attempt: self.outage.attempts,
+            time: now.instant,
             nextAttempt: nextAttempt?.instant)
     }
 }

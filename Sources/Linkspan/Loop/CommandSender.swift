@@ -49,7 +49,9 @@ final class CommandSender {
     func publishLoad(hasTaken: Bool) {
         let (load, isOpen) = (self.outgoing.load, self.outgoing.isFlowing)
         let keys = self.outgoing.buffer.takeKeyChanges()
-        guard hasTaken || load != self.published.load || isOpen != self.published.isOpen || !keys.isEmpty else { return }
+        guard hasTaken || load != self.published.load || isOpen != self.published.isOpen || !keys.isEmpty else {
+            return
+        }
         if let probe = self.probe, load.waiting != self.published.load.waiting {
             probe.queueChanged(depth: load.waiting, limit: self.destination.options.buffer.commands)
         }

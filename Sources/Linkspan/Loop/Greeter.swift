@@ -5,7 +5,9 @@ enum Greeter {
     /// Begins the greeting; its task is cancelled when its link ends.
     static func greet(epoch: UInt64, for core: ConnectionCore) {
         // A listener that heard of the link before may have ended it.
-        guard let greeting = core.destination.options.greeting, core.sender.outgoing.greetedLink == epoch else { return }
+        guard let greeting = core.destination.options.greeting, core.sender.outgoing.greetedLink == epoch else {
+            return
+        }
         let (reference, scheduler) = (core.reference, core.environment.scheduler)
         let deadline = core.later(at: core.now + greeting.deadline) { core in
             Self.failed(

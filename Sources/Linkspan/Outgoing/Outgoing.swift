@@ -476,7 +476,8 @@ extension Outgoing {
             // Some may have expired while no process had them.
             self.expire(now: now)
         case .kept(let delivery, let id, let result): deliveries.kept(delivery, id, result, &self.outputs)
-        case .found(let key, let session, let result): deliveries.found(key: key, session: session, result, &self.outputs)
+        case .found(let key, let session, let result):
+            deliveries.found(key: key, session: session, result, &self.outputs)
         }
         self.loadMore()
         self.beginNext()

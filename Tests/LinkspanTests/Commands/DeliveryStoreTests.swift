@@ -46,7 +46,9 @@ struct DeliveryStoreTests {
         let second = try self.harness(next)
         try second.perform(.deliver(orderingKey: "room"), "c")
         #expect(
-            try second.connection.ask { $0.sender.outgoing.listed }.map(\.stage) == [.interrupted, .interrupted, .waiting])
+            try second.connection.ask { $0.sender.outgoing.listed }.map(\.stage) == [
+                .interrupted, .interrupted, .waiting,
+            ])
         try second.enter(.connected)
         #expect(second.arrived == ["a", "b", "c"])
         #expect(try second.transport.received.prefix(2).map { try $0.payload.decode(String.self) } == keys)

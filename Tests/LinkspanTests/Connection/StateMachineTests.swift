@@ -10,7 +10,8 @@ struct StateMachineTests {
     private func makeMachine(canRenew: Bool = false, retry: RetryPolicy = .standard) -> Attempts {
         Attempts(
             AttemptRules(
-                credentialDeadline: .seconds(10), openDeadline: .seconds(10), healthyAfter: .seconds(10), spacing: .zero,
+                credentialDeadline: .seconds(10), openDeadline: .seconds(10), healthyAfter: .seconds(10),
+                spacing: .zero,
                 retry: retry, canRenewCredentials: canRenew))
     }
 

@@ -134,7 +134,8 @@ extension Outgoing {
     /// The oldest command without an outcome.
     fileprivate var oldest: Command.ID? {
         var oldest = self.buffer.first
-        let others = (self.awaited.count <= 4_096 ? self.awaited.requests.map(\.id) : []) + (self.deliveries?.queues.heads ?? [])
+        let others =
+            (self.awaited.count <= 4_096 ? self.awaited.requests.map(\.id) : []) + (self.deliveries?.queues.heads ?? [])
         for id in others where oldest.map({ id < $0 }) ?? true { oldest = id }
         return oldest
     }
