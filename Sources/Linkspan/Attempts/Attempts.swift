@@ -401,8 +401,7 @@ extension Attempts {
         self.changes += 1
         return StateChange(
             sequence: self.changes, from: from, to: to, reason: reason, attempt: self.outage.attempts,
-            time: now.instant,
-            nextAttempt: nextAttempt?.instant)
+            time: now.instant, nextAttempt: nextAttempt?.instant)
     }
 }
 

@@ -149,6 +149,7 @@ extension ConnectionInbox {
 
     /// Takes a command of a greeting in, which goes before everything that waits.
     ///
+    /// - Returns: the executor to tell.
     /// - Throws: `disconnected` when the greeting is over.
     func submit(greeting command: Command, epoch: UInt64, made: Moment) throws(LinkspanError) -> (any JobExecutor)? {
         try self.state.withLock { state throws(LinkspanError) in
@@ -160,6 +161,8 @@ extension ConnectionInbox {
     }
 
     /// Takes a call in; never refused.
+    ///
+    /// - Returns: the executor to tell.
     func submit(_ call: @escaping @Sendable () -> Void) -> (any JobExecutor)? {
         self.state.withLock { $0.append(.call(call)) }
     }
@@ -169,6 +172,7 @@ extension ConnectionInbox {
     /// - Parameters:
     ///   - call: makes the call.
     ///   - intend: changes the snapshot to what the call will make of it; returns false when there is nothing to do.
+    /// - Returns: the executor to tell.
     /// - Throws: what `intend` throws.
     func submit(
         _ call: @escaping @Sendable () -> Void, intending intend: (inout Published) throws(LinkspanError) -> Bool

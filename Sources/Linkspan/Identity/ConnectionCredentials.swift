@@ -20,7 +20,7 @@ struct ConnectionCredentials {
         case provide(epoch: UInt64, Result<IssuedCredentials, LinkspanError>)
         /// Shows renewed credentials to the server; see ``shown(_:)``.
         case show(IssuedCredentials)
-        /// Tells the observer.
+        /// Reports to the observer.
         case report(CredentialEvent)
     }
 

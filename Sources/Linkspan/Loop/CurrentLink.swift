@@ -10,7 +10,7 @@ struct CurrentLink: ~Copyable {
     var hasServerSpoken = false
     /// Whether it was told to read no further.
     var isReadingPaused = false
-    /// The replies that wait for room; nil while it has some. No other link can carry them.
+    /// The replies that wait for room, which no other link can carry; nil while this one has room.
     var waitingReplies: WaitingReplies?
 
     init(_ link: any Link) { self.link = link }

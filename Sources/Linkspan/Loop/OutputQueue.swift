@@ -12,7 +12,7 @@ enum Output {
     case giveBackAdmission
     /// Does what the sending side has decided.
     case outgoing(OutgoingOutput)
-    /// Tells the listeners to outgoing commands.
+    /// Calls the listeners to outgoing commands.
     case tellOutgoing(Command)
     /// Gives a new observer of states the latest change.
     case introduce(observer: UInt64)

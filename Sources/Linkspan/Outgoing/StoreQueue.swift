@@ -1,4 +1,4 @@
-/// What a connection asks of its store at the end of a turn, and what it waits for.
+/// The calls for the store at the end of a turn, and the writes that it has not committed.
 struct StoreQueue {
     private var calls: [StoreCall] = []
     /// Deliveries with the outcomes that the store is told at the end of the turn; they are completed after that.
