@@ -44,7 +44,6 @@ enum JSONString {
         text.withUTF8 { Self.append($0, to: &output) }
     }
 
-    @inline(__always)
     private static func append(_ bytes: UnsafeBufferPointer<UInt8>, to output: inout [UInt8]) {
         output.reserveRoom(for: bytes.count + 2)
         output.append(UInt8(ascii: "\""))
@@ -116,5 +115,39 @@ extension [UInt8] {
     /// Makes room at once for a first text; a buffer that has grown already goes on doubling.
     fileprivate mutating func reserveRoom(for count: Int) {
         if self.isEmpty { self.reserveCapacity(count) }
+    }
+}
+
+extension UnsafeBufferPointer<UInt8> {
+    /// Whether the bytes are the same, compared eight at a time.
+    @inline(__always)
+    func isSame(as other: Self) -> Bool {
+        guard self.count == other.count else { return false }
+        guard let left = UnsafeRawPointer(self.baseAddress), let right = UnsafeRawPointer(other.baseAddress) else {
+            return true
+        }
+        var offset = 0
+        while offset &+ 8 <= self.count {
+            let differs =
+                left.loadUnaligned(fromByteOffset: offset, as: UInt64.self)
+                ^ right.loadUnaligned(fromByteOffset: offset, as: UInt64.self)
+            guard differs == 0 else { return false }
+            offset &+= 8
+        }
+        while offset < self.count {
+            guard self[offset] == other[offset] else { return false }
+            offset &+= 1
+        }
+        return true
+    }
+
+    var isASCII: Bool { self.allSatisfy { $0 < 0x80 } }
+}
+
+extension String {
+    /// Whether these are the bytes of the string, so that none had to be repaired.
+    func isSame(as bytes: UnsafeBufferPointer<UInt8>) -> Bool {
+        var text = self
+        return text.withUTF8 { $0.isSame(as: bytes) }
     }
 }

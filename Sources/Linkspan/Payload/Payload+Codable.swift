@@ -47,14 +47,12 @@ extension Payload {
         _ type: Value.Type = Value.self, at index: Int = 0, coder: PayloadCoder = .standard
     ) throws(LinkspanError) -> Value {
         // The first argument is scanned by the coder itself.
-        if index == 0, !self.elements.isEmpty, !PayloadValue.isQuick(type), !coder.usesFoundation {
+        if index == 0, !self.elements.isEmpty, !PayloadValue.isQuick(type) {
             return try PayloadValue(text: self.elements, attachments: self.attachments)
                 .decode(type, isWhole: false, coder)
         }
-        // Several arguments, where the coder does not find the others by itself.
-        if index == 0, coder.usesFoundation || self.elements.isEmpty, type is any ArgumentList.Type {
-            let list = [UInt8(ascii: "[")] + self.elements + [UInt8(ascii: "]")]
-            return try PayloadValue(text: list[...], attachments: self.attachments).decode(type, isWhole: true, coder)
+        if index == 0, self.elements.isEmpty, type is any ArgumentList.Type {
+            return try PayloadValue(text: Array("[]".utf8)[...], attachments: []).decode(type, isWhole: true, coder)
         }
         guard let value = self[index] else { throw LinkspanError(.decodingFailed, "there is no argument \(index)") }
         return try value.decode(type, coder: coder)
@@ -76,10 +74,6 @@ extension PayloadValue {
         _ type: Value.Type, isWhole: Bool, _ coder: PayloadCoder
     ) throws(LinkspanError) -> Value {
         do {
-            guard !coder.usesFoundation else {
-                return try FoundationCoder.decode(
-                    type, from: self.text, attachments: self.attachments, rules: coder.rules)
-            }
             return try self.text.withUnsafeBufferPointer { text in
                 try JSONDocument.decode(
                     type, from: text, isWhole: isWhole, attachments: self.attachments, rules: coder.rules)
@@ -91,7 +85,6 @@ extension PayloadValue {
     }
 
     /// Whether a type is read without the coder where its value has the usual form.
-    @inline(__always)
     static func isQuick<Value>(_ type: Value.Type) -> Bool {
         type == String.self || type == Int.self || type == Bool.self || type == Data.self || type == PayloadValue.self
     }
@@ -159,13 +152,12 @@ struct PayloadWriter {
 
     @inlinable
     mutating func append<Value: Encodable>(_ value: Value) throws(LinkspanError) {
-        // Bit casts, because a dynamic cast would cost as much as writing the value does.
         if Value.self == String.self {
-            self.write(unsafeBitCast(value, to: String.self))
+            self.write(sameType(value, as: String.self))
         } else if Value.self == Int.self {
-            self.write(unsafeBitCast(value, to: Int.self))
+            self.write(sameType(value, as: Int.self))
         } else if Value.self == Bool.self {
-            self.write(unsafeBitCast(value, to: Bool.self))
+            self.write(sameType(value, as: Bool.self))
         } else {
             try self.encode(value)
         }
@@ -203,13 +195,6 @@ struct PayloadWriter {
     mutating func encode<Value: Encodable>(_ value: Value) throws(LinkspanError) {
         self.separate()
         do {
-            guard !self.coder.usesFoundation else {
-                let written = try FoundationCoder.encode(value, behind: self.attachments, rules: self.coder.rules)
-                let isList = value is any ArgumentList
-                self.elements.append(contentsOf: isList ? written.text.dropFirst().dropLast() : written.text)
-                self.attachments = written.attachments
-                return self.removeLastSeparator()
-            }
             // Handed over and back, so that the coder writes behind what is there.
             let (elements, attachments) = (self.elements, self.attachments)
             (self.elements, self.attachments) = ([], [])

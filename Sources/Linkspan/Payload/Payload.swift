@@ -71,32 +71,17 @@ public struct Payload: Sendable, Hashable {
     ///
     /// The cost is one pass over the text.
     public var values: [PayloadValue] {
-        var cursor = ElementCursor(self.elements)
-        var values: [PayloadValue] = []
-        while let element = cursor.next() {
-            values.append(PayloadValue(text: element, attachments: self.attachments))
-        }
-        return values
+        ElementCursor.elements(of: self.elements).map { PayloadValue(text: $0, attachments: self.attachments) }
     }
 
     /// The argument at `index`, still undecoded, or nil when there are fewer.
     public subscript(index: Int) -> PayloadValue? {
-        guard index >= 0 else { return nil }
         if index == 0, let count = self.first.count {
             return PayloadValue(text: self.elements.prefix(count), attachments: self.attachments)
         }
-        let range: Range<Int>? = self.elements.withUnsafeBufferPointer { text in
-            var position = 0
-            for _ in 0..<index {
-                guard let element = ElementCursor.element(of: text, from: position) else { return nil }
-                position = element.next
-            }
-            return ElementCursor.element(of: text, from: position).map { $0.start..<$0.end }
+        return ElementCursor.element(index, of: self.elements).map {
+            PayloadValue(text: $0, attachments: self.attachments)
         }
-        guard let range else { return nil }
-        let base = self.elements.startIndex
-        return PayloadValue(
-            text: self.elements[base &+ range.lowerBound..<base &+ range.upperBound], attachments: self.attachments)
     }
 
     fileprivate static func check(_ elements: ArraySlice<UInt8>) throws(JSONScanError) {
@@ -128,14 +113,14 @@ extension Payload {
     /// - Parameters:
     ///   - trustedElements: JSON values with commas between.
     ///   - attachments: the blobs that placeholders in the text refer to.
-    public init(trustedElements: consuming ArraySlice<UInt8>, attachments: consuming [ArraySlice<UInt8>] = []) {
+    public init(trustedElements: ArraySlice<UInt8>, attachments: [ArraySlice<UInt8>] = []) {
         self.init(elements: trustedElements, attachments: attachments, first: FirstArgument())
     }
 
     /// The same without attachments, for codecs that know how many bytes the first argument has.
     ///
     /// The elements begin with it, and not with white space.
-    package init(trustedElements: consuming ArraySlice<UInt8>, firstCount: Int) {
+    package init(trustedElements: ArraySlice<UInt8>, firstCount: Int) {
         self.init(elements: trustedElements, attachments: [], first: FirstArgument(count: firstCount))
     }
 
@@ -178,38 +163,6 @@ extension ArraySlice<UInt8> {
     @inlinable
     package func detached(from count: Int) -> Self {
         count > 64 << 10 && self.count < count / 2 ? Array(self)[...] : self
-    }
-}
-
-/// Walks over the comma-separated values of a well-formed text.
-struct ElementCursor {
-    private var rest: ArraySlice<UInt8>
-
-    init(_ elements: ArraySlice<UInt8>) { self.rest = elements }
-
-    /// The range of the value at `position` without the space around it, and the start of the next one.
-    @inline(__always)
-    static func element(
-        of text: UnsafeBufferPointer<UInt8>, from position: Int
-    ) -> (start: Int, end: Int, next: Int)? {
-        var scanner = JSONScanner(maximumValues: .max)
-        let start = JSONScanner.skipSpace(text, from: position)
-        guard start < text.count, let end = try? scanner.skipValue(text, from: start) else { return nil }
-        var next = JSONScanner.skipSpace(text, from: end)
-        if next < text.count, text[next] == UInt8(ascii: ",") { next += 1 }
-        return (start, end, next)
-    }
-
-    /// The next value without the space around it, or nil at the end (or where the text is not well-formed).
-    mutating func next() -> ArraySlice<UInt8>? {
-        let element = self.rest.withUnsafeBufferPointer { Self.element(of: $0, from: 0) }
-        guard let bounds = element else {
-            self.rest = []
-            return nil
-        }
-        let base = self.rest.startIndex
-        defer { self.rest = self.rest[(base + bounds.next)...] }
-        return self.rest[base + bounds.start..<base + bounds.end]
     }
 }
 

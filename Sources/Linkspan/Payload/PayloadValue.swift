@@ -22,15 +22,20 @@ public struct PayloadValue: Sendable, Hashable {
 
     /// The element at this index, when the value is an array.
     public subscript(index: Int) -> PayloadValue? {
-        guard self.text.first == UInt8(ascii: "["), self.text.count >= 2 else { return nil }
-        return Payload(
-            trustedElements: self.text.dropFirst().dropLast(), attachments: self.attachments)[index]
+        self.inside.flatMap { ElementCursor.element(index, of: $0) }.map {
+            PayloadValue(text: $0, attachments: self.attachments)
+        }
     }
 
     /// The elements, when the value is an array.
     public var elements: [PayloadValue]? {
+        self.inside.map(ElementCursor.elements(of:))?.map { PayloadValue(text: $0, attachments: self.attachments) }
+    }
+
+    /// The text between the brackets, when the value is an array.
+    private var inside: ArraySlice<UInt8>? {
         guard self.text.first == UInt8(ascii: "["), self.text.count >= 2 else { return nil }
-        return Payload(trustedElements: self.text.dropFirst().dropLast(), attachments: self.attachments).values
+        return self.text.dropFirst().dropLast()
     }
 
     /// Whether the value is `null`.
@@ -130,6 +135,6 @@ extension PayloadValue: CustomStringConvertible {
 }
 
 extension PayloadValue: CustomReflectable {
-    /// Nothing, as of a ``Payload``.
+    /// Nothing: values do not belong in logs.
     public var customMirror: Mirror { Mirror(self, children: []) }
 }

@@ -1,11 +1,5 @@
 internal import LinkspanRuntime
 
-#if canImport(FoundationEssentials)
-internal import FoundationEssentials
-#else
-internal import Foundation
-#endif
-
 /// The form in which a blob stands in the text (Socket.IO protocol v5, "Binary event").
 enum Attachment {
     static let flag = "_placeholder"
@@ -22,12 +16,12 @@ final class JSONDocument {
     let attachments: [ArraySlice<UInt8>]
     let rules: CodingRules
     /// The text with what follows the value, as long as the call lasts; nil when nothing may follow it.
-    private var whole: UnsafeBufferPointer<UInt8>?
+    var whole: UnsafeBufferPointer<UInt8>?
     private var isOwner = false
     /// For each array and object that a path led through: the element, or the key, where it went on.
     private var steps: [Int: (ordinal: Int, element: Int)] = [:]
 
-    private init(
+    init(
         text: UnsafeBufferPointer<UInt8>, tokens: UnsafeMutablePointer<JSONToken>,
         attachments: [ArraySlice<UInt8>], rules: CodingRules
     ) {
@@ -43,42 +37,7 @@ final class JSONDocument {
         self.tokens.deallocate()
     }
 
-    /// Decodes the first value of a text; nothing may follow it when `isWhole`.
-    static func decode<Value: Decodable>(
-        _ type: Value.Type, from text: UnsafeBufferPointer<UInt8>, isWhole: Bool,
-        attachments: [ArraySlice<UInt8>], rules: CodingRules
-    ) throws -> Value {
-        try withUnsafeTemporaryAllocation(of: JSONToken.self, capacity: JSONTape.initialCapacity) { memory in
-            var tape = JSONTape(memory)
-            let end: Int
-            do throws(JSONScanError) {
-                end = try tape.scan(text, from: JSONScanner.skipSpace(text, from: 0))
-                if isWhole {
-                    let rest = JSONScanner.skipSpace(text, from: end)
-                    guard rest == text.count else { throw JSONScanError(.unexpectedByte, at: rest) }
-                }
-            } catch {
-                tape.free()
-                throw DecodingError.dataCorrupted(
-                    .init(codingPath: [], debugDescription: "the text is not JSON", underlyingError: error))
-            }
-            var document = JSONDocument(
-                text: UnsafeBufferPointer(rebasing: text[..<end]), tokens: tape.tokens, attachments: attachments,
-                rules: rules)
-            if !isWhole { document.whole = text }
-            defer {
-                if isKnownUniquelyReferenced(&document) {
-                    tape.free()
-                } else {
-                    tape.moveToHeap()
-                    document.own(tape.tokens)
-                }
-            }
-            return try document.value(type, at: 0)
-        }
-    }
-
-    private func own(_ tokens: UnsafeMutablePointer<JSONToken>) {
+    func own(_ tokens: UnsafeMutablePointer<JSONToken>) {
         let copy = UnsafeMutableBufferPointer<UInt8>.allocate(capacity: self.text.count)
         _ = copy.initialize(from: self.text)
         self.text = UnsafeBufferPointer(copy)
@@ -91,15 +50,6 @@ final class JSONDocument {
 // MARK: - Raw values
 
 extension JSONDocument {
-    /// The value and all that follow it as the elements of one array; nil when the value is not the first of several.
-    func list<Value: Decodable>(_ type: Value.Type, at index: Int) throws -> Value? {
-        guard index == 0, let whole = self.whole else { return nil }
-        let list = [UInt8(ascii: "[")] + whole + [UInt8(ascii: "]")]
-        return try list.withUnsafeBufferPointer {
-            try Self.decode(type, from: $0, isWhole: true, attachments: self.attachments, rules: self.rules)
-        }
-    }
-
     /// The text of a value, in memory of its own.
     func json(at index: Int) -> PayloadValue {
         let start = Int(self.tokens[index].start)
@@ -116,8 +66,7 @@ extension JSONDocument {
     @inline(__always)
     func isNull(at index: Int) -> Bool { self.tokens[index].kind == .null }
 
-    @inline(__always)
-    private func bytes(of token: JSONToken) -> UnsafeBufferPointer<UInt8> {
+    func bytes(of token: JSONToken) -> UnsafeBufferPointer<UInt8> {
         UnsafeBufferPointer(rebasing: self.text[Int(token.start)..<Int(token.start &+ token.count)])
     }
 
@@ -193,60 +142,6 @@ extension JSONDocument {
         case negativeInfinity: -.infinity
         case nan: .nan
         default: throw self.mismatch(type, at: index)
-        }
-    }
-
-    func decimal(at index: Int) throws -> Decimal {
-        let token = self.tokens[index]
-        guard token.kind == .number else { throw self.mismatch(Decimal.self, at: index) }
-        let text = String(decoding: self.bytes(of: token), as: UTF8.self)
-        if let value = Decimal(string: text), value.isFinite { return value }
-        throw self.corrupted("the number does not fit Decimal", at: index)
-    }
-
-    func url(at index: Int) throws -> URL {
-        guard !self.isNull(at: index) else { throw self.mismatch(URL.self, at: index) }
-        if let url = URL(string: try self.string(at: index)) { return url }
-        throw self.corrupted("the string is not a URL", at: index)
-    }
-
-    func date(at index: Int) throws -> Date {
-        let token = self.tokens[index]
-        guard token.kind != .null else { throw self.mismatch(Date.self, at: index) }
-        switch self.rules.dates {
-        case .iso8601:
-            guard token.kind == .string || token.kind == .escapedString else {
-                throw self.mismatch(String.self, at: index)
-            }
-            let isPlain = token.kind == .string
-            let seconds =
-                isPlain ? DateText.read(self.inside(of: token)) : DateText.read(try self.string(at: index).utf8)
-            if let seconds { return Date(timeIntervalSince1970: seconds) }
-            throw self.corrupted("the string is not an ISO 8601 date", at: index)
-        case .secondsSince1970:
-            return Date(timeIntervalSince1970: try self.double(at: index))
-        case .millisecondsSince1970:
-            return Date(timeIntervalSince1970: try self.double(at: index) / 1000)
-        case .deferred:
-            return try Date(from: PayloadDecoder(document: self, index: index))
-        case .custom(_, let decode):
-            return Date(timeIntervalSince1970: try decode(PayloadDecoder(document: self, index: index)))
-        }
-    }
-
-    func data(at index: Int) throws -> Data {
-        guard !self.isNull(at: index) else { throw self.mismatch(Data.self, at: index) }
-        switch self.rules.blobs {
-        case .base64:
-            if let data = Data(base64Encoded: try self.string(at: index)) { return data }
-            throw self.corrupted("the string is not Base64", at: index)
-        case .attachments:
-            let members = try ObjectMembers(self, index, convertingKeys: false)
-            guard let flag = members.find(Attachment.flag), self.tokens[flag].kind == .true,
-                let number = members.find(Attachment.number),
-                let attachment = try? self.integer(Int.self, at: number), self.attachments.indices.contains(attachment)
-            else { throw self.corrupted("there is no such attachment", at: index) }
-            return Data(self.attachments[attachment])
         }
     }
 }

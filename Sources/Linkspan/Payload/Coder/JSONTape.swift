@@ -131,7 +131,6 @@ struct JSONTape {
         return end
     }
 
-    @inline(__always)
     private mutating func appendScalar(
         _ text: UnsafeBufferPointer<UInt8>, from position: Int, _ first: UInt8
     ) throws(JSONScanError) -> Int {

@@ -16,7 +16,7 @@ extension JSONWriter {
 
     /// Writes the value of a single-value container.
     @inline(__always)
-    func single(_ place: PayloadEncoder, _ write: () throws -> Void) throws {
+    func single(_ place: Place, _ write: () throws -> Void) throws {
         guard self.text.count == place.start, self.levels.count == place.level, !self.hasFailed else {
             throw self.refusal(place.level)
         }
@@ -28,10 +28,12 @@ extension JSONWriter {
     /// The types that JSON knows are told apart by comparing pointers; each comparison is gone where the type is known.
     @inline(__always)
     func write<Value: Encodable>(_ value: Value) throws {
-        if Value.self == String.self { return JSONString.append(unsafeBitCast(value, to: String.self), to: &self.text) }
-        if Value.self == Int.self { return NumberText.append(unsafeBitCast(value, to: Int.self), to: &self.text) }
-        if Value.self == Bool.self { return self.write(flag: unsafeBitCast(value, to: Bool.self)) }
-        if Value.self == Double.self { return try self.write(float: unsafeBitCast(value, to: Double.self)) }
+        if Value.self == String.self { return JSONString.append(sameType(value, as: String.self), to: &self.text) }
+        if Value.self == Int.self { return NumberText.append(sameType(value, as: Int.self), to: &self.text) }
+        if Value.self == Bool.self {
+            return self.text.append(contentsOf: (sameType(value, as: Bool.self) ? "true" : "false").utf8)
+        }
+        if Value.self == Double.self { return try self.write(float: sameType(value, as: Double.self)) }
         try self.writeRarer(value)
     }
 
@@ -41,30 +43,29 @@ extension JSONWriter {
         type == String.self || type == Int.self || type == Bool.self
     }
 
-    @inline(__always)
     private func writeRarer<Value: Encodable>(_ value: Value) throws {
         let type = Value.self
-        if type == Float.self { return try self.write(float: unsafeBitCast(value, to: Float.self)) }
-        if type == Int8.self { return NumberText.append(unsafeBitCast(value, to: Int8.self), to: &self.text) }
-        if type == Int16.self { return NumberText.append(unsafeBitCast(value, to: Int16.self), to: &self.text) }
-        if type == Int32.self { return NumberText.append(unsafeBitCast(value, to: Int32.self), to: &self.text) }
-        if type == Int64.self { return NumberText.append(unsafeBitCast(value, to: Int64.self), to: &self.text) }
-        if type == UInt.self { return NumberText.append(unsafeBitCast(value, to: UInt.self), to: &self.text) }
-        if type == UInt8.self { return NumberText.append(unsafeBitCast(value, to: UInt8.self), to: &self.text) }
-        if type == UInt16.self { return NumberText.append(unsafeBitCast(value, to: UInt16.self), to: &self.text) }
-        if type == UInt32.self { return NumberText.append(unsafeBitCast(value, to: UInt32.self), to: &self.text) }
-        if type == UInt64.self { return NumberText.append(unsafeBitCast(value, to: UInt64.self), to: &self.text) }
+        if type == Float.self { return try self.write(float: sameType(value, as: Float.self)) }
+        if type == Int8.self { return NumberText.append(sameType(value, as: Int8.self), to: &self.text) }
+        if type == Int16.self { return NumberText.append(sameType(value, as: Int16.self), to: &self.text) }
+        if type == Int32.self { return NumberText.append(sameType(value, as: Int32.self), to: &self.text) }
+        if type == Int64.self { return NumberText.append(sameType(value, as: Int64.self), to: &self.text) }
+        if type == UInt.self { return NumberText.append(sameType(value, as: UInt.self), to: &self.text) }
+        if type == UInt8.self { return NumberText.append(sameType(value, as: UInt8.self), to: &self.text) }
+        if type == UInt16.self { return NumberText.append(sameType(value, as: UInt16.self), to: &self.text) }
+        if type == UInt32.self { return NumberText.append(sameType(value, as: UInt32.self), to: &self.text) }
+        if type == UInt64.self { return NumberText.append(sameType(value, as: UInt64.self), to: &self.text) }
         if #available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *) {
-            if type == Int128.self { return NumberText.append(unsafeBitCast(value, to: Int128.self), to: &self.text) }
-            if type == UInt128.self { return NumberText.append(unsafeBitCast(value, to: UInt128.self), to: &self.text) }
+            if type == Int128.self { return NumberText.append(sameType(value, as: Int128.self), to: &self.text) }
+            if type == UInt128.self { return NumberText.append(sameType(value, as: UInt128.self), to: &self.text) }
         }
-        if type == Date.self { return try self.write(unsafeBitCast(value, to: Date.self)) }
-        if type == Data.self { return try self.write(unsafeBitCast(value, to: Data.self)) }
+        if type == Date.self { return try self.write(sameType(value, as: Date.self)) }
+        if type == Data.self { return try self.write(sameType(value, as: Data.self)) }
         if type == URL.self {
-            return JSONString.append(unsafeBitCast(value, to: URL.self).absoluteString, to: &self.text)
+            return JSONString.append(sameType(value, as: URL.self).absoluteString, to: &self.text)
         }
-        if type == Decimal.self { return try self.write(unsafeBitCast(value, to: Decimal.self)) }
-        if type == PayloadValue.self { return self.write(json: unsafeBitCast(value, to: PayloadValue.self)) }
+        if type == Decimal.self { return try self.write(sameType(value, as: Decimal.self)) }
+        if type == PayloadValue.self { return self.write(json: sameType(value, as: PayloadValue.self)) }
         try self.writeByItself(value)
     }
 
@@ -78,16 +79,11 @@ extension JSONWriter {
 
     private func encode(_ body: (PayloadEncoder) throws -> Void) throws {
         let (start, level) = (self.text.count, self.levels.count)
-        try body(PayloadEncoder(writer: self, start: start, level: level))
+        try body(PayloadEncoder(writer: self, place: Place(start: start, level: level)))
         if self.hasFailed, let failure = self.failure { throw failure }
         if self.levels.count > level { self.close() }
         // At the top it is an error instead.
         if self.text.count == start, level + self.baseDepth > 0 { self.text.append(contentsOf: "{}".utf8) }
-    }
-
-    @inline(__always)
-    private func write(flag: Bool) {
-        if flag { self.text.append(contentsOf: "true".utf8) } else { self.text.append(contentsOf: "false".utf8) }
     }
 
     private func write<Number: BinaryFloatingPoint & CustomStringConvertible>(float number: Number) throws {
@@ -148,26 +144,20 @@ extension JSONWriter {
                 position += 1
                 continue
             }
-            let end = Self.end(in: value.text, from: position)
-            let part = PayloadValue(text: value.text[position..<end], attachments: value.attachments)
+            // Well-formed, so that each string and object has an end.
+            let text = ElementCursor.element(0, of: value.text[position...]) ?? value.text[position...]
+            let part = PayloadValue(text: text, attachments: value.attachments)
             if byte == UInt8(ascii: "\"") {
                 self.text.append(contentsOf: part.text)
-                position = end
+                position = text.endIndex
             } else if let blob = part.blob {
                 self.appendPlaceholder(of: self.attach(blob))
-                position = end
+                position = text.endIndex
             } else {
                 self.text.append(byte)
                 position += 1
             }
         }
-    }
-
-    /// The end of the value at a position.
-    private static func end(in text: ArraySlice<UInt8>, from position: Int) -> Int {
-        var scanner = JSONScanner(maximumValues: .max)
-        let end = text.withUnsafeBufferPointer { try? scanner.skipValue($0, from: position - text.startIndex) }
-        return end.map { text.startIndex + $0 } ?? text.endIndex
     }
 
     private func appendPlaceholder(of number: Int) {
@@ -202,27 +192,23 @@ extension JSONWriter {
 }
 
 /// A dictionary with strings as keys.
-protocol EncodableDictionary {
+private protocol EncodableDictionary {
     func write(to writer: JSONWriter) throws
 }
 
 extension Dictionary: EncodableDictionary where Key == String, Value: Encodable {
-    func write(to writer: JSONWriter) throws { try writer.writeMembers(self) }
-}
-
-extension JSONWriter {
-    fileprivate func writeMembers<Value: Encodable>(_ members: [String: Value]) throws {
-        let (start, level) = (self.text.count, self.levels.count)
-        self.open(isObject: true, start: start, level: level)
-        try self.check(PayloadEncoder(writer: self, start: start, level: level))
-        for (key, value) in members {
-            self.separate(level)
-            JSONString.append(key, to: &self.text)
-            self.text.append(UInt8(ascii: ":"))
-            try self.write(value, under: PayloadKey.name(key))
-            self.levels[level].count += 1
+    fileprivate func write(to writer: JSONWriter) throws {
+        let place = JSONWriter.Place(start: writer.text.count, level: writer.levels.count)
+        writer.open(isObject: true, at: place)
+        try writer.check(place)
+        for (key, value) in self {
+            writer.separate(place.level)
+            JSONString.append(key, to: &writer.text)
+            writer.text.append(UInt8(ascii: ":"))
+            try writer.write(value, under: PayloadKey.name(key))
+            writer.levels[place.level].count += 1
         }
-        if self.hasFailed, let failure = self.failure { throw failure }
-        self.close()
+        if writer.hasFailed, let failure = writer.failure { throw failure }
+        writer.close()
     }
 }

@@ -4,7 +4,7 @@
 /// goes on. What a type may fill in any order, nested containers and super-encoders, has a writer of its own, and is put in
 /// place of a digit when everything is there.
 final class JSONWriter {
-    // Accesses are not checked for exclusivity at run time, which cost a quarter of the time: none of them calls out.
+    // Unchecked where every member is written: none of the accesses calls out, and checking them cost a quarter of W3.
     @exclusivity(unchecked) var text: [UInt8]
     @exclusivity(unchecked) var attachments: [ArraySlice<UInt8>]
     let rules: CodingRules
@@ -20,10 +20,18 @@ final class JSONWriter {
     /// The parts that stand in the text as a digit, in its order.
     @exclusivity(unchecked) private var inserts: [Insert] = []
     /// Whether what was written is a list of arguments, which may be empty.
-    @exclusivity(unchecked) var isArgumentList = false
+    var isArgumentList = false
     /// The error that a method which cannot throw has found.
     private(set) var failure: EncodingError?
     @exclusivity(unchecked) private(set) var hasFailed = false
+
+    /// Where a value begins.
+    struct Place {
+        /// Its start in the text.
+        let start: Int
+        /// The number of arrays and objects around it.
+        let level: Int
+    }
 
     struct Level {
         /// The position of its bracket.
@@ -48,7 +56,7 @@ final class JSONWriter {
     }
 
     /// Makes a writer that goes on behind a text.
-    init(behind text: consuming [UInt8], attachments: consuming [ArraySlice<UInt8>], rules: CodingRules) {
+    init(behind text: [UInt8], attachments: [ArraySlice<UInt8>], rules: CodingRules) {
         self.text = text
         self.attachments = attachments
         self.rules = rules
@@ -108,8 +116,9 @@ final class JSONWriter {
 // MARK: - Levels
 
 extension JSONWriter {
-    /// Opens the array or object of the value that begins at `start` with `level` levels around it, or goes on with it.
-    func open(isObject: Bool, start: Int, level: Int) {
+    /// Opens the array or object of a value, or goes on with it.
+    func open(isObject: Bool, at place: Place) {
+        let (start, level) = (place.start, place.level)
         if self.levels.count == level + 1, self.levels[level].start == start, self.levels[level].isObject == isObject {
             return
         }
@@ -154,7 +163,7 @@ extension JSONWriter {
 
     /// Throws unless the container that begins at `start` may be written to now.
     @inline(__always)
-    func check(_ place: PayloadEncoder) throws {
+    func check(_ place: Place) throws {
         if !self.hasFailed, self.levels.count == place.level &+ 1, self.levels[place.level].start == place.start {
             return
         }
@@ -173,7 +182,7 @@ extension JSONWriter {
 extension JSONWriter {
     /// Writes a member; nothing of it stays when that fails.
     @inline(__always)
-    func member(_ key: some CodingKey, in place: PayloadEncoder, _ write: () throws -> Void) throws {
+    func member(_ key: some CodingKey, in place: Place, _ write: () throws -> Void) throws {
         try self.check(place)
         let level = place.level
         let mark = self.mark
@@ -202,7 +211,7 @@ extension JSONWriter {
 
     /// Writes an element; nothing of it stays when that fails.
     @inline(__always)
-    func element(in place: PayloadEncoder, _ write: () throws -> Void) throws {
+    func element(in place: Place, _ write: () throws -> Void) throws {
         try self.check(place)
         let level = place.level
         let mark = self.mark
@@ -216,18 +225,14 @@ extension JSONWriter {
         self.levels[level].count &+= 1
     }
 
-    @inline(__always)
     func separate(_ level: Int) {
         if self.levels[level].count > 0 { self.text.append(UInt8(ascii: ",")) }
     }
 
     private var mark: Mark {
-        @inline(__always)
-        get {
-            Mark(
-                text: self.text.count, attachments: self.attachments.count, levels: self.levels.count,
-                inserts: self.inserts.count)
-        }
+        Mark(
+            text: self.text.count, attachments: self.attachments.count, levels: self.levels.count,
+            inserts: self.inserts.count)
     }
 
     @inline(never)
@@ -262,47 +267,41 @@ extension JSONWriter {
         }
     }
 
-    /// Makes a writer for a value that is filled later, and leaves room for it.
-    private func insert(_ path: [any CodingKey], level: Int) -> JSONWriter {
-        let writer = JSONWriter(inside: self, path: path, depth: self.baseDepth + level + 1)
-        self.inserts.append(Insert(offset: self.text.count, writer: writer))
-        self.text.append(UInt8(ascii: "0"))
-        return writer
-    }
-
-    /// An encoder of its own for a nested container or super-encoder under a key.
+    /// A writer for a nested container or super-encoder under a key, which may be filled later.
     ///
     /// A second one for the same key goes on with the first.
-    func nested(_ key: some CodingKey, in place: PayloadEncoder) -> PayloadEncoder {
+    func nested(_ key: some CodingKey, in place: Place) -> JSONWriter {
         let path = self.codingPath(place.level) + [key]
-        var writer: JSONWriter?
+        var writer = JSONWriter(inside: self, path: path, depth: self.baseDepth + place.level + 1)
         do {
             try self.check(place)
             let written = self.rules.written(key, path: self.codingPath(place.level))
-            writer = self.earlier(written, level: place.level, path: path)
-            if writer == nil {
-                try self.member(key, in: place) { writer = self.insert(path, level: place.level) }
+            if let earlier = self.earlier(written, level: place.level, path: path) {
+                writer = earlier
+            } else {
+                try self.member(key, in: place) { self.insert(writer) }
             }
         } catch {
             // Remembered already, and thrown as soon as something can be thrown.
         }
-        return self.outermost(of: writer, path, level: place.level)
+        return writer
     }
 
     /// The same for an element.
-    func nested(in place: PayloadEncoder) -> PayloadEncoder {
+    func nested(in place: Place) -> JSONWriter {
         let path = self.codingPath(place.level) + [PayloadKey.index(self.count(in: place))]
-        var writer: JSONWriter?
-        try? self.element(in: place) { writer = self.insert(path, level: place.level) }
-        return self.outermost(of: writer, path, level: place.level)
+        let writer = JSONWriter(inside: self, path: path, depth: self.baseDepth + place.level + 1)
+        try? self.element(in: place) { self.insert(writer) }
+        return writer
     }
 
-    private func outermost(of writer: JSONWriter?, _ path: [any CodingKey], level: Int) -> PayloadEncoder {
-        let writer = writer ?? JSONWriter(inside: self, path: path, depth: self.baseDepth + level + 1)
-        return PayloadEncoder(writer: writer, start: 0, level: 0)
+    /// Leaves room for a value that is filled later.
+    private func insert(_ writer: JSONWriter) {
+        self.inserts.append(Insert(offset: self.text.count, writer: writer))
+        self.text.append(UInt8(ascii: "0"))
     }
 
-    func count(in place: PayloadEncoder) -> Int {
+    func count(in place: Place) -> Int {
         place.level < self.levels.count ? self.levels[place.level].count : 0
     }
 

@@ -50,14 +50,12 @@ enum NumberText {
     }
 
     /// The nearest floating-point number, or nil when there is none but infinity, or none but zero for what is not zero.
-    @inline(__always)
     static func double(_ text: UnsafeBufferPointer<UInt8>) -> Double? {
         if let value = Self.shortDouble(text) { return value }
         return Self.nearest(text, as: Double.self)
     }
 
     /// The fast path: a number with at most 15 digits and a small exponent is exact as a quotient of two exact numbers.
-    @inline(__always)
     private static func shortDouble(_ text: UnsafeBufferPointer<UInt8>) -> Double? {
         guard text.count <= 17 else { return nil }
         let isNegative = text[0] == UInt8(ascii: "-")

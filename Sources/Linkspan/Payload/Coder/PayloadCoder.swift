@@ -15,8 +15,6 @@ public struct PayloadCoder: Sendable {
 
     var rules: CodingRules { self.ownRules ?? .standard }
 
-    var usesFoundation: Bool { self.ownRules?.usesFoundation ?? false }
-
     /// Makes a coder.
     ///
     /// - Parameters:
@@ -25,24 +23,18 @@ public struct PayloadCoder: Sendable {
     ///   - blobs: the form of `Data`.
     ///   - nonConformingFloats: the form of infinity and NaN, which JSON cannot express.
     ///   - userInfo: values for `init(from:)` and `encode(to:)` of your types.
-    ///   - usesFoundation: whether `JSONEncoder` and `JSONDecoder` do the work, under the same rules.
     public init(
         dates: Dates = .iso8601, keys: Keys = .unchanged, blobs: Blobs = .attachments,
-        nonConformingFloats: NonConformingFloats = .refused, userInfo: [CodingUserInfoKey: any Sendable] = [:],
-        usesFoundation: Bool = false
+        nonConformingFloats: NonConformingFloats = .refused, userInfo: [CodingUserInfoKey: any Sendable] = [:]
     ) {
         self.ownRules = CodingRules(
-            dates: dates, keys: keys, blobs: blobs, floats: nonConformingFloats, userInfo: userInfo,
-            usesFoundation: usesFoundation)
+            dates: dates, keys: keys, blobs: blobs, floats: nonConformingFloats, userInfo: userInfo)
     }
 
     /// ISO 8601 dates, unchanged keys, `Data` as attachments.
     public static var standard: Self { Self(ownRules: nil) }
 
     private init(ownRules: CodingRules?) { self.ownRules = ownRules }
-
-    /// Foundation's coders with their own form of dates, seconds since 2001, and `Data` as attachments.
-    package static let foundation = Self(dates: .deferred, usesFoundation: true)
 
     /// The form of `Date`.
     public enum Dates: Sendable {
@@ -95,27 +87,25 @@ public struct PayloadCoder: Sendable {
 /// The settings of a ``PayloadCoder``.
 final class CodingRules: Sendable {
     static let standard = CodingRules(
-        dates: .iso8601, keys: .unchanged, blobs: .attachments, floats: .refused, userInfo: [:], usesFoundation: false)
+        dates: .iso8601, keys: .unchanged, blobs: .attachments, floats: .refused, userInfo: [:])
 
     let dates: PayloadCoder.Dates
     let keys: PayloadCoder.Keys
     let blobs: PayloadCoder.Blobs
     let floats: PayloadCoder.NonConformingFloats
     let userInfo: [CodingUserInfoKey: any Sendable]
-    let usesFoundation: Bool
     /// Whether keys are compared and written without a conversion.
     let keepsKeys: Bool
 
     init(
         dates: PayloadCoder.Dates, keys: PayloadCoder.Keys, blobs: PayloadCoder.Blobs,
-        floats: PayloadCoder.NonConformingFloats, userInfo: [CodingUserInfoKey: any Sendable], usesFoundation: Bool
+        floats: PayloadCoder.NonConformingFloats, userInfo: [CodingUserInfoKey: any Sendable]
     ) {
         self.dates = dates
         self.keys = keys
         self.blobs = blobs
         self.floats = floats
         self.userInfo = userInfo
-        self.usesFoundation = usesFoundation
         self.keepsKeys = if case .unchanged = keys { true } else { false }
     }
 

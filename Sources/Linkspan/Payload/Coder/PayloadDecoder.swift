@@ -1,9 +1,3 @@
-#if canImport(FoundationEssentials)
-internal import FoundationEssentials
-#else
-internal import Foundation
-#endif
-
 /// Reads one value of a document: what `init(from:)` of a type gets.
 ///
 /// Two words, so that it fits into an existential without an allocation.
@@ -32,67 +26,150 @@ struct PayloadDecoder: Decoder, SingleValueDecodingContainer {
     }
 }
 
-extension JSONDocument {
-    /// Reads a value as any type.
-    ///
-    /// The types that JSON knows are told apart by comparing pointers; each comparison is gone where the type is known.
+/// The members of an object.
+struct KeyedReader<Key: CodingKey>: KeyedDecodingContainerProtocol {
+    private let members: ObjectMembers
+
+    init(_ document: JSONDocument, _ index: Int) throws { self.members = try ObjectMembers(document, index) }
+
+    var document: JSONDocument { self.members.document }
+
+    var codingPath: [any CodingKey] { self.document.path(to: self.members.object) }
+
+    var allKeys: [Key] { self.members.keys.compactMap { Key(stringValue: $0) } }
+
+    func contains(_ key: Key) -> Bool { self.members.find(key.stringValue) != nil }
+
+    /// The value of a key, or the error that there is none.
     @inline(__always)
-    func value<Value: Decodable>(_ type: Value.Type, at index: Int) throws -> Value {
-        if type == String.self { return unsafeBitCast(try self.string(at: index), to: type) }
-        if type == Int.self { return unsafeBitCast(try self.integer(Int.self, at: index), to: type) }
-        if type == Bool.self { return unsafeBitCast(try self.bool(at: index), to: type) }
-        if type == Double.self { return unsafeBitCast(try self.double(at: index), to: type) }
-        return try self.rarerValue(type, at: index)
+    func index(of key: Key) throws -> Int {
+        if let index = self.members.find(key.stringValue) { return index }
+        throw self.missing(key)
+    }
+
+    @inline(never)
+    private func missing(_ key: Key) -> DecodingError {
+        .keyNotFound(
+            key,
+            .init(
+                codingPath: self.codingPath,
+                debugDescription: "No value associated with key \(key) (\"\(key.stringValue)\")."))
+    }
+
+    func decodeNil(forKey key: Key) throws -> Bool { self.document.isNull(at: try self.index(of: key)) }
+
+    // One generic method each is the witness of all the requirements for single types.
+    @inline(__always)
+    func decode<Value: Decodable>(_ type: Value.Type, forKey key: Key) throws -> Value {
+        try self.document.value(type, at: try self.index(of: key))
     }
 
     @inline(__always)
-    private func rarerValue<Value: Decodable>(_ type: Value.Type, at index: Int) throws -> Value {
-        if type == Float.self { return unsafeBitCast(try self.float(at: index), to: type) }
-        if type == Int8.self { return unsafeBitCast(try self.integer(Int8.self, at: index), to: type) }
-        if type == Int16.self { return unsafeBitCast(try self.integer(Int16.self, at: index), to: type) }
-        if type == Int32.self { return unsafeBitCast(try self.integer(Int32.self, at: index), to: type) }
-        if type == Int64.self { return unsafeBitCast(try self.integer(Int64.self, at: index), to: type) }
-        if type == UInt.self { return unsafeBitCast(try self.integer(UInt.self, at: index), to: type) }
-        if type == UInt8.self { return unsafeBitCast(try self.integer(UInt8.self, at: index), to: type) }
-        if type == UInt16.self { return unsafeBitCast(try self.integer(UInt16.self, at: index), to: type) }
-        if type == UInt32.self { return unsafeBitCast(try self.integer(UInt32.self, at: index), to: type) }
-        if type == UInt64.self { return unsafeBitCast(try self.integer(UInt64.self, at: index), to: type) }
-        if #available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *) {
-            if type == Int128.self { return unsafeBitCast(try self.integer(Int128.self, at: index), to: type) }
-            if type == UInt128.self { return unsafeBitCast(try self.integer(UInt128.self, at: index), to: type) }
+    func decodeIfPresent<Value: Decodable>(_ type: Value.Type, forKey key: Key) throws -> Value? {
+        guard let index = self.members.find(key.stringValue), !self.document.isNull(at: index) else { return nil }
+        return try self.document.value(type, at: index)
+    }
+
+    func nestedContainer<NestedKey: CodingKey>(
+        keyedBy type: NestedKey.Type, forKey key: Key
+    ) throws -> KeyedDecodingContainer<NestedKey> {
+        KeyedDecodingContainer(try KeyedReader<NestedKey>(self.document, try self.index(of: key)))
+    }
+
+    func nestedUnkeyedContainer(forKey key: Key) throws -> any UnkeyedDecodingContainer {
+        try UnkeyedReader(self.document, try self.index(of: key))
+    }
+
+    func superDecoder() throws -> any Decoder {
+        guard let index = self.members.find(PayloadKey.super.stringValue) else {
+            throw DecodingError.keyNotFound(
+                PayloadKey.super,
+                .init(codingPath: self.codingPath, debugDescription: "No value associated with key super (\"super\")."))
         }
-        if type == Date.self { return unsafeBitCast(try self.date(at: index), to: type) }
-        if type == Data.self { return unsafeBitCast(try self.data(at: index), to: type) }
-        if type == URL.self { return unsafeBitCast(try self.url(at: index), to: type) }
-        if type == Decimal.self { return unsafeBitCast(try self.decimal(at: index), to: type) }
-        if type == PayloadValue.self { return unsafeBitCast(self.json(at: index), to: type) }
-        // The keys of a dictionary are data, which no conversion may touch.
-        if !self.rules.keepsKeys, let dictionary = type as? any DecodableDictionary.Type,
-            let value = try dictionary.read(from: self, at: index) as? Value
-        {
-            return value
-        }
-        return try type.init(from: PayloadDecoder(document: self, index: index))
+        return PayloadDecoder(document: self.document, index: index)
+    }
+
+    func superDecoder(forKey key: Key) throws -> any Decoder {
+        PayloadDecoder(document: self.document, index: try self.index(of: key))
     }
 }
 
-/// A dictionary with strings as keys.
-private protocol DecodableDictionary {
-    static func read(from document: JSONDocument, at index: Int) throws -> Self
-}
+/// The elements of an array, one after another.
+struct UnkeyedReader: UnkeyedDecodingContainer {
+    let document: JSONDocument
+    /// The token of the array.
+    private let array: Int
+    /// The token of the next element.
+    private var next: Int
+    private(set) var currentIndex = 0
 
-extension Dictionary: DecodableDictionary where Key == String, Value: Decodable {
-    fileprivate static func read(from document: JSONDocument, at index: Int) throws -> Self {
-        guard document.tokens[index].kind == .object else { throw document.mismatch([String: Any].self, at: index) }
-        var dictionary: Self = [:]
-        var key = index + 1
-        while key < Int(document.tokens[index].next) {
-            let name = document.key(at: key)
-            let value = try document.value(Value.self, at: key + 1)
-            // Of repeated keys the first counts.
-            if dictionary[name] == nil { dictionary[name] = value }
-            key = Int(document.tokens[key + 1].next)
+    init(_ document: JSONDocument, _ array: Int) throws {
+        guard document.tokens[array].kind == .array else { throw document.mismatch([Any].self, at: array) }
+        self.document = document
+        self.array = array
+        self.next = array + 1
+    }
+
+    var codingPath: [any CodingKey] { self.document.path(to: self.array) }
+
+    var count: Int? { Int(self.document.tokens[self.array].count) }
+
+    var isAtEnd: Bool { self.next >= Int(self.document.tokens[self.array].next) }
+
+    /// Reads the next element and goes on to the one behind it, unless that fails.
+    @inline(__always)
+    mutating func take<Value>(_ type: Any.Type, _ read: (Int) throws -> Value) throws -> Value {
+        guard !self.isAtEnd else { throw self.ended(type) }
+        let value = try read(self.next)
+        self.advance()
+        return value
+    }
+
+    @inline(__always)
+    private mutating func advance() {
+        self.next = Int(self.document.tokens[self.next].next)
+        self.currentIndex &+= 1
+    }
+
+    @inline(never)
+    private func ended(_ type: any Any.Type) -> DecodingError {
+        .valueNotFound(
+            type,
+            .init(
+                codingPath: self.codingPath + [PayloadKey.index(self.currentIndex)],
+                debugDescription: "Unkeyed container is at end."))
+    }
+
+    mutating func decodeNil() throws -> Bool {
+        guard !self.isAtEnd else { throw self.ended(Never.self) }
+        guard self.document.isNull(at: self.next) else { return false }
+        self.advance()
+        return true
+    }
+
+    // One generic method is the witness of all the requirements for single types.
+    @inline(__always)
+    mutating func decode<Value: Decodable>(_ type: Value.Type) throws -> Value {
+        let document = self.document
+        return try self.take(type) { try document.value(type, at: $0) }
+    }
+
+    mutating func nestedContainer<NestedKey: CodingKey>(
+        keyedBy type: NestedKey.Type
+    ) throws -> KeyedDecodingContainer<NestedKey> {
+        let document = self.document
+        return try self.take(KeyedDecodingContainer<NestedKey>.self) {
+            KeyedDecodingContainer(try KeyedReader<NestedKey>(document, $0))
         }
-        return dictionary
+    }
+
+    mutating func nestedUnkeyedContainer() throws -> any UnkeyedDecodingContainer {
+        let document = self.document
+        return try self.take((any UnkeyedDecodingContainer).self) { try UnkeyedReader(document, $0) }
+    }
+
+    mutating func superDecoder() throws -> any Decoder {
+        let document = self.document
+        return try self.take((any Decoder).self) { PayloadDecoder(document: document, index: $0) }
     }
 }

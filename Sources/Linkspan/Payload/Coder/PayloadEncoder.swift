@@ -3,55 +3,60 @@
 /// Three words, so that it fits into an existential without an allocation.
 struct PayloadEncoder: Encoder, SingleValueEncodingContainer {
     let writer: JSONWriter
-    /// The start of the value in the text.
-    let start: Int
-    /// The levels around it.
-    let level: Int
+    let place: JSONWriter.Place
 
     /// Whether this is the value that was given to the coder, and not inside another one.
-    var isOutermost: Bool { self.level == 0 && self.writer.outer == nil }
+    var isOutermost: Bool { self.place.level == 0 && self.writer.outer == nil }
 
-    var codingPath: [any CodingKey] { self.writer.codingPath(self.level) }
+    init(writer: JSONWriter, place: JSONWriter.Place) {
+        self.writer = writer
+        self.place = place
+    }
+
+    /// Makes the encoder of everything that a writer writes.
+    init(_ writer: JSONWriter) { self.init(writer: writer, place: JSONWriter.Place(start: 0, level: 0)) }
+
+    var codingPath: [any CodingKey] { self.writer.codingPath(self.place.level) }
 
     var userInfo: [CodingUserInfoKey: Any] { self.writer.rules.userInfo }
 
     func container<Key: CodingKey>(keyedBy type: Key.Type) -> KeyedEncodingContainer<Key> {
-        self.writer.open(isObject: true, start: self.start, level: self.level)
-        return KeyedEncodingContainer(KeyedWriter(place: self))
+        self.writer.open(isObject: true, at: self.place)
+        return KeyedEncodingContainer(KeyedWriter(encoder: self))
     }
 
     func unkeyedContainer() -> any UnkeyedEncodingContainer {
-        self.writer.open(isObject: false, start: self.start, level: self.level)
-        return UnkeyedWriter(place: self)
+        self.writer.open(isObject: false, at: self.place)
+        return UnkeyedWriter(encoder: self)
     }
 
     func singleValueContainer() -> any SingleValueEncodingContainer { self }
 
-    func encodeNil() throws { try self.writer.single(self) { self.writer.writeNull() } }
+    func encodeNil() throws { try self.writer.single(self.place) { self.writer.writeNull() } }
 
     // One generic method is the witness of all the requirements for single types.
     @inline(__always)
     func encode<Value: Encodable>(_ value: Value) throws {
-        try self.writer.single(self) { try self.writer.write(value) }
+        try self.writer.single(self.place) { try self.writer.write(value) }
     }
 }
 
 /// Writes the members of an object.
 struct KeyedWriter<Key: CodingKey>: KeyedEncodingContainerProtocol {
-    let place: PayloadEncoder
+    let encoder: PayloadEncoder
 
-    var writer: JSONWriter { self.place.writer }
+    var writer: JSONWriter { self.encoder.writer }
 
-    var codingPath: [any CodingKey] { self.place.codingPath }
+    var codingPath: [any CodingKey] { self.encoder.codingPath }
 
     func encodeNil(forKey key: Key) throws {
-        try self.writer.member(key, in: self.place) { self.writer.writeNull() }
+        try self.writer.member(key, in: self.encoder.place) { self.writer.writeNull() }
     }
 
     // One generic method is the witness of all the requirements for single types.
     @inline(__always)
     func encode<Value: Encodable>(_ value: Value, forKey key: Key) throws {
-        try self.writer.member(key, in: self.place) {
+        try self.writer.member(key, in: self.encoder.place) {
             if JSONWriter.isPlain(Value.self) { return try self.writer.write(value) }
             try self.writer.write(value, under: key)
         }
@@ -60,34 +65,36 @@ struct KeyedWriter<Key: CodingKey>: KeyedEncodingContainerProtocol {
     func nestedContainer<NestedKey: CodingKey>(
         keyedBy type: NestedKey.Type, forKey key: Key
     ) -> KeyedEncodingContainer<NestedKey> {
-        self.writer.nested(key, in: self.place).container(keyedBy: type)
+        PayloadEncoder(self.writer.nested(key, in: self.encoder.place)).container(keyedBy: type)
     }
 
     func nestedUnkeyedContainer(forKey key: Key) -> any UnkeyedEncodingContainer {
-        self.writer.nested(key, in: self.place).unkeyedContainer()
+        PayloadEncoder(self.writer.nested(key, in: self.encoder.place)).unkeyedContainer()
     }
 
-    func superEncoder() -> any Encoder { self.writer.nested(PayloadKey.super, in: self.place) }
+    func superEncoder() -> any Encoder { PayloadEncoder(self.writer.nested(PayloadKey.super, in: self.encoder.place)) }
 
-    func superEncoder(forKey key: Key) -> any Encoder { self.writer.nested(key, in: self.place) }
+    func superEncoder(forKey key: Key) -> any Encoder {
+        PayloadEncoder(self.writer.nested(key, in: self.encoder.place))
+    }
 }
 
 /// Writes the elements of an array.
 struct UnkeyedWriter: UnkeyedEncodingContainer {
-    let place: PayloadEncoder
+    let encoder: PayloadEncoder
 
-    var writer: JSONWriter { self.place.writer }
+    var writer: JSONWriter { self.encoder.writer }
 
-    var codingPath: [any CodingKey] { self.place.codingPath }
+    var codingPath: [any CodingKey] { self.encoder.codingPath }
 
-    var count: Int { self.writer.count(in: self.place) }
+    var count: Int { self.writer.count(in: self.encoder.place) }
 
-    func encodeNil() throws { try self.writer.element(in: self.place) { self.writer.writeNull() } }
+    func encodeNil() throws { try self.writer.element(in: self.encoder.place) { self.writer.writeNull() } }
 
     // One generic method is the witness of all the requirements for single types.
     @inline(__always)
     func encode<Value: Encodable>(_ value: Value) throws {
-        try self.writer.element(in: self.place) {
+        try self.writer.element(in: self.encoder.place) {
             if JSONWriter.isPlain(Value.self) { return try self.writer.write(value) }
             try self.writer.write(value, under: PayloadKey.index(self.count))
         }
@@ -96,12 +103,12 @@ struct UnkeyedWriter: UnkeyedEncodingContainer {
     func nestedContainer<NestedKey: CodingKey>(
         keyedBy type: NestedKey.Type
     ) -> KeyedEncodingContainer<NestedKey> {
-        self.writer.nested(in: self.place).container(keyedBy: type)
+        PayloadEncoder(self.writer.nested(in: self.encoder.place)).container(keyedBy: type)
     }
 
     func nestedUnkeyedContainer() -> any UnkeyedEncodingContainer {
-        self.writer.nested(in: self.place).unkeyedContainer()
+        PayloadEncoder(self.writer.nested(in: self.encoder.place)).unkeyedContainer()
     }
 
-    func superEncoder() -> any Encoder { self.writer.nested(in: self.place) }
+    func superEncoder() -> any Encoder { PayloadEncoder(self.writer.nested(in: self.encoder.place)) }
 }

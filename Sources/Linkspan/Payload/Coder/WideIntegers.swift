@@ -42,25 +42,29 @@ extension UnkeyedReader {
 
 @available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
 extension PayloadEncoder {
-    func encode(_ value: Int128) throws { try self.writer.single(self) { try self.writer.write(value) } }
+    func encode(_ value: Int128) throws { try self.writer.single(self.place) { try self.writer.write(value) } }
 
-    func encode(_ value: UInt128) throws { try self.writer.single(self) { try self.writer.write(value) } }
+    func encode(_ value: UInt128) throws { try self.writer.single(self.place) { try self.writer.write(value) } }
 }
 
 @available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
 extension KeyedWriter {
     func encode(_ value: Int128, forKey key: Key) throws {
-        try self.writer.member(key, in: self.place) { try self.writer.write(value) }
+        try self.writer.member(key, in: self.encoder.place) { try self.writer.write(value) }
     }
 
     func encode(_ value: UInt128, forKey key: Key) throws {
-        try self.writer.member(key, in: self.place) { try self.writer.write(value) }
+        try self.writer.member(key, in: self.encoder.place) { try self.writer.write(value) }
     }
 }
 
 @available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
 extension UnkeyedWriter {
-    func encode(_ value: Int128) throws { try self.writer.element(in: self.place) { try self.writer.write(value) } }
+    func encode(_ value: Int128) throws {
+        try self.writer.element(in: self.encoder.place) { try self.writer.write(value) }
+    }
 
-    func encode(_ value: UInt128) throws { try self.writer.element(in: self.place) { try self.writer.write(value) } }
+    func encode(_ value: UInt128) throws {
+        try self.writer.element(in: self.encoder.place) { try self.writer.write(value) }
+    }
 }

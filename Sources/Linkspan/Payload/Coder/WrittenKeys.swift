@@ -29,7 +29,6 @@ struct WrittenKeys {
     }
 
     /// One bit of 128, by FNV-1a.
-    @inline(__always)
     private static func bit(of key: String) -> (UInt64, UInt64) {
         var key = key
         let hash = key.withUTF8 { bytes in

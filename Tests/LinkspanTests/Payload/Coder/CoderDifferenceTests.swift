@@ -9,15 +9,23 @@ struct CoderDifferenceTests {
         own: Value?, foundation: Value?
     ) {
         let payload = try Payload(checking: Array(json.utf8)[...])
-        return (try? payload.decode(type), try? payload.decode(type, coder: .foundation))
+        return (try? payload.decode(type), try? FoundationCoder.standard.decode(type, from: payload))
     }
 
-    private static func kind<Value: Decodable>(_ type: Value.Type, _ json: String, _ coder: PayloadCoder) throws
-        -> String
-    {
+    private static func own<Value: Decodable>(_ type: Value.Type, _ json: String) throws -> String {
         let payload = try Payload(checking: Array(json.utf8)[...])
-        let error = #expect(throws: LinkspanError.self) { try payload.decode(type, coder: coder) }
-        switch error?.cause as? DecodingError {
+        let error = #expect(throws: LinkspanError.self) { try payload.decode(type) }
+        return Self.kind(error?.cause as? DecodingError)
+    }
+
+    private static func foundation<Value: Decodable>(_ type: Value.Type, _ json: String) throws -> String {
+        let payload = try Payload(checking: Array(json.utf8)[...])
+        return Self.kind(
+            #expect(throws: DecodingError.self) { try FoundationCoder.standard.decode(type, from: payload) })
+    }
+
+    private static func kind(_ error: DecodingError?) -> String {
+        switch error {
         case .dataCorrupted(let context)?: return "dataCorrupted \(context.codingPath.map(\.stringValue))"
         case .typeMismatch?: return "typeMismatch"
         case .valueNotFound?: return "valueNotFound"
@@ -57,15 +65,15 @@ struct CoderDifferenceTests {
 
     @Test
     func `a number that does not fit is an error with its path`() throws {
-        #expect(try Self.kind([Int8].self, "[1,300]", .standard) == #"dataCorrupted ["Index 1"]"#)
-        #expect(try Self.kind([Int8].self, "[1,300]", .foundation) == "dataCorrupted []")
+        #expect(try Self.own([Int8].self, "[1,300]") == #"dataCorrupted ["Index 1"]"#)
+        #expect(try Self.foundation([Int8].self, "[1,300]") == "dataCorrupted []")
     }
 
     @Test
     func `null for a Boolean is valueNotFound, as for any other type`() throws {
-        #expect(try Self.kind([Bool].self, "[null]", .standard) == "valueNotFound")
-        #expect(try Self.kind([[String: Bool]].self, #"[{"a":null}]"#, .standard) == "valueNotFound")
-        #expect(try Self.kind([[String: Bool]].self, #"[{"a":null}]"#, .foundation) == "typeMismatch")
+        #expect(try Self.own([Bool].self, "[null]") == "valueNotFound")
+        #expect(try Self.own([[String: Bool]].self, #"[{"a":null}]"#) == "valueNotFound")
+        #expect(try Self.foundation([[String: Bool]].self, #"[{"a":null}]"#) == "typeMismatch")
     }
 
     private final class Derived: Decodable {
@@ -79,14 +87,14 @@ struct CoderDifferenceTests {
 
     @Test
     func `a super-decoder for what is not there is keyNotFound`() throws {
-        #expect(try Self.kind(Derived.self, "{}", .standard) == "keyNotFound")
-        #expect(try Self.kind(Derived.self, "{}", .foundation) == "valueNotFound")
+        #expect(try Self.own(Derived.self, "{}") == "keyNotFound")
+        #expect(try Self.foundation(Derived.self, "{}") == "valueNotFound")
     }
 
     @Test
     func `encoding Decimal.nan throws`() throws {
         #expect(throws: LinkspanError.self) { try Payload([Decimal.nan]) }
-        #expect(try Payload([Decimal.nan], coder: .foundation).elements.elementsEqual("[NaN]".utf8))
+        #expect(try FoundationCoder.standard.encode([Decimal.nan]).elements.elementsEqual("[NaN]".utf8))
     }
 
     @Test

@@ -10,7 +10,7 @@ struct CoderDifferentialTests {
     struct Rules: Sendable, CustomTestStringConvertible {
         let name: String
         let own: PayloadCoder
-        let foundation: PayloadCoder
+        let foundation: FoundationCoder
 
         var testDescription: String { self.name }
 
@@ -20,8 +20,7 @@ struct CoderDifferentialTests {
         ) {
             self.name = name
             self.own = PayloadCoder(dates: dates, keys: keys, blobs: blobs, nonConformingFloats: floats)
-            self.foundation = PayloadCoder(
-                dates: dates, keys: keys, blobs: blobs, nonConformingFloats: floats, usesFoundation: true)
+            self.foundation = FoundationCoder(self.own)
         }
 
         static let all = [
@@ -80,17 +79,17 @@ struct CoderDifferentialTests {
             var generator = SeededGenerator(seed: seed)
             let value = Value.random(&generator)
             let own = try Payload(value, coder: rules.own)
-            let foundation = try Payload(value, coder: rules.foundation)
+            let foundation = try rules.foundation.encode(value)
             let comment: Comment = "\(type), seed \(seed): \(String(decoding: own.elements, as: UTF8.self))"
             // Dates as numbers are rounded by either coder in the same way.
-            let expected = try foundation.decode(type, coder: rules.foundation)
+            let expected = try rules.foundation.decode(type, from: foundation)
             #expect(try own.decode(type, coder: rules.own) == expected, comment)
-            #expect(try own.decode(type, coder: rules.foundation) == expected, comment)
+            #expect(try rules.foundation.decode(type, from: own) == expected, comment)
             #expect(try foundation.decode(type, coder: rules.own) == expected, comment)
             if own.attachments.isEmpty {
                 #expect(
-                    try own.decode(AnyJSON.self, coder: .foundation)
-                        == foundation.decode(AnyJSON.self, coder: .foundation), comment)
+                    try FoundationCoder.standard.decode(AnyJSON.self, from: own)
+                        == FoundationCoder.standard.decode(AnyJSON.self, from: foundation), comment)
             }
             for _ in 0..<4 {
                 let damaged = Damage.apply(to: Array(own.elements), &generator)
@@ -112,7 +111,7 @@ struct CoderDifferentialTests {
         }
         let comment: Comment = "\(type), seed \(seed): \(String(decoding: text, as: UTF8.self))"
         let own = Result { try payload.decode(type, coder: rules.own) }
-        let foundation = Result { try payload.decode(type, coder: rules.foundation) }
+        let foundation = Result { try rules.foundation.decode(type, from: payload) }
         switch (own, foundation) {
         case (.success(let own), .success(let foundation)): #expect(own == foundation, comment)
         case (.failure(let own), .failure(let foundation)):
@@ -129,7 +128,7 @@ struct CoderDifferentialTests {
     /// The kind of an error and the path to it.
     private static func reason(_ error: any Error) -> String {
         func text(_ path: [any CodingKey]) -> String { path.map(\.stringValue).joined(separator: "/") }
-        switch (error as? LinkspanError)?.cause as? DecodingError {
+        switch error as? DecodingError ?? (error as? LinkspanError)?.cause as? DecodingError {
         case .typeMismatch(let type, let context)?: return "mismatch \(type) \(text(context.codingPath))"
         // A listed difference: null in place of a Boolean is a mismatch for Foundation.
         case .valueNotFound(let type, let context)? where type == Bool.self:

@@ -227,17 +227,4 @@ struct PayloadCoderTests {
         #expect(try payload.decode([String: [Curious]].self, coder: coder)["a"]?.first?.number == 7)
         #expect(throws: LinkspanError.self) { try payload.decode([String: [Curious]].self) }
     }
-
-    // MARK: Foundation
-
-    private struct Moment: Codable, Equatable { var at: Date }
-
-    @Test
-    func `Foundation's coder writes dates as before: seconds since 2001`() throws {
-        let moment = Moment(at: Date(timeIntervalSinceReferenceDate: 1))
-        let payload = try Payload(moment, Data([1]), coder: .foundation)
-        #expect(payload[0].map { $0["at"]?.int } == 1 && payload[1]?.blob == [1])
-        #expect(try payload.decode(Moment.self, coder: .foundation) == moment)
-        #expect(throws: LinkspanError.self) { try payload.decode(Moment.self) }
-    }
 }

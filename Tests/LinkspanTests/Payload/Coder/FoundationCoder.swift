@@ -1,29 +1,36 @@
-#if canImport(FoundationEssentials)
-internal import FoundationEssentials
-#else
 internal import Foundation
-#endif
+@testable import Linkspan
+internal import LinkspanRuntime
 
-/// The rules of a ``PayloadCoder`` for Foundation's coders.
-enum FoundationCoder {
-    static func encode<Value: Encodable>(
-        _ value: Value, behind attachments: [ArraySlice<UInt8>], rules: CodingRules
-    ) throws -> (text: Data, attachments: [ArraySlice<UInt8>]) {
-        let collector = AttachmentCollector(firstIndex: attachments.count)
+/// Foundation's coders under the rules of a `PayloadCoder`: the reference that the SDK's own coder is compared with.
+struct FoundationCoder: Sendable {
+    /// Foundation's own form of dates, seconds since 2001, and `Data` as attachments.
+    static let standard = Self(PayloadCoder(dates: .deferred))
+
+    private let rules: CodingRules
+
+    init(_ coder: PayloadCoder) { self.rules = coder.rules }
+
+    func encode<Value: Encodable>(_ value: Value) throws -> Payload {
+        let attachments = Lock<[ArraySlice<UInt8>]>([])
         let encoder = JSONEncoder()
         encoder.outputFormatting = .withoutEscapingSlashes
-        encoder.userInfo = rules.userInfo
-        switch rules.blobs {
+        encoder.userInfo = self.rules.userInfo
+        switch self.rules.blobs {
         case .base64: encoder.dataEncodingStrategy = .base64
         case .attachments:
             encoder.dataEncodingStrategy = .custom { data, encoder in
                 var container = encoder.singleValueContainer()
+                let number = attachments.withLock {
+                    $0.append(Array(data)[...])
+                    return $0.count - 1
+                }
                 try container.encode(
-                    [Attachment.flag: .flag(true), Attachment.number: PlaceholderMember.number(collector.add(data))])
+                    [Attachment.flag: .flag(true), Attachment.number: PlaceholderMember.number(number)])
             }
         }
         encoder.dateEncodingStrategy =
-            switch rules.dates {
+            switch self.rules.dates {
             case .deferred: .deferredToDate
             case .secondsSince1970: .secondsSince1970
             case .millisecondsSince1970: .millisecondsSince1970
@@ -31,26 +38,28 @@ enum FoundationCoder {
             case .custom(let encode, _): .custom { try encode($0.timeIntervalSince1970, $1) }
             }
         encoder.keyEncodingStrategy =
-            switch rules.keys {
+            switch self.rules.keys {
             case .unchanged: .useDefaultKeys
             case .snakeCase: .convertToSnakeCase
             case .custom(let encode, _): .custom(encode)
             }
-        if case .strings(let positiveInfinity, let negativeInfinity, let nan) = rules.floats {
+        if case .strings(let positiveInfinity, let negativeInfinity, let nan) = self.rules.floats {
             encoder.nonConformingFloatEncodingStrategy = .convertToString(
                 positiveInfinity: positiveInfinity, negativeInfinity: negativeInfinity, nan: nan)
         }
-        return (try encoder.encode(value), attachments + collector.attachments)
+        let text = try encoder.encode(value)
+        return Payload(trustedElements: Array(text)[...], attachments: attachments.withLock { $0 })
     }
 
-    static func decode<Value: Decodable>(
-        _ type: Value.Type, from text: ArraySlice<UInt8>, attachments: [ArraySlice<UInt8>], rules: CodingRules
-    ) throws -> Value {
+    /// Reads the first argument.
+    func decode<Value: Decodable>(_ type: Value.Type, from payload: Payload) throws -> Value {
+        let text = payload[0]?.text ?? []
+        let attachments = payload.attachments
         // The decoder below recurses: the scan bounds the depth of every value, of any origin.
         _ = try Payload(checking: text)
         let decoder = JSONDecoder()
-        decoder.userInfo = rules.userInfo
-        switch rules.blobs {
+        decoder.userInfo = self.rules.userInfo
+        switch self.rules.blobs {
         case .base64: decoder.dataDecodingStrategy = .base64
         case .attachments:
             decoder.dataDecodingStrategy = .custom { decoder in
@@ -66,7 +75,7 @@ enum FoundationCoder {
             }
         }
         decoder.dateDecodingStrategy =
-            switch rules.dates {
+            switch self.rules.dates {
             case .deferred: .deferredToDate
             case .secondsSince1970: .secondsSince1970
             case .millisecondsSince1970: .millisecondsSince1970
@@ -74,12 +83,12 @@ enum FoundationCoder {
             case .custom(_, let decode): .custom { Date(timeIntervalSince1970: try decode($0)) }
             }
         decoder.keyDecodingStrategy =
-            switch rules.keys {
+            switch self.rules.keys {
             case .unchanged: .useDefaultKeys
             case .snakeCase: .convertFromSnakeCase
             case .custom(_, let decode): .custom(decode)
             }
-        if case .strings(let positiveInfinity, let negativeInfinity, let nan) = rules.floats {
+        if case .strings(let positiveInfinity, let negativeInfinity, let nan) = self.rules.floats {
             decoder.nonConformingFloatDecodingStrategy = .convertFromString(
                 positiveInfinity: positiveInfinity, negativeInfinity: negativeInfinity, nan: nan)
         }
