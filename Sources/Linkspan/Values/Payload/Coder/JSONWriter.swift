@@ -25,7 +25,7 @@ final class JSONWriter {
     private(set) var failure: EncodingError?
     @exclusivity(unchecked) private(set) var hasFailed = false
 
-    /// Where a value begins.
+    /// The beginning of a value.
     struct Place {
         /// Its start in the text.
         let start: Int
@@ -161,7 +161,7 @@ extension JSONWriter {
         self.failure = .invalidValue(what, .init(codingPath: self.codingPath(level), debugDescription: what))
     }
 
-    /// Throws unless the container that begins at `start` may be written to now.
+    /// Throws unless the container of a place may be written to now.
     @inline(__always)
     func check(_ place: Place) throws {
         if !self.hasFailed, self.levels.count == place.level &+ 1, self.levels[place.level].start == place.start {
