@@ -205,7 +205,6 @@ extension Interop {
 
         private static func options(_ options: inout ConnectionOptions) {
             options.openDeadline = .seconds(1)
-            options.trace = 64
         }
 
         private static func credentials(_ scenario: Scenario, _ canaries: Canaries) throws -> Credentials {

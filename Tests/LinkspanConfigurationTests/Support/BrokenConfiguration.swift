@@ -196,8 +196,8 @@ extension BrokenConfiguration {
             says: "linkspan.connection.endpoints  expected a list, found \"wss://a/\"  from chat.yaml:5"),
         Self(
             mistake: "a login where a number is wanted",
-            file: Self.good("  connection: { trace: \"ann:s3cr3t@proxy\" }"),
-            says: "linkspan.connection.trace  expected a whole number from 0 to 65536, found \"(unreadable)\""
+            file: Self.good("  connection: { flushCommands: \"ann:s3cr3t@proxy\" }"),
+            says: "linkspan.connection.flushCommands  expected a whole number from 1 to 10000000, found \"(unreadable)\""
                 + "  from chat.yaml:5"),
     ]
 
