@@ -58,7 +58,7 @@ struct ArticleTests {
     }
 
     @Test
-    func `each file and folder that the design page names exists`() throws {
+    func `each file and folder that the design pages name exists`() throws {
         let root = Self.sources.deletingLastPathComponent()
         let names = try Self.design().matches(of: /`((?:Sources|Plugins|Samples|Tests)\/[^`\n]+)`/).map { String($0.1) }
         #expect(names.count > 40)
@@ -68,7 +68,7 @@ struct ArticleTests {
     }
 
     @Test
-    func `each folder of more than ten files is in the table of the design page`() throws {
+    func `each folder of more than ten files is in a table of the design pages`() throws {
         let files = try Self.files(in: ["Sources", "Plugins", "Samples"]) {
             !$0.hasDirectoryPath && !$0.path.contains(".docc/") && !$0.lastPathComponent.hasPrefix(".")
                 && !$0.path.contains("__pycache__")
@@ -83,9 +83,12 @@ struct ArticleTests {
         }
     }
 
+    /// The text of the design pages: the map, the core and the network.
     private static func design() throws -> String {
-        try String(
-            contentsOf: Self.sources.appending(path: "Linkspan/Documentation.docc/Design.md"), encoding: .utf8)
+        try ["Design", "DesignOfTheCore", "DesignOfTheNetwork"].map { name in
+            try String(
+                contentsOf: Self.sources.appending(path: "Linkspan/Documentation.docc/\(name).md"), encoding: .utf8)
+        }.joined(separator: "\n")
     }
 
     /// The Swift blocks of a page; `.ci/readme` has the package manager read its manifests.
