@@ -48,7 +48,7 @@ public protocol AsyncConnectionUsing: LifecycleService {
     /// Hands over the service's own handler of the connection; see ``ConnectionUsing/use(_:)``.
     ///
     /// The connection is opened when all such services have returned, or after the ``/LinkspanLifecycle/Budgets/start`` of one that
-    /// does not. One that throws is told as a fault of the service, and the others go on.
+    /// does not. One that throws is reported as a fault of the service, and the others go on.
     ///
     /// - Parameter connection: the handler, which need not be kept.
     /// - Throws: an error for the fault.

@@ -3,7 +3,7 @@ internal import LinkspanLifecycle
 internal import LinkspanRuntime
 
 /// The connections among the services: in the phase of transports, so that the features, which flush before, still have
-/// theirs, and the log hears of the end.
+/// theirs, and the log gets the end.
 struct ConnectionsService: LifecycleService {
     static let name: ServiceName = "connections"
     static let placement = Placement(phase: .transport)

@@ -3,7 +3,7 @@ package import LinkspanLifecycle
 
 /// A service that shows the SDK as a whole to developers.
 ///
-/// It is told where to look before it starts, and again when the configuration was read again.
+/// It gets its sources before it starts, and again after a reload.
 package protocol MessagingInspecting: LifecycleService {
     /// Hands over what to look at.
     func inspect(_ subject: InspectionSubject)

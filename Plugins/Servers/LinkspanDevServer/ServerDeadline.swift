@@ -18,7 +18,7 @@ final class ServerDeadline {
 
     deinit { self.timer?.work.cancel() }
 
-    /// Sets the deadline anew; nil for none.
+    /// Sets the deadline again; nil for none.
     func set(_ due: ContinuousClock.Instant?) {
         self.due = due
         guard let due else { return self.disarm() }

@@ -78,7 +78,7 @@ final class ServerRun: Sendable {
         }
         await blocking { self.loop.shutdown() }
         self.loop.execute {
-            // The hub is to hear of those who were there to the end.
+            // The hub gets the end of every client that was connected.
             for session in self.withState({ $0.sessions.all }) { session.drop() }
             self.context.dropAll()
             self.withState { state in

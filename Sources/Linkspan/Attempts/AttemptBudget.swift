@@ -14,7 +14,7 @@ protocol AttemptAllowance: Sendable {
 
 /// A bucket of tokens, one for each attempt.
 ///
-/// It hands out turns instead of refusing: who comes when it is empty is told when its token will be there. Turns are
+/// It hands out turns instead of refusing: a caller that finds it empty gets the time of its token. Turns are
 /// given in the order in which they are asked for.
 struct AttemptBudget: Sendable {
     private let limits: AttemptLimits

@@ -309,7 +309,7 @@ extension Attempts {
     /// - Returns: whether it had lasted.
     private mutating func noteLoss(since: Moment, now: Moment) -> Bool {
         let wasHealthy = since.duration(to: now) >= self.rules.healthyAfter
-        // An open link alone proves nothing: over some transports the server refuses what came with it only afterwards.
+        // An open link alone proves nothing: over some transports the server refuses the credentials only afterwards.
         if wasHealthy { self.refusals = 0 }
         self.outage.noteLoss(wasHealthy: wasHealthy, now: now)
         return wasHealthy

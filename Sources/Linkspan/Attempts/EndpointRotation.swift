@@ -12,7 +12,7 @@ struct EndpointRotation: Sendable {
     private(set) var index = 0
     /// The endpoints that have failed in this round.
     private var failed: Set<Int> = []
-    /// The endpoints that have refused for good since the connection was last up.
+    /// The endpoints that have refused permanently since the connection was last up.
     private var refused: Set<Int> = []
     /// The rounds that are over since the connection was last up.
     private(set) var rounds = 0
@@ -67,7 +67,7 @@ extension EndpointRotation {
         case another
         /// The round is over.
         case roundOver
-        /// Every endpoint refuses for good, or the failure says nothing about the endpoint.
+        /// Every endpoint refuses permanently, or the failure says nothing about the endpoint.
         case none
     }
 

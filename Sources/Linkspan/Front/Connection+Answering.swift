@@ -40,9 +40,9 @@ extension Connection {
     ///
     /// A server gets an error as the argument `{"error":{"code":"…","message":"…"}}`, with code and message of a
     /// ``LinkspanError``. An error that is `Encodable` stands there itself, as its type writes it. Of any other error
-    /// nothing is told but the code `failed`, because its words may not be meant for the server.
+    /// the reply has only the code `failed`, because the error's text may not be meant for the server.
     ///
-    /// Up to 1,024 questions are answered at a time; the server is told `bufferFull` for those beyond.
+    /// Up to 1,024 questions are answered at a time; the server gets `bufferFull` for others.
     ///
     /// - Parameters:
     ///   - event: the event.

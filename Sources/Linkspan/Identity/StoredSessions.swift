@@ -5,13 +5,13 @@ struct StoredSessions {
     /// The next step for the present session.
     enum Next {
         case keep(StoredSession)
-        /// The store was told a short while ago.
+        /// The store got a resumption text a short while ago.
         case wait(until: Moment)
     }
 
     /// The interval between reports to the store, as long as messages come.
     ///
-    /// What comes within this time before the process dies comes again in the next one.
+    /// Messages received within this time before the process dies come again in the next one.
     static let interval = Duration.seconds(1)
 
     /// The time that an attempt waits for the store.

@@ -19,7 +19,7 @@ final class EventRouter {
     private var muted: Deque<String> = []
     /// The fate of an earlier process's session, nil when there was none.
     ///
-    /// An event's first listener goes on where that process was, so it is told, however late it comes.
+    /// An event's first listener goes on where that process was, so it gets the mark, however late it comes.
     private var former: EventBacklog.Hole?
     /// Listeners for one message that are about to get it, unless they are removed before.
     private var taken: Set<UInt64> = []

@@ -174,7 +174,7 @@ extension Outgoing {
         self.deliveries?.endExhausted(self.options.deliveries, &self.outputs)
     }
 
-    /// There will be no link until the app asks for one: what waits fails now, and what comes is refused.
+    /// There will be no link until the app connects: waiting commands fail now, and new ones are refused.
     ///
     /// Deliveries are kept if that was asked for.
     mutating func givenUp(_ cause: LinkspanError) {

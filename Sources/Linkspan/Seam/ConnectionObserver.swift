@@ -80,7 +80,7 @@ package enum CredentialEvent: Sendable {
     /// The provider gave credentials for an attempt; they are good for this long if known.
     case obtained(CredentialRequest.Reason, validFor: Duration?)
     /// The provider renewed the credentials of an open connection, which are good for this long if known; `isShown`
-    /// when the server was told at once.
+    /// when the server was notified at once.
     case renewed(validFor: Duration?, isShown: Bool)
     /// The provider failed; a renewal is tried again after `retryAfter`, if at all.
     case failed(CredentialRequest.Reason, LinkspanError, retryAfter: Duration?)

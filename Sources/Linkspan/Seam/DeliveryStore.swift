@@ -93,7 +93,7 @@ extension DeliveryStore {
     /// Keeps nothing.
     public func keep(_ session: StoredSession, account: String?) {}
 
-    /// Records nothing: each process counts anew.
+    /// Records nothing: each process counts from zero.
     public func postpone(_ delivery: StoredDelivery) {}
 
     /// Nothing to say.

@@ -1,6 +1,6 @@
 /// A member of a connection's chain that sees, changes, measures and drops messages in both directions.
 ///
-/// The chain is ``ConnectionOptions/interceptors``. What leaves passes it from the first to the last, what arrives from the
+/// The chain is ``ConnectionOptions/interceptors``. Sent messages pass it from the first to the last, received ones from the
 /// last to the first, so that the last is next to the wire: a chain of compression and encryption undoes on the way in what it
 /// did on the way out. Every method has an implementation that changes nothing.
 ///

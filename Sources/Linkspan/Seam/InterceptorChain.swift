@@ -13,7 +13,7 @@ struct InterceptorChain: Sendable {
     /// A command that the members have seen.
     struct Accepted: Sendable {
         var command: Command
-        /// The observers that members have added, which are told also of a command that is refused afterwards; its caller is not.
+        /// The observers that members have added; they also get the outcome of a command that is refused afterwards.
         let observers: (@Sendable (Result<Payload, LinkspanError>) -> Void)?
     }
 

@@ -1,6 +1,6 @@
 /// Whether anything may be missing at one place in a sequence of messages.
 ///
-/// A mark stands in order with the messages: what came before it was received before, what comes after it was received
+/// A mark stands in order with the messages: messages before it were received before, messages after it
 /// after. There is one after each reconnect, and one wherever messages had to be dropped. The first connect has one if
 /// there was a session before: that of an earlier process, which ``ConnectionBuilder/WithTransport/resuming(_:)`` or a
 /// ``DeliveryStore`` tells of.

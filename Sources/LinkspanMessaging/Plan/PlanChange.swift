@@ -12,7 +12,7 @@ package import LinkspanLifecycle
 /// ~ logging.level info -> debug (hot)
 /// ```
 public struct PlanDifference: Sendable {
-    /// The changes in the order in which they are told: the connection's, then those of the services.
+    /// The changes in the order of the report: the connection's, then those of the services.
     package var changes: [PlanChange]
     /// The plan that holds afterwards.
     package var plan: MessagingPlan

@@ -36,7 +36,7 @@ extension ConnectionReporter {
     func moved(to connection: ObservedConnection) { self.connection = connection }
 
     func attempting(_ attempt: Int) {
-        // The first attempt is the first that anybody hears of the connection.
+        // The first attempt is the first event of the connection.
         if !self.isKnown { self.emit(.created) }
         self.isKnown = true
         self.attempt = (self.scheduler.now, attempt)

@@ -240,7 +240,7 @@ extension EngineServerSession {
         var effects: [Effect] = []
         if self.isPolled {
             self.isPolled = false
-            // A client that says goodbye has its last poll answered; others are told that the session is over.
+            // A client that says goodbye has its last poll answered; others get an error for an unknown session.
             effects.append(.answerPoll([ending == .closedByClient ? Self.noop : Self.close]))
         }
         _ = self.takeWaiting()

@@ -15,14 +15,14 @@ struct Heartbeat: Sendable {
         case listening(since: Moment)
         /// This side pings (version 3): when it does next.
         case resting(until: Moment)
-        /// This side has pinged at an instant: until when the answer may take.
+        /// This side has pinged at an instant: the deadline of the answer.
         case awaitingPong(since: Moment, deadline: Moment)
     }
 
     private let interval: Duration
     private let timeout: Duration
     private var role: Role
-    /// The instant at which anything last came, as far as ``heard(at:)`` was told.
+    /// The instant of the last received byte, as reported by ``heard(at:)``.
     private var lastHeard: Moment
 
     init(_ handshake: EngineIOHandshake, version: EngineIOVersion, now: Moment) {
@@ -47,7 +47,7 @@ struct Heartbeat: Sendable {
     /// The instant at which silence is the end, if nothing comes until then.
     var end: Moment {
         guard case .resting(let until) = self.role else { return self.due }
-        // What came after the time to ping proves that the server lives, as a pong would.
+        // Bytes received after the time to ping prove that the server lives, as a pong would.
         return max(until, self.lastHeard).advanced(by: self.timeout)
     }
 

@@ -146,7 +146,7 @@ extension SocketIOBody {
         case UInt8(ascii: "\""):
             end = (try? JSONScanner.skipString(text, from: start)) ?? close
         case UInt8(ascii: "-"), UInt8(ascii: "0")...UInt8(ascii: "9"):
-            // The reference takes a number for a name, and its servers send what they are told: the digits are the
+            // The reference takes a number for a name, and its servers send any name: the digits are the
             // name.
             while text[end] != UInt8(ascii: ","), text[end] != UInt8(ascii: "]"), text[end] > 0x20 { end &+= 1 }
         default:

@@ -138,7 +138,7 @@ extension SocketIOEngine: EngineCarrierHandler {
             if !self.attempt.hasSession { self.openSession() }
             return true
         }
-        // What comes behind the end of the session.
+        // Packets after the end of the session.
         while next() != nil {}
     }
 

@@ -168,7 +168,7 @@ final class SocketIOLink: Link {
         return engine.recovery(of: self)?.exported
     }
 
-    /// As a job, because the receiver may hear of it at once.
+    /// As a job, because the receiver may be called at once.
     private func leave(politely: Bool) {
         if politely { self.recovery = .renounced }
         self.engines.loop.executeLocally {

@@ -14,7 +14,7 @@ extension ConnectionManager {
     /// then the next connection of the account sends it. The manager knows the stores of connections in the pool and of
     /// those that have just left; for others there is ``DeliveryStore/erase(account:)``.
     ///
-    /// A connection that is made with the same source afterwards begins anew, and asks the provider again.
+    /// A connection that is made with the same source afterwards asks the provider again.
     ///
     /// ```swift
     /// await manager.logOut(plan.credentials)
@@ -34,7 +34,7 @@ extension ConnectionManager {
         for entry in entries {
             entry.connection.end(Self.loggedOut)
         }
-        // Behind their ends, so that none is told of a failed attempt first.
+        // After their ends, so that none gets a failed attempt first.
         failWaiters()
         await Self.settle(entries.map(\.connection) + leavers.map(\.connection), within: limit)
         var stores: [ObjectIdentifier: any DeliveryStore] = [:]

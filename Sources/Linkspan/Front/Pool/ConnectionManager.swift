@@ -231,7 +231,7 @@ public final class ConnectionManager: Sendable {
     /// Shows the chain every connection, or one, until it finds nothing more to do.
     ///
     /// - Parameters:
-    ///   - signal: the signal that was heard; the rules are told of it once.
+    ///   - signal: the signal; the rules get it once.
     ///   - connection: the only connection to look at; nil for all.
     private func scan(_ signal: KeeperSignal?, _ connection: ObjectIdentifier? = nil) {
         var signal = signal

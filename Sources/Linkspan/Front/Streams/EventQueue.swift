@@ -34,7 +34,7 @@ final class EventQueue: Sendable {
             guard !self.waiting.entries.isEmpty || withEnd && !self.waiting.isEmpty else { return nil }
             var taken = EventBacklog()
             swap(&taken, &self.waiting)
-            // Who reads messages alone hears of the end's hole with the next message.
+            // A reader of messages alone gets the gap of the end with the next message.
             if !withEnd { for mark in taken.takeEnd().marks { self.waiting.mark(mark) } }
             return taken
         }

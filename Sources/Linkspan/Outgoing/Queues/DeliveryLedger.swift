@@ -38,7 +38,7 @@ struct DeliveryLedger {
     var followerCount: Int { self.followed.count }
     /// The deliveries that ended while rows were being loaded, and may be among them.
     private var endedMeanwhile: Set<String> = []
-    /// The outcomes that the store was told under made keys before it had committed the deliveries.
+    /// Outcomes reported to the store under generated keys before it had committed the deliveries.
     private var endedUnkept: [Command.ID: Result<Payload, LinkspanError>] = [:]
 
     init(isStored: Bool, account: String?) {
@@ -54,7 +54,7 @@ struct DeliveryLedger {
 
     /// Ends the session.
     ///
-    /// - Returns: whether the store has to be told; one that has not opened the account is told when it has.
+    /// - Returns: whether to notify the store; one that has not opened the account is notified when it has.
     mutating func endSession() -> Bool {
         defer {
             self.session += 1

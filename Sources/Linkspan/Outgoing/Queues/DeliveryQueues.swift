@@ -285,7 +285,7 @@ extension DeliveryQueues {
         return Begun(command: head, requestID: self.lanes[lane].requestID)
     }
 
-    /// Notes under which number a head is under way, and until when.
+    /// Records the number and the deadline of a head that is under way.
     mutating func note(requestID: UInt64, repeatAt: Moment, of id: Command.ID) {
         guard let lane = self.lane(ofHead: id) else { return }
         self.lanes[lane].requestID = requestID

@@ -42,7 +42,7 @@ struct CredentialDesk: Sendable {
 
     private var call: Call?
     private var behind: [UInt64: Waiter] = [:]
-    /// The newest credentials, unless the provider was told since that they will not do.
+    /// The newest credentials, unless the provider was told of their refusal since.
     private var newest: IssuedCredentials?
     /// The generation of the newest answer of a provider that had been told that the former ones will not do.
     private var lastRenewal: UInt64 = 0
@@ -114,7 +114,7 @@ struct CredentialDesk: Sendable {
         }
     }
 
-    /// The refused come first, so that the provider is told the stronger reason.
+    /// Refused ones come first, so that the provider gets the stronger reason.
     private mutating func takeBehind() -> [Waiter] {
         defer { self.behind = [:] }
         return self.behind.values.sorted { left, right in

@@ -25,7 +25,7 @@ public struct CredentialRequest: Sendable, Hashable {
         /// long as the provider fails. The connection stays up in either case.
         case expiring
 
-        /// Whether the provider is told that the former credentials will not do.
+        /// Whether the request tells the provider that the former credentials were refused.
         var isRenewal: Bool {
             switch self {
             case .first, .retry: false

@@ -22,7 +22,7 @@ package import LinkspanRuntime
 /// configured URLs are equal.
 public struct CredentialSource: Sendable, Hashable {
     let kind: Kind
-    /// The name of the user's account, by which data that outlives the process is told from that of other users; nil
+    /// The name of the user's account, which separates stored data from that of other users; nil
     /// when nobody needs it.
     ///
     /// Not a secret. Sources with different accounts are different.

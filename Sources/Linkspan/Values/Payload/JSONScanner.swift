@@ -23,7 +23,7 @@ package struct JSONScanError: Error, Sendable, Hashable, CustomStringConvertible
         self.offset = offset
     }
 
-    /// The problem as a sentence about `text`, in which a limit is told as one of this side.
+    /// The problem as a sentence about `text`, which names a limit as one of this side.
     package func sentence(about text: String) -> String {
         switch self.reason {
         case .truncated, .unexpectedByte: "\(text) is not acceptable JSON"

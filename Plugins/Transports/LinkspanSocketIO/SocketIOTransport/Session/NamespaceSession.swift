@@ -3,7 +3,7 @@ internal import LinkspanRuntime
 
 /// The client's side of one namespace: from CONNECT to its end, as often as it is joined.
 ///
-/// The owner is told `opened` at most once for each join and before any message, and `closed` exactly once and last.
+/// The owner gets `opened` at most once for each join and before any message, and `closed` exactly once and last.
 struct NamespaceSession: Sendable {
     private enum State: Sendable {
         /// Joined, but the engine is not open: CONNECT is still to be sent.

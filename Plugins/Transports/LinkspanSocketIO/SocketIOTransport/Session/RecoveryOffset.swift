@@ -1,6 +1,6 @@
 internal import LinkspanRuntime
 
-/// The place at which a server's replay would go on: the last string argument of the latest event that it would repeat
+/// The offset at which a server's replay would go on: the last string argument of the latest event that it would repeat
 /// (S41).
 ///
 /// The protocol does not say which events those are. The server appends an offset to what it would repeat, and a

@@ -7,7 +7,7 @@ struct SocketIORecovery: Sendable, Hashable {
 
     /// The server's private name for the session.
     var pid: Secret
-    /// The place at which its replay would go on; without an offset it resumes nothing.
+    /// The offset at which its replay would go on; without one it resumes nothing.
     var offset: RecoveryOffset
 }
 

@@ -186,7 +186,7 @@ struct SocketIOSession: Sendable {
         self.attachmentsDeadline.map { $0 <= now } ?? false
     }
 
-    /// The next attachment of a packet is on its way: its time begins anew.
+    /// Restarts the attachment timeout.
     mutating func putOffAttachment(now: Moment) {
         self.attachmentsDeadline = now.advanced(by: self.limits.attachmentsTimeout)
     }
