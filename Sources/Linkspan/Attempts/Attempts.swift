@@ -270,7 +270,7 @@ extension Attempts {
     /// - Parameters:
     ///   - epoch: the link's.
     ///   - error: the reason.
-    ///   - politely: whether the server is told.
+    ///   - politely: whether the server is notified.
     ///   - hasSpoken: whether the server had sent something over it.
     ///   - now: the present.
     ///   - random: from 0 up to 1.

@@ -67,7 +67,7 @@ extension SessionMemory {
     /// The connection leaves the server of the former session, whose secret is for that server alone.
     mutating func forgetFormer() { self.stored?.value.forgetFormer() }
 
-    /// Belongs to another account, or to the same one anew: then the store knows the session that has just been left.
+    /// Belongs to another account, or to the same one again: then the store has the session that was just left.
     mutating func reopen(isSameAccount: Bool) {
         guard self.stored != nil else { return }
         var sessions = StoredSessions()

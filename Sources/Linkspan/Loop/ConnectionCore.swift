@@ -270,7 +270,7 @@ extension ConnectionCore {
 // MARK: - Attempts
 
 extension ConnectionCore {
-    /// A deadline has been set anew, so that the timer is compared with it at the end of the turn.
+    /// A deadline was set, so the timer is compared with it at the end of the turn.
     func hasNewDeadline() { self.turn.hasNewDeadline = true }
 
     /// Passes an input to the attempts, and carries out what they decide.

@@ -1,7 +1,7 @@
 /// The calls for the store at the end of a turn, and the writes that it has not committed.
 struct StoreQueue {
     private var calls: [StoreCall] = []
-    /// Deliveries with the outcomes that the store is told at the end of the turn; they are completed after that.
+    /// Deliveries with the outcomes that the store gets at the end of the turn; they are completed after that.
     private var recorded: [(Command, Result<Payload, LinkspanError>)] = []
     /// Rows and outcomes that the store has not committed yet.
     private(set) var pendingWrites = 0

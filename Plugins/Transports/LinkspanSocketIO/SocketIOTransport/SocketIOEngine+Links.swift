@@ -69,7 +69,7 @@ extension SocketIOEngine {
         let reason = LinkspanError(.connectionLost, "closed by this side")
         // Others that have left may still have something to send.
         let endsPolitely = politely || !self.links.leaving.isEmpty
-        // The last link that is aborted ends with the session, and the server is told: a process that exits before that
+        // The last link that is aborted ends with the session and notifies the server: a process that exits before that
         // would leave the session behind.
         let endsWithSession = self.carrier?.tellsServerOfAbort == true
         var output = SocketIOOutput()

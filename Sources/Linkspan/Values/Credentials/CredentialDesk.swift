@@ -42,7 +42,7 @@ struct CredentialDesk: Sendable {
 
     private var call: Call?
     private var behind: [UInt64: Waiter] = [:]
-    /// The newest credentials, unless the provider was told of their refusal since.
+    /// The newest credentials, unless the provider has been notified of their refusal since.
     private var newest: IssuedCredentials?
     /// The generation of the newest answer of a provider that had been told that the former ones will not do.
     private var lastRenewal: UInt64 = 0

@@ -39,7 +39,7 @@ struct CarrierMemory: Sendable {
     private var polled: [Place: Moment] = [:]
     /// The servers for which a WebSocket failed in a way that tells of its carrier, and polling has not worked yet.
     private var suspected: Set<Place> = []
-    /// The servers to which each link opens a socket of its own, and until when.
+    /// The servers to which each link opens a socket of its own, with the end of that time.
     private var separated: [Place: Moment] = [:]
 
     /// The carrier to begin with.
