@@ -16,12 +16,30 @@ public protocol JobExecutor: AnyObject, Sendable {
 }
 
 extension JobExecutor {
-    /// Runs `job` by the timers of ``SystemScheduler``, for executors without timers of their own.
-    @discardableResult
-    public func schedule(
-        at instant: ContinuousClock.Instant, _ job: @escaping @Sendable () -> Void
-    ) -> any ScheduledWork {
-        // Not weakly: an object that has ever been referred to weakly is retained and released more slowly.
-        SystemScheduler.shared.schedule(at: instant) { self.execute(job) }
+    /// Runs `job` after the jobs given before it, for callers on the executor: unlike one given to ``execute(_:)``, it
+    /// may capture state confined to the executor.
+    ///
+    /// Calls back after the present call instead of inside it.
+    public func executeLocally(_ job: @escaping () -> Void) {
+        assert(self.isCurrent, "a local job is given on the executor that runs it")
+        // Unsafe because the compiler cannot see that the job is made and run on the same executor.
+        nonisolated(unsafe) let job = job
+        self.execute { job() }
     }
+
+    /// Runs `job` after `delay`, in real time, unless it is cancelled, for callers on the executor: the job may capture
+    /// state confined to the executor.
+    @discardableResult
+    public func scheduleLocally(after delay: Duration, _ job: @escaping () -> Void) -> any ScheduledWork {
+        assert(self.isCurrent, "a local job is given on the executor that runs it")
+        // Unsafe because the compiler cannot see that the job is made and run on the same executor.
+        nonisolated(unsafe) let job = job
+        return self.schedule(at: .now + delay) { job() }
+    }
+}
+
+/// A call that is due later.
+public protocol ScheduledWork: Sendable {
+    /// Prevents the call, unless it has begun.
+    func cancel()
 }

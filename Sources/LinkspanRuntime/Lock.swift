@@ -12,11 +12,11 @@ private import Android
 ///
 /// The project's one lock. `Synchronization.Mutex` would do the same, but reports false races under the thread
 /// sanitizer when contended, and would raise the package's floor to macOS 15 and iOS 18.
-public struct Lock<State: ~Copyable & Sendable>: Sendable {
+public struct Lock<State: Sendable>: Sendable {
     private let storage: Storage
 
     /// Makes an unlocked lock around `state`.
-    public init(_ state: consuming State) {
+    public init(_ state: State) {
         self.storage = Storage(state)
     }
 
@@ -25,7 +25,7 @@ public struct Lock<State: ~Copyable & Sendable>: Sendable {
     /// Decide in here and act outside: no callback, no continuation, no foreign code while the lock is held. The lock
     /// is not recursive.
     @inlinable
-    public func withLock<Result: ~Copyable, Failure: Error>(
+    public func withLock<Result, Failure: Error>(
         _ body: (inout State) throws(Failure) -> Result
     ) throws(Failure) -> Result {
         self.acquire()
@@ -43,7 +43,7 @@ public struct Lock<State: ~Copyable & Sendable>: Sendable {
     func release() { self.storage.release() }
 }
 
-extension Lock where State: ~Copyable {
+extension Lock {
     // Unchecked because the compiler cannot see that `state` is only reached between `acquire` and `release`.
     private final class Storage: @unchecked Sendable {
         let state: UnsafeMutablePointer<State>
@@ -55,7 +55,7 @@ extension Lock where State: ~Copyable {
         private let lock: UnsafeMutablePointer<pthread_mutex_t>
         #endif
 
-        init(_ state: consuming State) {
+        init(_ state: State) {
             self.state = .allocate(capacity: 1)
             self.state.initialize(to: state)
             self.lock = .allocate(capacity: 1)

@@ -25,9 +25,3 @@ extension Scheduler {
         self.schedule(at: instant, on: nil, work)
     }
 }
-
-/// A call that is due later.
-public protocol ScheduledWork: Sendable {
-    /// Prevents the call, unless it has begun.
-    func cancel()
-}

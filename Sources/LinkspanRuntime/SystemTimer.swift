@@ -4,17 +4,17 @@ private import CLinkspanRuntime
 struct SystemTimer: Sendable {
     private let descriptor: Int32
 
-    /// Opens a timer, which is never closed.
-    init() {
+    /// Opens a timer, which is never closed; nil when the process has no descriptor left.
+    init?() {
         self.descriptor = clinkspan_timer_open()
-        precondition(self.descriptor >= 0, "cannot open a file descriptor for a timer")
+        if self.descriptor < 0 { return nil }
     }
 
     /// Sets the timer to expire once, after `span`.
     func expire(in span: Duration) {
         let (seconds, attoseconds) = min(max(span, .nanoseconds(1)), .seconds(1 << 32)).components
         let result = clinkspan_timer_set(self.descriptor, seconds * 1_000_000_000 + attoseconds / 1_000_000_000)
-        precondition(result == 0, "the timer cannot be set")
+        assert(result == 0, "the timer cannot be set")
     }
 
     /// Waits until the timer expires.

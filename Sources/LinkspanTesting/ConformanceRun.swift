@@ -82,50 +82,26 @@ final class ConformanceRun<Fixture: TransportFixture> {
         try self.expect(isRight(error), "the link ended with \(error), but \(what) is due")
         try self.expect(line.probe.events.ends.count == 1, "the link ended more than once")
     }
-
-    func perform(_ check: TransportConformance.Check) async throws(ConformanceFailure) {
-        switch check {
-        case .opensOnceBeforeAnythingElse: try await self.opensOnceBeforeAnythingElse()
-        case .keepsTheOrderOfEvents: try await self.keepsTheOrderOfEvents()
-        case .keepsTheOrderOfAFlood: try await self.keepsTheOrderOfAFlood()
-        case .bringsRepliesToRequests: try await self.bringsRepliesToRequests()
-        case .takesAnswersToQuestions: try await self.takesAnswersToQuestions()
-        case .carriesBinaryBothWays: try await self.carriesBinaryBothWays()
-        case .carriesArgumentsUnchanged: try await self.carriesArgumentsUnchanged()
-        case .carriesLargeMessages: try await self.carriesLargeMessages()
-        case .showsCredentials: try await self.showsCredentials()
-        case .reportsRefusedCredentials: try await self.reportsRefusedCredentials()
-        case .holdsEarlyEvents: try await self.holdsEarlyEvents()
-        case .reportsUnreachablePeers: try await self.reportsUnreachablePeers()
-        case .closesPolitely: try await self.closesPolitely()
-        case .abortsAtAnyMoment: try await self.abortsAtAnyMoment()
-        case .refusesSendsAfterTheEnd: try await self.refusesSendsAfterTheEnd()
-        case .refusesSendsBeforeOpening: try await self.refusesSendsBeforeOpening()
-        case .reportsKicks: try await self.reportsKicks()
-        case .reportsLosses: try await self.reportsLosses()
-        case .keepsLinksApart: try await self.keepsLinksApart()
-        }
-    }
 }
 
 // MARK: - Traffic
 
 extension ConformanceRun {
-    private func opensOnceBeforeAnythingElse() async throws(ConformanceFailure) {
+    func opensOnceBeforeAnythingElse() async throws(ConformanceFailure) {
         let line = try await self.openLine()
         line.open()
         try await line.send("echo", .text("1"))
         _ = try await line.probe.messages("echo")
     }
 
-    private func keepsTheOrderOfEvents() async throws(ConformanceFailure) {
+    func keepsTheOrderOfEvents() async throws(ConformanceFailure) {
         let line = try await self.openLine()
         for number in 0..<1_000 { try await line.send("echo", .text("\(number)")) }
         let messages = try await line.probe.messages("echo", 1_000)
         try self.expect(messages.map(\.payload.text) == (0..<1_000).map { "\($0)" }, "the order was not kept")
     }
 
-    private func keepsTheOrderOfAFlood() async throws(ConformanceFailure) {
+    func keepsTheOrderOfAFlood() async throws(ConformanceFailure) {
         let line = try await self.openLine()
         try await line.send("flood", .text(#"{"n":1000,"bytes":100}"#), id: 0)
         let reply = try await line.probe.reply(to: 0)
@@ -136,7 +112,7 @@ extension ConformanceRun {
         try self.expect(numbers == Array(0..<1_000), "the order was not kept")
     }
 
-    private func bringsRepliesToRequests() async throws(ConformanceFailure) {
+    func bringsRepliesToRequests() async throws(ConformanceFailure) {
         let line = try await self.openLine()
         for id in 0..<100 { try await line.send("req", .text("\(id),\"reply\""), id: UInt64(id)) }
         for id in 0..<100 {
@@ -145,7 +121,7 @@ extension ConformanceRun {
         }
     }
 
-    private func takesAnswersToQuestions() async throws(ConformanceFailure) {
+    func takesAnswersToQuestions() async throws(ConformanceFailure) {
         let line = try await self.openLine()
         line.probe.onEvent { event in
             guard case .message(let message) = event, message.event == "question", let id = message.replyID else {
@@ -160,7 +136,7 @@ extension ConformanceRun {
             answered.first?.payload.text == "\"answer to \",42", "the answer arrived otherwise than it was given")
     }
 
-    private func carriesBinaryBothWays() async throws(ConformanceFailure) {
+    func carriesBinaryBothWays() async throws(ConformanceFailure) {
         let line = try await self.openLine()
         let blobs: [ArraySlice<UInt8>] = [[1, 2, 3], Array(0...255)[...], Array(repeating: 0, count: 70_000)[...]]
         try await line.send("binary3", .blobs(blobs), id: 7)
@@ -170,7 +146,7 @@ extension ConformanceRun {
         try self.expect(message?.payload.blobs == blobs.reversed(), "the event's blobs are not those that are due")
     }
 
-    private func carriesArgumentsUnchanged() async throws(ConformanceFailure) {
+    func carriesArgumentsUnchanged() async throws(ConformanceFailure) {
         let line = try await self.openLine()
         let samples = [
             "", "null", "1,2,3", #""a","b""#, #"{"a":[1,{"b":null}]},[],{}"#, "\"\u{1F6A2} Zürich 渡し船\"",
@@ -183,7 +159,7 @@ extension ConformanceRun {
         }
     }
 
-    private func carriesLargeMessages() async throws(ConformanceFailure) {
+    func carriesLargeMessages() async throws(ConformanceFailure) {
         let line = try await self.openLine()
         let text = "\"" + String(repeating: "0123456789abcdef", count: 1 << 16) + "\""
         try await line.send("req", .text(text), id: 0)
@@ -195,7 +171,7 @@ extension ConformanceRun {
         try self.expect(blobs == [[1], [], blob], "a blob of 1 MiB came back changed")
     }
 
-    private func keepsLinksApart() async throws(ConformanceFailure) {
+    func keepsLinksApart() async throws(ConformanceFailure) {
         let one = try await self.openLine()
         let other = try await self.openLine()
         try await one.send("echo", .text("1"))
@@ -213,7 +189,7 @@ extension ConformanceRun {
 // MARK: - Opening
 
 extension ConformanceRun {
-    private func showsCredentials() async throws(ConformanceFailure) {
+    func showsCredentials() async throws(ConformanceFailure) {
         let line = try await self.openLine()
         try await line.send("whoami", id: 0)
         let reply = try await line.probe.reply(to: 0)
@@ -221,7 +197,7 @@ extension ConformanceRun {
         try self.expect(reply.isSame(as: due), "the server saw other credentials than were shown")
     }
 
-    private func reportsRefusedCredentials() async throws(ConformanceFailure) {
+    func reportsRefusedCredentials() async throws(ConformanceFailure) {
         guard let request = self.fixture.refusedRequest else { return }
         let line = self.makeLine(request)
         line.open()
@@ -229,7 +205,7 @@ extension ConformanceRun {
         try self.expect(!line.probe.events.isOpened, "the link opened first")
     }
 
-    private func holdsEarlyEvents() async throws(ConformanceFailure) {
+    func holdsEarlyEvents() async throws(ConformanceFailure) {
         guard let request = self.fixture.earlyRequest else { return }
         let line = self.makeLine(request)
         line.open()
@@ -237,14 +213,14 @@ extension ConformanceRun {
         try self.expect(early.map(\.payload.text) == ["1", "2", "3"], "early events came in another order")
     }
 
-    private func reportsUnreachablePeers() async throws(ConformanceFailure) {
+    func reportsUnreachablePeers() async throws(ConformanceFailure) {
         guard let request = self.fixture.unreachableRequest else { return }
         let line = self.makeLine(request)
         line.open()
         try await self.expectEnd(of: line, "a code that allows another attempt") { !$0.isPermanent }
     }
 
-    private func refusesSendsBeforeOpening() async throws(ConformanceFailure) {
+    func refusesSendsBeforeOpening() async throws(ConformanceFailure) {
         let line = self.makeLine()
         let message = OutboundMessage(event: "echo", payload: .text("0"))
         let early = await line.attempt(message)
@@ -260,7 +236,7 @@ extension ConformanceRun {
 // MARK: - Ending
 
 extension ConformanceRun {
-    private func closesPolitely() async throws(ConformanceFailure) {
+    func closesPolitely() async throws(ConformanceFailure) {
         let line = try await self.openLine()
         line.close()
         line.close()
@@ -268,7 +244,7 @@ extension ConformanceRun {
         try await self.expectEnd(of: line, "connectionLost") { !$0.isPermanent }
     }
 
-    private func abortsAtAnyMoment() async throws(ConformanceFailure) {
+    func abortsAtAnyMoment() async throws(ConformanceFailure) {
         let early = self.makeLine()
         early.abort()
         early.open()
@@ -301,7 +277,7 @@ extension ConformanceRun {
         }
     }
 
-    private func refusesSendsAfterTheEnd() async throws(ConformanceFailure) {
+    func refusesSendsAfterTheEnd() async throws(ConformanceFailure) {
         let line = try await self.openLine()
         line.abort()
         _ = try await line.probe.end()
@@ -314,14 +290,14 @@ extension ConformanceRun {
         try self.expect(line.probe.events.ends.count == 1, "the link ended more than once")
     }
 
-    private func reportsKicks() async throws(ConformanceFailure) {
+    func reportsKicks() async throws(ConformanceFailure) {
         let line = try await self.openLine()
         try await line.send("kick")
         let tellsKicks = self.fixture.tellsKicks
         try await self.expectEnd(of: line, "closedByServer") { !tellsKicks || $0.code == .closedByServer }
     }
 
-    private func reportsLosses() async throws(ConformanceFailure) {
+    func reportsLosses() async throws(ConformanceFailure) {
         let line = try await self.openLine()
         try await line.send("kill_engine")
         try await self.expectEnd(of: line, "a code that allows another attempt") { !$0.isPermanent }

@@ -5,7 +5,7 @@ extension ScriptedTransport {
     ///
     /// It refuses clients with the auth payload `{"refuse":true}`, and greets those with `{"early":true}` with `early`
     /// 1, 2 and 3.
-    public func serveEcho() {
+    package func serveEcho() {
         self.onConnect { (peer: ScriptedPeer) throws(LinkspanError) in
             let auth = peer.request.credentials.auth?[0]
             if auth?["refuse"]?.bool == true { throw LinkspanError(.credentialsRefused, "refused as asked") }

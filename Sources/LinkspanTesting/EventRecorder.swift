@@ -96,7 +96,7 @@ public final class EventRecorder: Sendable {
     }
 
     /// The labels of the outcomes, in the order in which the commands ended.
-    public var endedLabels: [String] {
+    package var endedLabels: [String] {
         self.entries.compactMap { if case .outcome(let label, _) = $0 { label } else { nil } }
     }
 

@@ -13,6 +13,9 @@ final class LinkProbe: LinkReceiver {
         var handler: (@Sendable (LinkEvent) -> Void)?
     }
 
+    /// The real time to wait for what is due.
+    private static let patience = Duration.seconds(30)
+
     private let state = WatchedState(State())
     private let executor: any JobExecutor
     private let passTime: @Sendable () -> Void
@@ -69,10 +72,9 @@ final class LinkProbe: LinkReceiver {
         for what: String, until condition: @escaping @Sendable ([LinkEvent]) -> Bool
     ) async throws(ConformanceFailure) {
         self.passTime()
-        let patience = TransportConformance.patience
-        guard await self.state.wait(within: patience, until: { condition($0.events) }) else {
+        guard await self.state.wait(within: Self.patience, until: { condition($0.events) }) else {
             let events = self.events.suffix(20).map(\.summary).joined(separator: ", ")
-            throw ConformanceFailure("\(what) did not happen within \(patience); the latest events: [\(events)]")
+            throw ConformanceFailure("\(what) did not happen within \(Self.patience); the latest events: [\(events)]")
         }
     }
 

@@ -34,41 +34,41 @@ public struct LinkScript: Sendable {
     public var delayToClient: @Sendable () -> Duration = { .zero }
     /// Whether the server resumes the former session, so that the client counts on having missed nothing; default:
     /// false.
-    public var resumesSession = false
+    package var resumesSession = false
     /// Whether the link tells what a later one resumes from: `session:count`, the number of the link and that of the
     /// messages that have come from the server; default: false.
-    public var tellsResumption = false
+    package var tellsResumption = false
     /// The time after opening at which the link is lost; default: never.
     public var dropsAfter: Duration?
     /// With how many messages from the client the link is lost, the last of them included; default: never.
-    public var dropsAfterMessages: Int?
+    package var dropsAfterMessages: Int?
     /// The error that the client gets when the link is lost.
-    public var dropError = LinkspanError(.connectionLost, "the script dropped the link")
+    package var dropError = LinkspanError(.connectionLost, "the script dropped the link")
     /// Whether messages that were under way to the server when the link was lost still arrive, perhaps after those of a
     /// newer link; by default they are lost.
-    public var outlivesDrop = false
+    package var outlivesDrop = false
     /// Whether the former link's messages to the client still come in after its end, against the rules; default: false.
-    public var speaksAfterDrop = false
+    package var speaksAfterDrop = false
     /// From when on, counted from the opening, nothing arrives any more in either direction although the link looks
     /// open; default: never.
     public var isHalfOpenAfter: Duration?
     /// Whether messages from the server are lost while those to it arrive; default: false.
-    public var isDeaf = false
+    package var isDeaf = false
     /// The number of times each reply arrives; default: 1.
-    public var copiesOfReplies = 1
+    package var copiesOfReplies = 1
     /// The number of times each message arrives at the client; default: 1.
-    public var copiesOfMessages = 1
+    package var copiesOfMessages = 1
     /// With how many unread messages the link is full; default: nil, nothing stays unread.
     ///
     /// A server with a capacity is a slow reader: it reads only by ``ScriptedPeer/read(_:)``, and what it has not read
     /// has not left the client.
     public var capacity: Int?
     /// Whether the link shows renewed credentials to the server while it is open; default: false.
-    public var showsRenewals = false
+    package var showsRenewals = false
     /// The messages that the link rejects, with the error; default: none.
     public var rejects: @Sendable (OutboundMessage) -> LinkspanError? = { _ in nil }
     /// Replies that the link will never take, with the reason.
-    public var rejectsReply: @Sendable (Payload) -> LinkspanError? = { _ in nil }
+    package var rejectsReply: @Sendable (Payload) -> LinkspanError? = { _ in nil }
 
     /// A perfect link, changed by `configure`.
     public init(_ configure: (inout Self) -> Void = { _ in }) { configure(&self) }

@@ -1,6 +1,20 @@
 internal import Linkspan
 internal import LinkspanRuntime
 
+/// The server's end of scripted links, which it counts from 1.
+protocol ScriptedServer: Sendable {
+    /// Registers a link that has begun to open.
+    func register(_ link: ScriptedLink) -> (number: Int, script: LinkScript)
+    /// Admits a link, or refuses it by an error.
+    func admit(_ link: Int) throws(LinkspanError)
+    /// Hears of a message that a link has accepted.
+    func accepted(_ message: OutboundMessage, link: Int)
+    /// Handles a message that has arrived.
+    func arrived(_ message: OutboundMessage, link: Int)
+    /// Handles a reply that has arrived.
+    func answered(_ id: UInt64, _ payload: Payload, link: Int)
+}
+
 /// The client's end of a scripted link.
 ///
 /// Whatever it tells its receiver, it tells from inside the scheduler.
@@ -21,7 +35,8 @@ final class ScriptedLink: Link, Sendable {
     private struct State: Sendable {
         var phase = Phase.idle
         var script = LinkScript.perfect
-        var peer: ScriptedPeer?
+        /// Its number at the server; nil before it opens.
+        var number: Int?
         var openedAt: ContinuousClock.Instant?
         var lastToServer: ContinuousClock.Instant?
         var lastToClient: ContinuousClock.Instant?
@@ -46,14 +61,18 @@ final class ScriptedLink: Link, Sendable {
 
     let request: LinkRequest
     private let receiver: any LinkReceiver
-    private let transport: ScriptedTransport
+    private let server: any ScriptedServer
+    private let scheduler: VirtualScheduler
     private let state: Confined<State>
 
-    init(request: LinkRequest, receiver: any LinkReceiver, transport: ScriptedTransport) {
+    init(
+        request: LinkRequest, receiver: any LinkReceiver, server: any ScriptedServer, scheduler: VirtualScheduler
+    ) {
         self.request = request
         self.receiver = receiver
-        self.transport = transport
-        self.state = Confined(State(), to: transport.executor)
+        self.server = server
+        self.scheduler = scheduler
+        self.state = Confined(State(), to: scheduler.executor)
     }
 
     /// Reads or changes the state on the executor; the test, which plays the server, waits for it.
@@ -68,8 +87,6 @@ final class ScriptedLink: Link, Sendable {
     var isOpen: Bool { self.look { $0.phase == .open } }
     var renewals: [Credentials] { self.look { $0.renewals } }
 
-    private var scheduler: VirtualScheduler { self.transport.scheduler }
-
     // MARK: Opening
 
     func open() {
@@ -79,16 +96,16 @@ final class ScriptedLink: Link, Sendable {
             return true
         }
         guard isFirst else { return }
-        let (peer, script) = self.transport.register(self)
+        let (number, script) = self.server.register(self)
         self.withState { state in
             state.script = script
-            state.peer = peer
+            state.number = number
         }
         if case .hangs = script.opening { return }
-        self.scheduler.scheduleJob(after: script.openingDelay) { self.answer(peer, script) }
+        self.scheduler.scheduleJob(after: script.openingDelay) { self.answer(number, script) }
     }
 
-    private func answer(_ peer: ScriptedPeer, _ script: LinkScript) {
+    private func answer(_ number: Int, _ script: LinkScript) {
         guard self.withState({ $0.phase == .opening }) else { return }
         if case .refuses(let error) = script.opening { return self.drop(error) }
         self.withState { state in
@@ -96,9 +113,9 @@ final class ScriptedLink: Link, Sendable {
             state.openedAt = self.scheduler.now
         }
         // First, so that what the handler emits comes after it.
-        self.deliver(.opened(LinkInfo(sessionID: "\(peer.number)", isContinuous: script.resumesSession)))
+        self.deliver(.opened(LinkInfo(sessionID: "\(number)", isContinuous: script.resumesSession)))
         do throws(LinkspanError) {
-            try self.transport.admit(peer)
+            try self.server.admit(number)
         } catch {
             return self.drop(error)
         }
@@ -110,16 +127,16 @@ final class ScriptedLink: Link, Sendable {
     func send(_ message: OutboundMessage) -> SendAcceptance {
         let now = self.scheduler.now
         let acceptance = self.withState { state -> SendAcceptance in
-            guard state.phase == .open, state.peer != nil else { return .refused }
+            guard state.phase == .open, state.number != nil else { return .refused }
             if let error = state.script.rejects(message) { return .rejected(error) }
             state.accepted += 1
             return state.accept()
         }
         guard acceptance == .accepted || acceptance == .acceptedAndFull else { return acceptance }
-        let (peer, isLast) = self.withState { ($0.peer, $0.accepted == $0.script.dropsAfterMessages) }
-        guard let peer else { return .refused }
-        self.transport.accepted(message, link: peer.number)
-        self.toServer(from: now) { self.arrive(.message(message), at: peer) }
+        let (number, isLast) = self.withState { ($0.number, $0.accepted == $0.script.dropsAfterMessages) }
+        guard let number else { return .refused }
+        self.server.accepted(message, link: number)
+        self.toServer(from: now) { self.arrive(.message(message), from: number) }
         if isLast { self.toServer(from: now) { self.drop(self.withState { $0.script.dropError }) } }
         return acceptance
     }
@@ -127,20 +144,20 @@ final class ScriptedLink: Link, Sendable {
     var hasPendingBytes: Bool { self.withState { $0.script.capacity != nil && $0.outstanding > 0 } }
 
     func reply(to id: UInt64, with payload: Payload) -> SendAcceptance {
-        let (peer, acceptance) = self.withState { state -> (ScriptedPeer?, SendAcceptance) in
-            guard state.phase == .open, let peer = state.peer else { return (nil, .refused) }
+        let (number, acceptance) = self.withState { state -> (Int?, SendAcceptance) in
+            guard state.phase == .open, let number = state.number else { return (nil, .refused) }
             if let error = state.script.rejectsReply(payload) { return (nil, .rejected(error)) }
-            return (peer, state.accept())
+            return (number, state.accept())
         }
-        guard let peer else { return acceptance }
-        self.toServer(from: self.scheduler.now) { self.arrive(.reply(id: id, payload), at: peer) }
+        guard let number else { return acceptance }
+        self.toServer(from: self.scheduler.now) { self.arrive(.reply(id: id, payload), from: number) }
         return acceptance
     }
 
     var resumption: Secret? {
         self.withState { state in
-            guard state.script.tellsResumption, let peer = state.peer else { return self.request.resumption }
-            return Secret("\(peer.number):\(state.heard)")
+            guard state.script.tellsResumption, let number = state.number else { return self.request.resumption }
+            return Secret("\(number):\(state.heard)")
         }
     }
 
@@ -167,8 +184,8 @@ final class ScriptedLink: Link, Sendable {
         _ = self.scheduler.schedule(at: instant, on: self.scheduler.executor, arrival)
     }
 
-    private func arrive(_ sent: Sent, at peer: ScriptedPeer) {
-        guard self.isHeard(by: peer) else { return }
+    private func arrive(_ sent: Sent, from number: Int) {
+        guard self.isHeard else { return }
         let isRead = self.withState { state in
             guard state.script.capacity == nil else {
                 state.unread.append(sent)
@@ -177,17 +194,17 @@ final class ScriptedLink: Link, Sendable {
             state.outstanding -= 1
             return true
         }
-        if isRead { self.hand(sent, to: peer) }
+        if isRead { self.pass(sent, from: number) }
     }
 
-    private func hand(_ sent: Sent, to peer: ScriptedPeer) {
+    private func pass(_ sent: Sent, from number: Int) {
         switch sent {
-        case .message(let message): self.transport.arrived(message, at: peer)
-        case .reply(let id, let payload): peer.answered(id, payload)
+        case .message(let message): self.server.arrived(message, link: number)
+        case .reply(let id, let payload): self.server.answered(id, payload, link: number)
         }
     }
 
-    private func isHeard(by peer: ScriptedPeer) -> Bool {
+    private var isHeard: Bool {
         self.withState { state in
             guard !self.isHalfOpen(state) else { return false }
             return state.phase == .open || state.script.outlivesDrop
@@ -202,16 +219,16 @@ final class ScriptedLink: Link, Sendable {
     // MARK: From the server
 
     func read(_ count: Int?) {
-        let (read, peer, hasRoom) = self.withState { state -> ([Sent], ScriptedPeer?, Bool) in
+        let (read, number, hasRoom) = self.withState { state -> ([Sent], Int?, Bool) in
             let taken = Array(state.unread.prefix(count ?? .max))
             state.unread.removeFirst(taken.count)
             state.outstanding -= taken.count
             let hasRoom = state.isFull && state.outstanding < state.script.capacity ?? .max
             if hasRoom { state.isFull = false }
-            return (taken, state.peer, hasRoom)
+            return (taken, state.number, hasRoom)
         }
-        guard let peer else { return }
-        for sent in read { self.hand(sent, to: peer) }
+        guard let number else { return }
+        for sent in read { self.pass(sent, from: number) }
         if hasRoom { self.deliver(.writable) }
     }
 

@@ -16,9 +16,9 @@ public final class ScriptedPeer: Sendable {
     private let state: Confined<State>
     private let executor: TestExecutor
 
-    init(number: Int, request: LinkRequest, link: ScriptedLink, executor: TestExecutor) {
+    init(number: Int, link: ScriptedLink, executor: TestExecutor) {
         self.number = number
-        self.request = request
+        self.request = link.request
         self.link = link
         self.executor = executor
         self.state = Confined(State(), to: executor)
@@ -30,7 +30,7 @@ public final class ScriptedPeer: Sendable {
 
     /// The renewed credentials that the client has shown while the link was open, in order; see
     /// ``LinkScript/showsRenewals``.
-    public var renewals: [Credentials] { self.link.renewals }
+    package var renewals: [Credentials] { self.link.renewals }
 
     /// Whether the client may send.
     public var isOpen: Bool { self.link.isOpen }

@@ -103,24 +103,23 @@ public final class ScriptedTransport: Transport {
 
     /// Makes a link to the scripted server.
     public func makeLink(_ request: LinkRequest, receiver: any LinkReceiver) -> any Link {
-        ScriptedLink(request: request, receiver: receiver, transport: self)
+        ScriptedLink(request: request, receiver: receiver, server: self, scheduler: self.scheduler)
     }
+}
 
-    // MARK: For links
-
-    /// Registers a link that has begun to open.
-    func register(_ link: ScriptedLink) -> (peer: ScriptedPeer, script: LinkScript) {
-        let peer = self.withState { state in
-            let peer = ScriptedPeer(
-                number: state.peers.count + 1, request: link.request, link: link, executor: self.scheduler.executor)
-            state.peers.append(peer)
-            return peer
+extension ScriptedTransport: ScriptedServer {
+    func register(_ link: ScriptedLink) -> (number: Int, script: LinkScript) {
+        let number = self.withState { state in
+            let number = state.peers.count + 1
+            state.peers.append(ScriptedPeer(number: number, link: link, executor: self.scheduler.executor))
+            return number
         }
-        return (peer, self.script(peer.number))
+        return (number, self.script(number))
     }
 
-    func admit(_ peer: ScriptedPeer) throws(LinkspanError) {
-        try self.withState { Admission(handler: $0.onConnect) }.handler?(peer)
+    func admit(_ link: Int) throws(LinkspanError) {
+        let (admission, peer) = self.withState { (Admission(handler: $0.onConnect), $0.peers[link - 1]) }
+        try admission.handler?(peer)
     }
 
     func accepted(_ message: OutboundMessage, link: Int) {
@@ -128,13 +127,17 @@ public final class ScriptedTransport: Transport {
         self.withState { $0.sent.append(record) }
     }
 
-    func arrived(_ message: OutboundMessage, at peer: ScriptedPeer) {
-        let record = self.record(message, peer.number)
-        let handler = self.withState { state in
+    func arrived(_ message: OutboundMessage, link: Int) {
+        let record = self.record(message, link)
+        let (handler, peer) = self.withState { state in
             state.received.append(record)
-            return state.onMessage
+            return (state.onMessage, state.peers[link - 1])
         }
         handler?(ScriptedMessage(peer: peer, message: message))
+    }
+
+    func answered(_ id: UInt64, _ payload: Payload, link: Int) {
+        self.withState { $0.peers[link - 1] }.answered(id, payload)
     }
 
     private func record(_ message: OutboundMessage, _ link: Int) -> Record {

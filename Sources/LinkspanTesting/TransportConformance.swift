@@ -10,9 +10,6 @@ public import Testing
 /// }
 /// ```
 public enum TransportConformance {
-    /// The time that a check waits, in real time, for something that is due.
-    static let patience = Duration.seconds(30)
-
     /// One promise.
     public enum Check: String, Sendable, CaseIterable, CustomTestStringConvertible {
         /// `opened` comes once, before everything else.
@@ -85,5 +82,31 @@ public enum TransportConformance {
         let run = ConformanceRun(fixture: fixture)
         try await run.perform(check)
         try run.conclude()
+    }
+}
+
+extension ConformanceRun {
+    fileprivate func perform(_ check: TransportConformance.Check) async throws(ConformanceFailure) {
+        switch check {
+        case .opensOnceBeforeAnythingElse: try await self.opensOnceBeforeAnythingElse()
+        case .keepsTheOrderOfEvents: try await self.keepsTheOrderOfEvents()
+        case .keepsTheOrderOfAFlood: try await self.keepsTheOrderOfAFlood()
+        case .bringsRepliesToRequests: try await self.bringsRepliesToRequests()
+        case .takesAnswersToQuestions: try await self.takesAnswersToQuestions()
+        case .carriesBinaryBothWays: try await self.carriesBinaryBothWays()
+        case .carriesArgumentsUnchanged: try await self.carriesArgumentsUnchanged()
+        case .carriesLargeMessages: try await self.carriesLargeMessages()
+        case .showsCredentials: try await self.showsCredentials()
+        case .reportsRefusedCredentials: try await self.reportsRefusedCredentials()
+        case .holdsEarlyEvents: try await self.holdsEarlyEvents()
+        case .reportsUnreachablePeers: try await self.reportsUnreachablePeers()
+        case .closesPolitely: try await self.closesPolitely()
+        case .abortsAtAnyMoment: try await self.abortsAtAnyMoment()
+        case .refusesSendsAfterTheEnd: try await self.refusesSendsAfterTheEnd()
+        case .refusesSendsBeforeOpening: try await self.refusesSendsBeforeOpening()
+        case .reportsKicks: try await self.reportsKicks()
+        case .reportsLosses: try await self.reportsLosses()
+        case .keepsLinksApart: try await self.keepsLinksApart()
+        }
     }
 }

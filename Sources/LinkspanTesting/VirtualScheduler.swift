@@ -82,7 +82,7 @@ public final class VirtualScheduler: Scheduler {
     /// - Parameter limit: how far the clock may move.
     /// - Returns: whether nothing is left; false when the limit was reached first.
     @discardableResult
-    public func runUntilIdle(limit: Duration) -> Bool {
+    package func runUntilIdle(limit: Duration) -> Bool {
         let end = self.now + limit
         while self.runNext(until: end) {}
         return self.pendingCount == 0
@@ -169,9 +169,8 @@ public final class VirtualScheduler: Scheduler {
     }
 
     fileprivate func cancel(_ key: DeadlineHeap<VirtualClock.Work>.Key) {
-        // Taken out first and let go of outside the lock, because letting go may run foreign code.
-        let work = self.executor.withClock { $0.deadlines.remove(key) }
-        _ = consume work
+        // Let go of outside the lock, because that may run foreign code.
+        _ = self.executor.withClock { $0.deadlines.remove(key) }
     }
 }
 
@@ -180,19 +179,4 @@ private struct VirtualWork: ScheduledWork {
     let scheduler: VirtualScheduler
 
     func cancel() { self.scheduler.cancel(self.key) }
-}
-
-/// The time of a ``VirtualScheduler``, as a value.
-struct VirtualClock: Sendable {
-    typealias Work = @Sendable () -> Void
-
-    var now = ContinuousClock.now
-    var deadlines = DeadlineHeap<Work>()
-    /// Those who wait until something is scheduled or a job has run.
-    var watchers: [Promise<Void>] = []
-
-    mutating func takeWatchers() -> [Promise<Void>] {
-        defer { self.watchers = [] }
-        return self.watchers
-    }
 }

@@ -57,4 +57,47 @@ struct EventSourceTests {
         #expect(action.__sigaction_handler.sa_handler == nil)
         #endif
     }
+
+    @Test
+    func `a source of signals without a descriptor fails, and works once there is one`() async {
+        await #expect(processExitsWith: .success) {
+            var limit = rlimit(rlim_cur: 64, rlim_max: 64)
+            #if canImport(Glibc)
+            setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
+            #else
+            setrlimit(RLIMIT_NOFILE, &limit)
+            #endif
+            var taken: [Int32] = []
+            while case let descriptor = dup(0), descriptor >= 0 { taken.append(descriptor) }
+            let source = UnixSignalSource([.init(rawValue: SIGWINCH)])
+            await #expect(throws: ResourceShortage.self) { try await source.run { _ in } }
+            for descriptor in taken { close(descriptor) }
+            let (signals, signal) = AsyncStream.makeStream(of: AppEvent.self)
+            let run = Task { try await source.run { signal.yield($0) } }
+            let sending = Task {
+                while !Task.isCancelled {
+                    kill(getpid(), SIGWINCH)
+                    try await Task.sleep(for: .milliseconds(1))
+                }
+            }
+            for await _ in signals { break }
+            sending.cancel()
+            run.cancel()
+            try await run.value
+        }
+    }
+
+    #if canImport(Glibc)
+    @Test
+    func `a source of signals without a thread fails`() async {
+        await #expect(processExitsWith: .success) {
+            // As root there is no limit.
+            var limit = rlimit(rlim_cur: 1, rlim_max: 1)
+            setrlimit(__rlimit_resource_t(RLIMIT_NPROC.rawValue), &limit)
+            if getuid() == 0 { try #require(setuid(65_534) == 0) }
+            let source = UnixSignalSource([.init(rawValue: SIGWINCH)])
+            await #expect(throws: ResourceShortage.self) { try await source.run { _ in } }
+        }
+    }
+    #endif
 }

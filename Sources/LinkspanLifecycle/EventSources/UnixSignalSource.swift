@@ -49,15 +49,23 @@ public struct UnixSignalSource: EventSource {
         self.grace = grace
     }
 
-    /// Hands signals on until the task is cancelled.
+    /// Reports signals until the task is cancelled.
+    ///
+    /// - Throws: ``ResourceShortage`` when the process has no descriptor or thread left to receive signals with.
     public func run(_ emit: @escaping @Sendable (AppEvent) -> Void) async throws {
         let grace = self.grace
-        let token = await SignalPipe.shared.listen(to: self.signals.map { $0.rawValue }) { number in
+        let token = try await SignalPipe.shared.listen(to: self.signals.map { $0.rawValue }) { number in
             emit(.willTerminate(reason: Signal(rawValue: number).reason, grace: grace))
         }
         await untilCancelled()
         await SignalPipe.shared.forget(token)
     }
+}
+
+/// A shortage of descriptors or threads in the process.
+public struct ResourceShortage: Error, Sendable, Hashable, CustomStringConvertible {
+    /// The failed operation and the system's reason.
+    public let description: String
 }
 
 // An actor for listeners and dispositions: sources that come and go contend with the task that hands signals on.
@@ -70,30 +78,22 @@ private actor SignalPipe {
         var handler: @Sendable (Int32) -> Void
     }
 
+    /// The end that the signal handler writes to; -1 until there is a pipe.
+    ///
+    /// Unsafe because the compiler cannot see that it is written once, before the first handler is installed.
+    private nonisolated(unsafe) static var writingEnd: Int32 = -1
+
     private var last = 0
     private var listeners: [Int: Listener] = [:]
     private var former: [Int32: sigaction] = [:]
+    private var readingEnd: Int32?
     private var isServed = false
-    private let reading: Int32
-    private nonisolated let writing: Int32
 
-    private init() {
-        var ends: [Int32] = [-1, -1]
-        precondition(pipe(&ends) == 0, "cannot create a pipe for signals")
-        self.reading = ends[0]
-        self.writing = ends[1]
-        for end in ends {
-            _ = fcntl(end, F_SETFD, FD_CLOEXEC)
-        }
-        // A full pipe must not hold up the thread that a signal has interrupted.
-        _ = fcntl(self.writing, F_SETFL, O_NONBLOCK)
-    }
-
-    func listen(to numbers: [Int32], _ handler: @escaping @Sendable (Int32) -> Void) -> Int {
+    func listen(to numbers: [Int32], _ handler: @escaping @Sendable (Int32) -> Void) throws(ResourceShortage) -> Int {
+        try self.serve()
         self.last += 1
         self.listeners[self.last] = Listener(numbers: numbers, handler: handler)
         for number in numbers where self.former[number] == nil { self.former[number] = Self.install(number) }
-        self.serve()
         return self.last
     }
 
@@ -111,11 +111,11 @@ private actor SignalPipe {
         var action = sigaction()
         sigemptyset(&action.sa_mask)
         action.sa_flags = Int32(SA_RESTART)
-        // `shared` exists by now, so reading it here takes no lock and no memory.
+        // The pipe exists by now, so reading its end here takes no lock and no memory.
         let handler: @convention(c) (Int32) -> Void = { number in
             let saved = errno
             var byte = UInt8(truncatingIfNeeded: number)
-            _ = write(SignalPipe.shared.writing, &byte, 1)
+            _ = write(SignalPipe.writingEnd, &byte, 1)
             errno = saved
         }
         #if canImport(Darwin)
@@ -133,21 +133,38 @@ private actor SignalPipe {
     }
 
     /// Begins to hand signals on, once.
-    private func serve() {
+    private func serve() throws(ResourceShortage) {
         guard !self.isServed else { return }
-        self.isServed = true
+        let reading = try self.openPipe()
         let (signals, signal) = AsyncStream.makeStream(of: Int32.self)
-        let began = SystemThread.start(name: "linkspan.signals") { [reading] in
+        let began = SystemThread.start(name: "linkspan.signals") {
             while true {
                 var byte: UInt8 = 0
                 if read(reading, &byte, 1) == 1 { signal.yield(Int32(byte)) }
             }
         }
-        precondition(began, "cannot start a thread for signals")
+        guard began else { throw ResourceShortage(description: "no thread is left to receive signals") }
+        self.isServed = true
         // No parent can own this task: like the signals, it is there for the whole process.
         Task {
             for await number in signals { self.hear(number) }
         }
+    }
+
+    /// The end of the pipe to read from.
+    private func openPipe() throws(ResourceShortage) -> Int32 {
+        if let readingEnd = self.readingEnd { return readingEnd }
+        var ends: [Int32] = [-1, -1]
+        guard pipe(&ends) == 0 else {
+            throw ResourceShortage(description: "cannot create a pipe for signals: \(SystemProblem.text(of: errno))")
+        }
+        for end in ends {
+            _ = fcntl(end, F_SETFD, FD_CLOEXEC)
+        }
+        // A full pipe must not hold up the thread that a signal has interrupted.
+        _ = fcntl(ends[1], F_SETFL, O_NONBLOCK)
+        (self.readingEnd, Self.writingEnd) = (ends[0], ends[1])
+        return ends[0]
     }
 
     private func hear(_ number: Int32) {

@@ -1,0 +1,80 @@
+internal import Foundation
+internal import Testing
+
+@testable internal import LinkspanRuntime
+
+/// Each test runs in a process of its own, whose limits it lowers.
+@Suite("Without descriptors or threads", .timeLimit(.minutes(1)))
+struct ShortageTests {
+    @Test
+    func `deadlines are met without a descriptor, and by a timer once there is one`() async {
+        await #expect(processExitsWith: .success) {
+            let scheduler = SystemTimers()
+            let taken = Descriptors.takeAll()
+            for _ in 0..<3 { try await Self.expectDeadline(scheduler) }
+            try #require(open("/dev/null", O_RDONLY) < 0, "no descriptor was free meanwhile")
+            for descriptor in taken { close(descriptor) }
+            for _ in 0..<3 { try await Self.expectDeadline(scheduler) }
+            try #require(fcntl(taken[0], F_GETFD) >= 0, "the timer has a descriptor by now")
+        }
+    }
+
+    @Test
+    func `an executor schedules jobs without a descriptor`() async {
+        await #expect(processExitsWith: .success) {
+            _ = Descriptors.takeAll()
+            let executor = SystemScheduler.makeExecutor(label: "short")
+            let done = Promise<Bool>()
+            executor.schedule(at: .now + .milliseconds(20)) { done.fulfill(executor.isCurrent) }
+            try #require(await done.value)
+        }
+    }
+
+    #if os(Linux)
+    @Test
+    func `deadlines are met without a thread`() async {
+        await #expect(processExitsWith: .success) {
+            try Threads.takeAll()
+            try #require(!SystemThread.start(name: "none") {}, "no thread is left")
+            let scheduler = SystemTimers()
+            for _ in 0..<3 { try await Self.expectDeadline(scheduler) }
+        }
+    }
+    #endif
+
+    private static func expectDeadline(_ scheduler: SystemTimers) async throws {
+        let (instant, done) = (scheduler.now + .milliseconds(20), Promise<Void>())
+        _ = scheduler.schedule(at: instant) { done.fulfill() }
+        await done.value
+        try #require(scheduler.now >= instant)
+    }
+}
+
+private enum Descriptors {
+    /// Uses up the descriptors of the process, and names those that were free.
+    static func takeAll() -> [Int32] {
+        var limit = rlimit(rlim_cur: 64, rlim_max: 64)
+        #if os(Linux)
+        setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
+        #else
+        setrlimit(RLIMIT_NOFILE, &limit)
+        #endif
+        var taken: [Int32] = []
+        while true {
+            let descriptor = open("/dev/null", O_RDONLY)
+            guard descriptor >= 0 else { return taken }
+            taken.append(descriptor)
+        }
+    }
+}
+
+#if os(Linux)
+private enum Threads {
+    /// Lowers the number of threads to those that the process has; as root by becoming a user without a right to more.
+    static func takeAll() throws {
+        var limit = rlimit(rlim_cur: 1, rlim_max: 1)
+        try #require(setrlimit(__rlimit_resource_t(RLIMIT_NPROC.rawValue), &limit) == 0)
+        if getuid() == 0 { try #require(setuid(65_534) == 0) }
+    }
+}
+#endif
