@@ -93,7 +93,7 @@ struct EventSourceTests {
         await #expect(processExitsWith: .success) {
             // As root there is no limit.
             var limit = rlimit(rlim_cur: 1, rlim_max: 1)
-            setrlimit(__rlimit_resource_t(RLIMIT_NPROC.rawValue), &limit)
+            setrlimit(__rlimit_resource_t(__RLIMIT_NPROC.rawValue), &limit)
             if getuid() == 0 { try #require(setuid(65_534) == 0) }
             let source = UnixSignalSource([.init(rawValue: SIGWINCH)])
             await #expect(throws: ResourceShortage.self) { try await source.run { _ in } }

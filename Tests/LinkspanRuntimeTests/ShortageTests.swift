@@ -73,7 +73,7 @@ private enum Threads {
     /// Lowers the number of threads to those that the process has; as root by becoming a user without a right to more.
     static func takeAll() throws {
         var limit = rlimit(rlim_cur: 1, rlim_max: 1)
-        try #require(setrlimit(__rlimit_resource_t(RLIMIT_NPROC.rawValue), &limit) == 0)
+        try #require(setrlimit(__rlimit_resource_t(__RLIMIT_NPROC.rawValue), &limit) == 0)
         if getuid() == 0 { try #require(setuid(65_534) == 0) }
     }
 }

@@ -1,6 +1,5 @@
 #if Outbox
 public import Linkspan
-internal import GRDB
 internal import LinkspanRuntime
 
 /// Listing, retrying and erasing rows: for support engineers, and for screens of the app that show waiting deliveries.
@@ -28,22 +27,7 @@ extension Outbox {
     public static func entries(
         at path: String, after number: UInt64 = 0, limit: Int = 1_000, cipher: (any OutboxCipher)? = nil
     ) throws(OutboxError) -> [OutboxEntry] {
-        do {
-            var configuration = Configuration()
-            configuration.readonly = true
-            configuration.busyMode = .timeout(2)
-            let queue = try DatabaseQueue(path: path, configuration: configuration)
-            return try queue.read { database in
-                try OutboxSchema.check(database, path: path)
-                return try OutboxTable(
-                    database: database, session: OutboxSession(reading: .system),
-                    options: OutboxOptions { $0.cipher = cipher },
-                    totals: .init()
-                ).entries(after: number, limit: limit)
-            }
-        } catch {
-            throw OutboxError(error, path: path)
-        }
+        try DatabaseOpener.read(path, cipher: cipher) { try $0.entries(after: number, limit: limit) }
     }
 
     /// Queues a failed delivery again, in its former place; its time limit starts again.

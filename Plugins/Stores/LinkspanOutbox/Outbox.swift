@@ -28,7 +28,7 @@ public final class Outbox: DeliveryStore {
     /// The file.
     public let path: String
     private let onStep: (@Sendable (OutboxStep) -> Void)?
-    private let confined: OutboxEngine
+    private let confined: Confined<OutboxEngine>
     private let gauge = OutboxGauge()
 
     /// The counts of deliveries in the file, as one sentence; nil before the file was first opened.
@@ -54,14 +54,12 @@ public final class Outbox: DeliveryStore {
         self.path = path
         self.onStep = options.onStep
         self.executor = executor
-        self.confined = OutboxEngine(path: path, options: options, clock: clock, gauge: self.gauge, meters: meters)
+        self.confined = Confined(
+            OutboxEngine(path: path, options: options, clock: clock, gauge: self.gauge, meters: meters), to: executor)
     }
 
     /// The state of the outbox, for callers on the executor.
-    var engine: OutboxEngine {
-        assert(self.executor.isCurrent, "an outbox is used on its executor")
-        return self.confined
-    }
+    var engine: OutboxEngine { self.confined.value }
 
     /// Adds a call to the next transaction; called on the executor.
     func add(

@@ -5,9 +5,7 @@ internal import Logging
 /// The outbox on its executor: gathers calls, and performs all that have come in one transaction.
 ///
 /// There is no timer in it: while a transaction is written, the calls behind it gather, and are the next one.
-///
-/// Unchecked because the compiler cannot see on which executor a caller is; ``Outbox`` asserts it.
-final class OutboxEngine: @unchecked Sendable {
+final class OutboxEngine {
     private let path: String
     private let options: OutboxOptions
     private let clock: OutboxClock
