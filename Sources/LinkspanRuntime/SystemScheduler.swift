@@ -48,7 +48,7 @@ final class SystemTimers: Scheduler {
         }
     }
 
-    /// How often the clock is looked at without a timer or a thread.
+    /// The pause between two looks at the clock without a timer or a thread.
     private static let pollInterval = Duration.milliseconds(10)
 
     /// Deadlines: between all threads that schedule or cancel and the scheduler's own.

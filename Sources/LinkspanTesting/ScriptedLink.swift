@@ -7,7 +7,7 @@ protocol ScriptedServer: Sendable {
     func register(_ link: ScriptedLink) -> (number: Int, script: LinkScript)
     /// Admits a link, or refuses it by an error.
     func admit(_ link: Int) throws(LinkspanError)
-    /// Hears of a message that a link has accepted.
+    /// Records a message that a link has accepted.
     func accepted(_ message: OutboundMessage, link: Int)
     /// Handles a message that has arrived.
     func arrived(_ message: OutboundMessage, link: Int)

@@ -289,12 +289,6 @@ private enum CommentExamples {
         }
     }
 
-    static func tracing(_ messaging: Messaging, _ room: String) async throws {
-        let connection = try messaging.connect().traced()
-        let reply = try await connection.request("history", room)
-        _ = reply
-    }
-
     static func outbox(
         _ folder: String, _ url: String, _ credentials: Credentials, _ manager: ConnectionManager,
         _ catalog: inout Catalog

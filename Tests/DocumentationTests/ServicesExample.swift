@@ -45,8 +45,7 @@ struct ServicesExample {
         let messaging = try await Messaging.start(
             plan, connections: .init { $0.logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() } })
         let connection = try messaging.connect()
-        let traced = connection.traced()
-        try traced.send("line", "Hello")
+        try connection.send("line", "Hello")
         let presence = try messaging.services.service(of: PresenceService.self)
         presence.noteActivity()
         let journal = try messaging.services.service(of: JournalService.self)

@@ -63,7 +63,7 @@ struct PopulationTests {
             try feed.next { batch in
                 (batch["events"]?.elements ?? []).contains { $0["kind"]?.string == "reconnecting" }
             }
-            #expect(try await app.admitted("/metrics").contains("linkspan_connections{state=\"reconnecting\"} 1\n"))
+            #expect(try await app.admitted("/snapshot").contains(#""state":"reconnecting""#))
         }
     }
 }

@@ -35,7 +35,7 @@ struct ServiceTests {
         }
     }
 
-    @Test(arguments: ["/", "/snapshot", "/metrics", "/report", "/feed", "/favicon.ico", "/../etc/passwd"])
+    @Test(arguments: ["/", "/snapshot", "/report", "/feed", "/favicon.ico", "/../etc/passwd"])
     func `a refusal tells nothing of the app`(target: String) async throws {
         try await InspectedApp.run { app in
             let foreign = [
@@ -69,22 +69,6 @@ struct ServiceTests {
             #expect(paths == ["services.connections", "services.inspector"])
             #expect(snapshot["settings"]?.elements?.first?["origin"]?.string == "a.yaml:3")
             #expect(snapshot["totals"]?["received"]?.int == 5)
-        }
-    }
-
-    @Test func `metrics are Prometheus text`() async throws {
-        try await InspectedApp.run { app in
-            _ = try await app.connection.request("echo", "text")
-            try await app.feed().next { ($0["totals"]?["answered"]?.int ?? 0) >= 1 }
-            let answer = try await app.admitted("/metrics")
-            #expect(answer.contains("Content-Type: text/plain; version=0.0.4"))
-            #expect(answer.contains("linkspan_connections{state=\"connected\"} 1\n"))
-            #expect(answer.contains("linkspan_messages_sent_total 1\n"))
-            #expect(answer.contains("linkspan_service_ready{service=\"services.inspector\"} 1\n"))
-            let body = answer.split(separator: "\r\n\r\n", maxSplits: 1)[1]
-            for line in body.split(separator: "\n") where !line.hasPrefix("#") {
-                #expect(line.split(separator: " ").last.flatMap { Double($0) } != nil, "\(line)")
-            }
         }
     }
 

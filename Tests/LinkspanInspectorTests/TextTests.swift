@@ -67,10 +67,6 @@ struct TextTests {
         #expect(PageCommand(Array(#"{"do":"move","transport":"websocket"}"#.utf8)[...]) == .move("websocket"))
     }
 
-    @Test func `labels of Prometheus are escaped`() {
-        #expect(PrometheusText.label("a\"b\\c\nd") == #"a\"b\\c\nd"#)
-    }
-
     @Test func `the page is under 100 KB and loads nothing from elsewhere`() {
         let page = InspectorPage.document(key: "key", nonce: "nonce")
         #expect(page.utf8.count < 100_000)

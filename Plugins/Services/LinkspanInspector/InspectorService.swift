@@ -26,7 +26,7 @@ private import Darwin
 ///       port: 0
 /// ```
 ///
-/// Everything it shows is also at `/snapshot` as JSON and at `/metrics` as Prometheus text. Credentials and other secrets
+/// Everything it shows is also at `/snapshot` as JSON. Credentials and other secrets
 /// are never shown, and payloads only if ``Options/showsPayloads`` is on. It is a tool for development: leave it out of
 /// what users get.
 public final class InspectorService: LifecycleService {

@@ -31,7 +31,7 @@ extension ServiceFactory {
             "payloads", .flag, fallback: "false", "Whether the beginnings of payloads are shown."),
         PluginOption(
             "token", .text, fallback: "none", isSecret: true,
-            "A token of at least 16 bytes that programs show to read the snapshot and the metrics."),
+            "A token of at least 16 bytes that programs show to read the snapshot."),
     ]
 }
 

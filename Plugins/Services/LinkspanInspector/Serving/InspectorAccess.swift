@@ -14,7 +14,6 @@ struct InspectorAccess: Sendable {
         /// The page; with the session's key when one has just begun.
         case page(key: String?, cookie: String)
         case snapshot
-        case metrics
         case report
         /// The live feed; with the session's key when one has just begun.
         case feed(key: String?, subprotocol: String?)
@@ -23,7 +22,7 @@ struct InspectorAccess: Sendable {
         /// Whether the answer contains recorded data.
         var showsRecording: Bool {
             switch self {
-            case .snapshot, .metrics, .report, .feed: true
+            case .snapshot, .report, .feed: true
             case .page, .refused: false
             }
         }
@@ -75,7 +74,6 @@ struct InspectorAccess: Sendable {
         switch request.path {
         case "/": return self.page(request)
         case "/snapshot": return self.isAdmitted(request) ? .snapshot : Self.forbidden
-        case "/metrics": return self.isAdmitted(request) ? .metrics : Self.forbidden
         case "/report": return self.isAdmitted(request) ? .report : Self.forbidden
         case "/feed": return self.feed(request)
         // The same answer as for a page that exists: it reveals nothing.

@@ -271,10 +271,6 @@ extension InspectorRun {
             connection.respond(response)
         case .snapshot:
             connection.respond(Self.response("application/json", self.snapshot))
-        case .metrics:
-            let batch = self.state.value.recorder.everything(now: .now)
-            connection.respond(
-                Self.response("text/plain; version=0.0.4; charset=utf-8", PrometheusText.write(batch)))
         case .report:
             var response = Self.response("text/plain; charset=utf-8", Array(self.report.utf8))
             response.fields.append(("Content-Disposition", "attachment; filename=\"linkspan-report.txt\""))

@@ -14,7 +14,7 @@ public import Tracing
 /// | `linkspan request` | a round trip before the confirmation | the confirmation | `timedOut` |
 ///
 /// All are of the kind `client` and begin a trace, because events do not carry the caller's context. Where that
-/// matters, wrap the connection in a ``TracedConnection`` and leave `send` and `request` out here.
+/// matters, give the connection a ``TracingInterceptor`` and leave `send` and `request` out here.
 ///
 /// Attributes are `messaging.system` (`linkspan`), `messaging.destination.name` (the name of the event),
 /// `messaging.message.body.size`, `linkspan.endpoint` (without query and credentials), `linkspan.attempt`,

@@ -6,7 +6,7 @@ internal import Logging
 struct OpenDatabase {
     let queue: DatabaseQueue
     let session: OutboxSession
-    /// What the file held when it was opened.
+    /// The totals of its rows when it was opened.
     let totals: OutboxTotals
     /// The file that was opened, wherever its path leads by now.
     let identity: FileSystem.Identity?
