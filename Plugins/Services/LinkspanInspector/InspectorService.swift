@@ -27,7 +27,7 @@ private import Darwin
 /// ```
 ///
 /// Everything it shows is also at `/snapshot` as JSON. Credentials and other secrets
-/// are never shown, and payloads only if ``Options/showsPayloads`` is on. It is a tool for development: leave it out of
+/// are never shown, and payloads only if ``InspectorOptions/showsPayloads`` is on. It is a tool for development: leave it out of
 /// what users get.
 public final class InspectorService: LifecycleService {
     /// The name in registries and configuration.
@@ -40,32 +40,7 @@ public final class InspectorService: LifecycleService {
     private let run: InspectorRun
 
     /// Options of the service.
-    public struct Options: Sendable, Hashable {
-        /// The port at `127.0.0.1`; 0, the default, for any that is free.
-        public var port: Int
-        /// Whether the page can provoke faults, such as a dropped link.
-        ///
-        /// Default false.
-        public var allowsFaults: Bool
-        /// Whether the beginnings of payloads are shown; values whose names sound like credentials are left out.
-        ///
-        /// Default false.
-        public var showsPayloads: Bool
-        /// A token that programs show in the field `Authorization: Bearer`; it stays valid while the service runs.
-        ///
-        /// Default nil.
-        public var token: String?
-
-        /// Makes options; the defaults are those named at the properties.
-        public init(
-            port: Int = 0, allowsFaults: Bool = false, showsPayloads: Bool = false, token: String? = nil
-        ) {
-            self.port = port
-            self.allowsFaults = allowsFaults
-            self.showsPayloads = showsPayloads
-            self.token = token
-        }
-    }
+    public typealias Options = InspectorOptions
 
     /// Makes the service.
     ///

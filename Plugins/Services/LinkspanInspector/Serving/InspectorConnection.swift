@@ -2,6 +2,16 @@ internal import LinkspanNetwork
 internal import LinkspanRuntime
 internal import LinkspanWebSocketProtocol
 
+/// Answers the requests and carries out the commands of the inspector's connections.
+protocol InspectorConnectionDelegate: AnyObject {
+    var loop: any NetworkLoop { get }
+
+    func serve(_ request: HTTPRequest, on connection: InspectorConnection)
+    func perform(_ command: PageCommand, for page: InspectorConnection)
+    /// Forgets a connection that has ended.
+    func remove(_ connection: InspectorConnection)
+}
+
 /// One TCP connection to the inspector: one request, and its answer or the live feed.
 ///
 /// Lives on the inspector's loop.
@@ -24,17 +34,19 @@ final class InspectorConnection: ByteStreamHandler {
     let began = ContinuousClock.now
     private let stream: any ByteStream
     /// Weak, because the loop holds the connection until its stream has ended, which may be after the service.
-    private weak var run: InspectorRun?
+    private weak var delegate: (any InspectorConnectionDelegate)?
     private var phase: Phase
     private var deadline: (any ScheduledWork)?
     /// The position of the page in the recording.
     var cursor = PageCursor()
 
-    init(stream: any ByteStream, run: InspectorRun) {
+    init(stream: any ByteStream, delegate: some InspectorConnectionDelegate) {
         self.stream = stream
-        self.run = run
+        self.delegate = delegate
         self.phase = .request(HTTPRequestParser(limits: .init(bodyBytes: 0)))
-        self.deadline = run.loop.scheduleLocally(after: Self.requestTimeout) { [weak self] in self?.abortUnlessFeed() }
+        self.deadline = delegate.loop.scheduleLocally(after: Self.requestTimeout) { [weak self] in
+            self?.abortUnlessFeed()
+        }
     }
 
     /// Whether the live feed is open.
@@ -66,7 +78,7 @@ final class InspectorConnection: ByteStreamHandler {
     func closed(_ reason: ByteStreamError) {
         self.deadline?.cancel()
         self.phase = .ended
-        self.run?.remove(self)
+        self.delegate?.remove(self)
     }
 
     func abort() { self.stream.abort() }
@@ -83,7 +95,7 @@ extension InspectorConnection {
         do throws(HTTPRequestError) {
             let request = try parser.next()
             self.phase = .request(parser)
-            if let request { self.run?.serve(request, on: self) }
+            if let request { self.delegate?.serve(request, on: self) }
         } catch {
             self.respond(.refusal(status: error.status, error.message))
         }
@@ -119,7 +131,7 @@ extension InspectorConnection {
         }
         self.deadline?.cancel()
         let rest = parser.takeRest()
-        if !rest.isEmpty { self.run?.loop.executeLocally { [weak self] in self?.received(rest) } }
+        if !rest.isEmpty { self.delegate?.loop.executeLocally { [weak self] in self?.received(rest) } }
         return true
     }
 }
@@ -146,7 +158,7 @@ extension InspectorConnection {
                 guard let command = PageCommand(text) else {
                     return self.close(.policyViolation, reason: "not a command of the inspector")
                 }
-                self.run?.perform(command, for: self)
+                self.delegate?.perform(command, for: self)
             case .binary: return self.close(.policyViolation, reason: "the inspector takes text")
             case .pong: ()
             case .closed: return self.stream.finish(readingAtMost: Self.farewellBytes)

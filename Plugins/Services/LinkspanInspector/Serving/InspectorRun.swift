@@ -10,9 +10,9 @@ internal import LinkspanWebSocketProtocol
 /// The inspector while it runs: its loop, its port, its pages, and the recording.
 ///
 /// Everything but the journal lives on the loop.
-final class InspectorRun: Sendable {
+final class InspectorRun: InspectorConnectionDelegate, Sendable {
     fileprivate struct State {
-        var options: InspectorService.Options
+        var options: InspectorOptions
         var recorder = InspectorRecorder(now: .now)
         var subject: InspectionSubject?
         var listener: (any ByteListener)?
@@ -49,7 +49,7 @@ final class InspectorRun: Sendable {
     private let announce: @Sendable (String) -> Void
     private let state: Confined<State>
 
-    init(_ options: InspectorService.Options, announce: @escaping @Sendable (String) -> Void) {
+    init(_ options: InspectorOptions, announce: @escaping @Sendable (String) -> Void) {
         self.loop = NetworkBackEnd.standard.makeLoop(
             name: "linkspan-inspector", idleLimit: .seconds(5), listens: true)
         self.announce = announce
@@ -130,7 +130,7 @@ final class InspectorRun: Sendable {
     private func invite() { if let url = self.invitationURL { self.announce(url) } }
 
     private func accept(_ stream: any ByteStream) -> InspectorConnection? {
-        let connection = InspectorConnection(stream: stream, run: self)
+        let connection = InspectorConnection(stream: stream, delegate: self)
         let others = self.state.value.connections.values
         if others.count >= Self.maximumConnections {
             // A client that opens connections and sends nothing must not lock out others.

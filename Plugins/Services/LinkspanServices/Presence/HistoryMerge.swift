@@ -1,6 +1,14 @@
+/// The next thing of a conversation; see ``MessageHistory``.
+public enum HistoryNews<Item: Sendable>: Sendable {
+    /// A message.
+    case item(Item)
+    /// The number of messages lost here; nil when it is unknown.
+    case gap(lost: Int?)
+}
+
 /// Merges missed and new items: they come in with their offsets, and go out once and in order.
 struct HistoryMerge<Item: Sendable>: Sendable {
-    typealias News = MessageHistory<Item>.News
+    typealias News = HistoryNews<Item>
 
     /// The request to make: the items after an offset.
     struct Question: Sendable, Hashable {

@@ -19,12 +19,7 @@ public import Linkspan
 /// a gap. Keep ``position`` to go on there in the next process.
 public final class MessageHistory<Item: Sendable>: Sendable {
     /// The next thing of the conversation.
-    public enum News: Sendable {
-        /// A message.
-        case item(Item)
-        /// The number of messages lost here; nil when it is unknown.
-        case gap(lost: Int?)
-    }
+    public typealias News = HistoryNews<Item>
 
     /// An answer of the server.
     public struct Page: Sendable {

@@ -1,6 +1,20 @@
+/// A change of a ``PresenceSet``.
+public struct PresenceDifference<Member: Hashable & Sendable>: Sendable, Hashable {
+    /// The members who joined.
+    public var joined: [Member]
+    /// The members who left.
+    public var left: [Member]
+    /// All members now.
+    public var members: Set<Member>
+    /// Whether nothing may be missing.
+    public var isComplete: Bool
+    /// Whether this is the first complete set: those who joined were there before.
+    public var isFirst: Bool
+}
+
 /// The members of a room as a value: joined, left and whole lists come in, differences go out.
 struct PresenceRoster<Member: Hashable & Sendable>: Sendable {
-    typealias Difference = PresenceSet<Member>.Difference
+    typealias Difference = PresenceDifference<Member>
 
     private(set) var members: Set<Member> = []
     /// Whether nothing may be missing.

@@ -22,14 +22,7 @@ public final class PresenceService: ConnectionUsing {
     public let name: ServiceName = "presence"
 
     /// Whether the user is there.
-    public enum Status: String, Sendable, Hashable, Codable {
-        /// There.
-        case online
-        /// Connected, and not looking.
-        case away
-        /// Not there.
-        case offline
-    }
+    public typealias Status = PresenceStatus
 
     /// The announcement of a user's presence.
     public struct Announcement: Sendable, Hashable, Codable {

@@ -16,18 +16,7 @@ public import Linkspan
 /// missed nothing, so that nothing is asked. While the connection is down the members stay as they were, and ``isComplete`` is false.
 public final class PresenceSet<Member: Hashable & Sendable>: Sendable {
     /// A change of the set.
-    public struct Difference: Sendable, Hashable {
-        /// The members who joined.
-        public var joined: [Member]
-        /// The members who left.
-        public var left: [Member]
-        /// All members now.
-        public var members: Set<Member>
-        /// Whether nothing may be missing.
-        public var isComplete: Bool
-        /// Whether this is the first complete set: those who joined were there before.
-        public var isFirst: Bool
-    }
+    public typealias Difference = PresenceDifference<Member>
 
     /// The server's words for members.
     public struct Vocabulary: Sendable {

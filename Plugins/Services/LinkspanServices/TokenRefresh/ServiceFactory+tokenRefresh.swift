@@ -45,6 +45,6 @@ extension TokenRefreshService: Reconfigurable {
     ///
     /// - Parameter options: all of them.
     public func reconfigure(_ options: OptionValues) async {
-        await self.tokens.refresher.apply(Options(options), of: self.owner)
+        await self.tokens.refresher.apply(Options(options).timing, of: self.owner)
     }
 }

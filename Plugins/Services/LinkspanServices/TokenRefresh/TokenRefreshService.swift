@@ -1,3 +1,4 @@
+internal import Linkspan
 public import LinkspanLifecycle
 internal import LinkspanMessaging
 
@@ -48,6 +49,10 @@ public final class TokenRefreshService: LifecycleService {
             self.jitter = jitter
             self.maxAttempts = maxAttempts
         }
+
+        var timing: RenewalSchedule.Timing {
+            .init(lead: self.lead, spread: self.jitter, maxFailures: self.maxAttempts)
+        }
     }
 
     /// Makes the service.
@@ -62,7 +67,7 @@ public final class TokenRefreshService: LifecycleService {
 
     /// Begins to renew ahead.
     public func start(_ scope: ServiceScope) async throws {
-        await self.tokens.refresher.start(self.options, of: self.owner, self.tokens.credentials)
+        await self.tokens.refresher.start(self.options.timing, of: self.owner, self.tokens.credentials)
     }
 
     /// Emits the events of the tokens.

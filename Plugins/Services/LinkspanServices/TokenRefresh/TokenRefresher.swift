@@ -38,8 +38,8 @@ actor TokenRefresher {
     /// The endpoint that the core asked for last.
     private var url: ConnectionURL?
     private var renewals: Renewals?
-    /// Options that a service was given while it ran, which other services must not see.
-    private var changed: (owner: ObjectIdentifier, options: TokenRefreshService.Options)?
+    /// The timing that a service was given while it ran, which other services must not see.
+    private var changed: (owner: ObjectIdentifier, timing: RenewalSchedule.Timing)?
     private var wait: (@Sendable () -> Void)?
     private var timer: (due: Moment, work: any ScheduledWork)?
 
@@ -176,13 +176,13 @@ extension TokenRefresher {
 
 extension TokenRefresher {
     /// Renews tokens ahead from now on.
-    func start(_ options: TokenRefreshService.Options, of owner: ObjectIdentifier, _ source: CredentialSource) {
+    func start(_ timing: RenewalSchedule.Timing, of owner: ObjectIdentifier, _ source: CredentialSource) {
         self.renewals?.sink.finish()
         let (stream, sink) = AsyncStream.makeStream(
             of: AuthenticationEvent.self, bufferingPolicy: .bufferingNewest(64))
-        let options = self.changed.flatMap { $0.owner == owner ? $0.options : nil } ?? options
+        let timing = self.changed.flatMap { $0.owner == owner ? $0.timing : nil } ?? timing
         self.renewals = Renewals(
-            owner: owner, source: source, schedule: self.schedule(options), stream: stream, sink: sink)
+            owner: owner, source: source, schedule: self.schedule(timing), stream: stream, sink: sink)
         self.arm()
     }
 
@@ -191,11 +191,11 @@ extension TokenRefresher {
         self.renewals.flatMap { $0.owner == owner ? $0.stream : nil }
     }
 
-    /// Applies other options.
-    func apply(_ options: TokenRefreshService.Options, of owner: ObjectIdentifier) {
-        self.changed = (owner, options)
+    /// Applies another timing.
+    func apply(_ timing: RenewalSchedule.Timing, of owner: ObjectIdentifier) {
+        self.changed = (owner, timing)
         guard self.renewals?.owner == owner else { return }
-        self.renewals?.schedule = self.schedule(options)
+        self.renewals?.schedule = self.schedule(timing)
         self.arm()
     }
 
@@ -208,9 +208,7 @@ extension TokenRefresher {
         self.arm()
     }
 
-    private func schedule(_ options: TokenRefreshService.Options) -> RenewalSchedule {
-        let timing = RenewalSchedule.Timing(
-            lead: options.lead, spread: options.jitter, maxFailures: options.maxAttempts)
+    private func schedule(_ timing: RenewalSchedule.Timing) -> RenewalSchedule {
         // Later than the time limit of the fetch, so that a fetch that takes too long ends by its own limit.
         var schedule = RenewalSchedule(credentialDeadline: self.fetchLimit + .seconds(1), timing: timing)
         let now = self.scheduler.moment
@@ -265,4 +263,10 @@ extension TokenRefresher {
         }
         self.timer = (due, work)
     }
+}
+
+/// Thrown by a fetch when there will be no more tokens for this user.
+public struct TokenRevoked: Error, Sendable, Hashable {
+    /// Makes the error.
+    public init() {}
 }

@@ -52,9 +52,3 @@ public final class TokenSource: Sendable {
         }
     }
 }
-
-/// Thrown by a fetch when there will be no more tokens for this user.
-public struct TokenRevoked: Error, Sendable, Hashable {
-    /// Makes the error.
-    public init() {}
-}

@@ -3,9 +3,19 @@ internal import LinkspanLifecycle
 internal import LinkspanMessaging
 internal import Tracing
 
+/// The subject of a span.
+public enum SpanSubject: String, Sendable, Hashable, CaseIterable {
+    /// Attempts to connect.
+    case connect
+    /// Messages that were sent, or given up before.
+    case send
+    /// Messages that were answered, or not in time.
+    case request
+}
+
 /// A span that is over.
 struct SpanDraft {
-    var subject: TracingService.Options.Subject
+    var subject: SpanSubject
     var start: ContinuousClock.Instant
     var end: ContinuousClock.Instant
     var attributes: SpanAttributes
@@ -72,7 +82,7 @@ struct SpanBook: Sendable {
     func note(_ stamped: Stamped<MessageEvent>) -> SpanDraft? {
         let event = stamped.event
         func draft(
-            _ subject: TracingService.Options.Subject, lasting time: Duration = .zero, error: String? = nil
+            _ subject: SpanSubject, lasting time: Duration = .zero, error: String? = nil
         ) -> SpanDraft {
             let endpoint = self.connections[event.connection]?.endpoint
             var attributes = SpanAttributes.message(event.event, bytes: event.bytes, endpoint: endpoint)

@@ -43,14 +43,7 @@ public actor TracingService: LifecycleService {
         public init(spans: Set<Subject> = Set(Subject.allCases)) { self.spans = spans }
 
         /// The subject of a span.
-        public enum Subject: String, Sendable, Hashable, CaseIterable {
-            /// Attempts to connect.
-            case connect
-            /// Messages that were sent, or given up before.
-            case send
-            /// Messages that were answered, or not in time.
-            case request
-        }
+        public typealias Subject = SpanSubject
     }
 
     /// Makes the service.

@@ -1,0 +1,28 @@
+#if Metrics
+/// One number for the backend.
+struct Measurement: Sendable, Hashable {
+    enum Value: Sendable, Hashable {
+        case count(Int)
+        case time(Duration)
+        /// Several times, with their mean.
+        case times(Duration, Int)
+        case level(Int)
+    }
+
+    struct Label: Sendable, Hashable {
+        var name: String
+        var value: String
+    }
+
+    /// The name without the prefix.
+    var name: String
+    var labels: [Label]
+    var value: Value
+
+    init(_ name: String, _ labels: KeyValuePairs<String, String>, _ value: Value = .count(1)) {
+        self.name = name
+        self.labels = labels.map { Label(name: $0.key, value: $0.value) }
+        self.value = value
+    }
+}
+#endif
