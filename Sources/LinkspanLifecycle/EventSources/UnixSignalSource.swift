@@ -51,7 +51,7 @@ public struct UnixSignalSource: EventSource {
 
     /// Reports signals until the task is cancelled.
     ///
-    /// - Throws: ``ResourceShortage`` when the process has no descriptor or thread left to receive signals with.
+    /// - Throws: an error that names the reason when the process has no descriptor or thread left to receive signals with.
     public func run(_ emit: @escaping @Sendable (AppEvent) -> Void) async throws {
         let grace = self.grace
         let token = try await SignalPipe.shared.listen(to: self.signals.map { $0.rawValue }) { number in
@@ -63,9 +63,9 @@ public struct UnixSignalSource: EventSource {
 }
 
 /// A shortage of descriptors or threads in the process.
-public struct ResourceShortage: Error, Sendable, Hashable, CustomStringConvertible {
+package struct ResourceShortage: Error, Sendable, Hashable, CustomStringConvertible {
     /// The failed operation and the system's reason.
-    public let description: String
+    package let description: String
 }
 
 // An actor for listeners and dispositions: sources that come and go contend with the task that hands signals on.
