@@ -51,7 +51,7 @@ public struct UnixSignalSource: EventSource {
 
     /// Reports signals until the task is cancelled.
     ///
-    /// - Throws: an error that names the reason when the process has no descriptor or thread left to receive signals with.
+    /// - Throws: an error with the reason when the process has no descriptor or thread left to receive signals with.
     public func run(_ emit: @escaping @Sendable (AppEvent) -> Void) async throws {
         let grace = self.grace
         let token = try await SignalPipe.shared.listen(to: self.signals.map { $0.rawValue }) { number in
