@@ -1,6 +1,6 @@
-/// A value behind one reference, for large values that many owners share, or that few of their owners ever have.
+/// A value stored behind one reference, for large values that are shared or rarely present.
 ///
-/// Changing what others share makes a copy, so that it stays a value.
+/// It is copied on write, so that it stays a value.
 // Without the attribute nothing of it would be inlined in other modules, whatever its members say.
 @usableFromInline
 package struct Boxed<Value> {
@@ -15,7 +15,7 @@ package struct Boxed<Value> {
 
     @usableFromInline var storage: Storage
 
-    /// Puts a value behind a reference.
+    /// Stores a value behind a reference.
     @inlinable
     package init(_ value: Value) { self.storage = Storage(value) }
 

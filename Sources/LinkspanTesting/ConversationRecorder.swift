@@ -31,10 +31,10 @@ public final class ConversationRecorder: Interceptor {
     /// The conversation so far.
     public var conversation: Conversation { Conversation(self.lines.value) }
 
-    /// Notes what leaves.
+    /// Records an outgoing message.
     public func send(_ message: inout InterceptedMessage) { self.note(.client, message) }
 
-    /// Notes what arrives.
+    /// Records an incoming message.
     public func receive(_ message: inout InterceptedMessage) { self.note(.server, message) }
 
     private func note(_ side: Conversation.Side, _ message: InterceptedMessage) {

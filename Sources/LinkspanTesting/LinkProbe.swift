@@ -1,7 +1,7 @@
 internal import Linkspan
 internal import LinkspanRuntime
 
-/// Takes what a link delivers, for a check that waits for it, and notices when a link breaks its promises.
+/// Records the events of a link for a check that waits for them, and violations of the link's contract.
 final class LinkProbe: LinkReceiver {
     private struct State: Sendable {
         var events: [LinkEvent] = []
@@ -13,7 +13,7 @@ final class LinkProbe: LinkReceiver {
         var handler: (@Sendable (LinkEvent) -> Void)?
     }
 
-    /// The real time to wait for what is due.
+    /// The longest wait, in real time, for an event.
     private static let patience = Duration.seconds(30)
 
     private let state = WatchedState(State())
@@ -35,7 +35,7 @@ final class LinkProbe: LinkReceiver {
     var events: [LinkEvent] { self.state.value.events }
     var violations: [String] { self.state.value.violations }
 
-    /// Calls `handler` from inside the receiver, behind the book-keeping.
+    /// Calls `handler` from inside the receiver, after the event was recorded.
     func onEvent(_ handler: @escaping @Sendable (LinkEvent) -> Void) { self.state.change { $0.handler = handler } }
 
     func receive(_ next: () -> LinkEvent?) {

@@ -86,7 +86,7 @@ public final class MemoryDeliveryStore: DeliveryStore {
     }
 }
 
-// MARK: - What connections ask
+// MARK: - Calls of connections
 
 extension MemoryDeliveryStore {
     /// Opens an account's rows for one connection at a time.

@@ -17,7 +17,7 @@ protocol ScriptedServer: Sendable {
 
 /// The client's end of a scripted link.
 ///
-/// Whatever it tells its receiver, it tells from inside the scheduler.
+/// It calls its receiver from jobs of the scheduler's executor only.
 final class ScriptedLink: Link, Sendable {
     private enum Phase: Sendable {
         case idle
@@ -265,7 +265,7 @@ final class ScriptedLink: Link, Sendable {
         self.receiver.receive([event])
     }
 
-    /// Ends the link behind what is under way to the client.
+    /// Ends the link after all messages under way to the client.
     func finish(_ error: LinkspanError) {
         let now = self.scheduler.now
         let instant = self.withState { max(now + $0.script.delayToClient(), $0.lastToClient ?? now) }

@@ -16,7 +16,7 @@ public enum TransportConformance {
         case opensOnceBeforeAnythingElse
         /// A thousand events come back in order.
         case keepsTheOrderOfEvents
-        /// A thousand events of the server come in order, and the reply behind them.
+        /// A thousand events of the server come in order, and the reply after them.
         case keepsTheOrderOfAFlood
         /// Requests are answered, each with its own reply.
         case bringsRepliesToRequests

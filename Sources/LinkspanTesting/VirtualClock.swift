@@ -6,7 +6,7 @@ struct VirtualClock: Sendable {
 
     var now = ContinuousClock.now
     var deadlines = DeadlineHeap<Work>()
-    /// Those who wait until something is scheduled or a job has run.
+    /// Fulfilled when something is scheduled or a job has run.
     var watchers: [Promise<Void>] = []
 
     mutating func takeWatchers() -> [Promise<Void>] {

@@ -116,7 +116,7 @@ extension Outbox {
                     }
                 }
                 let (entries, last) = try await self.ask { (try page($0, after), kind.last(in: $0.totals)) }
-                // Behind the last one of all accounts: one of another account is no reason to ask again.
+                // After the last one of all accounts: one of another account is no reason to ask again.
                 if entries.isEmpty { await self.wait(EntryWait(kind, after: last)) }
                 reader.withLock { $0.page = entries }
             }
@@ -124,7 +124,7 @@ extension Outbox {
         }
     }
 
-    /// Returns when there may be an entry behind a place, or the task is cancelled.
+    /// Returns when there may be an entry after a place, or the task is cancelled.
     private func wait(_ wait: EntryWait) async {
         await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
@@ -160,10 +160,10 @@ extension Outbox {
         }
     }
 
-    /// Runs `body` on the executor, behind all calls that were made before.
+    /// Runs `body` on the executor, after all calls made before.
     private func afterCalls(_ body: @escaping @Sendable () -> Void) async {
         await withCheckedContinuation { continuation in
-            // Two jobs behind: the first is behind the calls, the second behind the transaction they began.
+            // The first job runs after the calls, the second after the transaction they began.
             self.executor.execute {
                 self.executor.execute {
                     body()

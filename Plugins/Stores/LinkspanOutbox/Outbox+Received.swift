@@ -52,13 +52,13 @@ extension Outbox {
             self.record(.continuity(mark), account: Self.owner(connection?.status, account).account, nil)
         } _: { [weak self, weak connection] message in
             guard let self else { return }
-            // The listener is told behind it what the next session resumes from.
+            // The status already names the position after this message.
             let owner = Self.owner(connection?.status, account)
             self.record(.message(message.detached()), account: owner.account, owner.resumption)
         }
     }
 
-    /// The account that an event belongs to, and what its session resumes from, which never goes to another account.
+    /// The account of an event and the position of its session, which is never stored for another account.
     private static func owner(_ status: ConnectionStatus?, _ account: String?) -> (
         account: String?, resumption: Secret?
     ) {
@@ -66,7 +66,7 @@ extension Outbox {
         return (own, status?.resumption)
     }
 
-    /// Records an item, and what its session resumes from behind it.
+    /// Records an item, and the position of its session after it.
     func record(_ item: EventItem, account: String?, _ resumption: Secret?) {
         self.executor.execute {
             let failed = self.engine.takeFailed(account)

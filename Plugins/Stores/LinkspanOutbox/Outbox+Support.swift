@@ -46,7 +46,7 @@ extension Outbox {
         return isThere
     }
 
-    /// Writes all payloads and replies anew with the present cipher, or without one: after a change of its key, or when
+    /// Rewrites all payloads and replies with the present cipher, or without one: after a change of its key, or when
     /// it was switched on or off.
     ///
     /// - Throws: ``OutboxError``.

@@ -77,7 +77,7 @@ public final class Outbox: DeliveryStore {
     }
 }
 
-// MARK: - What connections ask
+// MARK: - Calls of connections
 
 extension Outbox {
     /// Opens an account's rows for one connection at a time.
@@ -141,7 +141,7 @@ extension Outbox {
 
     /// Records how often the server has asked for a delivery to come later.
     ///
-    /// When that fails, the next process counts from what was recorded before.
+    /// When that fails, the next process counts from the number recorded before.
     public func postpone(_ delivery: StoredDelivery) {
         self.add(.other) { table in
             try table.postpone(delivery)

@@ -13,7 +13,7 @@ struct OutboxCall {
     }
 
     let kind: Kind
-    /// Performs the call in a transaction; what it returns tells the caller, once that is committed.
+    /// Performs the call in a transaction, and returns a closure that answers the caller after the commit.
     ///
     /// Called once more after a transaction that failed, so it changes nothing but the table; and on the queue of the
     /// database, so it touches nothing else that is confined to the outbox's executor.

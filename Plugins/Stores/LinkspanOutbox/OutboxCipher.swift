@@ -5,7 +5,8 @@
 /// `LinkspanEncryption` has one by AES-GCM.
 ///
 /// Called on the outbox's executor. A cipher that has no key at the moment, because the device is locked, throws:
-/// deliveries are refused, and what is in the file waits. A row that cannot be opened while most others can ends alone.
+/// deliveries are refused, and what is in the file waits. A row that cannot be opened while most others can
+/// be is rejected.
 public protocol OutboxCipher: Sendable {
     /// Seals bytes.
     ///

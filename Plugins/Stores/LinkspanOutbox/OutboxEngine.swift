@@ -4,7 +4,7 @@ internal import Logging
 
 /// The outbox on its executor: gathers calls, and performs all that have come in one transaction.
 ///
-/// There is no timer in it: while a transaction is written, the calls behind it gather, and are the next one.
+/// It has no timer: calls that come while a transaction is written become the next one.
 final class OutboxEngine {
     private let path: String
     private let options: OutboxOptions
@@ -56,7 +56,7 @@ final class OutboxEngine {
 extension OutboxEngine {
     /// Adds a call to the next transaction.
     ///
-    /// - Returns: whether that has to be begun; otherwise somebody else does.
+    /// - Returns: whether the caller must begin that transaction.
     func add(_ call: OutboxCall) -> Bool {
         if self.isSuspended, call.kind == .glance {
             call.fail(OutboxError(.inUse, "'\(self.path)' is suspended"))
@@ -145,7 +145,7 @@ extension OutboxEngine {
         }
     }
 
-    /// Does what can be done about a failure.
+    /// Tries to remove the reason of a failure.
     private func hasMended(_ file: OutboxFile, after error: OutboxError, for call: OutboxCall) -> Bool {
         switch error.code {
         case .diskFull where call.kind != .keep:
@@ -220,7 +220,7 @@ extension OutboxEngine {
 // MARK: - Waiting for entries
 
 extension OutboxEngine {
-    /// Answers when there is an entry behind a place.
+    /// Answers when there is an entry after a place.
     func begin(_ wait: EntryWait, _ answer: @escaping @Sendable () -> Void) {
         guard !self.isClosed, self.file.map({ !wait.isOver($0.totals) }) ?? true else { return answer() }
         self.waits.append((wait, answer))
@@ -237,7 +237,7 @@ extension OutboxEngine {
     }
 }
 
-/// Somebody who waits for an entry behind a place.
+/// A wait for an entry after a place.
 final class EntryWait: Sendable {
     enum Kind {
         case outcomes, received
@@ -259,7 +259,7 @@ final class EntryWait: Sendable {
         self.place = place
     }
 
-    /// Whether there is an entry behind the place, or was one.
+    /// Whether there is or was an entry after the place.
     func isOver(_ totals: OutboxTotals) -> Bool { self.kind.last(in: totals) > self.place }
 }
 
@@ -276,7 +276,7 @@ extension OutboxEngine {
         answer(.success(()))
     }
 
-    /// Whether the one who asks for the last session of an account may go on with it: only the first who opened it.
+    /// Whether a connection may resume the last session of an account: the first that opened the account.
     func takesSession(_ account: String?) -> Bool {
         guard self.openings[account]?.hasTakenSession == false else { return false }
         self.openings[account]?.hasTakenSession = true

@@ -13,10 +13,10 @@ final class OutboxGauge: Sendable {
     /// The latest reading, written on the outbox's executor and read from any thread.
     private let reading = Lock<Reading?>(nil)
 
-    /// Shows what the file holds.
+    /// Publishes the totals of the file.
     ///
     /// - Parameters:
-    ///   - totals: what it holds.
+    ///   - totals: the totals.
     ///   - now: the present.
     ///   - oldest: measures the age of the oldest delivery that waits; called at most once a second.
     /// - Returns: whether it was measured.

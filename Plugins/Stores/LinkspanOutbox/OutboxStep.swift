@@ -1,5 +1,5 @@
 #if Outbox
-/// The places at which a process can die that mean something different to what is kept: for tests that kill it there.
+/// Points at which the death of the process leaves different rows, for tests that kill it there.
 @_spi(OutboxSteps) public enum OutboxStep: String, Sendable, CaseIterable {
     /// A delivery is about to be inserted.
     case keeping

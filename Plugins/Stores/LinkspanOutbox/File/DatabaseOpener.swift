@@ -20,7 +20,7 @@ struct DatabaseOpener {
 
     /// Opens the file, or makes it; one that is damaged is moved aside first.
     ///
-    /// Numbers and places go on behind those of `former`, for readers that know them.
+    /// Numbers and places continue after those of `former`, for readers that know them.
     func open(after former: OutboxTotals) throws(OutboxError) -> OpenDatabase {
         do {
             return try self.openInPlace(after: former)
@@ -51,7 +51,7 @@ struct DatabaseOpener {
     ///   - former: the totals of its rows.
     ///   - willClose: called before the database is closed; after an error without it, the database is open.
     /// - Returns: the database of the file that is there now.
-    /// - Throws: what keeps it from doing so.
+    /// - Throws: the failure of the system or the database.
     func restore(
         _ database: DatabaseQueue, after former: OutboxTotals, willClose: () -> Void
     ) throws(OutboxError) -> OpenDatabase {

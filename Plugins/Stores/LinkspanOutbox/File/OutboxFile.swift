@@ -9,7 +9,7 @@ final class OutboxFile {
     private static let reserveSize = 2 << 20
     /// The bytes of the log at which it is checkpointed into the database.
     private static let logSize = 1 << 20
-    /// About what a transaction writes to the log beside its rows.
+    /// The approximate bytes that a transaction writes to the log besides its rows.
     private static let transactionSize = 4 * 4_096
 
     private let opener: DatabaseOpener
@@ -29,13 +29,13 @@ final class OutboxFile {
 
     /// Opens the file, or makes it; one that is damaged is moved aside first.
     ///
-    /// Numbers and places go on behind those of `former`, for readers that know them.
+    /// Numbers and places continue after those of `former`, for readers that know them.
     init(path: String, options: OutboxOptions, clock: OutboxClock, after former: OutboxTotals) throws(OutboxError) {
         self.opener = DatabaseOpener(names: FileNames(path: path), options: options, clock: clock)
         self.lock = try FileLock(path: self.opener.names.lock)
         self.database = try self.opener.open(after: former)
         self.totals = self.database.totals
-        // What a killed process left in the log, before the reserve takes the room for it.
+        // Writes the log of a killed process into the database before the reserve takes the room for that.
         self.truncateLog()
         self.takeReserve()
     }
@@ -49,7 +49,7 @@ final class OutboxFile {
 extension OutboxFile {
     /// Performs calls in one transaction.
     ///
-    /// - Returns: what tells the callers, now that it is committed.
+    /// - Returns: closures that answer the callers, for after the commit.
     func perform(_ calls: [OutboxCall]) throws(OutboxError) -> [() -> Void] {
         do {
             return try self.database.queue.writeWithoutTransaction { database in
@@ -90,12 +90,12 @@ extension OutboxFile {
     ///
     /// - Returns: why not; then no delivery is accepted.
     func ensureReserve() -> OutboxError? {
-        // What would be added to the log now, the reserve could not bring into the database.
+        // The reserve would not suffice to write a longer log into the database.
         if self.logFailure != nil { self.truncateLog() }
         if let failure = self.logFailure { return failure }
         if !self.hasReserve { self.takeReserve() }
         if !self.hasReserve {
-            // What has been erased may be enough.
+            // Pages of erased rows may be enough.
             try? self.database.queue.writeWithoutTransaction { try $0.execute(sql: "PRAGMA incremental_vacuum") }
             self.truncateLog()
             self.takeReserve()
@@ -108,7 +108,7 @@ extension OutboxFile {
         self.hasReserve = FileSystem.fill(self.names.reserve, size: Self.reserveSize)
     }
 
-    /// Makes room for outcomes on a full disk: gives up the reserve, and has the log begin anew, whose room is then free.
+    /// Makes room for outcomes on a full disk: deletes the reserve, and empties the log.
     func makeRoom() {
         if self.hasReserve {
             FileSystem.remove(self.names.reserve)
@@ -157,7 +157,7 @@ extension OutboxFile {
     ///
     /// If another file is there, that one counts.
     ///
-    /// - Throws: what keeps it from doing so; the open file goes on unless ``isClosed`` says otherwise.
+    /// - Throws: the failure of the system or the database; the file stays open unless ``isClosed`` is true.
     func restore() throws(OutboxError) {
         self.options.logger.error("The outbox's file was deleted or replaced", metadata: ["path": "\(self.names.path)"])
         let database = try self.opener.restore(self.database.queue, after: self.totals) { self.isClosed = true }

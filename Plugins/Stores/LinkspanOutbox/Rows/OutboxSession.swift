@@ -19,13 +19,13 @@ struct OutboxSession {
         self.clock = clock
     }
 
-    /// The place behind which those of this opening are.
+    /// The place after which those of this opening begin.
     ///
-    /// Places rise over all openings, of all processes, also when no entry is left: a reader that waits behind one finds
+    /// Places rise over all openings, of all processes, also when no entry is left: a reader that waits after one finds
     /// those that come later.
     var firstPlace: Int64 { self.number << Self.placeBits }
 
-    /// Begins an opening, with a number behind that of the one in which `former` was counted.
+    /// Begins an opening, with a number above that of the one in which `former` was counted.
     init(beginning database: Database, clock: OutboxClock, after former: OutboxTotals) throws {
         let token = Token.make()
         var number = max(former.lastEnded, former.lastReceived) >> Self.placeBits
@@ -36,7 +36,7 @@ struct OutboxSession {
             try database.execute(
                 sql: "INSERT INTO session (number, token, start) VALUES (?, ?, ?)",
                 arguments: [number, token, clock.start])
-            // Rows are that old only if nobody has sent them for a thousand openings; then the wall clock has to do.
+            // Rows that old were not sent for a thousand openings; the wall clock has to do for them.
             try database.execute(
                 sql: "DELETE FROM session WHERE number <= ?", arguments: [number - 1_000])
             return .commit

@@ -24,7 +24,7 @@ struct OutboxTable {
     /// The last number and place that a row may have: half as many are left for those to come.
     private static let maximum = Int64.max / 2
 
-    /// About what a change of a row writes to the log beside the payload.
+    /// The approximate bytes that a change of a row writes to the log besides the payload.
     private static let rowSize = 512
 
     var sealing: SealedPayload { SealedPayload(cipher: self.options.cipher) }
@@ -38,7 +38,7 @@ struct OutboxTable {
     static func column(_ account: String?) -> String { account.map { "@\($0)" } ?? "" }
 }
 
-// MARK: - What connections ask
+// MARK: - Calls of connections
 
 extension OutboxTable {
     /// Adds a delivery, or answers with the row of the same key.
@@ -138,7 +138,7 @@ extension OutboxTable {
         try self.countSetAside()
     }
 
-    /// Counts what is set aside, when an outcome was erased that may have been.
+    /// Counts the deliveries set aside, after an erased outcome that may have been one.
     mutating func countSetAside() throws {
         guard self.totals.setAside > 0 else { return }
         self.totals.setAside =
@@ -190,7 +190,7 @@ extension OutboxTable {
         try self.count()
     }
 
-    /// Counts what the file holds.
+    /// Counts the rows of the file.
     mutating func count() throws {
         let waiting = try Row.fetchOne(
             self.database, sql: "SELECT count(*), coalesce(sum(\(Self.size)), 0) FROM delivery WHERE ended IS NULL")
@@ -234,7 +234,7 @@ extension OutboxTable {
     }
 }
 
-// MARK: - What apps ask
+// MARK: - Calls of apps
 
 extension OutboxTable {
     /// Outcomes of an account that are not confirmed, in the order in which they came.
@@ -325,9 +325,9 @@ extension OutboxTable {
         return true
     }
 
-    /// Writes the payloads of some rows anew, as they are written now.
+    /// Rewrites the payloads of some rows with the present cipher.
     ///
-    /// - Returns: the number of the last row; nil when there are none behind `number`.
+    /// - Returns: the number of the last row; nil when there are none after `number`.
     func reseal(after number: UInt64, limit: Int) throws -> UInt64? {
         let rows = try Row.fetchAll(
             self.database,

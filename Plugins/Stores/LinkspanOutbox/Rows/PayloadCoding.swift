@@ -32,7 +32,7 @@ enum PayloadCoding {
             attachments.append(attachment)
         }
         guard rest.isEmpty else { return nil }
-        // Not checked again: what was accepted once may have more values than are accepted of others.
+        // Not checked again: a payload of the app's own may have more values than received ones may.
         return Payload(trustedElements: elements, attachments: attachments)
     }
 

@@ -32,7 +32,7 @@ extension OutboxTable {
 
     // MARK: Events
 
-    /// Records an event or a gap, behind the mark of those that were missed before it; without room it is missed, too.
+    /// Records an event or a gap, after a mark for those missed before it; without room it is missed, too.
     ///
     /// - Parameters:
     ///   - item: the event or gap.
@@ -42,7 +42,7 @@ extension OutboxTable {
     /// - Throws: the database's error, or `cipherFailed`.
     mutating func record(_ item: EventItem, account: String?, behind failed: Int) throws -> Bool {
         let missed = failed + self.totals.missed[account, default: 0]
-        // No mark without an event behind it: where places come free one by one, marks would take each of them. The two
+        // No mark without an event after it: where places come free one by one, marks would take each of them. The two
         // have room in an empty table, whatever its limit.
         let needed = missed == 0 ? 1 : 2
         guard self.totals.received + needed <= max(needed, self.options.received) else {
@@ -109,7 +109,7 @@ extension OutboxTable {
 
     // MARK: The cipher
 
-    /// Writes the sessions anew, as they are written now.
+    /// Rewrites the sessions with the present cipher.
     func resealSessions() throws {
         let accounts = try String.fetchAll(self.database, sql: "SELECT account FROM received_session")
         for column in accounts {
@@ -118,9 +118,9 @@ extension OutboxTable {
         }
     }
 
-    /// Writes some events anew, as they are written now.
+    /// Rewrites some events with the present cipher.
     ///
-    /// - Returns: the number of the last one; nil when there are none behind `number`.
+    /// - Returns: the number of the last one; nil when there are none after `number`.
     func resealReceived(after number: Int64, limit: Int) throws -> Int64? {
         let rows = try Row.fetchAll(
             self.database,
