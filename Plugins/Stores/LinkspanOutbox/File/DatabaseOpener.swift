@@ -64,7 +64,9 @@ struct DatabaseOpener {
     private func writeAnew(_ database: DatabaseQueue) throws(OutboxError) {
         FileSystem.remove(self.names.rescued)
         do {
-            try database.writeWithoutTransaction { try $0.execute(sql: "VACUUM INTO ?", arguments: [names.rescued]) }
+            try database.writeWithoutTransaction {
+                try $0.execute(sql: "VACUUM INTO ?", arguments: [self.names.rescued])
+            }
         } catch {
             throw OutboxError(error, path: self.names.path)
         }
