@@ -1,31 +1,27 @@
 // swift-tools-version: 6.2
+import Foundation
 import PackageDescription
 
-let settings: [SwiftSetting] = [
-    .swiftLanguageMode(.v6),
-    // https://github.com/swiftlang/swift-evolution/blob/main/proposals/0335-existential-any.md
-    .enableUpcomingFeature("ExistentialAny"),
-    // https://github.com/swiftlang/swift-evolution/blob/main/proposals/0409-access-level-on-imports.md
-    .enableUpcomingFeature("InternalImportsByDefault"),
-    // https://github.com/swiftlang/swift-evolution/blob/main/proposals/0444-member-import-visibility.md
-    .enableUpcomingFeature("MemberImportVisibility"),
-    // https://github.com/swiftlang/swift-evolution/blob/main/proposals/0461-async-function-isolation.md
-    .enableUpcomingFeature("NonisolatedNonsendingByDefault"),
-]
+// The proposals SE-0335, SE-0409, SE-0444 and SE-0461 of Swift Evolution.
+let settings: [SwiftSetting] =
+    [.swiftLanguageMode(.v6)]
+    + ["ExistentialAny", "InternalImportsByDefault", "MemberImportVisibility", "NonisolatedNonsendingByDefault"]
+    .map { .enableUpcomingFeature($0) }
 
-/// The byte-stream back ends that are built when nobody asks for others.
+// The manifest's host decides what cannot depend on the platform that is built for.
+#if os(Linux)
+let isLinux = true
+#else
+let isLinux = false
+#endif
+
+/// The byte-stream back ends that are built when nobody asks for others: libwebsockets is a package of Linux distributions,
+/// and has no build for iOS.
 ///
-/// Default traits are the same for every platform that is built for, so the manifest's host decides: libwebsockets is a
-/// package of Linux distributions, and has no build for iOS. `LINKSPAN_TRAITS=LWS,NIO` gives the package's own builds and
-/// tests others beside the features.
-let defaultBackEnds: Set<String> = {
+/// `LINKSPAN_TRAITS=LWS,NIO` gives the package's own builds and tests others beside the features.
+let defaultBackEnds: [String] = {
     let names = Context.environment["LINKSPAN_TRAITS"] ?? ""
-    if !names.isEmpty { return Set(names.split(separator: ",").map(String.init)) }
-    #if os(Linux)
-    return ["LWS"]
-    #else
-    return ["NIO"]
-    #endif
+    return names.isEmpty ? [isLinux ? "LWS" : "NIO"] : names.split(separator: ",").map(String.init)
 }()
 /// Features with packages of their own, which are fetched only while the trait is on.
 let features = [
@@ -37,50 +33,46 @@ let features = [
     "Outbox": "The outbox, a file of SQLite by GRDB.",
     "Encryption": "Encryption of payloads and, with the trait Outbox, of outboxes, by swift-crypto.",
 ]
-let backEnds = [
-    "LWS": "The byte-stream back end over libwebsockets, which the machine has to have.",
-    "NIO": "The byte-stream back end over SwiftNIO.",
-]
 let traits: Set<Trait> = Set(
-    features.merging(backEnds) { feature, _ in feature }.map { .trait(name: $0.key, description: $0.value) }
-        + [.default(enabledTraits: defaultBackEnds.union(features.keys))])
+    features.map { .trait(name: $0.key, description: $0.value) } + [
+        .trait(name: "LWS", description: "The byte-stream back end over libwebsockets, which the machine has to have."),
+        .trait(name: "NIO", description: "The byte-stream back end over SwiftNIO."),
+        .default(enabledTraits: Set(defaultBackEnds + features.keys)),
+    ])
 
 // MARK: - Dependencies
 
-/// A product of another package, needed while one of the traits is on.
-func product(_ name: String, _ package: String, _ traits: String...) -> Target.Dependency {
-    .product(name: name, package: package, condition: .when(traits: Set(traits)))
+/// A product of another package, needed while one of the traits is on, if any are named.
+func product(_ name: String, _ package: String, _ traits: String..., on systems: [Platform] = []) -> Target.Dependency {
+    if traits.isEmpty { return .product(name: name, package: package) }
+    if systems.isEmpty { return .product(name: name, package: package, condition: .when(traits: Set(traits))) }
+    return .product(name: name, package: package, condition: .when(platforms: systems, traits: Set(traits)))
 }
-/// A product of OpenCombine, which stands in for Combine on Linux.
-func onLinux(_ name: String) -> Target.Dependency {
-    .product(name: name, package: "OpenCombine", condition: .when(platforms: [.linux], traits: ["OpenCombine"]))
-}
-let logging: Target.Dependency = .product(name: "Logging", package: "swift-log")
-let deque: Target.Dependency = .product(name: "DequeModule", package: "swift-collections")
-let heap: Target.Dependency = .product(name: "HeapModule", package: "swift-collections")
-let argumentParser: Target.Dependency = .product(name: "ArgumentParser", package: "swift-argument-parser")
-let yams = product("Yams", "Yams", "YAML")
+let argumentParser = product("ArgumentParser", "swift-argument-parser")
+let logging = product("Logging", "swift-log")
+let deque = product("DequeModule", "swift-collections")
+let heap = product("HeapModule", "swift-collections")
 // The outbox counts what it does.
 let metrics = product("CoreMetrics", "swift-metrics", "Metrics", "Outbox")
-let metricsTestKit = product("MetricsTestKit", "swift-metrics", "Metrics", "Outbox")
 let tracing = product("Tracing", "swift-distributed-tracing", "Tracing")
+let openCombine = product("OpenCombine", "OpenCombine", "OpenCombine", on: [.linux])
 let serviceLifecycle = product("ServiceLifecycle", "swift-service-lifecycle", "ServiceLifecycle")
 let grdb = product("GRDB", "GRDB.swift", "Outbox")
 let sqlite = product("GRDBSQLite", "GRDB.swift", "Outbox")
 let crypto = product("Crypto", "swift-crypto", "Encryption")
-let nio: [Target.Dependency] = [
-    product("NIOCore", "swift-nio", "NIO"), product("NIOPosix", "swift-nio", "NIO"),
-    product("NIOTLS", "swift-nio", "NIO"), product("NIOSSL", "swift-nio-ssl", "NIO"),
-    // Event loops over Network.framework.
-    .product(
-        name: "NIOTransportServices", package: "swift-nio-transport-services",
-        condition: .when(platforms: [.macOS, .macCatalyst, .iOS, .tvOS, .watchOS, .visionOS], traits: ["NIO"])),
-]
+let apple: [Platform] = [.macOS, .macCatalyst, .iOS, .tvOS, .watchOS, .visionOS]
+let nio =
+    ["NIOCore", "NIOPosix", "NIOTLS"].map { product($0, "swift-nio", "NIO") } + [
+        product("NIOSSL", "swift-nio-ssl", "NIO"),
+        // Event loops over Network.framework.
+        product("NIOTransportServices", "swift-nio-transport-services", "NIO", on: apple),
+    ]
 
 let core: [Target.Dependency] = ["Linkspan", "LinkspanRuntime"]
 let messaging: [Target.Dependency] = core + ["LinkspanLifecycle", "LinkspanMessaging"]
-let network: [Target.Dependency] = ["LinkspanNetwork", "LinkspanWebSocketProtocol"]
-let transports: [Target.Dependency] = ["LinkspanInMemory", "LinkspanSocketIO", "LinkspanWebSocket"]
+let network: [Target.Dependency] = ["LinkspanNetwork", "LinkspanWebSocketProtocol", "LinkspanBackEnds"]
+let backEnd: [Target.Dependency] = ["LinkspanNetwork", "LinkspanRuntime"]
+let transports: [Target.Dependency] = ["LinkspanSocketIO", "LinkspanWebSocket"]
 
 // MARK: - Modules
 
@@ -98,305 +90,191 @@ let withPackageAccess: Set = [
     "LinkspanSocketIO", "LinkspanWebSocket", "LinkspanDevServer", "LinkspanServices", "LinkspanInspector",
 ]
 
-/// A module of `Sources`, the SDK without any network, or of a folder of `Plugins`, which can be left out.
-func module(_ name: String, in folder: String = "Sources", _ dependencies: [Target.Dependency]) -> Target {
-    var exclude: [String] = []
-    var resources: [Resource]?
-    if withPrivacyManifest.contains(name) {
-        #if os(Linux)
-        // A resource costs Linux a bundle that nobody reads.
-        exclude = ["PrivacyInfo.xcprivacy"]
-        #else
-        resources = [.copy("PrivacyInfo.xcprivacy")]
-        #endif
-    }
+/// A module of `Sources`, the SDK without any network, or of `Plugins`, which can be left out.
+func module(_ path: String, _ dependencies: [Target.Dependency]) -> Target {
+    let name = String(path.split(separator: "/").last ?? "")
+    let manifest = withPrivacyManifest.contains(name) ? ["PrivacyInfo.xcprivacy"] : []
+    // A resource costs Linux a bundle that nobody reads.
     return .target(
-        name: name, dependencies: dependencies, path: "\(folder)/\(name)", exclude: exclude, resources: resources,
-        packageAccess: folder == "Sources" || withPackageAccess.contains(name), swiftSettings: settings)
+        name: name, dependencies: dependencies, path: path, exclude: isLinux ? manifest : [],
+        resources: isLinux ? nil : manifest.map { .copy($0) },
+        packageAccess: path.hasPrefix("Sources/") || withPackageAccess.contains(name), swiftSettings: settings)
 }
 
 let modules: [Target] = [
     .systemLibrary(name: "CLinkspanRuntime"),
-    module("LinkspanRuntime", ["CLinkspanRuntime", heap]),
-    module("LinkspanLifecycle", ["LinkspanRuntime", deque]),
-    module("Linkspan", ["LinkspanRuntime", logging, deque, heap]),
-    module("LinkspanMessaging", core + ["LinkspanLifecycle"]),
-    module("LinkspanConfiguration", messaging + [yams]),
-    module("LinkspanTesting", core + ["CLinkspanRuntime", deque]),
-
-    module("LinkspanInMemory", in: "Plugins/Transports", core + [deque]),
-    module("LinkspanWebSocket", in: "Plugins/Transports", core + network + ["LinkspanBackEnds"]),
-    module("LinkspanSocketIO", in: "Plugins/Transports", core + network + ["LinkspanBackEnds", deque]),
-
-    module("LinkspanServices", in: "Plugins/Services", messaging + [logging, deque]),
-    module("LinkspanTelemetry", in: "Plugins/Services", messaging + [metrics, tracing]),
-    module(
-        "LinkspanInspector", in: "Plugins/Services",
-        messaging + network + ["LinkspanServices", "LinkspanBackEnds", deque]),
-
-    module("LinkspanReactive", in: "Plugins/Bridges", core + [deque, onLinux("OpenCombine")]),
-    module("LinkspanServiceLifecycle", in: "Plugins/Bridges", messaging + [serviceLifecycle]),
-
-    module("LinkspanOutbox", in: "Plugins/Stores", core + ["LinkspanMessaging", logging, metrics, grdb]),
-    module("LinkspanEncryption", in: "Plugins/Interceptors", ["Linkspan", "LinkspanOutbox", crypto]),
-
-    module("LinkspanKit", in: "Plugins/Kit", messaging + transports + ["LinkspanConfiguration"]),
-    module(
-        "LinkspanConfigurationCommand", in: "Plugins/CommandLine",
-        messaging + ["LinkspanConfiguration", argumentParser]),
-    module(
-        "LinkspanDevServer", in: "Plugins/Servers", core + transports + network + ["LinkspanBackEnds", deque]),
-
+    module("Sources/LinkspanRuntime", ["CLinkspanRuntime", heap]),
+    module("Sources/LinkspanLifecycle", ["LinkspanRuntime", deque]),
+    module("Sources/Linkspan", ["LinkspanRuntime", logging, deque, heap]),
+    module("Sources/LinkspanMessaging", core + ["LinkspanLifecycle"]),
+    module("Sources/LinkspanConfiguration", messaging + [product("Yams", "Yams", "YAML")]),
+    module("Sources/LinkspanTesting", core + ["CLinkspanRuntime", deque]),
+    module("Plugins/Transports/LinkspanInMemory", core + [deque]),
+    module("Plugins/Transports/LinkspanWebSocket", core + network),
+    module("Plugins/Transports/LinkspanSocketIO", core + network + [deque]),
+    module("Plugins/Services/LinkspanServices", messaging + [logging, deque]),
+    module("Plugins/Services/LinkspanTelemetry", messaging + [metrics, tracing]),
+    module("Plugins/Services/LinkspanInspector", messaging + network + ["LinkspanServices", deque]),
+    module("Plugins/Bridges/LinkspanReactive", core + [deque, openCombine]),
+    module("Plugins/Bridges/LinkspanServiceLifecycle", messaging + [serviceLifecycle]),
+    module("Plugins/Stores/LinkspanOutbox", core + ["LinkspanMessaging", logging, metrics, grdb]),
+    module("Plugins/Interceptors/LinkspanEncryption", ["Linkspan", "LinkspanOutbox", crypto]),
+    module("Plugins/Kit/LinkspanKit", messaging + transports + ["LinkspanConfiguration", "LinkspanInMemory"]),
+    module("Plugins/Servers/LinkspanDevServer", core + transports + network + ["LinkspanInMemory", deque]),
     .systemLibrary(
         name: "CLibwebsockets", path: "Plugins/Support/CLibwebsockets", pkgConfig: "libwebsockets",
         providers: [.apt(["libwebsockets-dev"]), .brew(["libwebsockets"])]),
     .systemLibrary(
         name: "CZlib", path: "Plugins/Support/CZlib", pkgConfig: "zlib",
         providers: [.apt(["zlib1g-dev"]), .brew(["zlib"])]),
-    module("LinkspanWebSocketProtocol", in: "Plugins/Support", ["CZlib"]),
-    module("LinkspanNetwork", in: "Plugins/Support", core + ["LinkspanWebSocketProtocol", "CLinkspanRuntime"]),
+    module("Plugins/Support/LinkspanWebSocketProtocol", ["CZlib"]),
+    module("Plugins/Support/LinkspanNetwork", core + ["LinkspanWebSocketProtocol", "CLinkspanRuntime"]),
     module(
-        "LinkspanLWS", in: "Plugins/Support",
-        ["LinkspanNetwork", "LinkspanRuntime", .target(name: "CLibwebsockets", condition: .when(traits: ["LWS"]))]),
-    module("LinkspanNIO", in: "Plugins/Support", ["LinkspanNetwork", "LinkspanRuntime"] + nio),
-    module(
-        "LinkspanBackEnds", in: "Plugins/Support",
-        ["LinkspanNetwork", "LinkspanRuntime", "LinkspanLWS", "LinkspanNIO"]),
+        "Plugins/Support/LinkspanLWS", backEnd + [.target(name: "CLibwebsockets", condition: .when(traits: ["LWS"]))]),
+    module("Plugins/Support/LinkspanNIO", backEnd + nio),
+    module("Plugins/Support/LinkspanBackEnds", backEnd + ["LinkspanLWS", "LinkspanNIO"]),
 ]
 
+func library(_ name: String, _ others: String...) -> Product { .library(name: name, targets: [name] + others) }
+
 /// What an app names in its manifest.
-let products: [Product] = [
-    // One import for an app: connections, services, configuration and the transports.
-    .library(name: "LinkspanKit", targets: ["LinkspanKit"]),
-    .library(name: "Linkspan", targets: ["Linkspan", "LinkspanMessaging", "LinkspanRuntime", "LinkspanInMemory"]),
-    // The service registry, without connections.
-    .library(name: "LinkspanLifecycle", targets: ["LinkspanLifecycle", "LinkspanRuntime"]),
-    .library(name: "LinkspanConfiguration", targets: ["LinkspanConfiguration"]),
-    .library(name: "LinkspanTesting", targets: ["LinkspanTesting"]),
-    .library(name: "LinkspanSocketIO", targets: ["LinkspanSocketIO"]),
-    .library(name: "LinkspanWebSocket", targets: ["LinkspanWebSocket"]),
-    // TLS, proxies and compression; what another back end implements; loops that an app runs sockets of its own on.
-    .library(
-        name: "LinkspanNetwork",
-        targets: ["LinkspanNetwork", "LinkspanWebSocketProtocol", "LinkspanLWS", "LinkspanNIO"]),
-    .library(name: "LinkspanServices", targets: ["LinkspanServices", "LinkspanTelemetry"]),
-    .library(name: "LinkspanInspector", targets: ["LinkspanInspector"]),
-    .library(name: "LinkspanReactive", targets: ["LinkspanReactive"]),
-    .library(name: "LinkspanServiceLifecycle", targets: ["LinkspanServiceLifecycle"]),
-    .library(name: "LinkspanOutbox", targets: ["LinkspanOutbox"]),
-    .library(name: "LinkspanEncryption", targets: ["LinkspanEncryption"]),
-    .library(name: "LinkspanDevServer", targets: ["LinkspanDevServer"]),
-    .library(name: "LinkspanConfigurationCommand", targets: ["LinkspanConfigurationCommand"]),
-]
+let products =
+    [
+        "LinkspanKit", "LinkspanConfiguration", "LinkspanTesting", "LinkspanSocketIO", "LinkspanWebSocket",
+        "LinkspanInspector", "LinkspanReactive", "LinkspanServiceLifecycle", "LinkspanOutbox", "LinkspanEncryption",
+        "LinkspanDevServer",
+    ].map { library($0) } + [
+        library("Linkspan", "LinkspanMessaging", "LinkspanRuntime", "LinkspanInMemory"),
+        // The service registry, without connections.
+        library("LinkspanLifecycle", "LinkspanRuntime"),
+        library("LinkspanServices", "LinkspanTelemetry"),
+        // TLS, proxies and compression; what a back end implements; loops that an app runs sockets of its own on.
+        library("LinkspanNetwork", "LinkspanWebSocketProtocol", "LinkspanLWS", "LinkspanNIO"),
+    ]
 
 // MARK: - Programs
 
-/// The README's first program; its top level needs macOS 15, which a package of one's own would say.
-let firstSteps: [Target] = {
-    #if os(Linux)
-    [
-        .executableTarget(
-            name: "first-steps", dependencies: ["LinkspanKit", "LinkspanDevServer"], path: "Samples/FirstSteps",
-            exclude: ["app.yaml"], packageAccess: false, swiftSettings: settings)
-    ]
-    #else
-    []
-    #endif
-}()
+/// A program without package access, like one of another package.
+func program(_ name: String, in path: String, _ needs: [Target.Dependency], exclude: [String] = []) -> Target {
+    .executableTarget(
+        name: name, dependencies: needs, path: path, exclude: exclude, packageAccess: false, swiftSettings: settings)
+}
 
 let programs: [Target] = [
-    .executableTarget(
-        name: "chat",
-        dependencies: messaging + transports + [
-            "LinkspanConfiguration", "LinkspanConfigurationCommand", "LinkspanNetwork", "LinkspanServices",
-            "LinkspanInspector", "LinkspanOutbox", "LinkspanDevServer", logging, argumentParser,
+    program(
+        "chat", in: "Samples/Chat",
+        messaging + transports + [
+            "LinkspanConfiguration", "LinkspanInMemory", "LinkspanNetwork", "LinkspanServices", "LinkspanInspector",
+            "LinkspanOutbox", "LinkspanDevServer", logging, argumentParser,
         ],
-        path: "Samples/Chat",
         exclude: [
             "README.md", "PROTOCOL.md", "requirements.txt", "chat.yaml", "cluster.sh", "front.py", "server.py",
             "chat_hub.py", "chat_history.py", "local_backplane.py", "redis_backplane.py", "redis_history.py",
             "redis_presence.py", "socketio_front.py", "websocket_front.py", "record", "recording.svg",
-        ],
-        packageAccess: false, swiftSettings: settings),
-    // Programs as a new user writes them, with tests.
+        ]),
+    // Parts of programs as a new user writes them, with tests.
     .target(
         name: "Ports", dependencies: ["LinkspanKit", "LinkspanNetwork", "LinkspanRuntime"], path: "Samples/Ports",
         exclude: ["README.md", "Service/service.yaml"], packageAccess: false, swiftSettings: settings),
+    program(
+        "workloads", in: "Benchmarks/Workloads",
+        messaging + transports + ["LinkspanInMemory", "LinkspanNetwork", "LinkspanOutbox", "LinkspanInspector", sqlite]),
     .executableTarget(
         name: "echo-server", path: "Benchmarks/EchoServer", packageAccess: false,
         // OpenSSL comes with libwebsockets.
         cSettings: [.define("ECHO_SERVER_TLS", .when(platforms: [.linux], traits: ["LWS"]))],
         linkerSettings: ["ssl", "crypto"].map { .linkedLibrary($0, .when(platforms: [.linux], traits: ["LWS"])) }),
+    // A process that is over soon.
+    program("quick-exit", in: "Tests/Exits", ["Linkspan", "LinkspanMessaging", "LinkspanNetwork", "LinkspanSocketIO"]),
+    // The client that the tests of the outbox kill.
+    program("outbox-client", in: "Tests/OutboxClient", core + transports + ["LinkspanOutbox"]),
+    // What `make conformance` has judged by the Autobahn test suite.
     .executableTarget(
-        name: "workloads",
-        dependencies: messaging + transports + ["LinkspanNetwork", "LinkspanOutbox", "LinkspanInspector", sqlite],
-        path: "Benchmarks/Workloads", packageAccess: false, swiftSettings: settings),
+        name: "conformance-client", dependencies: network + ["LinkspanRuntime"], path: "Tests/Conformance/Client",
+        swiftSettings: settings),
 ]
+
+/// The README's first program; its top level needs macOS 15, which a package of one's own would say.
+let firstSteps =
+    isLinux
+    ? [program("first-steps", in: "Samples/FirstSteps", ["LinkspanKit", "LinkspanDevServer"], exclude: ["app.yaml"])]
+    : []
 
 // MARK: - Tests
 
-func test(
-    _ name: String, in folder: String? = nil, _ dependencies: [Target.Dependency], exclude: [String] = []
-) -> Target {
-    .testTarget(
-        name: "\(name)Tests", dependencies: dependencies, path: "Tests/\(folder ?? "\(name)Tests")", exclude: exclude,
-        swiftSettings: settings)
+func test(_ subject: String, _ uses: [Target.Dependency], exclude: [String] = []) -> Target {
+    let name = "\(subject)Tests"
+    return .testTarget(name: name, dependencies: uses, path: "Tests/\(name)", exclude: exclude, swiftSettings: settings)
 }
-/// What tests share.
+/// Code that several test targets share.
 func fixtures(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
     .target(name: name, dependencies: dependencies, path: "Tests/\(name)", swiftSettings: settings)
 }
-/// A program that tests start.
-func testProgram(
-    _ name: String, in folder: String, _ dependencies: [Target.Dependency], packageAccess: Bool = false
-) -> Target {
-    .executableTarget(
-        name: name, dependencies: dependencies, path: "Tests/\(folder)", packageAccess: packageAccess,
-        swiftSettings: settings)
-}
+let metricsTestKit = product("MetricsTestKit", "swift-metrics", "Metrics", "Outbox")
+let inMemoryTracing = product("InMemoryTracing", "swift-distributed-tracing", "Tracing")
+let openCombineDispatch = product("OpenCombineDispatch", "OpenCombine", "OpenCombine", on: [.linux])
+let lifecycleTestKit = product("ServiceLifecycleTestKit", "swift-service-lifecycle", "ServiceLifecycle")
+let unixSignals = product("UnixSignals", "swift-service-lifecycle", "ServiceLifecycle")
+/// What most tests of plug-ins need, and what tests of whole programs need.
+let sdk = messaging + ["LinkspanConfiguration", "LinkspanInMemory", "LinkspanTesting", logging]
+let everything = modules.filter { $0.type == .regular }.map { .target(name: $0.name) } + [logging]
 
 let tests: [Target] = [
-    // What has happened so far, for tests against servers.
-    fixtures("EventJournal", ["LinkspanRuntime"]),
-    // Connections of which each byte is a test's own.
-    fixtures("RawSockets", []),
-    // Where the tests of the outbox have their files.
-    fixtures("OutboxFixtures", []),
-    // What the tests of services share.
+    // Journals of what has happened, connections of which each byte is a test's own, files of tests.
+    fixtures("TestSupport", ["LinkspanRuntime"]),
     fixtures("ServiceFixtures", messaging + ["LinkspanConfiguration"]),
-    // Which back ends of byte streams a test runs over.
-    fixtures("TestedBackEnds", ["LinkspanBackEnds", "LinkspanNIO", "LinkspanNetwork", "LinkspanRuntime"]),
-    // A file system for SQLite that tells what is written and when.
+    // Runs a test over each back end of byte streams.
+    fixtures("TestedBackEnds", backEnd + ["LinkspanBackEnds", "LinkspanNIO"]),
+    // A file system for SQLite that records what is written and when.
     .target(name: "CRecordingDisk", dependencies: [sqlite], path: "Tests/CRecordingDisk"),
-    // What `make conformance` has judged by the Autobahn test suite.
-    testProgram(
-        "conformance-client", in: "Conformance/Client", network + ["LinkspanRuntime", "LinkspanBackEnds"],
-        packageAccess: true),
-    // A process that is over soon.
-    testProgram("quick-exit", in: "Exits", ["Linkspan", "LinkspanMessaging", "LinkspanNetwork", "LinkspanSocketIO"]),
-    // The client that the tests of the outbox kill.
-    testProgram(
-        "outbox-client", in: "OutboxClient", core + ["LinkspanOutbox", "LinkspanSocketIO", "LinkspanWebSocket"]),
-
     test("LinkspanRuntime", ["LinkspanRuntime"]),
     test("LinkspanLifecycle", ["LinkspanLifecycle", "LinkspanRuntime", "LinkspanTesting"]),
-    test("Linkspan", core + ["LinkspanTesting", "LinkspanInMemory", "EventJournal", logging, deque]),
+    test("Linkspan", core + ["LinkspanTesting", "LinkspanInMemory", "TestSupport", logging, deque]),
     test("LinkspanMessaging", messaging + ["LinkspanTesting"]),
-    test(
-        "LinkspanConfiguration",
-        messaging + ["LinkspanConfiguration", "LinkspanInMemory", "LinkspanServices", "LinkspanTesting"]),
-    test(
-        "LinkspanServices",
-        messaging + [
-            "LinkspanServices", "LinkspanConfiguration", "LinkspanInMemory", "LinkspanTesting", "ServiceFixtures",
-            logging,
-        ]),
-    test(
-        "LinkspanTelemetry",
-        messaging + [
-            "LinkspanTelemetry", "LinkspanConfiguration", "LinkspanInMemory", "LinkspanTesting", "ServiceFixtures",
-            metrics, metricsTestKit, tracing, product("InMemoryTracing", "swift-distributed-tracing", "Tracing"),
-        ]),
-    test(
-        "LinkspanInspector",
-        messaging + [
-            "LinkspanInspector", "LinkspanConfiguration", "LinkspanNetwork", "LinkspanDevServer", "LinkspanInMemory",
-            "LinkspanWebSocket", "ServiceFixtures", "RawSockets", "EventJournal",
-        ]),
-    test(
-        "LinkspanServiceLifecycle",
-        messaging + [
-            "LinkspanServiceLifecycle", "LinkspanInMemory", "LinkspanTesting", logging, serviceLifecycle,
-            product("ServiceLifecycleTestKit", "swift-service-lifecycle", "ServiceLifecycle"),
-        ]),
-    test(
-        "LinkspanReactive",
-        core + [
-            "LinkspanReactive", "LinkspanInMemory", "LinkspanDevServer", "LinkspanSocketIO", "LinkspanTesting",
-            "EventJournal", onLinux("OpenCombine"), onLinux("OpenCombineDispatch"),
-        ]),
+    test("LinkspanConfiguration", sdk + ["LinkspanServices"]),
+    test("LinkspanServices", sdk + ["LinkspanServices", "ServiceFixtures"]),
+    test("LinkspanTelemetry", everything + ["ServiceFixtures", metrics, metricsTestKit, tracing, inMemoryTracing]),
+    test("LinkspanInspector", everything + ["ServiceFixtures", "TestSupport"]),
+    test("LinkspanServiceLifecycle", sdk + ["LinkspanServiceLifecycle", serviceLifecycle, lifecycleTestKit]),
+    test("LinkspanReactive", everything + ["TestSupport", openCombine, openCombineDispatch]),
     test(
         "LinkspanOutbox",
-        core + [
-            "LinkspanOutbox", "LinkspanMessaging", "LinkspanConfiguration", "LinkspanInMemory", "LinkspanTesting",
-            "OutboxFixtures", "CRecordingDisk", metrics, metricsTestKit, logging, grdb, sqlite,
-        ]),
-    test(
-        "LinkspanOutboxKill",
-        core + [
-            "outbox-client", "LinkspanTesting", "LinkspanDevServer", "LinkspanInMemory", "OutboxFixtures",
-            "EventJournal", grdb,
-        ]),
-    test(
-        "LinkspanEncryption",
-        core + ["LinkspanEncryption", "LinkspanOutbox", "LinkspanInMemory", "LinkspanTesting", crypto]),
+        sdk + ["LinkspanOutbox", "TestSupport", "CRecordingDisk", metrics, metricsTestKit, grdb, sqlite]),
+    test("LinkspanOutboxKill", sdk + ["outbox-client", "LinkspanDevServer", "TestSupport", grdb]),
+    test("LinkspanEncryption", sdk + ["LinkspanEncryption", "LinkspanOutbox", crypto]),
     // What every byte-stream back end has to do.
-    test("ByteStream", core + ["LinkspanNetwork", "LinkspanBackEnds", "LinkspanLWS", "LinkspanNIO", "TestedBackEnds"]),
+    test("ByteStream", backEnd + ["Linkspan", "LinkspanBackEnds", "LinkspanLWS", "LinkspanNIO", "TestedBackEnds"]),
     test("LinkspanWebSocketProtocol", ["LinkspanWebSocketProtocol", "LinkspanTesting"]),
     test("LinkspanNetwork", core + network),
     test("LinkspanWebSocket", ["Linkspan", "LinkspanWebSocket"] + network),
     test("LinkspanSocketIO", core + network + ["LinkspanSocketIO", "LinkspanTesting"], exclude: ["Exchanges"]),
+    test("LinkspanDevServer", everything + ["TestedBackEnds", "TestSupport"]),
+    test("Interop", everything + ["quick-exit", "TestSupport"], exclude: ["servers"]),
+    test("Documentation", everything + [serviceLifecycle, unixSignals, crypto, openCombine]),
     test(
-        "LinkspanDevServer",
-        core + transports + network + [
-            "LinkspanDevServer", "LinkspanMessaging", "LinkspanConfiguration", "LinkspanBackEnds", "LinkspanTesting",
-            "EventJournal", "TestedBackEnds", "RawSockets",
-        ]),
-    test(
-        "Documentation",
-        messaging + transports + [
-            "LinkspanKit", "LinkspanConfiguration", "LinkspanConfigurationCommand", "LinkspanNetwork",
-            "LinkspanTesting",
-            "LinkspanServices", "LinkspanTelemetry", "LinkspanInspector", "LinkspanReactive",
-            "LinkspanServiceLifecycle",
-            "LinkspanOutbox", "LinkspanEncryption", "LinkspanDevServer", argumentParser, crypto, logging,
-            serviceLifecycle, onLinux("OpenCombine"),
-            product("UnixSignals", "swift-service-lifecycle", "ServiceLifecycle"),
-        ]),
-    test(
-        "Chat",
-        firstSteps.map { .target(name: $0.name) } + core + transports + [
-            "chat", "LinkspanConfiguration", "LinkspanMessaging", "LinkspanDevServer", "LinkspanTesting", "RawSockets",
-        ],
+        "Chat", firstSteps.map { .target(name: $0.name) } + everything + ["chat", "TestSupport"],
         exclude: ["echo.py", "listener.py"]),
     test("Ports", ["Ports", "LinkspanKit", "LinkspanDevServer", "LinkspanNetwork", "LinkspanTesting"]),
-    test(
-        "Interop", in: "Interop",
-        messaging + transports + network + [
-            "quick-exit", "LinkspanBackEnds", "LinkspanServices", "LinkspanDevServer", "LinkspanOutbox",
-            "LinkspanTesting", "EventJournal", "OutboxFixtures", logging,
-        ],
-        exclude: ["servers"]),
 ]
 
 /// The fuzz targets, for `make fuzz`: only then, because they take their `main` from the fuzzer.
 ///
 /// Otherwise their oracles belong to a test target, which replays the stored inputs.
-let fuzzing: [Target]
-let oracles: [Target.Dependency] = [
-    "Linkspan", "LinkspanSocketIO", "LinkspanWebSocket", "LinkspanWebSocketProtocol", "LinkspanNetwork",
-    "LinkspanInspector", "LinkspanRuntime",
-]
-if Context.environment["LINKSPAN_FUZZ"] == nil {
-    fuzzing = [
+let oracles = core + network + transports + ["LinkspanInspector"]
+let fuzzers = try? FileManager.default.contentsOfDirectory(atPath: "\(Context.packageDirectory)/Fuzz/Targets")
+let fuzzing: [Target] =
+    Context.environment["LINKSPAN_FUZZ"] == nil
+    ? [
         .testTarget(
             name: "FuzzTests", dependencies: oracles + ["LinkspanTesting"], path: "Fuzz",
             exclude: ["Targets", "Dictionaries", "Seeds", "README.md", "differential.py", "run", "seeds"],
             swiftSettings: settings)
     ]
-} else {
-    let names = [
-        "cookies", "engineio-packet", "envelope", "inspector", "json", "payload-coder", "polling-payload", "request",
-        "socketio-decoder", "socketio-packet", "socketio-session", "websocket-frames", "websocket-handshake",
-        "websocket-inflate",
-    ]
-    fuzzing =
-        [.target(name: "FuzzOracles", dependencies: oracles, path: "Fuzz/Oracles", swiftSettings: settings)]
-        + names.map {
+    : [.target(name: "FuzzOracles", dependencies: oracles, path: "Fuzz/Oracles", swiftSettings: settings)]
+        + (fuzzers ?? []).map {
             .executableTarget(
                 name: "fuzz-\($0)", dependencies: ["FuzzOracles"], path: "Fuzz/Targets/\($0)", swiftSettings: settings)
         }
-}
 
 let package = Package(
     name: "linkspan",

@@ -1,4 +1,4 @@
-internal import RawSockets
+internal import TestSupport
 internal import Testing
 
 extension Chat {

@@ -1,8 +1,6 @@
-internal import ArgumentParser
 internal import Foundation
 internal import Linkspan
 internal import LinkspanConfiguration
-internal import LinkspanConfigurationCommand
 internal import LinkspanLifecycle
 internal import LinkspanMessaging
 internal import LinkspanRuntime
@@ -101,14 +99,9 @@ private enum FeatureExamples {
     }
 }
 
-struct Flags: ConfigurationFlags {
-    @Option(help: "A configuration file.") var config: String?
-
-    var loader: ConfigurationLoader { ConfigurationLoader(catalog: Catalog()) }
-    var sources: ConfigurationSources { ConfigurationSources(file: self.config) }
-}
-
-struct App: ParsableCommand {
-    static let configuration = CommandConfiguration(
-        subcommands: [ConfigurationCommand<Flags>.self])
+enum ConfigurationExample {
+    static func run(_ loader: ConfigurationLoader, _ sources: ConfigurationSources) {
+        let report = ConfigurationReport.explain("connection.idleTimeout", in: sources, by: loader)
+        for line in report.lines + report.problems { print(line) }
+    }
 }

@@ -1,6 +1,6 @@
 internal import LinkspanDevServer
 internal import TestedBackEnds
-internal import RawSockets
+internal import TestSupport
 internal import Testing
 
 /// What the official suite of the Engine.IO protocol, revision 4, asks of a server, at the echo, and some more.

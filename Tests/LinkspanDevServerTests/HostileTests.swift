@@ -1,11 +1,10 @@
-internal import EventJournal
+internal import TestSupport
 internal import Foundation
 internal import Linkspan
 internal import LinkspanDevServer
 internal import LinkspanInMemory
 internal import LinkspanSocketIO
 internal import TestedBackEnds
-internal import RawSockets
 internal import Testing
 
 /// Clients that break every rule: they are answered, put out, and do no harm.

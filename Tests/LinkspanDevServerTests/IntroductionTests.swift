@@ -1,9 +1,8 @@
-internal import EventJournal
+internal import TestSupport
 internal import Linkspan
 internal import LinkspanDevServer
 internal import LinkspanInMemory
 internal import LinkspanWebSocketProtocol
-internal import RawSockets
 internal import TestedBackEnds
 internal import Testing
 

@@ -1,4 +1,4 @@
-internal import EventJournal
+internal import TestSupport
 internal import Foundation
 internal import Linkspan
 internal import LinkspanDevServer

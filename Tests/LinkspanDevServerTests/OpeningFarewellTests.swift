@@ -1,4 +1,4 @@
-internal import EventJournal
+internal import TestSupport
 internal import Linkspan
 internal import LinkspanNetwork
 internal import LinkspanRuntime

@@ -1,9 +1,8 @@
-internal import EventJournal
+internal import TestSupport
 internal import Linkspan
 internal import LinkspanDevServer
 internal import LinkspanInMemory
 internal import TestedBackEnds
-internal import RawSockets
 internal import Testing
 
 /// Which web pages may use the server, and under which names it answers.

@@ -1,5 +1,5 @@
 internal import LinkspanDevServer
-internal import RawSockets
+internal import TestSupport
 internal import Testing
 
 /// The pages that the server gives to browsers.

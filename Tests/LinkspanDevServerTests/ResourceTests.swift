@@ -1,4 +1,4 @@
-internal import EventJournal
+internal import TestSupport
 internal import Linkspan
 internal import LinkspanInMemory
 internal import LinkspanNetwork
@@ -6,7 +6,6 @@ internal import LinkspanRuntime
 internal import LinkspanSocketIO
 internal import LinkspanWebSocketProtocol
 internal import TestedBackEnds
-internal import RawSockets
 internal import Testing
 
 @testable import LinkspanDevServer

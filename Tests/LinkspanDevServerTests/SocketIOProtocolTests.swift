@@ -2,7 +2,7 @@ internal import Linkspan
 internal import LinkspanDevServer
 internal import LinkspanInMemory
 internal import TestedBackEnds
-internal import RawSockets
+internal import TestSupport
 internal import Testing
 
 /// What the official suite of the Socket.IO protocol, revision 5, asks of a server.

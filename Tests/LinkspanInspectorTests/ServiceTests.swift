@@ -1,4 +1,4 @@
-internal import EventJournal
+internal import TestSupport
 internal import Foundation
 internal import Linkspan
 internal import LinkspanDevServer
@@ -6,7 +6,6 @@ internal import LinkspanInMemory
 internal import LinkspanLifecycle
 internal import LinkspanMessaging
 internal import LinkspanWebSocket
-internal import RawSockets
 internal import ServiceFixtures
 internal import Testing
 

@@ -1,5 +1,5 @@
 #if Outbox
-internal import EventJournal
+internal import TestSupport
 internal import Linkspan
 internal import LinkspanInMemory
 internal import LinkspanRuntime

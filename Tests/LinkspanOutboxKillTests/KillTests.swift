@@ -1,5 +1,5 @@
 #if Outbox
-internal import EventJournal
+internal import TestSupport
 internal import Foundation
 internal import GRDB
 internal import Linkspan
@@ -7,7 +7,6 @@ internal import LinkspanDevServer
 internal import LinkspanInMemory
 internal import LinkspanRuntime
 internal import LinkspanTesting
-internal import OutboxFixtures
 internal import Testing
 
 /// Kills a client process with an outbox again and again, and asks a server that recognises keys what has arrived.

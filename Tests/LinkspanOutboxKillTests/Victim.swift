@@ -1,5 +1,5 @@
 #if Outbox
-internal import EventJournal
+internal import TestSupport
 internal import Foundation
 internal import LinkspanRuntime
 internal import Testing

@@ -4,7 +4,7 @@ internal import Foundation
 internal import Linkspan
 internal import LinkspanRuntime
 @_spi(OutboxSteps) @testable import LinkspanOutbox
-internal import OutboxFixtures
+internal import TestSupport
 internal import Testing
 
 @Suite("An outbox on a full or read-only disk", .enabled(if: SmallDisk.isAvailable))

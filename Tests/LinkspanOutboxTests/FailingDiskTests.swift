@@ -3,7 +3,7 @@ internal import Foundation
 internal import GRDBSQLite
 internal import Linkspan
 @testable import LinkspanOutbox
-internal import OutboxFixtures
+internal import TestSupport
 internal import Testing
 
 /// Has each write and each sync fail in turn, and all that follow, until the disk is mended.

@@ -2,7 +2,7 @@
 internal import Linkspan
 @testable import LinkspanOutbox
 internal import LinkspanRuntime
-internal import OutboxFixtures
+internal import TestSupport
 internal import Testing
 
 @Suite("Outcomes that cannot be recorded")

@@ -3,7 +3,7 @@ internal import Foundation
 internal import Linkspan
 @testable import LinkspanOutbox
 internal import MetricsTestKit
-internal import OutboxFixtures
+internal import TestSupport
 internal import Testing
 
 @Suite("Sequences of an outbox while the app reads them", .timeLimit(.minutes(1)))

@@ -2,7 +2,7 @@
 internal import Foundation
 internal import Linkspan
 @testable import LinkspanOutbox
-internal import OutboxFixtures
+internal import TestSupport
 internal import Testing
 
 @Suite("A sealed outbox")

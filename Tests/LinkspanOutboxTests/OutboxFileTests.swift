@@ -3,7 +3,7 @@ internal import Foundation
 internal import Linkspan
 internal import LinkspanRuntime
 @testable import LinkspanOutbox
-internal import OutboxFixtures
+internal import TestSupport
 internal import Testing
 
 @Suite("The file of an outbox")

@@ -2,7 +2,7 @@
 internal import Linkspan
 @testable import LinkspanOutbox
 internal import MetricsTestKit
-internal import OutboxFixtures
+internal import TestSupport
 internal import Testing
 
 @Suite("Metrics of an outbox")

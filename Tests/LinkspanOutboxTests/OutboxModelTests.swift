@@ -4,7 +4,7 @@ internal import Linkspan
 @testable import LinkspanOutbox
 internal import LinkspanRuntime
 internal import LinkspanTesting
-internal import OutboxFixtures
+internal import TestSupport
 internal import Testing
 
 /// Compares an outbox with an array, under random calls, reopenings and crashes.

@@ -3,7 +3,7 @@ internal import Linkspan
 @testable import LinkspanOutbox
 internal import LinkspanInMemory
 internal import LinkspanRuntime
-internal import OutboxFixtures
+internal import TestSupport
 internal import Testing
 
 @Suite("Outbox")

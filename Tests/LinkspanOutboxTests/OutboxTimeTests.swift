@@ -1,7 +1,7 @@
 #if Outbox && Metrics
 internal import Linkspan
 @testable import LinkspanOutbox
-internal import OutboxFixtures
+internal import TestSupport
 internal import Testing
 
 @Suite("Time in an outbox")

@@ -4,7 +4,7 @@ internal import Linkspan
 @testable import LinkspanOutbox
 internal import LinkspanRuntime
 internal import LinkspanTesting
-internal import OutboxFixtures
+internal import TestSupport
 internal import Testing
 
 /// Replays what an outbox has had written, up to each step, as a disk may hold it when power is lost there: what was

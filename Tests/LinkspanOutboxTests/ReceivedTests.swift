@@ -5,7 +5,7 @@ internal import LinkspanInMemory
 @testable import LinkspanOutbox
 internal import LinkspanRuntime
 internal import LinkspanTesting
-internal import OutboxFixtures
+internal import TestSupport
 internal import Testing
 
 @Suite("Received events in an outbox")

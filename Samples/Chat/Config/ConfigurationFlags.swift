@@ -1,11 +1,10 @@
 import ArgumentParser
 import Foundation
 import LinkspanConfiguration
-import LinkspanConfigurationCommand
 
 /// The flags that say where the configuration comes from.
 @available(macOS 15, *)
-struct ChatConfigurationFlags: ConfigurationFlags {
+struct ChatConfigurationFlags: ParsableArguments {
     @Option(help: "The transport: memory, socketio or websocket. Overrides the configuration.")
     var transport: String?
 

@@ -1,7 +1,7 @@
 internal import Foundation
 internal import LinkspanDevServer
 internal import LinkspanInMemory
-internal import RawSockets
+internal import TestSupport
 internal import Testing
 
 /// A server that speaks Engine.IO at a path, and what the cases of ``EngineCase`` ask of it.

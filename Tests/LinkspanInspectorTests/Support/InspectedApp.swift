@@ -1,11 +1,10 @@
-internal import EventJournal
+internal import TestSupport
 internal import Linkspan
 internal import LinkspanDevServer
 internal import LinkspanInMemory
 internal import LinkspanLifecycle
 internal import LinkspanMessaging
 internal import LinkspanWebSocket
-internal import RawSockets
 internal import Testing
 
 @testable internal import LinkspanInspector

@@ -1,6 +1,6 @@
 #if canImport(Combine) || OpenCombine
 internal import Dispatch
-internal import EventJournal
+internal import TestSupport
 internal import Linkspan
 internal import LinkspanReactive
 internal import LinkspanInMemory

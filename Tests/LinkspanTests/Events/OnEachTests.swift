@@ -1,6 +1,6 @@
 @testable import Linkspan
 internal import Dispatch
-internal import EventJournal
+internal import TestSupport
 internal import LinkspanRuntime
 internal import LinkspanTesting
 internal import Testing

@@ -1,0 +1,148 @@
+internal import TestSupport
+internal import Foundation
+internal import Linkspan
+internal import LinkspanNetwork
+internal import LinkspanSocketIO
+internal import LinkspanWebSocket
+internal import Testing
+
+extension Interop {
+    /// Servers that mean harm: memory stays, the link ends with a reason and in time, and other connections notice
+    /// nothing.
+    @Suite(.overBackEnds) struct AttackTests {
+        private static let environment = ProcessInfo.processInfo.environment
+        /// How long each attack goes on, over as many links as the client makes meanwhile, if that is wanted.
+        ///
+        /// Then each is made alone, so that memory and time are told for each.
+        private static let wantedDuration = Self.environment["ATTACK_SECONDS"].flatMap(Double.init)
+        private static let duration = Duration.seconds(Self.wantedDuration ?? 0.5)
+        /// All, or the one that `ATTACK` names.
+        private static let groups = AttackGroup.all(
+            eachAlone: Self.wantedDuration != nil, only: Self.environment["ATTACK"])
+        /// The most by which the memory may grow; more under the address sanitizer, which keeps freed memory for a while.
+        private static let room = (Self.environment["ASAN_OPTIONS"] == nil ? 32 : 512) << 20
+        /// How long the answer to a neighbour may take while another connection is attacked, and the end of a link after
+        /// its limit.
+        ///
+        /// A second, where times are measured; otherwise the machine may be busy with something else.
+        private static let patience = Duration.seconds(Self.wantedDuration == nil ? 60 : 1)
+
+        /// What is left to say of an attack that is over.
+        private struct Victim: Sendable {
+            let attack: Attack
+            let client: Client
+            /// How long after the limit the link ended; nil when it had no reason to.
+            let delay: Duration?
+        }
+
+        @Test(arguments: Self.groups)
+        func `an attack costs its own connection at most`(_ group: AttackGroup) async throws {
+            let certificates = group.isSecure ? try await SharedServers.certificates() : nil
+            let neighbours = try await SharedServers.server(.aiohttp)
+            let server = PythonServer("hostile_server.py", certificates?.options("good") ?? [])
+            try await server.use {
+                try await Self.bear(group, server, certificates, neighbours)
+            }
+        }
+
+        private static func bear(
+            _ group: AttackGroup, _ server: PythonServer, _ certificates: Certificates?, _ neighbours: PythonServer
+        ) async throws {
+            // Whose clients come back as those of an app do.
+            try await Bench.use(ConnectionManager()) { bench in
+                let neighbour = try await bench.socketIO(neighbours)
+                try await neighbour.connected()
+                try await neighbour.settle()
+                let memory = MemoryGrowth()
+                let victims = try await withThrowingTaskGroup(of: Victim.self) { tasks in
+                    for attack in group.attacks {
+                        tasks.addTask { try await Self.victim(of: attack, bench, server, certificates) }
+                    }
+                    return try await tasks.reduce(into: []) { $0.append($1) }
+                }
+                // The clients come back, and the attacks go on.
+                let slowest = try await Self.watch(neighbour)
+                #expect(memory.largest <= Self.room, "the memory grew by \(memory.largest >> 10) KiB")
+                #expect(slowest <= Self.patience)
+                #expect(neighbour.states.entries.map(\.to) == [.connected])
+                #expect(!server.hasSaid("stolen"), "the client went where it was sent, or said what it was told")
+                for victim in victims {
+                    if victim.attack.outcome == nil {
+                        #expect(victim.client.states.entries.map(\.to) == [.connected], "\(victim.attack.name)")
+                    }
+                    Self.report(victim, memory: memory.largest, slowest: slowest)
+                }
+            }
+        }
+
+        /// Has a client attacked, and waits for the end of its first link, which has to have the right reason.
+        private static func victim(
+            of attack: Attack, _ bench: Bench, _ server: PythonServer, _ certificates: Certificates?
+        ) async throws -> Victim {
+            let client = try await Self.client(for: attack, bench, server, certificates)
+            try await server.says("limit \(attack.path)")
+            guard let outcome = attack.outcome else {
+                try await client.connected()
+                return Victim(attack: attack, client: client, delay: nil)
+            }
+            let limit = ContinuousClock.now
+            let reason = try await client.lost()
+            let delay = limit.duration(to: .now)
+            #expect(reason.error?.code == outcome, "\(attack.name): \(String(describing: reason.error))")
+            #expect(delay <= attack.deadline + Self.patience, "\(attack.name)")
+            return Victim(attack: attack, client: client, delay: delay)
+        }
+
+        private static func client(
+            for attack: Attack, _ bench: Bench, _ server: PythonServer, _ certificates: Certificates?
+        ) async throws -> Client {
+            let tls = certificates.map { TLSPolicy(roots: .file($0.authority)) } ?? .system
+            let scheme = certificates == nil ? "http" : "https"
+            // Short where the end is to be this deadline; elsewhere a slow machine must not be faster with it.
+            func options(_ options: inout ConnectionOptions) {
+                options.openDeadline = attack.outcome == .timedOut ? Attack.openDeadline : .seconds(300)
+            }
+            guard attack.wire != .webSocket else {
+                let url = "\(certificates == nil ? "ws" : "wss")://127.0.0.1:\(server.port)\(attack.path)"
+                let configuration = WebSocketTransport.Configuration { $0.tls = tls }
+                return try await bench.client(
+                    url, WebSocketTransport(configuration, loop: bench.loop), .none, options)
+            }
+            let configuration = SocketIOTransport.Configuration {
+                $0.tls = tls
+                $0.path = attack.path
+                $0.maximumMessageBytes = attack.messageLimit
+                $0.carriers = attack.wire.carriers
+            }
+            return try await bench.client(
+                "\(scheme)://127.0.0.1:\(server.port)/?attack=\(attack.name)",
+                SocketIOTransport(configuration, loop: bench.loop), .none,
+                options)
+        }
+
+        /// Talks to the neighbour for as long as the attack goes on.
+        ///
+        /// - Returns: the longest that an answer took.
+        private static func watch(_ neighbour: Client) async throws -> Duration {
+            let end = ContinuousClock.now.advanced(by: Self.duration)
+            var slowest = Duration.zero
+            repeat {
+                let start = ContinuousClock.now
+                try await neighbour.settle()
+                slowest = max(slowest, start.duration(to: .now))
+                try await Task.sleep(for: .milliseconds(20))
+            } while ContinuousClock.now < end
+            return slowest
+        }
+
+        private static func report(_ victim: Victim, memory: Int, slowest: Duration) {
+            let changes = victim.client.states.entries
+            let end = changes.first { $0.to == .disconnected }?.reason.error?.code.rawValue ?? "none"
+            func milliseconds(_ duration: Duration) -> Int { Int(duration / .milliseconds(1)) }
+            print(
+                "attack | \(victim.attack.name) | \(victim.attack.wire)\(victim.client.handler.status.url.isSecure ? " + TLS" : "")"
+                    + " | \(end) | \(victim.delay.map { "\(milliseconds($0)) ms" } ?? "–") | +\(memory >> 10) KiB"
+                    + " | \(milliseconds(slowest)) ms | \(changes.count { $0.to == .disconnected }) links")
+        }
+    }
+}
