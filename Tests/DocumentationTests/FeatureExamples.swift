@@ -101,7 +101,7 @@ private enum FeatureExamples {
 
 enum ConfigurationExample {
     static func run(_ loader: ConfigurationLoader, _ sources: ConfigurationSources) {
-        let report = ConfigurationReport.explain("connection.idleTimeout", in: sources, by: loader)
+        let report = ConfigurationReport.explain("connection", in: sources, by: loader)
         for line in report.lines + report.problems { print(line) }
     }
 }

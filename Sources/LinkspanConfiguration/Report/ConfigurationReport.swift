@@ -7,7 +7,7 @@ internal import Linkspan
 /// An app offers it in its own command line, whatever parses that:
 ///
 /// ```swift
-/// let report = ConfigurationReport.explain("connection.idleTimeout", in: sources, by: loader)
+/// let report = ConfigurationReport.explain("connection", in: sources, by: loader)
 /// for line in report.lines + report.problems { print(line) }
 /// ```
 ///
