@@ -1,3 +1,4 @@
+import Linkspan
 import LinkspanNetwork
 import LinkspanRuntime
 import TestedBackEnds
@@ -15,7 +16,7 @@ struct AbortTests {
                 let stream = recorder.connect(server.request(), on: loop)
                 stream.abort()
                 #expect(await recorder.ending().code == .closedByUs)
-                #expect(stream.write { $0.append(1) } == nil)
+                #expect(stream.write { $0.append(1) } == .refused)
             }
         }
     }
@@ -75,7 +76,7 @@ struct AbortTests {
         }
     }
 
-    enum Moment: CaseIterable, Sendable { case opened, received, drained }
+    enum Moment: CaseIterable, Sendable { case opened, received, writable }
 
     @Test(arguments: Moment.allCases)
     func `ends a stream from within a callback; nothing follows but the end`(moment: Moment) async throws {
@@ -89,7 +90,7 @@ struct AbortTests {
                 let recorder = Recorder { event, stream in
                     let isMoment =
                         switch (event, moment) {
-                        case (.opened, .opened), (.received, .received), (.drained, .drained): true
+                        case (.opened, .opened), (.received, .received), (.writable, .writable): true
                         default: false
                         }
                     let hasAborted = events.withLock { events in

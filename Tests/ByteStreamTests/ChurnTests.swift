@@ -10,7 +10,7 @@ import Testing
 struct ChurnTests {
     /// When and how an attempt is ended by this side.
     private enum Moment: Int, CaseIterable, Sendable {
-        case atOnce, afterHop, afterWhile, opened, received, drained, finishedAtOnce, finishedOpen, paused, byPeer
+        case atOnce, afterHop, afterWhile, opened, received, writable, finishedAtOnce, finishedOpen, paused, byPeer
     }
 
     private static let attempts = 10_000
@@ -46,12 +46,12 @@ struct ChurnTests {
         let moment = Moment.allCases[number / 6 % Moment.allCases.count]
         let recorder = Recorder { event, stream in
             switch (event, moment) {
-            case (.opened, .opened), (.received, .received), (.drained, .drained): stream?.abort()
+            case (.opened, .opened), (.received, .received), (.writable, .writable): stream?.abort()
             case (.opened, .finishedOpen): stream?.finish()
             case (.opened, .paused):
                 stream?.setReadingPaused(true)
                 stream?.abort()
-            case (.opened, .drained): stream?.write { $0 += pattern(1_000) }
+            case (.opened, .writable): stream?.write { $0 += pattern(1_000) }
             case (.closed, _): endings.withLock { $0[number] += 1 }
             default: ()
             }
@@ -63,7 +63,7 @@ struct ChurnTests {
         case .afterHop: loop.execute { stream.abort() }
         case .afterWhile:
             loop.schedule(at: .now + .microseconds(number % 97 * 40)) { stream.abort() }
-        case .opened, .received, .drained, .finishedOpen, .paused, .byPeer:
+        case .opened, .received, .writable, .finishedOpen, .paused, .byPeer:
             // A peer that goes on talking must not hold it up for long.
             loop.schedule(at: .now + .milliseconds(30)) { stream.abort() }
         }

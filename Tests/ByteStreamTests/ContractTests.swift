@@ -1,3 +1,4 @@
+import Linkspan
 import LinkspanBackEnds
 import LinkspanNetwork
 import LinkspanRuntime
@@ -56,13 +57,13 @@ struct ContractTests {
     func `carries 4 MiB both ways`(kind: Kind) async throws {
         try await self.withStream(kind) { recorder, stream in
             let bytes = pattern(4 << 20)
-            #expect((stream.write { $0 += bytes } ?? 0) >= bytes.count)
+            #expect(stream.write { $0 += bytes } == .accepted)
             let echoed = try await recorder.bytes(bytes.count)
             #expect(echoed == bytes)
             #expect(stream.pendingBytes == 0)
             stream.abort()
             #expect(await recorder.ending().code == .closedByUs)
-            #expect(stream.write { $0 += [1] } == nil)
+            #expect(stream.write { $0 += [1] } == .refused)
         }
     }
 
@@ -94,10 +95,10 @@ struct ContractTests {
     func `tells once that the low-water mark was reached`(kind: Kind) async throws {
         try await self.withStream(kind, lowWaterMark: 1_000) { recorder, stream in
             stream.write { $0 += pattern(8 << 20) }
-            for await event in recorder.events { if case .drained = event { break } }
+            for await event in recorder.events { if case .writable = event { break } }
             #expect(stream.pendingBytes <= 1_000)
             stream.finish()
-            #expect(stream.write { $0 += [1] } == nil)
+            #expect(stream.write { $0 += [1] } == .refused)
             #expect(await recorder.ending().code == .closedByUs)
         }
     }

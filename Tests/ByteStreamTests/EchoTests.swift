@@ -125,7 +125,7 @@ struct EchoTests {
                     case .received(let more):
                         bytes += more
                         largest = max(largest, more.count)
-                    case .opened, .drained: ()
+                    case .opened, .writable: ()
                     case .closed(let reason): throw reason
                     }
                     if bytes.count >= size { break }
@@ -157,7 +157,7 @@ struct EchoTests {
             try await withLoop { loop in
                 let marks = Lock<[Int]>([])
                 let recorder = Recorder { event, stream in
-                    if case .drained = event, let stream { marks.withLock { $0.append(stream.pendingBytes) } }
+                    if case .writable = event, let stream { marks.withLock { $0.append(stream.pendingBytes) } }
                 }
                 var request = server.request()
                 request.lowWaterMark = 1000
@@ -167,7 +167,7 @@ struct EchoTests {
                 #expect(stream.write { $0 += bytes } ?? 0 == size)
                 #expect(stream.pendingBytes > 0)
                 start.open()
-                for await event in recorder.events { if case .drained = event { break } }
+                for await event in recorder.events { if case .writable = event { break } }
                 #expect(await results.first { _ in true } == true)
                 #expect(marks.withLock { $0 } == [0])
                 stream.abort()
@@ -255,10 +255,10 @@ struct EchoTests {
                 let bytes = pattern(size)
                 stream.write { $0 += bytes }
                 stream.finish()
-                #expect(stream.write { $0.append(0) } == nil)
+                #expect(stream.write { $0.append(0) } == .refused)
                 #expect(await recorder.ending().code == .closedByUs)
                 #expect(await results.first { _ in true } == true)
-                #expect(stream.write { $0.append(0) } == nil)
+                #expect(stream.write { $0.append(0) } == .refused)
                 #expect(stream.pendingBytes == 0)
             }
         }
@@ -351,7 +351,7 @@ struct EchoTests {
                 let bytes = try await recorder.bytes(size)
                 #expect(bytes == pattern(size))
                 #expect(await recorder.ending().code == .closedByPeer)
-                #expect(stream.write { $0.append(0) } == nil)
+                #expect(stream.write { $0.append(0) } == .refused)
             }
         }
     }

@@ -151,7 +151,7 @@ struct EventLoopTests {
         let recorder = Recorder()
         let stream = recorder.connect(UpgradeRequest(host: "127.0.0.1", port: 1, isSecure: false), on: loop)
         #expect(await recorder.ending().code == .loopStopped)
-        #expect(stream.write { $0.append(1) } == nil)
+        #expect(stream.write { $0.append(1) } == .refused)
         stream.abort()
         stream.finish()
         loop.schedule(at: .now) { Issue.record("a timer ran after the end") }

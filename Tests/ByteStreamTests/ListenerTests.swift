@@ -85,7 +85,7 @@ final class EchoHandler: ByteStreamHandler {
 
     func opened(_ head: ResponseHead) {}
     func closed(_ reason: ByteStreamError) {}
-    func drained() { self.stream.setReadingPaused(false) }
+    func writable() { self.stream.setReadingPaused(false) }
 
     func received(_ bytes: [UInt8]) {
         guard self.head != nil else {

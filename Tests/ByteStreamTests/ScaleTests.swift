@@ -24,7 +24,7 @@ struct ScaleTests {
 
         func opened(_ head: ResponseHead) { self.note { $0.opened += 1 } }
         func received(_ bytes: [UInt8]) { self.note { $0.received += bytes.count } }
-        func drained() {}
+        func writable() {}
         func closed(_ reason: ByteStreamError) { self.note { $0.closed += 1 } }
 
         private func note(_ change: (inout Counts) -> Void) {

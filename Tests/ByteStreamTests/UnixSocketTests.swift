@@ -101,7 +101,7 @@ private final class UpgradeEcho: ByteStreamHandler {
     init(_ stream: any ByteStream) { self.stream = stream }
 
     func opened(_ head: ResponseHead) {}
-    func drained() {}
+    func writable() {}
     func closed(_ reason: ByteStreamError) {}
 
     func received(_ bytes: [UInt8]) {

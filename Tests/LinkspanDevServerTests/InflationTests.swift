@@ -26,7 +26,7 @@ struct InflationTests {
             }
             self.turns.append(sum)
         }
-        func drained() {}
+        func writable() {}
         func closed(_ end: WebSocketEnd) { self.ends.append(end) }
     }
 
@@ -155,7 +155,7 @@ private final class Compressing: ByteStreamHandler {
 
     func opened(_ head: ResponseHead) {}
     func readTurnEnded() {}
-    func drained() {}
+    func writable() {}
     func closed(_ reason: ByteStreamError) {}
 
     func received(_ bytes: [UInt8]) {

@@ -101,7 +101,7 @@ private final class PatientHandler: ByteStreamHandler {
     }
 
     func opened(_ head: ResponseHead) {}
-    func drained() {}
+    func writable() {}
     func closed(_ reason: ByteStreamError) {}
 
     func received(_ bytes: [UInt8]) {

@@ -1,3 +1,4 @@
+internal import Linkspan
 internal import LinkspanNetwork
 internal import LinkspanRuntime
 internal import LinkspanWebSocketProtocol
@@ -69,7 +70,7 @@ final class ScriptedLoop: NetworkLoop, @unchecked Sendable {
     }
 
     func connect(_ request: UpgradeRequest, handler: any ByteStreamHandler) -> any ByteStream {
-        let stream = ScriptedStream(loop: self, handler: handler)
+        let stream = ScriptedStream(loop: self, handler: handler, highWaterMark: request.highWaterMark)
         self.executeLocally { self.onConnect(request, stream) }
         return stream
     }
@@ -86,6 +87,7 @@ final class ScriptedLoop: NetworkLoop, @unchecked Sendable {
 /// A stream whose other end is a test.
 final class ScriptedStream: ByteStream {
     private let loop: ScriptedLoop
+    private let highWaterMark: Int
     private var handler: (any ByteStreamHandler)?
     /// What was written, by call.
     private(set) var writes: [[UInt8]] = []
@@ -93,7 +95,8 @@ final class ScriptedStream: ByteStream {
     /// What the server has said while nothing was read.
     private var unread: [UInt8] = []
 
-    fileprivate init(loop: ScriptedLoop, handler: any ByteStreamHandler) {
+    fileprivate init(loop: ScriptedLoop, handler: any ByteStreamHandler, highWaterMark: Int) {
+        self.highWaterMark = highWaterMark
         self.loop = loop
         self.handler = handler
     }
@@ -101,12 +104,12 @@ final class ScriptedStream: ByteStream {
     /// The bytes that count as not sent yet.
     var pendingBytes = 0
 
-    func write(_ fill: (inout [UInt8]) -> Void) -> Int? {
-        guard self.handler != nil else { return nil }
+    func write(_ fill: (inout [UInt8]) -> Void) -> SendAcceptance {
+        guard self.handler != nil else { return .refused }
         var bytes: [UInt8] = []
         fill(&bytes)
         self.writes.append(bytes)
-        return self.pendingBytes
+        return self.pendingBytes > self.highWaterMark ? .acceptedAndFull : .accepted
     }
 
     func finish(readingAtMost limit: Int) { self.end(ByteStreamError(.closedByPeer, "ended by the test")) }

@@ -1,3 +1,4 @@
+internal import Linkspan
 internal import LinkspanNetwork
 internal import LinkspanRuntime
 internal import Testing
@@ -119,16 +120,16 @@ private final class CloggedStream: ByteStream {
     private(set) var lateAnswers = 0
     private(set) var hasEnded = false
 
-    func write(_ fill: (inout [UInt8]) -> Void) -> Int? {
+    func write(_ fill: (inout [UInt8]) -> Void) -> SendAcceptance {
         guard !self.hasEnded else {
             self.lateAnswers += 1
-            return nil
+            return .refused
         }
         var bytes: [UInt8] = []
         fill(&bytes)
         self.answers += 1
         self.pendingBytes += bytes.count
-        return self.pendingBytes
+        return .accepted
     }
 
     func finish(readingAtMost limit: Int) { self.hasEnded = true }

@@ -154,7 +154,7 @@ private final class StrangeHandler: ByteStreamHandler {
 
     func opened(_ head: ResponseHead) {}
     func readTurnEnded() {}
-    func drained() {}
+    func writable() {}
     func closed(_ reason: ByteStreamError) { self.open.append((self.open.entries.last ?? 0) - 1) }
 
     func received(_ bytes: [UInt8]) {

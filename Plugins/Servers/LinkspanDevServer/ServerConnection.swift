@@ -1,3 +1,4 @@
+internal import Linkspan
 internal import LinkspanNetwork
 internal import LinkspanRuntime
 internal import LinkspanWebSocketProtocol
@@ -84,7 +85,7 @@ final class ServerConnection: ByteStreamHandler {
     // MARK: The stream's events
 
     func opened(_ head: ResponseHead) {}
-    func drained() {}
+    func writable() {}
 
     func received(_ bytes: [UInt8]) { self.context.arrive { self.process(bytes) } }
 
@@ -202,8 +203,8 @@ extension ServerConnection {
     }
 
     private func write(_ fill: (inout [UInt8]) -> Void) {
-        guard let pending = self.stream.write(fill) else { return self.serveNoMore() }
-        if pending > self.context.configuration.maximumWaitingBytes { self.drop() }
+        if case .refused = self.stream.write(fill) { return self.serveNoMore() }
+        if self.stream.pendingBytes > self.context.configuration.maximumWaitingBytes { self.drop() }
     }
 }
 

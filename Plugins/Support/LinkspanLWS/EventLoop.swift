@@ -1,19 +1,19 @@
 #if LWS
 internal import CLibwebsockets
-public import LinkspanNetwork
-public import LinkspanRuntime
+package import LinkspanNetwork
+package import LinkspanRuntime
 
 /// One thread that runs a libwebsockets context, its streams and its jobs.
 ///
 /// libwebsockets allows one call from other threads only, a wake-up. So everything else is a job that the loop's thread
 /// runs, and what has to do with its streams lives there. The loop lives until ``shutdown()``, and so does its thread,
 /// unless the loop was made with a limit to its idleness.
-public final class EventLoop: NetworkLoop, ThreadedLoop {
+package final class EventLoop: NetworkLoop, ThreadedLoop {
     /// The loop that streams share unless they are given another.
     ///
     /// Its thread starts when the loop is first used, and ends when it has not been used for 10 seconds; the next use
     /// starts it again.
-    public static let shared = EventLoop(name: "linkspan", idleLimit: .seconds(10))
+    package static let shared = EventLoop(name: "linkspan", idleLimit: .seconds(10))
 
     package let thread: LoopThread
     let resolver: Resolver
@@ -28,7 +28,7 @@ public final class EventLoop: NetworkLoop, ThreadedLoop {
     ///     again. Nil, the default, for a thread that is there from now until ``shutdown()``.
     ///   - log: gets the log lines of libwebsockets, on the loop's thread; nil, the default, for none. The library
     ///     begins to make them for the whole process, without a lock: make such a loop before others.
-    public convenience init(name: String, idleLimit: Duration? = nil, log: LibraryLog.Handler? = nil) {
+    package convenience init(name: String, idleLimit: Duration? = nil, log: LibraryLog.Handler? = nil) {
         self.init(name: name, resolver: .system, idleLimit: idleLimit, log: log)
     }
 
@@ -43,31 +43,31 @@ public final class EventLoop: NetworkLoop, ThreadedLoop {
     /// Runs a job on the loop's thread, after all jobs given before; from any thread.
     ///
     /// After ``shutdown()`` the job runs on the caller's thread, still one job at a time.
-    public func execute(_ job: @escaping @Sendable () -> Void) { self.add(job) }
+    package func execute(_ job: @escaping @Sendable () -> Void) { self.add(job) }
 
     /// Whether the caller runs on the loop's thread.
     ///
     /// Jobs that are left when the loop has ended run on another thread; it is true for them as well.
-    public var isCurrent: Bool { self.thread.identity.isCurrent }
+    package var isCurrent: Bool { self.thread.identity.isCurrent }
 
     /// Runs a job on the loop's thread at an instant, unless the timer is cancelled.
     ///
     /// A timer that is not due by the time of ``shutdown()`` never runs.
     @discardableResult
-    public func schedule(
+    package func schedule(
         at instant: ContinuousClock.Instant, _ job: @escaping @Sendable () -> Void
     ) -> any ScheduledWork {
         self.add(job, due: instant)
     }
 
     /// Begins to send a request; its stream is open once the answer allows it.
-    public func connect(_ request: UpgradeRequest, handler: any ByteStreamHandler) -> any ByteStream {
+    package func connect(_ request: UpgradeRequest, handler: any ByteStreamHandler) -> any ByteStream {
         guard let core = self.core.value, !core.isStopping else { return self.endedStream(handler) }
         return core.connect(request, handler)
     }
 
     /// Begins to listen, until the listener is closed or the loop ends.
-    public func listen(
+    package func listen(
         _ request: ListenRequest, accept: @escaping (any ByteStream) -> (any ByteStreamHandler)?
     ) throws(ByteStreamError) -> any ByteListener {
         guard let core = self.core.value, !core.isStopping else { throw self.reason }
@@ -78,7 +78,7 @@ public final class EventLoop: NetworkLoop, ThreadedLoop {
     ///
     /// Called on the loop's own thread it returns at once, and the loop ends after the current job. May be called
     /// again.
-    public func shutdown() { self.end() }
+    package func shutdown() { self.end() }
 
     package func serve() -> Bool {
         guard let core = LoopCore(loop: self) else { return false }

@@ -3,9 +3,9 @@ private import CLibwebsockets
 internal import LinkspanNetwork
 
 /// Log lines of libwebsockets itself: dropped, unless a loop was made with a handler for those of its thread.
-public enum LibraryLog {
+package enum LibraryLog {
     /// The severity of a log line.
-    public enum Level: Sendable {
+    package enum Level: Sendable {
         /// Something failed.
         case error
         /// Something is odd.
@@ -20,7 +20,7 @@ public enum LibraryLog {
     /// A receiver of lines, called on the loop's thread.
     ///
     /// The lines may name hosts.
-    public typealias Handler = @Sendable (Level, String) -> Void
+    package typealias Handler = @Sendable (Level, String) -> Void
 
     // The library's log level is one for the process. Off, it does not even make its lines.
     private static let off: Void = LibraryLog.apply(isOn: false)

@@ -1,13 +1,14 @@
 #if LWS
+internal import Linkspan
 internal import LinkspanNetwork
 
 // MARK: - Calls of its owner
 
 extension LoopStream {
-    func write(_ fill: (inout [UInt8]) -> Void) -> Int? {
-        let pending = self.outbox.write(fill)
+    func write(_ fill: (inout [UInt8]) -> Void) -> SendAcceptance {
+        let acceptance = self.outbox.write(fill)
         self.requestFlush()
-        return pending
+        return acceptance
     }
 
     var pendingBytes: Int { self.outbox.pendingBytes }

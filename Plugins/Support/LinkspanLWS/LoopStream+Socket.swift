@@ -100,7 +100,7 @@ extension LoopStream {
                 self.awaitsWritable = !isSaid
             }
             self.watch()
-            if isDrained { self.handler?.drained() }
+            if isDrained { self.handler?.writable() }
         }
     }
 

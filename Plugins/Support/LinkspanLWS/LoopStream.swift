@@ -62,7 +62,7 @@ final class LoopStream: Watched, ByteStream {
         self.handler = handler
         self.core = core
         self.peerAddress = nil
-        self.outbox = Outbox(lowWaterMark: request.lowWaterMark)
+        self.outbox = Outbox(lowWaterMark: request.lowWaterMark, highWaterMark: request.highWaterMark)
     }
 
     /// Makes a stream that the other side opened, which asks for nothing.

@@ -1,5 +1,6 @@
 #if LWS
 private import CLibwebsockets
+internal import Linkspan
 
 /// The bytes of a stream that wait to be sent.
 struct Outbox {
@@ -16,23 +17,28 @@ struct Outbox {
     private var takesMore = true
     private var isAboveMark = false
     private let lowWaterMark: Int
+    private let highWaterMark: Int
 
-    init(lowWaterMark: Int) { self.lowWaterMark = lowWaterMark }
+    init(lowWaterMark: Int, highWaterMark: Int = .max) {
+        self.lowWaterMark = lowWaterMark
+        self.highWaterMark = highWaterMark
+    }
 
     private init(ended lowWaterMark: Int) {
         self.lowWaterMark = lowWaterMark
+        self.highWaterMark = .max
         self.takesMore = false
     }
 
     var pendingBytes: Int { self.waiting.count + self.leaving.count - self.next }
 
-    /// Calls `fill` to append; returns the bytes pending, or nil when nothing more is taken.
-    mutating func write(_ fill: (inout [UInt8]) -> Void) -> Int? {
-        guard self.takesMore else { return nil }
+    /// Calls `fill` to append; says whether more waits now than the high-water mark.
+    mutating func write(_ fill: (inout [UInt8]) -> Void) -> SendAcceptance {
+        guard self.takesMore else { return .refused }
         fill(&self.waiting)
         let pending = self.pendingBytes
         if pending > self.lowWaterMark { self.isAboveMark = true }
-        return pending
+        return pending > self.highWaterMark ? .acceptedAndFull : .accepted
     }
 
     mutating func refuseMore() { self.takesMore = false }

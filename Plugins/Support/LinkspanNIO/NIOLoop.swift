@@ -1,7 +1,7 @@
 #if NIO
 internal import Dispatch
-public import LinkspanNetwork
-public import LinkspanRuntime
+package import LinkspanNetwork
+package import LinkspanRuntime
 internal import NIOCore
 internal import NIOPosix
 
@@ -13,12 +13,12 @@ internal import NIOPosix
 /// The loop lives until ``shutdown()``, and so does its thread, unless the loop was made with a limit to its idleness.
 /// Network.framework's queue takes threads of the system only while there is something to do.
 /// Jobs and timers are the loop's own: SwiftNIO drops jobs after its end, and cancels a timer by a linear search.
-public final class NIOLoop: NetworkLoop, ThreadedLoop {
+package final class NIOLoop: NetworkLoop, ThreadedLoop {
     /// The loop that streams share unless they are given another.
     ///
     /// Its thread starts when the loop is first used, and ends when it has not been used for 10 seconds; the next use
     /// starts it again.
-    public static let shared = NIOLoop(name: "linkspan-nio", idleLimit: .seconds(10))
+    package static let shared = NIOLoop(name: "linkspan-nio", idleLimit: .seconds(10))
 
     package let thread: LoopThread
     /// The event loops of SwiftNIO that this one runs on.
@@ -36,7 +36,7 @@ public final class NIOLoop: NetworkLoop, ThreadedLoop {
     ///     again. Nil, the default, for a thread that is there from now until ``shutdown()``.
     ///   - usesSockets: whether the loop has the system's sockets on Apple platforms, too. It is needed to listen: a
     ///     loop over Network.framework only connects.
-    public convenience init(name: String, idleLimit: Duration? = nil, usesSockets: Bool = false) {
+    package convenience init(name: String, idleLimit: Duration? = nil, usesSockets: Bool = false) {
         self.init(name: name, resolver: .system, idleLimit: idleLimit, kind: usesSockets ? .ownThread : nil)
     }
 
@@ -54,31 +54,31 @@ public final class NIOLoop: NetworkLoop, ThreadedLoop {
     /// Runs a job on the loop's thread, after all jobs given before; from any thread.
     ///
     /// After ``shutdown()`` the job runs on the caller's thread, still one job at a time.
-    public func execute(_ job: @escaping @Sendable () -> Void) { self.add(job) }
+    package func execute(_ job: @escaping @Sendable () -> Void) { self.add(job) }
 
     /// Whether the caller runs on the loop's thread.
     ///
     /// Jobs that are left when the loop has ended run on another thread; it is true for them as well.
-    public var isCurrent: Bool { self.thread.identity.isCurrent }
+    package var isCurrent: Bool { self.thread.identity.isCurrent }
 
     /// Runs a job on the loop's thread at an instant, unless the timer is cancelled.
     ///
     /// A timer that is not due by the time of ``shutdown()`` never runs.
     @discardableResult
-    public func schedule(
+    package func schedule(
         at instant: ContinuousClock.Instant, _ job: @escaping @Sendable () -> Void
     ) -> any ScheduledWork {
         self.add(job, due: instant)
     }
 
     /// Begins to send a request; its stream is open once the answer allows it.
-    public func connect(_ request: UpgradeRequest, handler: any ByteStreamHandler) -> any ByteStream {
+    package func connect(_ request: UpgradeRequest, handler: any ByteStreamHandler) -> any ByteStream {
         guard let core = self.core.value, !core.isStopping else { return self.endedStream(handler) }
         return core.connect(request, handler)
     }
 
     /// Begins to listen, until the listener is closed or the loop ends.
-    public func listen(
+    package func listen(
         _ request: ListenRequest, accept: @escaping (any ByteStream) -> (any ByteStreamHandler)?
     ) throws(ByteStreamError) -> any ByteListener {
         guard let core = self.core.value, !core.isStopping else { throw self.reason }
@@ -89,7 +89,7 @@ public final class NIOLoop: NetworkLoop, ThreadedLoop {
     ///
     /// Called on the loop's own thread it returns at once, and the loop ends after the current job. May be called
     /// again.
-    public func shutdown() { self.end() }
+    package func shutdown() { self.end() }
 
     /// Runs `body` in the loop's name, within a turn of SwiftNIO's.
     func asCurrent<Result>(_ body: () -> Result) -> Result { self.thread.identity.asCurrent(body) }

@@ -1,4 +1,5 @@
 #if NIO
+internal import Linkspan
 internal import LinkspanNetwork
 internal import LinkspanRuntime
 internal import NIOCore
@@ -6,10 +7,10 @@ internal import NIOCore
 // MARK: - Calls of its owner
 
 extension NIOStream {
-    func write(_ fill: (inout [UInt8]) -> Void) -> Int? {
-        let pending = self.outbox.write(fill)
+    func write(_ fill: (inout [UInt8]) -> Void) -> SendAcceptance {
+        let acceptance = self.outbox.write(fill)
         self.requestFlush()
-        return pending
+        return acceptance
     }
 
     var pendingBytes: Int { self.outbox.pendingBytes }
@@ -77,7 +78,7 @@ extension NIOStream {
         // Of a failure, the end of the channel tells.
         guard isSent, connection === self.connection else { return }
         self.core.enter {
-            if self.outbox.sent() { self.handler?.drained() }
+            if self.outbox.sent() { self.handler?.writable() }
             if !self.isSending { self.requestFlush() }
         }
     }

@@ -1,14 +1,17 @@
+package import Linkspan
+
 /// A stream of bytes in both directions, or the attempt to open one.
 ///
 /// It lives on its loop: its methods are called there, also from inside its handler, which none of them calls.
-public protocol ByteStream: AnyObject {
+package protocol ByteStream: AnyObject {
     /// Sends the bytes that `fill` appends to the buffer; it must not change the buffer in any other way.
     ///
     /// What a turn of the loop has written leaves together at its end.
     ///
-    /// - Returns: how many bytes wait now; nil when nothing more is sent, in which case `fill` was not called.
+    /// - Returns: `acceptedAndFull` when more bytes wait now than the stream's high-water mark; `refused` when nothing more
+    ///   is sent, in which case `fill` was not called.
     @discardableResult
-    func write(_ fill: (inout [UInt8]) -> Void) -> Int?
+    func write(_ fill: (inout [UInt8]) -> Void) -> SendAcceptance
 
     /// The bytes that wait to be sent.
     var pendingBytes: Int { get }
@@ -35,11 +38,11 @@ public protocol ByteStream: AnyObject {
 
 extension ByteStream {
     /// No address.
-    public var peerAddress: String? { nil }
+    package var peerAddress: String? { nil }
 
     /// No stage.
-    public var openingStage: OpeningStage? { nil }
+    package var openingStage: OpeningStage? { nil }
 
     /// Sends the remaining bytes, closes the sending side, and ends when the peer does, within 5 seconds.
-    public func finish() { self.finish(readingAtMost: .max) }
+    package func finish() { self.finish(readingAtMost: .max) }
 }

@@ -2,20 +2,20 @@
 ///
 /// The message is fit for a log: it never holds a query, a header's value or any other part of a request that may be
 /// secret.
-public struct ByteStreamError: Error, Sendable, Hashable {
+package struct ByteStreamError: Error, Sendable, Hashable {
     /// The code to decide by.
-    public var code: Code
+    package var code: Code
     /// A description for a log line.
-    public var message: String
+    package var message: String
     /// The HTTP status of the answer, when there was one.
-    public var status: Int?
+    package var status: Int?
     /// The value of `Retry-After`, when the server gave it in seconds.
-    public var retryAfter: Duration?
+    package var retryAfter: Duration?
     /// The step that opening was waiting for when its deadline passed; nil for every other end.
-    public var stage: OpeningStage?
+    package var stage: OpeningStage?
 
     /// Makes an error.
-    public init(_ code: Code, _ message: String, status: Int? = nil, retryAfter: Duration? = nil) {
+    package init(_ code: Code, _ message: String, status: Int? = nil, retryAfter: Duration? = nil) {
         self.code = code
         self.message = message
         self.status = status
@@ -25,60 +25,60 @@ public struct ByteStreamError: Error, Sendable, Hashable {
 
 extension ByteStreamError {
     /// A kind of ending; more may be added.
-    public struct Code: RawRepresentable, Sendable, Hashable {
+    package struct Code: RawRepresentable, Sendable, Hashable {
         /// The name of the kind.
-        public var rawValue: String
+        package var rawValue: String
 
         /// Makes a kind from its name.
-        public init(rawValue: String) { self.rawValue = rawValue }
+        package init(rawValue: String) { self.rawValue = rawValue }
 
         /// The request has a character or a value that must not be sent.
-        public static let invalidRequest = Self(rawValue: "invalidRequest")
+        package static let invalidRequest = Self(rawValue: "invalidRequest")
         /// A part of the request, or all of it, is longer than is carried safely.
-        public static let requestTooLong = Self(rawValue: "requestTooLong")
+        package static let requestTooLong = Self(rawValue: "requestTooLong")
         /// The host's name has no address.
-        public static let nameNotResolved = Self(rawValue: "nameNotResolved")
+        package static let nameNotResolved = Self(rawValue: "nameNotResolved")
         /// No address of the host took the connection: refused, or no way there.
-        public static let unreachable = Self(rawValue: "unreachable")
+        package static let unreachable = Self(rawValue: "unreachable")
         /// The body of an answer is longer than was allowed.
-        public static let answerTooLong = Self(rawValue: "answerTooLong")
+        package static let answerTooLong = Self(rawValue: "answerTooLong")
         /// The whole answer of a request that is no upgrade has come.
-        public static let completed = Self(rawValue: "completed")
+        package static let completed = Self(rawValue: "completed")
         /// No address of the proxy accepted the connection, or its name has no address.
-        public static let proxyUnreachable = Self(rawValue: "proxyUnreachable")
+        package static let proxyUnreachable = Self(rawValue: "proxyUnreachable")
         /// The proxy wants a name and a password, or other ones.
-        public static let proxyUnauthorized = Self(rawValue: "proxyUnauthorized")
+        package static let proxyUnauthorized = Self(rawValue: "proxyUnauthorized")
         /// The proxy refuses the connection; see ``ByteStreamError/status``.
-        public static let proxyRefused = Self(rawValue: "proxyRefused")
+        package static let proxyRefused = Self(rawValue: "proxyRefused")
         /// A deadline passed.
-        public static let timedOut = Self(rawValue: "timedOut")
+        package static let timedOut = Self(rawValue: "timedOut")
         /// The options for TLS cannot be used: certificates or keys that are missing or no PEM.
-        public static let tlsUnusable = Self(rawValue: "tlsUnusable")
+        package static let tlsUnusable = Self(rawValue: "tlsUnusable")
         /// TLS was not established, for this reason; see ``tlsFailure``.
-        public static func tls(_ failure: TLSFailure) -> Self { Self(rawValue: Self.tlsPrefix + failure.rawValue) }
+        package static func tls(_ failure: TLSFailure) -> Self { Self(rawValue: Self.tlsPrefix + failure.rawValue) }
         /// The server answered with a redirect, which is never followed.
-        public static let redirected = Self(rawValue: "redirected")
+        package static let redirected = Self(rawValue: "redirected")
         /// The server answered with another status than 101; see ``ByteStreamError/status``.
-        public static let refused = Self(rawValue: "refused")
+        package static let refused = Self(rawValue: "refused")
         /// The server agreed to the upgrade, and then refused it in HTTP; see ``ByteStreamError/status``.
-        public static let refusedAfterUpgrade = Self(rawValue: "refusedAfterUpgrade")
+        package static let refusedAfterUpgrade = Self(rawValue: "refusedAfterUpgrade")
         /// The server's answer breaks the rules of HTTP or of the upgrade.
-        public static let handshakeMalformed = Self(rawValue: "handshakeMalformed")
+        package static let handshakeMalformed = Self(rawValue: "handshakeMalformed")
         /// The answer's head is too large, or there were too many interim answers: a limit of this client, not of HTTP.
         package static let answerHeadTooLong = Self(rawValue: "answerHeadTooLong")
         /// The server, or the network, ended the connection.
-        public static let closedByPeer = Self(rawValue: "closedByPeer")
+        package static let closedByPeer = Self(rawValue: "closedByPeer")
         /// This side ended the stream.
-        public static let closedByUs = Self(rawValue: "closedByUs")
+        package static let closedByUs = Self(rawValue: "closedByUs")
         /// The address or port to listen at is not available.
-        public static let unlistenable = Self(rawValue: "unlistenable")
+        package static let unlistenable = Self(rawValue: "unlistenable")
         /// The event loop was shut down.
-        public static let loopStopped = Self(rawValue: "loopStopped")
+        package static let loopStopped = Self(rawValue: "loopStopped")
         /// The back end could not be set up, for want of memory or descriptors.
-        public static let unavailable = Self(rawValue: "unavailable")
+        package static let unavailable = Self(rawValue: "unavailable")
 
         /// The reason TLS was not established; nil for other errors.
-        public var tlsFailure: TLSFailure? {
+        package var tlsFailure: TLSFailure? {
             guard self.rawValue.hasPrefix(Self.tlsPrefix) else { return nil }
             return TLSFailure(rawValue: String(self.rawValue.dropFirst(Self.tlsPrefix.count)))
         }
@@ -89,5 +89,5 @@ extension ByteStreamError {
 
 extension ByteStreamError: CustomStringConvertible {
     /// The code and the message in one line.
-    public var description: String { "\(self.code.rawValue): \(self.message)" }
+    package var description: String { "\(self.code.rawValue): \(self.message)" }
 }

@@ -3,7 +3,7 @@
 /// Every call is made on the stream's loop, one at a time and in order, and never from inside a call of the stream: at
 /// most one `opened`, then any number of the middle two, then exactly one `closed`. A method that blocks holds up
 /// every stream of the loop. All methods may call the stream's own methods.
-public protocol ByteStreamHandler: AnyObject {
+package protocol ByteStreamHandler: AnyObject {
     /// The answer's head is here, and what follows are the stream's bytes; not called for accepted streams.
     ///
     /// Judge the head here and abort the stream when it is wrong; nothing was sent after the request so far.
@@ -12,8 +12,8 @@ public protocol ByteStreamHandler: AnyObject {
     /// Takes the bytes of one read, at most 64 KiB, in an array of their own.
     func received(_ bytes: [UInt8])
 
-    /// The bytes waiting to be sent fell to the low-water mark or below, after having been above it.
-    func drained()
+    /// More may be written: the bytes that wait fell to the low-water mark or below, after having been above it.
+    func writable()
 
     /// The stream or the attempt to open it is over; called exactly once, as the last call, whatever happened.
     func closed(_ reason: ByteStreamError)

@@ -1,9 +1,9 @@
 /// One HTTP/1.1 request and its answer, over a connection of its own.
 ///
 /// A server may hold its answer back for as long as the request's deadline allows, which is 30 minutes at most here.
-public final class HTTPExchange {
+package final class HTTPExchange {
     /// The method of the request.
-    public enum Method: Sendable, Hashable {
+    package enum Method: Sendable, Hashable {
         /// A GET request.
         case get
         /// A POST request with this body.
@@ -11,34 +11,34 @@ public final class HTTPExchange {
     }
 
     /// The response, of any status.
-    public struct Answer: Sendable {
+    package struct Answer: Sendable {
         /// The status and the header fields in use.
-        public var head: ResponseHead
+        package var head: ResponseHead
         /// The body, without its transfer coding; empty when its parts were delivered as they arrived.
-        public var body: [UInt8]
+        package var body: [UInt8]
 
         /// Makes an answer.
-        public init(head: ResponseHead, body: [UInt8]) {
+        package init(head: ResponseHead, body: [UInt8]) {
             self.head = head
             self.body = body
         }
     }
 
     /// A closure that gets the outcome, once, on the loop.
-    public typealias Completion = (Result<Answer, ByteStreamError>) -> Void
+    package typealias Completion = (Result<Answer, ByteStreamError>) -> Void
 
     private let stream: any ByteStream
 
     fileprivate init(stream: any ByteStream) { self.stream = stream }
 
     /// Gives the exchange up, unless it is over; it ends with `closedByUs`.
-    public func cancel() { self.stream.abort() }
+    package func cancel() { self.stream.abort() }
 
     /// The step that the exchange is waiting for; nil once the response has begun.
-    public var openingStage: OpeningStage? { self.stream.openingStage }
+    package var openingStage: OpeningStage? { self.stream.openingStage }
 
     /// Stops reading the answer, so that the server has to wait, or reads on; the deadline goes on.
-    public func setReadingPaused(_ isPaused: Bool) { self.stream.setReadingPaused(isPaused) }
+    package func setReadingPaused(_ isPaused: Bool) { self.stream.setReadingPaused(isPaused) }
 }
 
 extension NetworkLoop {
@@ -52,7 +52,7 @@ extension NetworkLoop {
     ///   - onBody: gets the body of a response with status 200 part by part; nil to get it at once.
     ///   - completion: gets the outcome.
     /// - Returns: the exchange, to cancel it.
-    public func exchange(
+    package func exchange(
         _ request: UpgradeRequest, _ method: HTTPExchange.Method, limit: Int, onBody: (([UInt8]) -> Void)? = nil,
         completion: @escaping HTTPExchange.Completion
     ) -> HTTPExchange {
@@ -111,7 +111,7 @@ private final class AnswerCollector: ByteStreamHandler {
         self.stream?.abort()
     }
 
-    func drained() {}
+    func writable() {}
 
     func closed(_ reason: ByteStreamError) {
         self.stream = nil

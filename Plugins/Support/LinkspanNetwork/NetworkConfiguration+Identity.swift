@@ -1,11 +1,11 @@
-public import Linkspan
+package import Linkspan
 
 extension NetworkConfiguration {
     /// The settings that identify the client to a server or a proxy, for `Transport.identity`: the client certificate,
     /// name and password for the proxy, and header fields that are sent with every request.
     ///
     /// - Returns: the settings by name; empty when none identifies the client.
-    public func identity(headers: [Credentials.Field] = []) -> [String: Secret] {
+    package func identity(headers: [Credentials.Field] = []) -> [String: Secret] {
         var settings: [String: Secret] = [:]
         if let own = self.tls.clientCertificate {
             switch own.certificate {

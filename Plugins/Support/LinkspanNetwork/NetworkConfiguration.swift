@@ -1,8 +1,8 @@
-public import Linkspan
-public import LinkspanWebSocketProtocol
+package import Linkspan
+package import LinkspanWebSocketProtocol
 
 /// Settings that all network transports share.
-public protocol NetworkConfiguration {
+package protocol NetworkConfiguration {
     /// The rules for verifying servers, and the client certificate.
     var tls: TLSPolicy { get set }
     /// The proxy; nil for none.
@@ -23,7 +23,7 @@ public protocol NetworkConfiguration {
 
 extension NetworkConfiguration {
     /// The options of a configuration file that ``take(_:)`` understands.
-    public static var networkOptions: [PluginOption] {
+    package static var networkOptions: [PluginOption] {
         [
             PluginOption(
                 "compression", .flag, fallback: "false", "Whether messages are compressed, if the server supports it."),
@@ -43,7 +43,7 @@ extension NetworkConfiguration {
     /// Takes over the options that were given.
     ///
     /// - Throws: `LinkspanError` with code `invalidConfiguration`.
-    public mutating func take(_ values: OptionValues) throws(LinkspanError) {
+    package mutating func take(_ values: OptionValues) throws(LinkspanError) {
         self.tls = try TLSPolicy(values)
         self.proxy = try NetworkProxy.make(values)
         if let path: String = values["socket"] {
@@ -62,7 +62,7 @@ extension NetworkConfiguration {
     }
 
     /// The settings as text, for `Transport.options`, beside `others`.
-    public func described(with others: [String: String]) -> [String: String] {
+    package func described(with others: [String: String]) -> [String: String] {
         let settings = [
             "tls": self.tls.description,
             "network": self.network.rawValue,

@@ -1,4 +1,4 @@
-public import LinkspanRuntime
+package import LinkspanRuntime
 
 /// A back end for streams of bytes: an event loop that dials and listens.
 ///
@@ -8,7 +8,7 @@ public import LinkspanRuntime
 /// A back end does names, TCP, proxies, TLS and HTTP/1.1. It verifies servers as ``TLSPolicy`` says before it sends a
 /// byte of a request, never follows a redirect, keeps the request's deadline, and ends every attempt with one
 /// ``ByteStreamError``.
-public protocol NetworkLoop: JobExecutor {
+package protocol NetworkLoop: JobExecutor {
     /// The time by which what is on the loop judges how old something is; a loop of a test has its own.
     var now: ContinuousClock.Instant { get }
 
@@ -44,29 +44,29 @@ public protocol NetworkLoop: JobExecutor {
 
 extension NetworkLoop {
     /// The time of the system, as all loops of networks have it.
-    public var now: ContinuousClock.Instant { .now }
+    package var now: ContinuousClock.Instant { .now }
 
     /// The present moment.
     package var moment: Moment { Moment(self.now) }
 }
 
 /// The parameters of a listener.
-public struct ListenRequest: Sendable, Hashable {
+package struct ListenRequest: Sendable, Hashable {
     /// The numeric address of an interface.
-    public var address: String
+    package var address: String
     /// The port; 0 for any that is free.
-    public var port: Int
+    package var port: Int
     /// The path of a Unix-domain socket, in place of address and port; nil for none.
     ///
     /// Nothing may exist there. The file is removed when the listener is closed.
-    public var path: String?
+    package var path: String?
     /// The number of connections that may wait to be accepted.
-    public var backlog: Int
-    /// The number of bytes waiting to be sent at which ``ByteStreamHandler/drained()`` is called.
-    public var lowWaterMark: Int
+    package var backlog: Int
+    /// The number of bytes waiting to be sent at which ``ByteStreamHandler/writable()`` is called.
+    package var lowWaterMark: Int
 
     /// Makes a request.
-    public init(
+    package init(
         address: String = "127.0.0.1", port: Int = 0, path: String? = nil, backlog: Int = 128,
         lowWaterMark: Int = 64 * 1024
     ) {
@@ -107,7 +107,7 @@ extension ListenRequest {
 }
 
 /// A port at which a loop accepts streams of bytes.
-public protocol ByteListener: AnyObject {
+package protocol ByteListener: AnyObject {
     /// The port; 0 at a path.
     var port: Int { get }
 
@@ -117,7 +117,7 @@ public protocol ByteListener: AnyObject {
 
 extension NetworkLoop {
     /// Runs a closure on the loop for a caller elsewhere, and returns its result.
-    public func perform<Result: Sendable>(_ body: @escaping @Sendable () -> Result) async -> Result {
+    package func perform<Result: Sendable>(_ body: @escaping @Sendable () -> Result) async -> Result {
         // By way of a lock: the thread sanitizer does not see what a continuation hands over from a foreign thread.
         let result = Lock<Result?>(nil)
         while true {

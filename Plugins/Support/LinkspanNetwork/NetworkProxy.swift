@@ -96,7 +96,7 @@ extension NetworkProxy {
     ///
     /// Throws `invalidRequest` for a host, a port or a character that must not be sent, `requestTooLong` for a name or a
     /// password with more than 255 bytes.
-    public func validated() throws(ByteStreamError) {
+    package func validated() throws(ByteStreamError) {
         let isPlain = self.host.utf8.allSatisfy { $0 > 0x20 && $0 < 0x7F && $0 != UInt8(ascii: "@") }
         guard isPlain, !self.host.isEmpty, self.host.utf8.count <= 100, (1...65_535).contains(self.port) else {
             throw ByteStreamError(.invalidRequest, "the proxy's host or port is not valid")

@@ -1,5 +1,5 @@
 /// A step of opening a byte stream, named by the error when it takes too long.
-public enum OpeningStage: Sendable, Hashable {
+package enum OpeningStage: Sendable, Hashable {
     /// The address of a name.
     case resolving(Peer)
     /// The TCP connection.
@@ -14,7 +14,7 @@ public enum OpeningStage: Sendable, Hashable {
     case answer
 
     /// The host at the other end.
-    public enum Peer: String, Sendable {
+    package enum Peer: String, Sendable {
         /// The server that is asked for.
         case server
         /// The proxy on the way to it.
@@ -24,7 +24,7 @@ public enum OpeningStage: Sendable, Hashable {
 
 extension OpeningStage: CustomStringConvertible {
     /// The stage as an activity, such as `resolving the server's name`.
-    public var description: String {
+    package var description: String {
         switch self {
         case .resolving(let peer): "resolving the \(peer.rawValue)'s name"
         case .connecting(let peer): "connecting to the \(peer.rawValue) by TCP"
@@ -38,7 +38,7 @@ extension OpeningStage: CustomStringConvertible {
 
 extension ByteStreamError {
     /// The error of an opening whose deadline passed in this stage.
-    public init(timedOutIn stage: OpeningStage) {
+    package init(timedOutIn stage: OpeningStage) {
         self.init(.timedOut, "timed out while \(stage)")
         self.stage = stage
     }

@@ -1,7 +1,7 @@
 /// Writes text into URLs (RFC 3986 section 2.1).
-public enum PercentEncoding {
+package enum PercentEncoding {
     /// Encodes everything but unreserved characters (RFC 3986 section 2.3).
-    public static func escape(_ text: String) -> String {
+    package static func escape(_ text: String) -> String {
         var output = ""
         for byte in text.utf8 {
             let isUnreserved =

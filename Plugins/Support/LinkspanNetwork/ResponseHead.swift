@@ -3,33 +3,33 @@
 ///
 /// A header that the server did not send is nil; one that it sent more than once has its values joined by commas.
 /// Back ends check none of them: that is the duty of the code that opens the stream.
-public struct ResponseHead: Sendable, Hashable {
+package struct ResponseHead: Sendable, Hashable {
     /// The HTTP status, always 101 for an opened stream.
-    public var status: Int
+    package var status: Int
     /// The value of `Upgrade`.
-    public var upgrade: String?
+    package var upgrade: String?
     /// The value of `Connection`.
-    public var connection: String?
+    package var connection: String?
     /// The value of `Sec-WebSocket-Accept`.
-    public var accept: String?
+    package var accept: String?
     /// The value of `Sec-WebSocket-Protocol`.
-    public var subprotocol: String?
+    package var subprotocol: String?
     /// The value of `Sec-WebSocket-Extensions`.
-    public var extensions: String?
+    package var extensions: String?
 
     /// The values of `Set-Cookie`, at most 64 of them.
     ///
     /// Secrets.
-    public var cookies: [String] = []
+    package var cookies: [String] = []
     /// The value of `Retry-After`, when the server gave it in seconds.
-    public var retryAfter: Duration?
+    package var retryAfter: Duration?
     /// Whether the response gives the length of its body, by `Content-Length` or by chunks.
-    public var hasBody = false
+    package var hasBody = false
     /// The length of the body, if the answer says it; one that cannot be read is taken for the longest.
-    public var length: Int?
+    package var length: Int?
 
     /// Makes a head from its parts.
-    public init(
+    package init(
         status: Int, upgrade: String? = nil, connection: String? = nil, accept: String? = nil,
         subprotocol: String? = nil, extensions: String? = nil
     ) {

@@ -1,18 +1,18 @@
 /// The head of the server's answer to an upgrade, and what it means.
-public struct UpgradeAnswer: Sendable {
+package struct UpgradeAnswer: Sendable {
     /// The fields to be checked by the code that opened the stream.
-    public var head: ResponseHead
+    package var head: ResponseHead
     /// The value of `Location`.
-    public var location: String?
+    package var location: String?
     /// The value of `Retry-After`.
-    public var retryAfter: String?
+    package var retryAfter: String?
     /// Whether the head announces a body, which an upgrade must not.
-    public var hasBody: Bool
+    package var hasBody: Bool
     /// Whether that body comes in chunks.
-    public var isChunked: Bool
+    package var isChunked: Bool
 
     /// Makes an answer from its parts.
-    public init(head: ResponseHead, location: String?, retryAfter: String?, hasBody: Bool, isChunked: Bool) {
+    package init(head: ResponseHead, location: String?, retryAfter: String?, hasBody: Bool, isChunked: Bool) {
         self.head = head
         self.location = location
         self.retryAfter = retryAfter
@@ -21,7 +21,7 @@ public struct UpgradeAnswer: Sendable {
     }
 
     /// Nil when the answer opens the stream.
-    public var error: ByteStreamError? {
+    package var error: ByteStreamError? {
         switch self.head.status {
         case 101 where self.hasBody:
             return ByteStreamError(.handshakeMalformed, "the 101 answer announces a body", status: 101)
@@ -38,7 +38,7 @@ public struct UpgradeAnswer: Sendable {
     }
 
     /// `Retry-After` in seconds (RFC 9110 section 10.2.3), a day at most; dates are not read.
-    public var delay: Duration? {
+    package var delay: Duration? {
         guard let text = self.retryAfter, !text.isEmpty, text.utf8.allSatisfy({ 0x30...0x39 ~= $0 }) else { return nil }
         // A number that is too great to read is greater than a day.
         return .seconds(min(Int(text) ?? .max, 86_400))

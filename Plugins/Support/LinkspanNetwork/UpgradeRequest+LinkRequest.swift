@@ -1,4 +1,4 @@
-public import Linkspan
+package import Linkspan
 
 extension UpgradeRequest {
     /// Makes the upgrade request of a link.
@@ -11,7 +11,7 @@ extension UpgradeRequest {
     ///   - tls: how the server is verified.
     ///   - proxy: the proxy to go through, nil for none.
     ///   - socketPath: the path of a Unix-domain socket to connect to, nil for none.
-    public init(
+    package init(
         _ request: LinkRequest, path: String, query: [(name: String, value: String)] = [],
         headers: [(name: String, value: String)] = [], tls: TLSPolicy,
         proxy: NetworkProxy? = nil, socketPath: String? = nil

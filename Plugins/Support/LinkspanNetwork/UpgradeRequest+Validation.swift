@@ -14,7 +14,7 @@ extension UpgradeRequest {
     /// Throws `invalidRequest` for a character or value that must not be sent, `requestTooLong` for a part over its
     /// limit: 2,000 bytes for the request line, 100 for host and port, 100 for the origin, 3.5 KiB for the whole
     /// request.
-    public func validated() throws(ByteStreamError) {
+    package func validated() throws(ByteStreamError) {
         try self.checkHost()
         try self.checkTarget()
         try self.proxy?.validated()
@@ -106,7 +106,7 @@ extension UpgradeRequest {
 
 extension UpgradeRequest {
     /// The method of the request line.
-    public var method: String {
+    package var method: String {
         switch self.purpose {
         case .upgrade, .get: "GET"
         case .post: "POST"
@@ -114,7 +114,7 @@ extension UpgradeRequest {
     }
 
     /// Whether the answer is a body, whatever its status, and not a stream.
-    public var isExchange: Bool {
+    package var isExchange: Bool {
         switch self.purpose {
         case .upgrade: false
         case .get, .post: true
@@ -122,7 +122,7 @@ extension UpgradeRequest {
     }
 
     /// The host without the brackets of an IPv6 address.
-    public var bareHost: String {
+    package var bareHost: String {
         guard self.host.hasPrefix("["), self.host.hasSuffix("]") else { return self.host }
         return String(self.host.dropFirst().dropLast())
     }
@@ -134,14 +134,14 @@ extension UpgradeRequest {
     }
 
     /// The value of `Host` (RFC 9110 section 7.2): an IPv6 address in brackets, the port unless it is the scheme's.
-    public var hostHeader: String {
+    package var hostHeader: String {
         let name = NumericAddress.isIPv6(self.bareHost) ? "[\(self.bareHost)]" : self.bareHost
         let isUsual = self.port == (self.isSecure ? 443 : 80)
         return isUsual ? name : "\(name):\(self.port)"
     }
 
     /// The header lines that the library does not write itself.
-    public var headerLines: [UInt8] {
+    package var headerLines: [UInt8] {
         var lines: [UInt8] = []
         func append(_ name: String, _ value: String) {
             lines += name.utf8

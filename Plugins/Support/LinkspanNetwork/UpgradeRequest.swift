@@ -1,41 +1,43 @@
 /// A request to turn an HTTP/1.1 exchange into a stream of bytes (RFC 9110 section 7.8), or for an answer with a body.
-public struct UpgradeRequest: Sendable {
+package struct UpgradeRequest: Sendable {
     /// A header field and its value.
-    public typealias Header = (name: String, value: String)
+    package typealias Header = (name: String, value: String)
 
     /// A host name, or a numeric address (IPv6 with or without brackets).
-    public var host: String
+    package var host: String
     /// The TCP port.
-    public var port: Int
+    package var port: Int
     /// The path of a Unix-domain socket to connect to in place of host and port; nil for none.
     ///
     /// Host and port are still those of the `Host` field, and the host that of the certificate. Not with a proxy.
-    public var socketPath: String?
+    package var socketPath: String?
     /// Whether the stream runs over TLS.
-    public var isSecure: Bool
+    package var isSecure: Bool
     /// The path and query, from `/` on, already percent-encoded.
-    public var target: String
+    package var target: String
     /// The header fields, in the order they are sent.
     ///
     /// `Host` is made from the host and port, and no `Connection` or `Upgrade` is added: the caller gives those.
-    public var headers: [Header]
+    package var headers: [Header]
     /// The value of `Origin`, or nil for none.
-    public var origin: String?
+    package var origin: String?
     /// The rules for verifying the server of a secure stream.
-    public var tls: TLSPolicy
+    package var tls: TLSPolicy
     /// The proxy; nil for none.
     ///
     /// Environment variables are not read.
-    public var proxy: NetworkProxy?
+    package var proxy: NetworkProxy?
     /// The time for name look-up, TCP, TLS and upgrade together; 10 seconds unless set, 60 at most.
-    public var deadline: Duration
-    /// The number of bytes waiting to be sent at which ``ByteStreamHandler/drained()`` is called; 64 KiB unless set.
-    public var lowWaterMark: Int
+    package var deadline: Duration
+    /// The number of bytes waiting to be sent at which ``ByteStreamHandler/writable()`` is called; 64 KiB unless set.
+    package var lowWaterMark: Int
+    /// The number of bytes waiting to be sent above which the stream reports that it is full; none unless set.
+    package var highWaterMark = Int.max
     /// The purpose of the request; an upgrade unless set.
-    public var purpose = Purpose.upgrade
+    package var purpose = Purpose.upgrade
 
     /// The purpose of a request.
-    public enum Purpose: Sendable, Hashable {
+    package enum Purpose: Sendable, Hashable {
         /// GET, with an answer that turns the connection into a stream (status 101).
         case upgrade
         /// GET, with an answer that has a body.
@@ -45,7 +47,7 @@ public struct UpgradeRequest: Sendable {
     }
 
     /// Makes a request; see the properties for the defaults.
-    public init(
+    package init(
         host: String, port: Int, isSecure: Bool, target: String = "/", headers: [Header] = [], origin: String? = nil,
         tls: TLSPolicy = .system, deadline: Duration = .seconds(10), lowWaterMark: Int = 64 * 1024,
         proxy: NetworkProxy? = nil

@@ -1,5 +1,5 @@
 /// Base64 with padding (RFC 4648 section 4).
-public enum Base64 {
+package enum Base64 {
     private static let alphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/".utf8)
     private static let padding = UInt8(ascii: "=")
 
@@ -11,17 +11,17 @@ public enum Base64 {
     }()
 
     /// The length of the text of so many bytes.
-    public static func length(of count: Int) -> Int { (count + 2) / 3 * 4 }
+    package static func length(of count: Int) -> Int { (count + 2) / 3 * 4 }
 
     /// The text of `bytes`.
-    public static func encode(_ bytes: [UInt8]) -> String {
+    package static func encode(_ bytes: [UInt8]) -> String {
         var text: [UInt8] = []
         Self.append(bytes[...], to: &text)
         return String(decoding: text, as: UTF8.self)
     }
 
     /// Appends the text of `bytes`.
-    public static func append(_ bytes: ArraySlice<UInt8>, to text: inout [UInt8]) {
+    package static func append(_ bytes: ArraySlice<UInt8>, to text: inout [UInt8]) {
         text.reserveCapacity(text.count + Self.length(of: bytes.count))
         var rest = bytes
         while !rest.isEmpty {
@@ -36,7 +36,7 @@ public enum Base64 {
     }
 
     /// The bytes that `text` stands for; nil when it is not what an encoder writes: whole groups, padded at the end.
-    public static func decode(_ text: ArraySlice<UInt8>) -> [UInt8]? {
+    package static func decode(_ text: ArraySlice<UInt8>) -> [UInt8]? {
         guard text.count % 4 == 0 else { return nil }
         let padded = text.suffix(2).reversed().prefix { $0 == Self.padding }.count
         let digits = text.dropLast(padded)

@@ -1,29 +1,29 @@
 /// The client's half of the opening handshake (RFC 6455 section 4.1).
 ///
 /// Send ``headers`` with a GET request, and give the answer to ``verify(status:headers:)`` before any frame is sent.
-public struct ClientHandshake: Sendable {
+package struct ClientHandshake: Sendable {
     /// The terms that the server accepted.
-    public struct Accepted: Sendable, Hashable {
+    package struct Accepted: Sendable, Hashable {
         /// The sub-protocol it chose of those offered, or nil if none.
-        public var subprotocol: String?
+        package var subprotocol: String?
 
         /// The compression of messages; nil for none.
-        public var compression: CompressionAgreement?
+        package var compression: CompressionAgreement?
     }
 
     /// The value of Sec-WebSocket-Key.
-    public let key: String
+    package let key: String
 
     /// The sub-protocols offered, the preferred first.
-    public let subprotocols: [String]
+    package let subprotocols: [String]
 
     /// The compression offered, or nil if none.
-    public let compression: WebSocketCompression?
+    package let compression: WebSocketCompression?
 
     /// Makes a handshake with the 16 random bytes of `nonce`, which must be fresh for each connection.
     ///
     /// - Throws: `subprotocolInvalid` if a name is no HTTP token or is given twice.
-    public init(
+    package init(
         nonce: (UInt64, UInt64), subprotocols: [String] = [], compression: WebSocketCompression? = nil
     ) throws(WebSocketProtocolError) {
         try HandshakeRules.check(subprotocols: subprotocols)
@@ -34,7 +34,7 @@ public struct ClientHandshake: Sendable {
     }
 
     /// The headers to add to the request.
-    public var headers: [(name: String, value: String)] {
+    package var headers: [(name: String, value: String)] {
         var headers = [
             (name: "Upgrade", value: "websocket"),
             (name: "Connection", value: "Upgrade"),
@@ -57,7 +57,7 @@ public struct ClientHandshake: Sendable {
     ///   - headers: Gives the values of all fields with a name, which is in lower case, in their order.
     /// - Returns: What the server agreed to.
     /// - Throws: The first rule that is broken; the stream must then be dropped.
-    public func verify(
+    package func verify(
         status: Int, headers: (String) -> [String]
     ) throws(WebSocketProtocolError) -> Accepted {
         guard status == 101 else {

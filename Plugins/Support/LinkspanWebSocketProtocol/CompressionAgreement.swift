@@ -1,16 +1,16 @@
 /// The compression settings that both ends agreed on, and this end's own choices.
-public struct CompressionAgreement: Sendable, Hashable {
+package struct CompressionAgreement: Sendable, Hashable {
     /// Whether the client compresses each message without knowledge of those before.
-    public internal(set) var clientNoContextTakeover: Bool
+    package internal(set) var clientNoContextTakeover: Bool
 
     /// Whether the server compresses each message without knowledge of those before.
-    public internal(set) var serverNoContextTakeover: Bool
+    package internal(set) var serverNoContextTakeover: Bool
 
     /// The size of the client's window as a power of two, from 8 to 15.
-    public internal(set) var clientWindowBits: Int
+    package internal(set) var clientWindowBits: Int
 
     /// The size of the server's window as a power of two, from 8 to 15.
-    public internal(set) var serverWindowBits: Int
+    package internal(set) var serverWindowBits: Int
 
     /// Our own choices.
     let options: WebSocketCompression

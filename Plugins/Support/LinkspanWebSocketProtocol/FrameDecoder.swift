@@ -6,9 +6,9 @@
 /// grows with what has really arrived, up to the limits, which are checked before anything is allocated.
 ///
 /// Any bytes give a value or an error. After an error or a Close frame nothing more comes out and nothing is retained.
-public struct FrameDecoder: Sendable {
+package struct FrameDecoder: Sendable {
     /// A message, or a control frame.
-    public enum Incoming: Sendable, Hashable {
+    package enum Incoming: Sendable, Hashable {
         /// A whole text message, valid UTF-8.
         case text(ArraySlice<UInt8>)
 
@@ -61,7 +61,7 @@ public struct FrameDecoder: Sendable {
     var dropsCompressed = false
 
     /// Makes a decoder for the frames that the end with `role` receives.
-    public init(
+    package init(
         role: WebSocketRole, limits: WebSocketLimits = .init(), compression: CompressionAgreement? = nil
     ) {
         self.role = role
@@ -85,7 +85,7 @@ public struct FrameDecoder: Sendable {
     /// Takes a chunk of received bytes.
     ///
     /// Call ``next()`` until it returns nil before the next chunk; otherwise what is left is copied to join the two.
-    public mutating func append(_ chunk: ArraySlice<UInt8>) {
+    package mutating func append(_ chunk: ArraySlice<UInt8>) {
         if case .ended = self.state { return }
         if self.position == self.input.endIndex {
             self.input = chunk
@@ -98,7 +98,7 @@ public struct FrameDecoder: Sendable {
     /// The next message or control frame, or nil if more bytes are needed.
     ///
     /// - Throws: What the peer did wrong, once; the messages before it have been returned by then.
-    public mutating func next() throws(WebSocketProtocolError) -> Incoming? {
+    package mutating func next() throws(WebSocketProtocolError) -> Incoming? {
         do throws(WebSocketProtocolError) {
             while true {
                 switch self.state {

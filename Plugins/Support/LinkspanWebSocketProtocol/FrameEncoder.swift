@@ -2,12 +2,12 @@
 ///
 /// A payload is copied once, from where it is to where it is sent from, and masked there. Clients give a mask, a fresh
 /// one for each frame; servers give nil.
-public enum FrameEncoder {
+package enum FrameEncoder {
     /// Appends a frame with one payload.
     ///
     /// - Precondition: A control frame is final and has at most 125 bytes.
     @inlinable
-    public static func append(
+    package static func append(
         _ opcode: Opcode, isFinal: Bool = true, payload: some Collection<UInt8>, mask: UInt32?,
         to output: inout [UInt8]
     ) {
@@ -37,7 +37,7 @@ public enum FrameEncoder {
     /// - Precondition: `write` only appends; a control frame is final and has at most 125 bytes.
     /// - Throws: What `write` throws; the buffer is then as before.
     @inlinable
-    public static func append<Failure: Error>(
+    package static func append<Failure: Error>(
         _ opcode: Opcode, isFinal: Bool = true, expectedLength: Int, mask: UInt32?, to output: inout [UInt8],
         write: (inout [UInt8]) throws(Failure) -> Void
     ) throws(Failure) {
@@ -63,7 +63,7 @@ public enum FrameEncoder {
     /// A reason longer than the 123 bytes there is room for is cut after a whole character.
     ///
     /// - Precondition: The code may be sent.
-    public static func appendClose(_ code: CloseCode?, reason: String = "", mask: UInt32?, to output: inout [UInt8]) {
+    package static func appendClose(_ code: CloseCode?, reason: String = "", mask: UInt32?, to output: inout [UInt8]) {
         guard let code else { return Self.append(.close, payload: [], mask: mask, to: &output) }
         precondition(code.canBeSent, "the close code \(code.rawValue) must not be sent")
         let number = [UInt8(code.rawValue >> 8), UInt8(code.rawValue & 0xFF)]

@@ -1,7 +1,7 @@
 /// The tokens of HTTP (RFC 9110 section 5.6.2): the names of header fields, methods and sub-protocols.
-public enum HTTPToken {
+package enum HTTPToken {
     /// Whether `text` is a token.
-    public static func isValid(_ text: some Collection<UInt8>) -> Bool {
+    package static func isValid(_ text: some Collection<UInt8>) -> Bool {
         !text.isEmpty && text.allSatisfy(Self.allows)
     }
 

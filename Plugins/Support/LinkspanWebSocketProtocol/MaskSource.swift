@@ -5,7 +5,7 @@
 /// fast one with a seed. They are drawn a block at a time, which uses each number fully, as two masks, and keeps the
 /// call through an existential away from the single frame. The first number needs no block, and the first blocks are
 /// small: most connections send little.
-public struct MaskSource: Sendable {
+package struct MaskSource: Sendable {
     private static let largestBlock = 64
 
     private var generator: any RandomNumberGenerator & Sendable
@@ -14,12 +14,12 @@ public struct MaskSource: Sendable {
     private var spare: UInt32?
 
     /// Makes a source that draws from `generator`; anything but the system's is for tests.
-    public init(generator: any RandomNumberGenerator & Sendable = SystemRandomNumberGenerator()) {
+    package init(generator: any RandomNumberGenerator & Sendable = SystemRandomNumberGenerator()) {
         self.generator = generator
     }
 
     /// The mask for one frame, never given out before or again; its most significant byte is the first on the wire.
-    public mutating func next() -> UInt32 {
+    package mutating func next() -> UInt32 {
         if let spare = self.spare {
             self.spare = nil
             return spare

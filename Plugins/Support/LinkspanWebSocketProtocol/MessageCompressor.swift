@@ -3,7 +3,7 @@ private import CZlib
 /// Makes frames of messages, compressed where that is agreed on and pays (RFC 7692 section 7.2.1).
 ///
 /// The frames must be sent in the order in which they were made: each may refer to those before.
-public struct MessageCompressor: Sendable {
+package struct MessageCompressor: Sendable {
     private static let step = 16 * 1024
     private static let tail: [UInt8] = [0x00, 0x00, 0xFF, 0xFF]
     /// zlib counts in 32 bits; what is larger is sent as it is.
@@ -18,7 +18,7 @@ public struct MessageCompressor: Sendable {
     private var stream: ZlibStream?
 
     /// Makes a compressor for the end with `role`.
-    public init(_ agreement: CompressionAgreement, role: WebSocketRole) {
+    package init(_ agreement: CompressionAgreement, role: WebSocketRole) {
         let (windowBits, forgets) = agreement.sending(role)
         self.threshold = max(agreement.options.threshold, 1)
         self.level = Int8(clamping: agreement.options.level)
@@ -30,7 +30,7 @@ public struct MessageCompressor: Sendable {
     /// Appends a message in one frame.
     ///
     /// - Precondition: `opcode` is text or binary.
-    public mutating func append(
+    package mutating func append(
         _ opcode: Opcode, payload: ArraySlice<UInt8>, mask: UInt32?, to output: inout [UInt8]
     ) {
         if let compressed = self.compress(payload) {

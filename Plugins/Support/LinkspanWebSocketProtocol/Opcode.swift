@@ -1,7 +1,7 @@
 /// The type of a frame (RFC 6455 section 5.2).
 ///
 /// The other ten values of the four bits are reserved and refused, so this list is closed.
-public enum Opcode: UInt8, Sendable, Hashable, CaseIterable {
+package enum Opcode: UInt8, Sendable, Hashable, CaseIterable {
     /// A further fragment of a message.
     case continuation = 0x0
 
@@ -21,5 +21,5 @@ public enum Opcode: UInt8, Sendable, Hashable, CaseIterable {
     case pong = 0xA
 
     /// Whether frames of this kind may stand between the fragments of a message and are limited to 125 bytes.
-    public var isControl: Bool { self.rawValue & 0x8 != 0 }
+    package var isControl: Bool { self.rawValue & 0x8 != 0 }
 }

@@ -1,30 +1,30 @@
 /// The server's half of the opening handshake (RFC 6455 section 4.2).
-public struct ServerHandshake: Sendable {
+package struct ServerHandshake: Sendable {
     /// An answer to send: an agreement with status 101, or a refusal.
-    public struct Response: Sendable {
+    package struct Response: Sendable {
         /// The HTTP status.
-        public var status: Int
+        package var status: Int
 
         /// The headers that belong to the handshake.
-        public var headers: [(name: String, value: String)]
+        package var headers: [(name: String, value: String)]
 
         /// The sub-protocol agreed on, or nil if none.
-        public var subprotocol: String?
+        package var subprotocol: String?
 
         /// The compression of messages; nil for none.
-        public var compression: CompressionAgreement?
+        package var compression: CompressionAgreement?
     }
 
     /// The sub-protocols the server speaks.
-    public let subprotocols: [String]
+    package let subprotocols: [String]
 
     /// The server's compression settings; nil for none.
-    public let compression: WebSocketCompression?
+    package let compression: WebSocketCompression?
 
     /// Makes a handshake for a server that speaks `subprotocols`, and compresses if a client wants that.
     ///
     /// - Throws: `subprotocolInvalid` if a name is no HTTP token or is given twice.
-    public init(
+    package init(
         subprotocols: [String] = [], compression: WebSocketCompression? = nil
     ) throws(WebSocketProtocolError) {
         try HandshakeRules.check(subprotocols: subprotocols)
@@ -42,7 +42,7 @@ public struct ServerHandshake: Sendable {
     ///   - headers: Gives the values of all fields with a name, which is in lower case, in their order.
     /// - Returns: The answer to send.
     /// - Throws: The first rule that is broken; ``rejection(for:)`` makes the answer to it.
-    public func accept(
+    package func accept(
         method: String, headers: (String) -> [String]
     ) throws(WebSocketProtocolError) -> Response {
         guard method == "GET" else {
@@ -66,7 +66,7 @@ public struct ServerHandshake: Sendable {
     }
 
     /// The answer to a request that broke a rule.
-    public static func rejection(for error: WebSocketProtocolError) -> Response {
+    package static func rejection(for error: WebSocketProtocolError) -> Response {
         var headers = [(name: "Connection", value: "close")]
         switch error.httpStatus {
         case 405:

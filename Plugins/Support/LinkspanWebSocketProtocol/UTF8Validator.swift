@@ -2,7 +2,7 @@
 ///
 /// The bounds of the next byte carry the rules of RFC 3629 section 4: they exclude overlong forms, surrogates and
 /// values above U+10FFFF at the second byte of a sequence, not at its end.
-public struct UTF8Validator: Sendable {
+package struct UTF8Validator: Sendable {
     private var missing: UInt8 = 0
     private var lower: UInt8 = 0x80
     private var upper: UInt8 = 0xBF
@@ -29,7 +29,7 @@ public struct UTF8Validator: Sendable {
     }
 
     /// Whether `bytes` are a whole valid text.
-    public static func isValid(_ bytes: ArraySlice<UInt8>) -> Bool {
+    package static func isValid(_ bytes: ArraySlice<UInt8>) -> Bool {
         var validator = Self()
         return bytes.withUnsafeBufferPointer { validator.accept($0) } && validator.isComplete
     }

@@ -1,26 +1,26 @@
 /// Limits for the data of a peer, beyond which its connection fails.
-public struct WebSocketLimits: Sendable, Hashable {
+package struct WebSocketLimits: Sendable, Hashable {
     /// The most bytes in a message, over all its fragments; above it the peer gets ``CloseCode/messageTooBig``.
-    public var maxMessageBytes: Int = 16 * 1024 * 1024 {
+    package var maxMessageBytes: Int = 16 * 1024 * 1024 {
         didSet { Self.check(self.maxMessageBytes) }
     }
 
     /// The most fragments in a message; above it the peer gets ``CloseCode/messageTooBig``.
     ///
     /// Without it a peer could keep an end busy for ever with empty fragments of one message.
-    public var maxFragments: Int = 1024 {
+    package var maxFragments: Int = 1024 {
         didSet { Self.check(self.maxFragments) }
     }
 
     /// The most pings of one received chunk that are answered one by one; of the others only the newest is answered.
     ///
     /// RFC 6455 section 5.5.3 permits to answer the newest alone; a flood of pings must not become a flood of pongs.
-    public var maxPongsPerChunk: Int = 32 {
+    package var maxPongsPerChunk: Int = 32 {
         didSet { Self.check(self.maxPongsPerChunk) }
     }
 
     /// The default limits, changed by `configure`; each must stay above zero.
-    public init(_ configure: (inout Self) -> Void = { _ in }) { configure(&self) }
+    package init(_ configure: (inout Self) -> Void = { _ in }) { configure(&self) }
 
     private static func check(_ limit: Int) {
         precondition(limit > 0, "a limit of \(limit) would refuse everything")

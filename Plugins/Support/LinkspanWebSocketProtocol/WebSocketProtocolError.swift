@@ -1,12 +1,12 @@
 /// A peer's violation of RFC 6455 or of a limit.
 ///
 /// There is no cause underneath: these errors are found by looking at bytes.
-public struct WebSocketProtocolError: Error, Sendable, Hashable, CustomStringConvertible {
+package struct WebSocketProtocolError: Error, Sendable, Hashable, CustomStringConvertible {
     /// The rule that was broken.
-    public let code: Code
+    package let code: Code
 
     /// The same for a log line; it quotes nothing the peer said.
-    public let message: String
+    package let message: String
 
     init(_ code: Code, _ message: String) {
         self.code = code
@@ -18,7 +18,7 @@ public struct WebSocketProtocolError: Error, Sendable, Hashable, CustomStringCon
     }
 
     /// Whether the peer broke no rule of RFC 6455, but asked for more than this end gives.
-    public var isLimit: Bool {
+    package var isLimit: Bool {
         switch self.code {
         case .messageTooBig, .tooManyFragments, .controlFlood, .messageOverdue: true
         default: false
@@ -26,12 +26,12 @@ public struct WebSocketProtocolError: Error, Sendable, Hashable, CustomStringCon
     }
 
     /// The code and the message.
-    public var description: String { "\(self.code): \(self.message)" }
+    package var description: String { "\(self.code): \(self.message)" }
 
     /// The code of the Close frame that tells the peer: 1002, 1007, 1008 or 1009.
     ///
     /// A failed handshake has no Close frame: the stream is dropped, or a server answers with ``httpStatus``.
-    public var closeCode: CloseCode {
+    package var closeCode: CloseCode {
         switch self.code {
         case .invalidUTF8, .invalidCompressedData: .invalidPayload
         case .messageTooBig, .tooManyFragments: .messageTooBig
@@ -41,7 +41,7 @@ public struct WebSocketProtocolError: Error, Sendable, Hashable, CustomStringCon
     }
 
     /// The status with which a server refuses a request (RFC 6455 section 4.2.2).
-    public var httpStatus: Int {
+    package var httpStatus: Int {
         switch self.code {
         case .methodNotAllowed: 405
         case .upgradeMissing, .versionUnsupported: 426
@@ -53,7 +53,7 @@ public struct WebSocketProtocolError: Error, Sendable, Hashable, CustomStringCon
 extension WebSocketProtocolError {
     /// A rule of the protocol; more may be added.
     @nonexhaustive
-    public enum Code: Sendable, Hashable {
+    package enum Code: Sendable, Hashable {
         // Frames, RFC 6455 section 5
 
         /// A reserved bit is set though no extension gave it a meaning.

@@ -1,7 +1,7 @@
 /// The end of a connection that a value speaks for (RFC 6455 section 5.1).
 ///
 /// It decides who masks: a client masks every frame it sends, a server none, and each refuses the opposite.
-public enum WebSocketRole: Sendable, Hashable, CaseIterable {
+package enum WebSocketRole: Sendable, Hashable, CaseIterable {
     /// The end that made the connection.
     case client
 

@@ -8,9 +8,9 @@
 /// open ───────────► closing ──────────────────────────► closed
 ///   └────── the peer's Close, answered; a broken rule ────► ▲
 /// ```
-public struct WebSocketSession: Sendable {
+package struct WebSocketSession: Sendable {
     /// An event caused by the peer.
-    public enum Event: Sendable, Hashable {
+    package enum Event: Sendable, Hashable {
         /// A whole text message, valid UTF-8; see ``FrameDecoder`` for whose memory it is.
         case text(ArraySlice<UInt8>)
 
@@ -25,7 +25,7 @@ public struct WebSocketSession: Sendable {
     }
 
     /// The handling of the stream below once the output is written.
-    public enum StreamEnd: Sendable, Hashable {
+    package enum StreamEnd: Sendable, Hashable {
         /// Drop it at once.
         case drop
 
@@ -34,7 +34,7 @@ public struct WebSocketSession: Sendable {
     }
 
     /// The result of beginning to close.
-    public enum OnClose: Sendable, Hashable {
+    package enum OnClose: Sendable, Hashable {
         /// A Close frame is in the output; wait a while for ``Event/closed(_:stream:)``, then drop the stream.
         case awaitPeer
 
@@ -61,12 +61,12 @@ public struct WebSocketSession: Sendable {
     /// The newest ping that was sent and not answered.
     private var sentPing: [UInt8]?
     /// The number of pings and pongs received so far.
-    public private(set) var controlFrames = 0
+    package private(set) var controlFrames = 0
 
     /// Makes the end with `role` of a connection that is open from now on.
     ///
     /// Compression is used if it was agreed on in the opening handshake.
-    public init(
+    package init(
         role: WebSocketRole, limits: WebSocketLimits = .init(), masks: MaskSource = MaskSource(),
         compression: CompressionAgreement? = nil
     ) {
@@ -78,13 +78,13 @@ public struct WebSocketSession: Sendable {
     }
 
     /// Uses compression from now on, for an end that was made before the opening handshake.
-    public mutating func begin(_ compression: CompressionAgreement) {
+    package mutating func begin(_ compression: CompressionAgreement) {
         self.decoder.begin(compression)
         self.compressor = MessageCompressor(compression, role: self.role)
     }
 
     /// Whether messages can be sent.
-    public var isOpen: Bool {
+    package var isOpen: Bool {
         switch self.state {
         case .open: true
         case .closing, .closed: false
@@ -92,10 +92,10 @@ public struct WebSocketSession: Sendable {
     }
 
     /// Whether the newest ping has not been answered.
-    public var isAwaitingPong: Bool { self.sentPing != nil }
+    package var isAwaitingPong: Bool { self.sentPing != nil }
 
     /// The bytes that are here of a message or frame that has begun and not ended; nil when none has.
-    public var unfinishedBytes: Int? {
+    package var unfinishedBytes: Int? {
         let (isAny, bytes) = self.decoder.unfinished
         return isAny ? bytes : nil
     }
@@ -104,12 +104,12 @@ public struct WebSocketSession: Sendable {
     ///
     /// A few bytes may become a message of any size up to the limit: an owner that shares its thread may let some time
     /// pass between calls of ``next(into:)`` when much was made.
-    public var inflatedBytes: Int { self.decoder.inflatedBytes }
+    package var inflatedBytes: Int { self.decoder.inflatedBytes }
 
     // MARK: Receiving
 
     /// Takes a chunk of received bytes; call ``next(into:)`` until it returns nil before the next.
-    public mutating func receive(_ chunk: ArraySlice<UInt8>) {
+    package mutating func receive(_ chunk: ArraySlice<UInt8>) {
         self.pongsInChunk = 0
         self.decoder.append(chunk)
     }
@@ -118,7 +118,7 @@ public struct WebSocketSession: Sendable {
     ///
     /// Pongs, and the answer to a Close frame or to a broken rule, are appended to `output`. Once a Close frame has
     /// been sent the peer's messages are ignored.
-    public mutating func next(into output: inout [UInt8]) -> Event? {
+    package mutating func next(into output: inout [UInt8]) -> Event? {
         do throws(WebSocketProtocolError) {
             while let incoming = try self.decoder.next() {
                 if let event = self.handle(incoming, into: &output) { return event }
@@ -140,7 +140,7 @@ public struct WebSocketSession: Sendable {
     ///   - message: the same in words, with the limit, for the peer and for a log line.
     ///   - output: takes the Close frame.
     /// - Returns: how it ended, unless it had ended before. The stream is to be dropped.
-    public mutating func fail(
+    package mutating func fail(
         _ code: WebSocketProtocolError.Code, _ message: String, into output: inout [UInt8]
     ) -> CloseEvent? {
         guard case .closed(let event, _)? = self.fail(WebSocketProtocolError(code, message), into: &output) else {
@@ -230,7 +230,7 @@ public struct WebSocketSession: Sendable {
     ///
     /// - Precondition: `opcode` is text or binary, and a text's payload is UTF-8.
     @inlinable
-    public mutating func send(
+    package mutating func send(
         _ opcode: Opcode, payload: some Collection<UInt8>, isCompressible: Bool = true, into output: inout [UInt8]
     ) -> Bool {
         guard self.beginMessage(opcode) else { return false }
@@ -249,7 +249,7 @@ public struct WebSocketSession: Sendable {
     ///
     /// - Precondition: `opcode` is text or binary, a text's payload is UTF-8, and `write` only appends.
     @inlinable
-    public mutating func send<Failure: Error>(
+    package mutating func send<Failure: Error>(
         _ opcode: Opcode, expectedLength: Int, isCompressible: Bool = true, into output: inout [UInt8],
         write: (inout [UInt8]) throws(Failure) -> Void
     ) throws(Failure) -> Bool {
@@ -269,7 +269,7 @@ public struct WebSocketSession: Sendable {
     /// Appends a ping, which ``isAwaitingPong`` then waits for; returns false unless the connection is open.
     ///
     /// - Precondition: The payload has at most 125 bytes.
-    public mutating func ping(_ payload: [UInt8] = [], into output: inout [UInt8]) -> Bool {
+    package mutating func ping(_ payload: [UInt8] = [], into output: inout [UInt8]) -> Bool {
         guard self.isOpen else { return false }
         self.sentPing = payload
         FrameEncoder.append(.ping, payload: payload, mask: self.nextMask(), to: &output)
@@ -281,7 +281,7 @@ public struct WebSocketSession: Sendable {
     /// A reason longer than 123 bytes is cut.
     ///
     /// - Precondition: The code may be sent.
-    public mutating func close(
+    package mutating func close(
         _ code: CloseCode? = .normal, reason: String = "", into output: inout [UInt8]
     ) -> OnClose {
         switch self.state {

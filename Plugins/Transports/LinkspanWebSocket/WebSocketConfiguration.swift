@@ -75,7 +75,7 @@ public struct WebSocketConfiguration: Sendable, NetworkConfiguration {
 
 extension WebSocketConfiguration {
     /// The interval of pings and the time limit for their answers.
-    public typealias KeepAlive = WebSocketRequest.KeepAlive
+    public typealias KeepAlive = WebSocketKeepAlive
 
     /// The close code and reason that the server gets when this side closes (RFC 6455 section 7.4).
     public struct Closing: Sendable, Hashable {

@@ -155,7 +155,7 @@ final class WebSocketLink: Link {
         } catch {
             return .rejected(error)
         }
-        let result = encoded.withUnsafeBufferPointer { encoded in
+        return encoded.withUnsafeBufferPointer { encoded in
             if kind == .selfContained {
                 return channel.send(.binary, expectedLength: encoded.count, isCompressible: isCompressible) {
                     $0.append(contentsOf: encoded)
@@ -165,11 +165,6 @@ final class WebSocketLink: Link {
                 kind == .text ? .text : .binary, expectedLength: encoded.count, attachments: attachments,
                 isCompressible: isCompressible
             ) { $0.append(contentsOf: encoded) }
-        }
-        switch result {
-        case .sent: return .accepted
-        case .full: return .acceptedAndFull
-        case .notOpen: return .refused
         }
     }
 }
@@ -263,7 +258,7 @@ extension WebSocketLink: WebSocketChannelHandler {
         channel?.close(code, reason: error.message)
     }
 
-    func drained() {
+    func writable() {
         if self.state == .open { self.receiver.receive([.writable]) }
     }
 

@@ -1,5 +1,5 @@
 public import Linkspan
-public import LinkspanNetwork
+package import LinkspanNetwork
 public import LinkspanRuntime
 
 /// Carries messages over a raw WebSocket (RFC 6455), wrapped by an envelope codec.
@@ -19,7 +19,7 @@ public struct WebSocketTransport: Transport {
     /// - Parameters:
     ///   - configuration: how it behaves.
     ///   - loop: the event loop that the sockets run on.
-    public init(_ configuration: Configuration = .init(), loop: any NetworkLoop) {
+    package init(_ configuration: Configuration = .init(), loop: any NetworkLoop) {
         self.settings = Boxed(configuration)
         self.loop = loop
     }

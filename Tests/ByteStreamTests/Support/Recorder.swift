@@ -1,4 +1,5 @@
 import Dispatch
+import Linkspan
 import LinkspanNetwork
 import LinkspanRuntime
 
@@ -7,7 +8,7 @@ final class Recorder: ByteStreamHandler, Sendable {
     enum Event: Sendable {
         case opened(ResponseHead)
         case received([UInt8])
-        case drained
+        case writable
         case closed(ByteStreamError)
     }
 
@@ -32,7 +33,7 @@ final class Recorder: ByteStreamHandler, Sendable {
 
     func opened(_ head: ResponseHead) { self.note(.opened(head)) }
     func received(_ bytes: [UInt8]) { self.note(.received(bytes)) }
-    func drained() { self.note(.drained) }
+    func writable() { self.note(.writable) }
 
     func closed(_ reason: ByteStreamError) {
         self.note(.closed(reason))
@@ -52,7 +53,7 @@ extension Recorder {
             switch event {
             case .opened(let head): return head
             case .closed(let reason): throw reason
-            case .received, .drained: ()
+            case .received, .writable: ()
             }
         }
         throw ByteStreamError(.closedByUs, "the test was cancelled")
@@ -66,7 +67,7 @@ extension Recorder {
             switch event {
             case .received(let more): bytes += more
             case .closed(let reason): throw reason
-            case .opened, .drained: ()
+            case .opened, .writable: ()
             }
             if bytes.count >= count { break }
         }
@@ -93,7 +94,7 @@ final class TestStream: Sendable {
     }
 
     @discardableResult
-    func write(_ fill: @escaping @Sendable (inout [UInt8]) -> Void) -> Int? {
+    func write(_ fill: @escaping @Sendable (inout [UInt8]) -> Void) -> SendAcceptance {
         self.loop.sync { self.stream.value.write(fill) }
     }
 

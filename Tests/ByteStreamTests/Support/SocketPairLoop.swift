@@ -1,5 +1,6 @@
 import Dispatch
 import Foundation
+import Linkspan
 import LinkspanNetwork
 import LinkspanRuntime
 
@@ -71,6 +72,7 @@ private final class SocketPairStream: ByteStream {
     private let loop: SocketPairLoop
     private let peer: Peer
     private let lowWaterMark: Int
+    private let highWaterMark: Int
     private var waiting: [UInt8] = []
     /// How many bytes a thread is sending.
     private var leaving = 0
@@ -84,6 +86,7 @@ private final class SocketPairStream: ByteStream {
         self.peer = Peer(descriptor: descriptor)
         self.loop = loop
         self.lowWaterMark = request.lowWaterMark
+        self.highWaterMark = request.highWaterMark
     }
 
     deinit { close(self.peer.descriptor) }
@@ -127,12 +130,12 @@ private final class SocketPairStream: ByteStream {
         if bytes.count > room { self.end(.closedByUs) }
     }
 
-    func write(_ fill: (inout [UInt8]) -> Void) -> Int? {
-        guard self.handler != nil, !self.isFinished else { return nil }
+    func write(_ fill: (inout [UInt8]) -> Void) -> SendAcceptance {
+        guard self.handler != nil, !self.isFinished else { return .refused }
         fill(&self.waiting)
         if self.pendingBytes > self.lowWaterMark { self.isAbove = true }
         self.loop.executeLocally { self.send() }
-        return self.pendingBytes
+        return self.pendingBytes > self.highWaterMark ? .acceptedAndFull : .accepted
     }
 
     var pendingBytes: Int { self.waiting.count + self.leaving }
@@ -157,7 +160,7 @@ private final class SocketPairStream: ByteStream {
         self.leaving = 0
         if self.isAbove, self.pendingBytes <= self.lowWaterMark {
             self.isAbove = false
-            self.handler?.drained()
+            self.handler?.writable()
         }
         self.send()
     }

@@ -125,7 +125,7 @@ final class Conversation: WebSocketChannelHandler, Sendable {
         }
     }
 
-    func drained() {}
+    func writable() {}
 
     func closed(_ end: WebSocketEnd) {
         let waiter = self.waiter.value

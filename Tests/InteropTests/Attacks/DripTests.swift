@@ -14,7 +14,7 @@ extension Interop {
 
             func opened(subprotocol: String?) { self.openings.append(()) }
             func received(_ next: () -> WebSocketMessage?) { while next() != nil {} }
-            func drained() {}
+            func writable() {}
             func closed(_ end: WebSocketEnd) { self.ends.append(end) }
         }
 

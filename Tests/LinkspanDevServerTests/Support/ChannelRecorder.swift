@@ -8,6 +8,6 @@ final class ChannelRecorder: WebSocketChannelHandler {
 
     func opened(subprotocol: String?) {}
     func received(_ next: () -> WebSocketMessage?) { while let message = next() { self.messages.append(message) } }
-    func drained() {}
+    func writable() {}
     func closed(_ end: WebSocketEnd) { self.ends.append(end) }
 }

@@ -1,3 +1,4 @@
+internal import Linkspan
 internal import LinkspanNetwork
 
 /// A stream whose peer takes everything.
@@ -9,10 +10,10 @@ final class RecordingStream: ByteStream {
     /// What was written.
     var text: String { String(decoding: self.output, as: UTF8.self) }
 
-    func write(_ fill: (inout [UInt8]) -> Void) -> Int? {
-        guard !self.hasEnded else { return nil }
+    func write(_ fill: (inout [UInt8]) -> Void) -> SendAcceptance {
+        guard !self.hasEnded else { return .refused }
         fill(&self.output)
-        return 0
+        return .accepted
     }
 
     func finish(readingAtMost limit: Int) { self.hasEnded = true }

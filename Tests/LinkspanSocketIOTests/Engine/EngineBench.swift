@@ -222,10 +222,10 @@ final class BenchStream: ByteStream {
         self.handler = handler
     }
 
-    func write(_ fill: (inout [UInt8]) -> Void) -> Int? {
-        guard self.handler != nil else { return nil }
+    func write(_ fill: (inout [UInt8]) -> Void) -> SendAcceptance {
+        guard self.handler != nil else { return .refused }
         fill(&self.written)
-        return self.pendingBytes
+        return self.pendingBytes > self.request.highWaterMark ? .acceptedAndFull : .accepted
     }
 
     func finish(readingAtMost limit: Int) { self.end(ByteStreamError(.closedByPeer, "ended by the test")) }

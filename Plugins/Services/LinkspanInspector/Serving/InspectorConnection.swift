@@ -56,7 +56,7 @@ final class InspectorConnection: ByteStreamHandler {
     var hasRoom: Bool { self.stream.pendingBytes < Self.maximumWaitingBytes }
 
     func opened(_ head: ResponseHead) {}
-    func drained() {}
+    func writable() {}
 
     func received(_ bytes: [UInt8]) {
         switch self.phase {

@@ -1,4 +1,5 @@
 internal import Dispatch
+package import Linkspan
 package import LinkspanRuntime
 
 /// An event loop with a thread that starts on demand, which runs a library, jobs and timers.
@@ -172,7 +173,7 @@ package final class EndedStream: ByteStream {
 
     package init() {}
 
-    package func write(_ fill: (inout [UInt8]) -> Void) -> Int? { nil }
+    package func write(_ fill: (inout [UInt8]) -> Void) -> SendAcceptance { .refused }
     package func finish(readingAtMost limit: Int) {}
     package func abort() {}
     package func setReadingPaused(_ isPaused: Bool) {}

@@ -1,9 +1,9 @@
-public import Linkspan
+package import Linkspan
 internal import LinkspanWebSocketProtocol
 
 extension LinkspanError {
     /// Makes the error for the end of a channel.
-    public init(_ end: WebSocketEnd) {
+    package init(_ end: WebSocketEnd) {
         switch end {
         case .stream(let error):
             self.init(error)

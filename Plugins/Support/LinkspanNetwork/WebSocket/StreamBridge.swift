@@ -6,6 +6,6 @@ final class StreamBridge: ByteStreamHandler {
 
     func opened(_ head: ResponseHead) { self.channel.streamOpened(head) }
     func received(_ bytes: [UInt8]) { self.channel.streamReceived(bytes) }
-    func drained() { self.channel.streamDrained() }
+    func writable() { self.channel.streamWritable() }
     func closed(_ reason: ByteStreamError) { self.channel.streamClosed(reason) }
 }

@@ -1,11 +1,12 @@
+package import Linkspan
 package import LinkspanRuntime
-public import LinkspanWebSocketProtocol
+package import LinkspanWebSocketProtocol
 
 /// A WebSocket connection to a server: the codec of `LinkspanWebSocketProtocol` over a stream of a ``NetworkLoop``.
 ///
 /// It lives on the loop, where all its methods are called. Sending encodes straight into the stream's buffer; received
 /// messages are handed over once for each read.
-public final class WebSocketChannel {
+package final class WebSocketChannel {
     // A reference to it for each message would cost more than masking it. No stream calls back before it has returned,
     // so that the channel cannot let go of it meanwhile.
     /// The stream, which is called where it is.
@@ -64,7 +65,7 @@ public final class WebSocketChannel {
     /// Makes a channel that has not begun to open.
     ///
     /// - Throws: ``/LinkspanWebSocketProtocol/WebSocketProtocolError`` when an offered sub-protocol is not a token.
-    public init(
+    package init(
         _ request: WebSocketRequest, on loop: any NetworkLoop, handler: any WebSocketChannelHandler
     ) throws(WebSocketProtocolError) {
         self.opening = try WebSocketOpening(request)
@@ -83,18 +84,18 @@ public final class WebSocketChannel {
     }
 
     /// The bytes that wait to be sent, because the system has not taken them yet.
-    public var pendingBytes: Int { self.stream?.pendingBytes ?? 0 }
+    package var pendingBytes: Int { self.stream?.pendingBytes ?? 0 }
 
     /// Whether a message has begun to come and is not complete, or nothing is read for now.
     package var isReceiving: Bool { self.isPaused || self.isBehind || self.session.unfinishedBytes != nil }
 
     /// The step that opening is waiting for; nil when it waits for none.
-    public var openingStage: OpeningStage? { self.stream?.openingStage }
+    package var openingStage: OpeningStage? { self.stream?.openingStage }
 
     /// Begins to connect.
     ///
     /// Call it once.
-    public func open() {
+    package func open() {
         guard self.end == nil, let opening = self.opening else {
             return self.loop.executeLocally { self.tell(.aborted) }
         }
@@ -109,15 +110,15 @@ public final class WebSocketChannel {
     ///   - attachments: the binary messages that follow.
     ///   - isCompressible: whether they may be compressed, where that was agreed on.
     ///   - write: appends the payload to the buffer it gets, and does nothing else to it.
-    /// - Returns: the result.
-    public func send(
+    /// - Returns: `acceptedAndFull` above the high-water mark of the request; `refused` when the channel is not open.
+    package func send(
         _ opcode: Opcode, expectedLength: Int, attachments: [ArraySlice<UInt8>] = [], isCompressible: Bool = true,
         write: (inout [UInt8]) -> Void
-    ) -> SendResult {
-        guard self.isOpen, self.session.isOpen else { return .notOpen }
+    ) -> SendAcceptance {
+        guard self.isOpen, self.session.isOpen else { return .refused }
         switch self.owned {
         case .some(let owned):
-            let pending = owned.stream.write { buffer in
+            return owned.stream.write { buffer in
                 let start = buffer.count
                 _ = self.session.send(
                     opcode, expectedLength: expectedLength, isCompressible: isCompressible, into: &buffer, write: write)
@@ -126,14 +127,12 @@ public final class WebSocketChannel {
                 }
                 self.backlog.wrote(buffer.count - start)
             }
-            guard let pending else { return .notOpen }
-            return pending > self.settings.highWaterMark ? .full : .sent
-        case nil: return .notOpen
+        case nil: return .refused
         }
     }
 
     /// Begins the closing handshake; the channel ends within its close deadline.
-    public func close(_ code: CloseCode? = .normal, reason: String = "") {
+    package func close(_ code: CloseCode? = .normal, reason: String = "") {
         self.isOpen = false
         guard let stream = self.stream else { return self.abort() }
         var output: [UInt8] = []
@@ -150,7 +149,7 @@ public final class WebSocketChannel {
     }
 
     /// Ends at once, at any moment.
-    public func abort() {
+    package func abort() {
         self.isOpen = false
         if self.end == nil { self.end = Boxed(.aborted) }
         if let heldEnd { return self.loop.executeLocally { self.streamClosed(heldEnd.value) } }
@@ -158,7 +157,7 @@ public final class WebSocketChannel {
     }
 
     /// Stops reading, so that the server is slowed down, or reads on; a channel that closes reads on in any case.
-    public func setReadingPaused(_ isPaused: Bool) {
+    package func setReadingPaused(_ isPaused: Bool) {
         self.isPaused = isPaused && self.closingRoom == nil
         if !self.isPaused, self.isBehind { self.awaitTurn() } else { self.stream?.setReadingPaused(self.isPaused) }
     }
@@ -321,8 +320,8 @@ extension WebSocketChannel {
         self.handler.closed(end)
     }
 
-    func streamDrained() {
-        if !self.isTold { self.handler.drained() }
+    func streamWritable() {
+        if !self.isTold { self.handler.writable() }
     }
 
     func streamClosed(_ error: ByteStreamError) {
@@ -376,7 +375,7 @@ extension WebSocketChannel {
         self.nextPing = self.loop.scheduleLocally(after: keepAlive.interval) { self.ping(keepAlive) }
     }
 
-    private func ping(_ keepAlive: WebSocketRequest.KeepAlive) {
+    private func ping(_ keepAlive: WebSocketKeepAlive) {
         self.isAlive = false
         var output: [UInt8] = []
         guard self.session.ping(into: &output), let stream = self.stream else { return }
@@ -386,7 +385,7 @@ extension WebSocketChannel {
         self.awaitPong(keepAlive)
     }
 
-    private func awaitPong(_ keepAlive: WebSocketRequest.KeepAlive) {
+    private func awaitPong(_ keepAlive: WebSocketKeepAlive) {
         self.nextPing = self.loop.scheduleLocally(after: keepAlive.timeout) {
             if self.isAlive || self.isBehind { return self.scheduleKeepAlive() }
             if self.backlog.hasMoved(pending: self.pendingBytes) { return self.awaitPong(keepAlive) }

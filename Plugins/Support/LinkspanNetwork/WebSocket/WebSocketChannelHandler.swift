@@ -1,7 +1,7 @@
 /// The receiver of a WebSocket channel's events.
 ///
 /// All calls come on the channel's loop, one at a time and in order, and never from inside a call of the channel.
-public protocol WebSocketChannelHandler: AnyObject {
+package protocol WebSocketChannelHandler: AnyObject {
     /// The handshake is done; messages may be sent.
     ///
     /// - Parameter subprotocol: the server's choice of the offered ones, or nil.
@@ -12,13 +12,13 @@ public protocol WebSocketChannelHandler: AnyObject {
     /// - Parameter next: the next message; nil when there is none. Has to be called until then.
     func received(_ next: () -> WebSocketMessage?)
 
-    /// The server has answered a ping of ``WebSocketRequest/KeepAlive``; by default nothing is done.
+    /// The server has answered a ping of ``WebSocketKeepAlive``; by default nothing is done.
     ///
     /// - Parameter roundTrip: the time that took.
     func answeredPing(after roundTrip: Duration)
 
-    /// There is room again after ``WebSocketChannel/SendResult/full``.
-    func drained()
+    /// More may be sent after `acceptedAndFull`.
+    func writable()
 
     /// The channel has ended; called exactly once, last, whatever happened.
     func closed(_ end: WebSocketEnd)
@@ -26,13 +26,5 @@ public protocol WebSocketChannelHandler: AnyObject {
 
 extension WebSocketChannelHandler {
     /// Does nothing.
-    public func answeredPing(after roundTrip: Duration) {}
-}
-
-/// A whole message.
-public enum WebSocketMessage: Sendable, Hashable {
-    /// Text: valid UTF-8.
-    case text(ArraySlice<UInt8>)
-    /// Binary.
-    case binary(ArraySlice<UInt8>)
+    package func answeredPing(after roundTrip: Duration) {}
 }

@@ -1,8 +1,8 @@
 internal import Linkspan
-public import LinkspanWebSocketProtocol
+package import LinkspanWebSocketProtocol
 
 /// The end of a channel and its reason.
-public enum WebSocketEnd: Sendable, Hashable {
+package enum WebSocketEnd: Sendable, Hashable {
     /// The stream below could not be opened, or broke without a Close frame.
     case stream(ByteStreamError)
     /// The server's answer to the handshake broke a rule.

@@ -5,7 +5,7 @@ final class WebSocketOpening {
     /// The parts of its request that a channel needs for as long as it lives.
     struct Settings {
         let maxMessageBytes: Int
-        let keepAlive: WebSocketRequest.KeepAlive?
+        let keepAlive: WebSocketKeepAlive?
         let highWaterMark: Int
         let closeDeadline: Duration
         let messageDeadline: Duration
@@ -33,8 +33,9 @@ final class WebSocketOpening {
             compression: request.compression)
         var upgrade = request.upgrade
         upgrade.headers = self.handshake.headers + upgrade.headers
-        // A stream tells that it has drained only after it held more than this.
+        // A stream that was full is to report that it is writable, so it has to have been above its low-water mark.
         upgrade.lowWaterMark = min(upgrade.lowWaterMark, request.highWaterMark)
+        upgrade.highWaterMark = request.highWaterMark
         self.request = upgrade
     }
 }

@@ -54,7 +54,7 @@ extension SocketIOEngine {
     /// - Returns: what became of it.
     @inline(__always)
     private func admit(
-        text: Int, attachment: Int, _ send: (any EngineCarrier) -> WebSocketChannel.SendResult
+        text: Int, attachment: Int, _ send: (any EngineCarrier) -> SendAcceptance
     ) -> SendAcceptance {
         guard self.phase == .open else { return .refused }
         // A suspended process wakes with its timers still to fire: what it writes then goes to a peer long gone.
@@ -77,11 +77,7 @@ extension SocketIOEngine {
             guard largest <= self.maximumPayload else {
                 return owned.carrier.isChanging ? .refused : .rejected(self.tooLarge(largest))
             }
-            switch send(owned.carrier) {
-            case .sent: return .accepted
-            case .full: return .acceptedAndFull
-            case .notOpen: return .refused
-            }
+            return send(owned.carrier)
         case nil: return .refused
         }
     }

@@ -29,7 +29,7 @@ public struct SocketIOTransport: Transport {
     /// - Parameters:
     ///   - configuration: how it behaves.
     ///   - loop: the event loop that the sockets run on.
-    public init(_ configuration: Configuration = .init(), loop: any NetworkLoop) {
+    package init(_ configuration: Configuration = .init(), loop: any NetworkLoop) {
         self.init(configuration, engines: SocketIOEngines(loop: loop))
     }
 

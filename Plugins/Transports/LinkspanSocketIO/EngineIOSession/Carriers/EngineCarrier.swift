@@ -40,10 +40,10 @@ protocol EngineCarrier: AnyObject {
     /// Sends a packet whose text `write` appends, and its attachments right behind it with nothing between.
     func send(
         expectedLength: Int, attachments: [ArraySlice<UInt8>], isCompressible: Bool, write: (inout [UInt8]) -> Void
-    ) -> WebSocketChannel.SendResult
+    ) -> SendAcceptance
 
     /// Sends frames with nothing between them; all but the first are binary.
-    func send(_ messages: [WebSocketMessage], isCompressible: Bool) -> WebSocketChannel.SendResult
+    func send(_ messages: [WebSocketMessage], isCompressible: Bool) -> SendAcceptance
 
     /// The server has named the session and its rules.
     func sessionOpened(_ handshake: EngineIOHandshake)
@@ -67,14 +67,14 @@ extension EngineCarrier {
 
     /// Sends a packet without attachments.
     @discardableResult
-    func send(_ packet: some Collection<UInt8>) -> WebSocketChannel.SendResult {
+    func send(_ packet: some Collection<UInt8>) -> SendAcceptance {
         self.send(expectedLength: packet.count, attachments: [], isCompressible: true) {
             $0.append(contentsOf: packet)
         }
     }
 
     /// Sends frames with nothing between them.
-    func send(_ messages: [WebSocketMessage]) -> WebSocketChannel.SendResult {
+    func send(_ messages: [WebSocketMessage]) -> SendAcceptance {
         self.send(messages, isCompressible: true)
     }
 }

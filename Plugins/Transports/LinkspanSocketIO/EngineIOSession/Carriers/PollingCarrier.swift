@@ -89,7 +89,7 @@ final class PollingCarrier: EngineCarrier {
 
     func send(
         expectedLength: Int, attachments: [ArraySlice<UInt8>], isCompressible: Bool, write: (inout [UInt8]) -> Void
-    ) -> WebSocketChannel.SendResult {
+    ) -> SendAcceptance {
         var text: [UInt8] = []
         text.reserveCapacity(expectedLength)
         write(&text)
@@ -97,15 +97,15 @@ final class PollingCarrier: EngineCarrier {
             [.text(text[...])] + attachments.map { WebSocketMessage.binary($0) }, isCompressible: isCompressible)
     }
 
-    func send(_ packets: [WebSocketMessage], isCompressible: Bool) -> WebSocketChannel.SendResult {
+    func send(_ packets: [WebSocketMessage], isCompressible: Bool) -> SendAcceptance {
         switch self.session.enqueue(packets, isCompressible: isCompressible) {
-        case .refused: return .notOpen
+        case .refused: return .refused
         case .taken:
             self.requestPump()
-            return .sent
+            return .accepted
         case .full:
             self.requestPump()
-            return .full
+            return .acceptedAndFull
         }
     }
 

@@ -61,14 +61,14 @@ final class UpgradingCarrier: EngineCarrier {
 
     func send(
         expectedLength: Int, attachments: [ArraySlice<UInt8>], isCompressible: Bool, write: (inout [UInt8]) -> Void
-    ) -> WebSocketChannel.SendResult {
+    ) -> SendAcceptance {
         self.current?.send(
             expectedLength: expectedLength, attachments: attachments, isCompressible: isCompressible, write: write)
-            ?? .notOpen
+            ?? .refused
     }
 
-    func send(_ messages: [WebSocketMessage], isCompressible: Bool) -> WebSocketChannel.SendResult {
-        self.current?.send(messages, isCompressible: isCompressible) ?? .notOpen
+    func send(_ messages: [WebSocketMessage], isCompressible: Bool) -> SendAcceptance {
+        self.current?.send(messages, isCompressible: isCompressible) ?? .refused
     }
 
     func sessionOpened(_ handshake: EngineIOHandshake) {

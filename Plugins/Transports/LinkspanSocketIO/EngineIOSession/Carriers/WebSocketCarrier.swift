@@ -58,7 +58,7 @@ final class WebSocketCarrier: EngineCarrier {
 
     func send(
         expectedLength: Int, attachments: [ArraySlice<UInt8>], isCompressible: Bool, write: (inout [UInt8]) -> Void
-    ) -> WebSocketChannel.SendResult {
+    ) -> SendAcceptance {
         switch self.owned {
         case .some(let owned):
             // Handed on as they are, mostly: a choice between two arrays would take a reference to one.
@@ -70,12 +70,12 @@ final class WebSocketCarrier: EngineCarrier {
             return owned.channel.send(
                 .text, expectedLength: expectedLength, attachments: attachments.map(self.typed),
                 isCompressible: isCompressible, write: write)
-        case nil: return .notOpen
+        case nil: return .refused
         }
     }
 
-    func send(_ messages: [WebSocketMessage], isCompressible: Bool) -> WebSocketChannel.SendResult {
-        guard let channel = self.channel, let first = messages.first else { return .notOpen }
+    func send(_ messages: [WebSocketMessage], isCompressible: Bool) -> SendAcceptance {
+        guard let channel = self.channel, let first = messages.first else { return .refused }
         var attachments: [ArraySlice<UInt8>] = []
         for case .binary(let bytes) in messages.dropFirst() { attachments.append(self.typed(bytes)) }
         switch first {
@@ -128,7 +128,7 @@ extension WebSocketCarrier: WebSocketChannelHandler {
         if self.isTypeMissing { self.abort() }
     }
 
-    func drained() { self.handler.carrierDrained() }
+    func writable() { self.handler.carrierDrained() }
 
     func closed(_ end: WebSocketEnd) {
         self.owned = nil

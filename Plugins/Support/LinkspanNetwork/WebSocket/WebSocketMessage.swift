@@ -1,0 +1,7 @@
+/// A whole message of a WebSocket.
+public enum WebSocketMessage: Sendable, Hashable {
+    /// Text: valid UTF-8.
+    case text(ArraySlice<UInt8>)
+    /// Binary.
+    case binary(ArraySlice<UInt8>)
+}
