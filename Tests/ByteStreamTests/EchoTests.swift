@@ -1,3 +1,4 @@
+import Linkspan
 import LinkspanNetwork
 import LinkspanRuntime
 import TestedBackEnds
@@ -101,7 +102,7 @@ struct EchoTests {
             try await withLoop { loop in
                 let recorder = Recorder()
                 let stream = recorder.connect(server.request(), on: loop)
-                #expect(stream.write { $0 += "early".utf8 } == 5)
+                #expect(stream.pendingBytes(afterWriting: { $0 += "early".utf8 }) == 5)
                 let bytes = try await recorder.bytes(5)
                 #expect(bytes == Array("early".utf8))
                 stream.abort()
@@ -118,7 +119,7 @@ struct EchoTests {
                 let recorder = Recorder()
                 let stream = recorder.connect(server.request(), on: loop)
                 _ = try await recorder.opening()
-                #expect((stream.write { $0 += sent } ?? 0) >= size)
+                #expect((stream.pendingBytes(afterWriting: { $0 += sent }) ?? 0) >= size)
                 var (bytes, largest) = ([UInt8](), 0)
                 for await event in recorder.events {
                     switch event {
@@ -164,7 +165,7 @@ struct EchoTests {
                 let stream = recorder.connect(request, on: loop)
                 _ = try await recorder.opening()
                 let bytes = pattern(size)
-                #expect(stream.write { $0 += bytes } ?? 0 == size)
+                #expect(stream.pendingBytes(afterWriting: { $0 += bytes }) ?? 0 == size)
                 #expect(stream.pendingBytes > 0)
                 start.open()
                 for await event in recorder.events { if case .writable = event { break } }

@@ -1,3 +1,4 @@
+import Linkspan
 import LinkspanBackEnds
 import LinkspanNetwork
 import LinkspanRuntime
@@ -131,7 +132,7 @@ struct EventLoopTests {
             for stream in streams { stream.write { $0 += pattern(100_000) } }
             loop.shutdown()
             for recorder in recorders { #expect(await recorder.ending().code == .loopStopped) }
-            #expect(streams[0].write { $0.append(1) } == nil)
+            #expect(streams[0].write { $0.append(1) } == .refused)
             loop.shutdown()
         }
     }

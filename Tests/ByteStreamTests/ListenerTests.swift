@@ -89,8 +89,8 @@ final class EchoHandler: ByteStreamHandler {
 
     func received(_ bytes: [UInt8]) {
         guard self.head != nil else {
-            let pending = self.stream.write { $0 += bytes } ?? 0
-            if pending > 1 << 20 { self.stream.setReadingPaused(true) }
+            self.stream.write { $0 += bytes }
+            if self.stream.pendingBytes > 1 << 20 { self.stream.setReadingPaused(true) }
             return
         }
         self.head?.append(contentsOf: bytes)

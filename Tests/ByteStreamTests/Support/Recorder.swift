@@ -98,6 +98,13 @@ final class TestStream: Sendable {
         self.loop.sync { self.stream.value.write(fill) }
     }
 
+    /// Writes; returns how many bytes wait then, nil when nothing was taken.
+    func pendingBytes(afterWriting fill: @escaping @Sendable (inout [UInt8]) -> Void) -> Int? {
+        self.loop.sync {
+            if case .refused = self.stream.value.write(fill) { nil } else { self.stream.value.pendingBytes }
+        }
+    }
+
     var pendingBytes: Int { self.loop.sync { self.stream.value.pendingBytes } }
 
     func finish(readingAtMost limit: Int = .max) { self.loop.sync { self.stream.value.finish(readingAtMost: limit) } }
