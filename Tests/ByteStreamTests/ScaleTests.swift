@@ -94,7 +94,9 @@ struct ScaleTests {
                 opened = count
                 await idle.wait { $0.opened == count }
                 // Until the library has closed what it had of them.
-                for _ in 0..<10_000 where loop.sync({ loop.core.value?.dialCount ?? 0 }) > 0 { await hop(loop) }
+                for _ in 0..<10_000 where loop.sync({ loop.core.value?.library.openerCount ?? 0 }) > 0 {
+                    await hop(loop)
+                }
                 let before = loop.sync { loop.core.value?.poller.lookCount ?? 0 }
                 for _ in 0..<50 {
                     busy.write { $0 += [7] }

@@ -8,7 +8,7 @@ struct ProxyHandshakeTests {
 
     private static let request = UpgradeRequest(host: "host.test", port: 0x0102, isSecure: false)
 
-    private static func take(_ bytes: [UInt8], _ handshake: inout ProxyHandshake) -> ProxyHandshake.Step {
+    private static func take(_ bytes: [UInt8], _ handshake: inout ProxyHandshake) -> ProxyStep {
         bytes.withUnsafeBytes { handshake.received($0) }
     }
 

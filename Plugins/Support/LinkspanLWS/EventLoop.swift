@@ -40,48 +40,43 @@ package final class EventLoop: NetworkLoop, ThreadedLoop {
         self.begin()
     }
 
-    /// Runs a job on the loop's thread, after all jobs given before; from any thread.
-    ///
-    /// After ``shutdown()`` the job runs on the caller's thread, still one job at a time.
-    package func execute(_ job: @escaping @Sendable () -> Void) { self.add(job) }
-
     /// Whether the caller runs on the loop's thread.
     ///
     /// Jobs that are left when the loop has ended run on another thread; it is true for them as well.
     package var isCurrent: Bool { self.thread.identity.isCurrent }
 
-    /// Runs a job on the loop's thread at an instant, unless the timer is cancelled.
-    ///
-    /// A timer that is not due by the time of ``shutdown()`` never runs.
-    @discardableResult
-    package func schedule(
-        at instant: ContinuousClock.Instant, _ job: @escaping @Sendable () -> Void
-    ) -> any ScheduledWork {
-        self.add(job, due: instant)
-    }
-
     /// Begins to send a request; its stream is open once the answer allows it.
     package func connect(_ request: UpgradeRequest, handler: any ByteStreamHandler) -> any ByteStream {
-        guard let core = self.core.value, !core.isStopping else { return self.endedStream(handler) }
-        return core.connect(request, handler)
+        guard let core = self.core.value, !core.members.isStopping else { return self.endedStream(handler) }
+        return LoopStream.connect(request, handler: handler, among: core.members) { () throws(ByteStreamError) in
+            try Dialer(request, library: core.library, poller: core.poller)
+        }
     }
 
     /// Begins to listen, until the listener is closed or the loop ends.
     package func listen(
         _ request: ListenRequest, accept: @escaping (any ByteStream) -> (any ByteStreamHandler)?
     ) throws(ByteStreamError) -> any ByteListener {
-        guard let core = self.core.value, !core.isStopping else { throw self.reason }
-        return try ListeningSocket.open(request, on: core, accept: accept)
+        guard let core = self.core.value, !core.members.isStopping else { throw self.reason }
+        return try ListeningSocket.open(request, members: core.members, poller: core.poller) { descriptor in
+            let stream = LoopStream(
+                acceptedFrom: Self.peerAddress(of: descriptor), lowWaterMark: request.lowWaterMark, among: core.members)
+            guard let handler = accept(stream), stream.isOpen else { return clws_discard(descriptor) }
+            let connection = Connection(
+                accepted: descriptor, for: stream, library: core.library, poller: core.poller)
+            stream.serve(connection, handler: handler)
+        }
     }
 
-    /// Ends every stream with `loopStopped`, then the thread; returns when it has ended.
-    ///
-    /// Called on the loop's own thread it returns at once, and the loop ends after the current job. May be called
-    /// again.
-    package func shutdown() { self.end() }
+    private static func peerAddress(of descriptor: CInt) -> String? {
+        withUnsafeTemporaryAllocation(of: CChar.self, capacity: Int(CLWS_ADDRESS_SIZE)) { buffer in
+            guard let start = buffer.baseAddress, clws_peer_address(descriptor, start) else { return nil }
+            return String(cString: start)
+        }
+    }
 
     package func serve() -> Bool {
-        guard let core = LoopCore(loop: self) else { return false }
+        guard let core = LoopCore(loop: self, resolver: self.resolver) else { return false }
         self.core.value = core
         self.setWake(core.poller.wake)
         core.run(self.thread.mailbox)

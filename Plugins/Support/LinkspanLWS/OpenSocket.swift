@@ -24,11 +24,11 @@ struct OpenSocket {
         self.tls = tls
     }
 
-    /// Takes a connection over from the library, which is left with the decoy and closes that at once; nil, and closed, when
-    /// there is no descriptor or no memory to spare.
-    init?(takenFrom connection: OpaquePointer, decoy: CInt) {
+    /// Takes a connection from the library, which is left with a copy of `idleSocket` and closes that at once; nil, and
+    /// closed, when there is no descriptor or no memory to spare.
+    init?(takenFrom connection: OpaquePointer, leaving idleSocket: CInt) {
         var taken = clws_taken()
-        guard clws_take(connection, decoy, &taken) else { return nil }
+        guard clws_take(connection, idleSocket, &taken) else { return nil }
         self.init(taken.descriptor, tls: taken.tls)
     }
 

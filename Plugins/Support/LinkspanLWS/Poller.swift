@@ -6,6 +6,9 @@ internal import LinkspanNetwork
 class Watched {
     /// The descriptor is ready for these `clws_ready` events.
     func ready(_ events: CInt) {}
+
+    /// The turn ends for which a further read was asked.
+    func readAgain() {}
 }
 
 /// The descriptors of a poller, which are closed when neither it nor a thread that wakes it needs them.
@@ -30,6 +33,10 @@ final class Poller {
     /// Nil once it is closed.
     private var descriptors: PollerDescriptors?
     private let ready: UnsafeMutablePointer<clws_ready>
+    // Looked at in each turn: nothing is called while they change.
+    @exclusivity(unchecked) private var unread: [Watched] = []
+    /// The owners of descriptors that were closed in this turn, of which the system may yet tell.
+    @exclusivity(unchecked) private var departed: [Watched] = []
 
     init?() {
         var raw = clws_poller()
@@ -42,7 +49,10 @@ final class Poller {
     deinit { self.ready.deallocate() }
 
     /// Gives the system's part back; no descriptor may be watched any more.
-    func close() { self.descriptors = nil }
+    func close() {
+        self.descriptors = nil
+        self.departed = []
+    }
 
     /// Its own descriptor, which can be read while something is ready.
     var descriptor: CInt { self.raw.descriptor }
@@ -58,7 +68,25 @@ final class Poller {
     }
 
     /// Forgets a descriptor, which is about to be closed.
-    func unwatch(_ descriptor: CInt, former: CInt) { clws_poller_unwatch(&self.raw, descriptor, former) }
+    func unwatch(_ descriptor: CInt, of owner: Watched, former: CInt) {
+        clws_poller_unwatch(&self.raw, descriptor, former)
+        self.departed.append(owner)
+    }
+
+    /// Calls ``Watched/readAgain()`` at the end of this turn: there is something to read of which the system does not tell.
+    func readLater(_ owner: Watched) { self.unread.append(owner) }
+
+    var hasUnread: Bool { !self.unread.isEmpty }
+
+    /// Has those read that asked for it, once each; those that ask again wait for the next turn.
+    func endTurn() {
+        if !self.unread.isEmpty {
+            let unread = self.unread
+            self.unread.removeAll(keepingCapacity: true)
+            for owner in unread { owner.readAgain() }
+        }
+        self.departed.removeAll(keepingCapacity: true)
+    }
 
     /// Waits until something is ready or the poller is woken, for a time at most, and tells the owners.
     ///

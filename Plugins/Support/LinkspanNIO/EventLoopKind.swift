@@ -52,53 +52,54 @@ package enum EventLoopKind: Sendable {
 // MARK: - Dialing
 
 extension EventLoopKind {
-    /// The peer of a connection.
-    struct Destination: Sendable {
-        /// A numeric address, or the name of a host for Network.framework, or the path of a socket.
-        var address: String
-        /// Nil for a path.
-        var port: Int?
-        /// Whether this is a proxy of the app's own choice; the system's proxies are then not used.
-        var isProxy: Bool
-    }
+    /// One read, one event: who pauses reading within it is sent no more of what has come.
+    static let readsInARow: UInt = 1
+    static let readAllocator = AdaptiveRecvByteBufferAllocator(minimum: 2048, initial: 4096, maximum: 64 * 1024)
 
     /// SwiftNIO's own limit for TCP; beyond any deadline of ours.
     private static let connectTimeout = TimeAmount.seconds(120)
 
     /// Connects; `initialize` is given the channel before that, in this turn or a later one.
+    ///
+    /// - Parameters:
+    ///   - address: where to: Network.framework takes names of hosts as well.
+    ///   - isProxy: whether this is a proxy of the app's own choice; the system's proxies are then not used.
+    ///   - eventLoop: SwiftNIO's loop.
+    ///   - initialize: makes the channel ready.
+    /// - Returns: the channel, or the failure.
     func dial(
-        _ destination: Destination, on eventLoop: any NIOCore.EventLoop,
+        _ address: StreamAddress, isProxy: Bool, on eventLoop: any NIOCore.EventLoop,
         initialize: @escaping @Sendable (any Channel) -> EventLoopFuture<Void>
     ) -> EventLoopFuture<any Channel> {
         switch self {
-        case .ownThread: Self.dialSocket(destination, on: eventLoop, initialize: initialize)
-        case .group: eventLoop.flatSubmit { Self.dialSocket(destination, on: eventLoop, initialize: initialize) }
+        case .ownThread: Self.dialSocket(address, on: eventLoop, initialize: initialize)
+        case .group: eventLoop.flatSubmit { Self.dialSocket(address, on: eventLoop, initialize: initialize) }
         #if canImport(NIOTransportServices) && canImport(Network)
-        case .transportServices: Self.dialNetwork(destination, on: eventLoop, initialize: initialize)
+        case .transportServices: Self.dialNetwork(address, isProxy: isProxy, on: eventLoop, initialize: initialize)
         #endif
         }
     }
 
     private static func dialSocket(
-        _ destination: Destination, on eventLoop: any NIOCore.EventLoop,
+        _ address: StreamAddress, on eventLoop: any NIOCore.EventLoop,
         initialize: @escaping @Sendable (any Channel) -> EventLoopFuture<Void>
     ) -> EventLoopFuture<any Channel> {
-        let address =
-            if let port = destination.port {
-                try? SocketAddress.makeAddressResolvingHost(destination.address, port: port)
-            } else {
-                try? SocketAddress(unixDomainSocketPath: destination.address)
-            }
-        guard let address else { return eventLoop.makeFailedFuture(NotAnAddress(text: destination.address)) }
         var bootstrap = ClientBootstrap(group: eventLoop)
-        if destination.port != nil { bootstrap = bootstrap.channelOption(.tcpOption(.tcp_nodelay), value: 1) }
+        let socketAddress: SocketAddress?
+        switch address {
+        case .host(let host, let port):
+            socketAddress = try? SocketAddress.makeAddressResolvingHost(host, port: port)
+            bootstrap = bootstrap.channelOption(.tcpOption(.tcp_nodelay), value: 1)
+        case .path(let path): socketAddress = try? SocketAddress(unixDomainSocketPath: path)
+        }
+        guard let socketAddress else { return eventLoop.makeFailedFuture(NotAnAddress(text: "\(address)")) }
         return
             bootstrap
-            .channelOption(.maxMessagesPerRead, value: Connection.readsInARow)
-            .channelOption(.recvAllocator, value: Connection.readAllocator)
+            .channelOption(.maxMessagesPerRead, value: Self.readsInARow)
+            .channelOption(.recvAllocator, value: Self.readAllocator)
             .connectTimeout(Self.connectTimeout)
             .channelInitializer(initialize)
-            .connect(to: address)
+            .connect(to: socketAddress)
     }
 
     #if canImport(NIOTransportServices) && canImport(Network)
@@ -106,7 +107,7 @@ extension EventLoopKind {
     private static let longestRead = 64 * 1024
 
     private static func dialNetwork(
-        _ destination: Destination, on eventLoop: any NIOCore.EventLoop,
+        _ address: StreamAddress, isProxy: Bool, on eventLoop: any NIOCore.EventLoop,
         initialize: @escaping @Sendable (any Channel) -> EventLoopFuture<Void>
     ) -> EventLoopFuture<any Channel> {
         // Other options than these and the automatic reading are fatal errors there; it sets TCP_NODELAY itself.
@@ -115,10 +116,12 @@ extension EventLoopKind {
             .channelOption(NIOTSChannelOptions.waitForActivity, value: false)
             .channelOption(NIOTSChannelOptions.maximumReceiveLength, value: Self.longestRead)
             .connectTimeout(Self.connectTimeout)
-            .configureNWParameters { $0.preferNoProxies = destination.isProxy }
+            .configureNWParameters { $0.preferNoProxies = isProxy }
             .channelInitializer(initialize)
-        guard let port = destination.port else { return bootstrap.connect(unixDomainSocketPath: destination.address) }
-        return bootstrap.connect(host: destination.address, port: port)
+        switch address {
+        case .host(let host, let port): return bootstrap.connect(host: host, port: port)
+        case .path(let path): return bootstrap.connect(unixDomainSocketPath: path)
+        }
     }
     #endif
 

@@ -15,7 +15,7 @@ internal import NIOCore
 internal import NIOPosix
 
 /// A port at which a loop accepts streams.
-final class ListeningChannel: ByteListener {
+final class ListeningChannel: ByteListener, LoopMember {
     let port: Int
 
     private let core: NIOLoopCore
@@ -36,10 +36,10 @@ final class ListeningChannel: ByteListener {
     ///
     /// SwiftNIO binds sockets in a later turn; the port, or why it is not to be had, is to be known now.
     static func open(
-        _ request: ListenRequest, on core: NIOLoopCore, accept: @escaping (any ByteStream) -> (any ByteStreamHandler)?
+        _ request: ListenRequest, on core: NIOLoopCore, accept: @escaping (any Channel) -> Bool
     ) throws(ByteStreamError) -> ListeningChannel {
         try request.validated()
-        guard core.loop.kind.usesSockets else {
+        guard core.kind.usesSockets else {
             throw request.unavailable("the loop was not made with usesSockets, and cannot listen", isTaken: false)
         }
         let address =
@@ -52,20 +52,20 @@ final class ListeningChannel: ByteListener {
             throw request.unavailable(SystemProblem.text(of: problem), isTaken: problem == EADDRINUSE)
         }
         let listener = ListeningChannel(port: port, path: request.path, core: core)
-        core.add(listener)
-        let acceptance = Confined((core: core, accept: accept), to: core.loop)
-        let (loop, lowWaterMark) = (core.loop, request.lowWaterMark)
+        core.members.add(listener)
+        let acceptance = Confined((core: core, accept: accept), to: core.members.loop)
+        let identity = core.identity
         var bootstrap = ServerBootstrap(group: core.eventLoop)
         if request.path == nil { bootstrap = bootstrap.childChannelOption(.tcpOption(.tcp_nodelay), value: 1) }
         bootstrap
             .serverChannelOption(.backlog, value: Int32(clamping: request.backlog))
-            .childChannelOption(.maxMessagesPerRead, value: Connection.readsInARow)
-            .childChannelOption(.recvAllocator, value: Connection.readAllocator)
+            .childChannelOption(.maxMessagesPerRead, value: EventLoopKind.readsInARow)
+            .childChannelOption(.recvAllocator, value: EventLoopKind.readAllocator)
             .childChannelInitializer { channel in
-                let isWanted = loop.asCurrent {
+                let isWanted = identity.asCurrent {
                     let (core, accept) = acceptance.value
                     var isWanted = false
-                    core.enter { isWanted = core.adopt(channel, lowWaterMark: lowWaterMark, accept: accept) }
+                    core.enter { isWanted = !core.members.isStopping && accept(channel) }
                     return isWanted
                 }
                 guard !isWanted else { return channel.eventLoop.makeSucceededVoidFuture() }
@@ -86,17 +86,22 @@ final class ListeningChannel: ByteListener {
     }
 
     func close(_ onClosed: @escaping () -> Void) {
-        guard !self.isOver else { return self.core.loop.executeLocally(onClosed) }
+        guard !self.isOver else { return self.core.members.loop.executeLocally(onClosed) }
         self.onClosed = (self.onClosed ?? []) + [onClosed]
         // As a job: the end of the channel may be told within the call.
-        self.core.loop.executeLocally { self.channel?.close(promise: nil) }
+        self.core.members.loop.executeLocally { self.channel?.close(promise: nil) }
     }
+
+    func flush() {}
+
+    /// SwiftNIO closes it when its loop ends.
+    func abort(_ error: ByteStreamError) {}
 
     private func destroyed() {
         self.channel = nil
         self.isOver = true
         if let path = self.path { unlink(path) }
-        self.core.remove(self)
+        self.core.members.remove(self)
         let waiting = self.onClosed ?? []
         self.onClosed = nil
         for tell in waiting { tell() }

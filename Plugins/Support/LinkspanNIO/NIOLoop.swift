@@ -51,48 +51,35 @@ package final class NIOLoop: NetworkLoop, ThreadedLoop {
         self.begin()
     }
 
-    /// Runs a job on the loop's thread, after all jobs given before; from any thread.
-    ///
-    /// After ``shutdown()`` the job runs on the caller's thread, still one job at a time.
-    package func execute(_ job: @escaping @Sendable () -> Void) { self.add(job) }
-
     /// Whether the caller runs on the loop's thread.
     ///
     /// Jobs that are left when the loop has ended run on another thread; it is true for them as well.
     package var isCurrent: Bool { self.thread.identity.isCurrent }
 
-    /// Runs a job on the loop's thread at an instant, unless the timer is cancelled.
-    ///
-    /// A timer that is not due by the time of ``shutdown()`` never runs.
-    @discardableResult
-    package func schedule(
-        at instant: ContinuousClock.Instant, _ job: @escaping @Sendable () -> Void
-    ) -> any ScheduledWork {
-        self.add(job, due: instant)
-    }
-
     /// Begins to send a request; its stream is open once the answer allows it.
     package func connect(_ request: UpgradeRequest, handler: any ByteStreamHandler) -> any ByteStream {
-        guard let core = self.core.value, !core.isStopping else { return self.endedStream(handler) }
-        return core.connect(request, handler)
+        guard let core = self.core.value, !core.members.isStopping else { return self.endedStream(handler) }
+        return LoopStream.connect(request, handler: handler, among: core.members) { () throws(ByteStreamError) in
+            try Dialer(request, on: core)
+        }
     }
 
     /// Begins to listen, until the listener is closed or the loop ends.
     package func listen(
         _ request: ListenRequest, accept: @escaping (any ByteStream) -> (any ByteStreamHandler)?
     ) throws(ByteStreamError) -> any ByteListener {
-        guard let core = self.core.value, !core.isStopping else { throw self.reason }
-        return try ListeningChannel.open(request, on: core, accept: accept)
+        guard let core = self.core.value, !core.members.isStopping else { throw self.reason }
+        return try ListeningChannel.open(request, on: core) { channel in
+            let stream = LoopStream(
+                acceptedFrom: channel.remoteAddress?.ipAddress, lowWaterMark: request.lowWaterMark, among: core.members)
+            guard let handler = accept(stream), stream.isOpen else { return false }
+            Connection.serve(channel, for: stream, handler: handler, on: core)
+            return true
+        }
     }
 
-    /// Ends every stream with `loopStopped`, then the thread; returns when it has ended.
-    ///
-    /// Called on the loop's own thread it returns at once, and the loop ends after the current job. May be called
-    /// again.
-    package func shutdown() { self.end() }
-
     /// Runs `body` in the loop's name, within a turn of SwiftNIO's.
-    func asCurrent<Result>(_ body: () -> Result) -> Result { self.thread.identity.asCurrent(body) }
+    private func asCurrent<Result>(_ body: () -> Result) -> Result { self.thread.identity.asCurrent(body) }
 
     // MARK: The library
 
@@ -110,6 +97,7 @@ package final class NIOLoop: NetworkLoop, ThreadedLoop {
     }
 
     package func serve() -> Bool {
+        guard SpareDescriptors.areEnough else { return false }
         MultiThreadedEventLoopGroup.withCurrentThreadAsEventLoop { eventLoop in
             self.begin(Library(eventLoop) { eventLoop.shutdownGracefully(queue: .global()) { _ in } })
         }
@@ -118,7 +106,8 @@ package final class NIOLoop: NetworkLoop, ThreadedLoop {
     }
 
     private func begin(_ library: Library) {
-        let core = NIOLoopCore(loop: self, eventLoop: library.eventLoop)
+        let members = LoopMembers(loop: self, resolver: self.resolver)
+        let core = NIOLoopCore(members, kind: self.kind, eventLoop: library.eventLoop)
         self.core.value = core
         self.setWake { library.eventLoop.execute { self.asCurrent { self.core.value?.enter() } } }
         core.enter()

@@ -87,6 +87,14 @@ extension ByteStreamError {
     }
 }
 
+extension ByteStreamError {
+    /// The error of an opening whose deadline passed in this stage.
+    package init(timedOutIn stage: OpeningStage) {
+        self.init(.timedOut, "timed out while \(stage)")
+        self.stage = stage
+    }
+}
+
 extension ByteStreamError: CustomStringConvertible {
     /// The code and the message in one line.
     package var description: String { "\(self.code.rawValue): \(self.message)" }

@@ -125,7 +125,7 @@ extension NetworkProxy {
     /// The header that shows name and password to an HTTP proxy (RFC 7617), nil without a name.
     ///
     /// The caller is responsible for keeping it out of logs, files and messages.
-    package var header: UpgradeRequest.Header? {
+    package var header: (name: String, value: String)? {
         self.user.map { user in
             let credentials = "\(user):\(self.password?.exposed ?? "")"
             return ("Proxy-Authorization", "Basic \(Base64.encode(Array(credentials.utf8)))")

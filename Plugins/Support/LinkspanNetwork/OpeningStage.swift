@@ -35,11 +35,3 @@ extension OpeningStage: CustomStringConvertible {
         }
     }
 }
-
-extension ByteStreamError {
-    /// The error of an opening whose deadline passed in this stage.
-    package init(timedOutIn stage: OpeningStage) {
-        self.init(.timedOut, "timed out while \(stage)")
-        self.stage = stage
-    }
-}

@@ -25,16 +25,6 @@ package struct FrameDecoder: Sendable {
         case close(CloseCode?, reason: String)
     }
 
-    /// A frame whose header has been read and admitted.
-    struct PartialFrame: Sendable {
-        var opcode: Opcode
-        var isFinal: Bool
-        var isCompressed: Bool
-        var mask: UInt32?
-        var length: Int
-        var received = 0
-    }
-
     private enum State: Sendable {
         case header
         case payload(PartialFrame)
@@ -261,7 +251,8 @@ package struct FrameDecoder: Sendable {
                 }
                 try self.inflater?.finish(into: &self.message)
             }
-            return try self.message.finish()
+            let message = try self.message.finish()
+            return message.isText ? .text(message.bytes) : .binary(message.bytes)
         }
         let payload = self.control[...]
         self.control = []

@@ -1,3 +1,13 @@
+/// A frame whose header has been read and admitted.
+struct PartialFrame: Sendable {
+    var opcode: Opcode
+    var isFinal: Bool
+    var isCompressed: Bool
+    var mask: UInt32?
+    var length: Int
+    var received = 0
+}
+
 /// A message whose end has not arrived: its bytes so far, and where its text stands.
 struct PartialMessage: Sendable {
     /// The most that is reserved because a peer announced it and not because it sent it.
@@ -24,7 +34,7 @@ struct PartialMessage: Sendable {
     var capacity: Int { self.bytes.capacity }
 
     /// Notes a further frame, which is the first if no message has begun.
-    mutating func beginFrame(_ frame: FrameDecoder.PartialFrame) {
+    mutating func beginFrame(_ frame: PartialFrame) {
         if self.kind == nil {
             self.kind = frame.opcode
             self.isCompressed = frame.isCompressed
@@ -35,7 +45,7 @@ struct PartialMessage: Sendable {
 
     /// Takes a piece of a frame's payload; with it the message has at most `limit` bytes.
     mutating func append(
-        _ piece: ArraySlice<UInt8>, of frame: FrameDecoder.PartialFrame, limit: Int
+        _ piece: ArraySlice<UInt8>, of frame: PartialFrame, limit: Int
     ) throws(WebSocketProtocolError) {
         let start = self.bytes.count
         if start == 0 {
@@ -62,12 +72,14 @@ struct PartialMessage: Sendable {
     }
 
     /// Ends the message and hands its bytes out; the next begins from nothing.
-    mutating func finish() throws(WebSocketProtocolError) -> FrameDecoder.Incoming {
+    ///
+    /// - Returns: text or binary, and its bytes.
+    mutating func finish() throws(WebSocketProtocolError) -> (isText: Bool, bytes: ArraySlice<UInt8>) {
         guard self.utf8.isComplete else { throw .invalidText }
         let bytes = self.bytes[...]
         let isText = self.kind == .text
         self = Self()
-        return isText ? .text(bytes) : .binary(bytes)
+        return (isText, bytes)
     }
 }
 

@@ -10,7 +10,7 @@ import LinkspanNetwork
 /// How many configurations for TLS a loop keeps; on the loop.
 func keptConfigurations(_ loop: any NetworkLoop) -> Int {
     #if LWS
-    if let loop = loop as? EventLoop { return loop.core.value?.hostCount ?? 0 }
+    if let loop = loop as? EventLoop { return loop.core.value?.library.hostCount ?? 0 }
     #endif
     #if NIO
     if let loop = loop as? NIOLoop { return loop.core.value?.contextCount ?? 0 }
@@ -21,7 +21,7 @@ func keptConfigurations(_ loop: any NetworkLoop) -> Int {
 /// How many connections libwebsockets has to itself, where it is what a loop runs on; on the loop.
 func connectionsOfLibrary(_ loop: any NetworkLoop) -> Int {
     #if LWS
-    if let loop = loop as? EventLoop { return loop.core.value?.dialCount ?? 0 }
+    if let loop = loop as? EventLoop { return loop.core.value?.library.openerCount ?? 0 }
     #endif
     return 0
 }

@@ -2,16 +2,6 @@
 ///
 /// The caller sends ``greeting``, hands over what comes, and does as each step says.
 package struct ProxyHandshake {
-    package enum Step {
-        /// These bytes are to be sent; then the answer is awaited.
-        case send([UInt8])
-        /// More bytes are needed.
-        case more
-        /// The way to the server is there, and nothing was read of what comes over it.
-        case done
-        case failed(ByteStreamError)
-    }
-
     private enum State {
         case http(AnswerReader)
         case socks(SOCKSHandshake)
@@ -37,7 +27,7 @@ package struct ProxyHandshake {
     /// The error of a proxy that ended the connection instead of answering.
     package static let hungUp = ByteStreamError(.proxyRefused, "the proxy closed the connection")
 
-    package mutating func received(_ bytes: UnsafeRawBufferPointer) -> Step {
+    package mutating func received(_ bytes: UnsafeRawBufferPointer) -> ProxyStep {
         switch self.state {
         case .socks(var handshake):
             defer { self.state = .socks(handshake) }
@@ -49,7 +39,7 @@ package struct ProxyHandshake {
         }
     }
 
-    private static func step(_ reader: inout AnswerReader) -> Step {
+    private static func step(_ reader: inout AnswerReader) -> ProxyStep {
         switch reader.next() {
         case .more: return .more
         case .head(let answer):

@@ -1,6 +1,17 @@
 private import CLinkspanRuntime
 internal import Linkspan
 
+/// The next step of an agreement with a proxy.
+package enum ProxyStep {
+    /// These bytes are to be sent; then the answer is awaited.
+    case send([UInt8])
+    /// More bytes are needed.
+    case more
+    /// The way to the server is there, and nothing was read of what comes over it.
+    case done
+    case failed(ByteStreamError)
+}
+
 /// The client's part of SOCKS version 5 (RFC 1928), with user name and password (RFC 1929).
 ///
 /// The server's name goes to the proxy, which looks it up.
@@ -35,7 +46,7 @@ struct SOCKSHandshake {
         self.credentials == nil ? [Self.version, 1, Self.open] : [Self.version, 2, Self.open, Self.password]
     }
 
-    mutating func received(_ bytes: UnsafeRawBufferPointer) -> ProxyHandshake.Step {
+    mutating func received(_ bytes: UnsafeRawBufferPointer) -> ProxyStep {
         self.input.append(contentsOf: bytes)
         switch self.state {
         case .method:
@@ -53,7 +64,7 @@ struct SOCKSHandshake {
         }
     }
 
-    private mutating func choose(_ method: UInt8) -> ProxyHandshake.Step {
+    private mutating func choose(_ method: UInt8) -> ProxyStep {
         // Nothing may follow before the next message of this side.
         guard self.input.isEmpty else { return Self.malformed }
         if method == Self.open { return self.ask() }
@@ -65,13 +76,13 @@ struct SOCKSHandshake {
         return .failed(ByteStreamError(.proxyUnauthorized, "the proxy \(wish)"))
     }
 
-    private mutating func ask() -> ProxyHandshake.Step {
+    private mutating func ask() -> ProxyStep {
         guard self.input.isEmpty else { return Self.malformed }
         self.state = .reply
         return .send(self.request)
     }
 
-    private mutating func readReply() -> ProxyHandshake.Step {
+    private mutating func readReply() -> ProxyStep {
         guard self.input.count >= 2 else { return .more }
         guard self.input[0] == Self.version else { return Self.malformed }
         // Some send no address behind a failure.
@@ -96,7 +107,7 @@ struct SOCKSHandshake {
         return Array(self.input.prefix(count))
     }
 
-    private static let malformed = ProxyHandshake.Step.failed(
+    private static let malformed = ProxyStep.failed(
         ByteStreamError(.proxyRefused, "the proxy's answer breaks the rules of SOCKS version 5"))
 
     private static func error(_ reply: UInt8) -> ByteStreamError {

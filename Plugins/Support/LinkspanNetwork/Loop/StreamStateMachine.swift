@@ -38,7 +38,7 @@ package struct StreamStateMachine {
     /// The bytes of an exchange's answer that have come since its deadline began.
     private var progress = 0
     /// Whether the answer is a body, whatever its status, and not a stream.
-    private let isExchange: Bool
+    package let isExchange: Bool
 
     package init(isExchange: Bool = false) { self.isExchange = isExchange }
 

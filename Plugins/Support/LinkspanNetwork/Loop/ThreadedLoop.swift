@@ -59,27 +59,37 @@ extension ThreadedLoop {
         if self.thread.mailbox.withLock({ !$0.isDormant }) { self.start() }
     }
 
-    /// ``JobExecutor/execute(_:)`` of the loop.
-    package func add(_ job: @escaping LoopMailbox.Job) {
+    /// Runs a job on the loop's thread, after all jobs given before; from any thread.
+    ///
+    /// After ``NetworkLoop/shutdown()`` the job runs on the caller's thread, still one job at a time.
+    package func execute(_ job: @escaping @Sendable () -> Void) {
         self.act(self.thread.mailbox.withLock { $0.add(job) })
     }
 
-    /// ``JobExecutor/schedule(at:_:)`` of the loop.
-    package func add(_ job: @escaping LoopMailbox.Job, due: ContinuousClock.Instant) -> any ScheduledWork {
-        let (action, key) = self.thread.mailbox.withLock { $0.add(job, due: Moment(due)) }
+    /// Runs a job on the loop's thread at an instant, unless the timer is cancelled.
+    ///
+    /// A timer that is not due by the time of ``NetworkLoop/shutdown()`` never runs.
+    @discardableResult
+    package func schedule(
+        at instant: ContinuousClock.Instant, _ job: @escaping @Sendable () -> Void
+    ) -> any ScheduledWork {
+        let (action, key) = self.thread.mailbox.withLock { $0.add(job, due: Moment(instant)) }
         self.act(action)
         return LoopTimer(key: key, loop: self)
     }
 
     /// Gives a job for later up; on the loop's own thread it will not run after this.
-    func cancel(_ key: LoopMailbox.TimerKey) {
+    fileprivate func cancel(_ key: LoopMailbox.TimerKey) {
         // Let go of outside the lock, because that may run foreign code.
         let job = self.thread.mailbox.withLock { $0.cancel(key) }
         _ = consume job
     }
 
-    /// ``NetworkLoop/shutdown()`` of the loop.
-    package func end() {
+    /// Ends every stream with `loopStopped`, then the thread; returns when it has ended.
+    ///
+    /// Called on the loop's own thread it returns at once, and the loop ends after the current job. May be called
+    /// again.
+    package func shutdown() {
         self.act(self.thread.mailbox.withLock { $0.stop() })
         if !self.thread.identity.isCurrent { self.thread.end.wait() }
     }
@@ -164,6 +174,17 @@ extension ThreadedLoop {
                 for job in jobs { job() }
             }
         }
+    }
+}
+
+/// A job that a loop runs once, later, unless it is cancelled before.
+private struct LoopTimer: ScheduledWork {
+    /// Nil when the loop had ended before.
+    let key: LoopMailbox.TimerKey?
+    let loop: any ThreadedLoop
+
+    func cancel() {
+        if let key { self.loop.cancel(key) }
     }
 }
 

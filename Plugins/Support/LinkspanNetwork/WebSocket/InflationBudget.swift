@@ -10,6 +10,16 @@ struct InflationBudget {
     /// The decompressed bytes that have been paused for.
     private var paidBytes = 0
 
+    /// The time after which bytes that were read are decompressed in a later turn; nil when none wait.
+    var pause: Duration?
+
+    /// Begins the pause that is due when `inflatedBytes` have been decompressed in total; returns whether one is.
+    mutating func pauses(after inflatedBytes: Int) -> Bool {
+        guard let pause = self.takePause(after: inflatedBytes) else { return false }
+        self.pause = pause
+        return true
+    }
+
     /// Takes the pause that is due when `inflatedBytes` have been decompressed in total; nil when none is due.
     mutating func takePause(after inflatedBytes: Int) -> Duration? {
         let turns = (inflatedBytes - self.paidBytes) / Self.bytesPerTurn

@@ -32,35 +32,28 @@ package final class WebSocketChannel {
     private var refusalStart = RefusalStart()
     /// Whether messages may be sent, as far as the handshake and the end of the stream go.
     private var isOpen = false
-    private var end: Boxed<WebSocketEnd>?
-    /// Whether the handler knows of the end.
-    private var isTold = false
-    private var deadline: (any ScheduledWork)?
-    private var nextPing: (any ScheduledWork)?
-    /// The time of the latest arrival, parts of messages included.
-    package private(set) var lastHeard: Moment?
-    /// The time of the ping that the server has not answered yet; nil when there is none.
-    private var pinged: Moment?
-    /// Whether anything has arrived since the last ping.
-    private var isAlive = true
+    private var ending = Ending()
+    private var timers = WebSocketTimers()
     // Counted with each message; its methods call nobody.
-    @exclusivity(unchecked) private var backlog = PingBacklog()
+    @exclusivity(unchecked) private var liveness = Liveness()
     private var control = ControlRate()
     /// The number of messages that have come.
     private var messages = 0
     /// Whether the owner wants nothing to be read.
     private var isPaused = false
-    /// The time after which bytes that were read are decompressed in a later turn; nil when none wait.
-    private var pause: Duration?
     // Looked at for each message; its methods call nobody.
     @exclusivity(unchecked) private var inflation = InflationBudget()
-    private var nextTurn: (any ScheduledWork)?
-    /// The end of the stream while messages waited.
-    private var heldEnd: Boxed<ByteStreamError>?
-    /// The progress at the start of the watch over an unfinished message; nil when there is none.
-    private var watch: (messages: Int, bytes: Int, timer: any ScheduledWork)?
-    /// The bytes that may still come after our Close frame; nil before it.
-    private var closingRoom: Int?
+
+    /// How far the channel has come with ending.
+    private struct Ending {
+        var reason: Boxed<WebSocketEnd>?
+        /// Whether the handler knows of the end.
+        var isTold = false
+        /// The end of the stream while messages waited.
+        var ofStream: Boxed<ByteStreamError>?
+        /// The bytes that may still come after our Close frame; nil before it.
+        var room: Int?
+    }
 
     /// Makes a channel that has not begun to open.
     ///
@@ -76,7 +69,10 @@ package final class WebSocketChannel {
             role: .client, limits: request.limits, masks: MaskSource(generator: SystemRandomBlock()))
     }
 
-    private var isBehind: Bool { self.pause != nil }
+    /// The time of the latest arrival, parts of messages included.
+    package var lastHeard: Moment? { self.liveness.lastHeard }
+
+    private var isBehind: Bool { self.inflation.pause != nil }
 
     private var stream: (any ByteStream)? {
         get { self.owned?.stream }
@@ -96,10 +92,10 @@ package final class WebSocketChannel {
     ///
     /// Call it once.
     package func open() {
-        guard self.end == nil, let opening = self.opening else {
+        guard self.ending.reason == nil, let opening = self.opening else {
             return self.loop.executeLocally { self.tell(.aborted) }
         }
-        self.stream = self.loop.connect(opening.request, handler: StreamBridge(channel: self))
+        self.stream = self.loop.connect(opening.request, handler: self)
     }
 
     /// Sends a message whose payload `write` appends, and binary messages right behind it with nothing between.
@@ -125,7 +121,7 @@ package final class WebSocketChannel {
                 for attachment in attachments {
                     _ = self.session.send(.binary, payload: attachment, isCompressible: isCompressible, into: &buffer)
                 }
-                self.backlog.wrote(buffer.count - start)
+                self.liveness.wrote(buffer.count - start)
             }
         case nil: return .refused
         }
@@ -139,7 +135,7 @@ package final class WebSocketChannel {
         switch self.session.close(code, reason: reason, into: &output) {
         case .awaitPeer:
             // The peer may complete a message that it has begun before it sends its Close frame.
-            self.closingRoom = self.settings.maxMessageBytes
+            self.ending.room = self.settings.maxMessageBytes
             // Its Close frame comes behind what the owner did not want to be read.
             self.setReadingPaused(false)
             stream.write { $0.append(contentsOf: output) }
@@ -151,27 +147,27 @@ package final class WebSocketChannel {
     /// Ends at once, at any moment.
     package func abort() {
         self.isOpen = false
-        if self.end == nil { self.end = Boxed(.aborted) }
-        if let heldEnd { return self.loop.executeLocally { self.streamClosed(heldEnd.value) } }
+        if self.ending.reason == nil { self.ending.reason = Boxed(.aborted) }
+        if let heldEnd = self.ending.ofStream { return self.loop.executeLocally { self.closed(heldEnd.value) } }
         self.stream?.abort()
     }
 
     /// Stops reading, so that the server is slowed down, or reads on; a channel that closes reads on in any case.
     package func setReadingPaused(_ isPaused: Bool) {
-        self.isPaused = isPaused && self.closingRoom == nil
+        self.isPaused = isPaused && self.ending.room == nil
         if !self.isPaused, self.isBehind { self.awaitTurn() } else { self.stream?.setReadingPaused(self.isPaused) }
     }
 
     private func finishAfterDeadline() {
-        self.deadline?.cancel()
-        self.deadline = self.loop.scheduleLocally(after: self.settings.closeDeadline) { self.stream?.finish() }
+        self.timers.deadline?.cancel()
+        self.timers.deadline = self.loop.scheduleLocally(after: self.settings.closeDeadline) { self.stream?.finish() }
     }
 }
 
-// MARK: - What the stream reports
+// MARK: - Events of the stream
 
-extension WebSocketChannel {
-    func streamOpened(_ head: ResponseHead) {
+extension WebSocketChannel: ByteStreamHandler {
+    package func opened(_ head: ResponseHead) {
         let fields = [
             "upgrade": head.upgrade, "connection": head.connection, "sec-websocket-accept": head.accept,
             "sec-websocket-protocol": head.subprotocol, "sec-websocket-extensions": head.extensions,
@@ -190,10 +186,9 @@ extension WebSocketChannel {
         }
     }
 
-    func streamReceived(_ chunk: [UInt8]) {
+    package func received(_ chunk: [UInt8]) {
         guard self.mayCome(chunk.count) else { return self.stream?.finish(readingAtMost: Self.farewellBytes) ?? () }
-        self.isAlive = true
-        self.lastHeard = self.loop.moment
+        self.liveness.heard(at: self.loop.moment)
         guard let chunk = self.refusalStart.take(chunk) else { return }
         self.session.receive(chunk[...])
         if !self.isBehind { self.take(chunk) }
@@ -212,11 +207,11 @@ extension WebSocketChannel {
     private func take(_ chunk: [UInt8]) {
         let controlFrames = self.session.controlFrames
         var reading = Reading(chunk: chunk)
-        self.pause = nil
+        self.inflation.pause = nil
         var first = self.nextMessage(&reading)
         if first != nil { self.handler.received { first.take() ?? self.nextMessage(&reading) } }
-        if reading.hasPong, self.isOpen, let pinged = self.pinged.take() {
-            self.handler.answeredPing(after: self.loop.moment - pinged)
+        if reading.hasPong, self.isOpen, let roundTrip = self.liveness.takeRoundTrip(now: self.loop.moment) {
+            self.handler.answeredPing(after: roundTrip)
         }
         let frames = self.session.controlFrames - controlFrames
         if reading.ending == nil, frames > 0, self.control.isFlooded(by: frames, now: self.loop.moment) {
@@ -244,19 +239,19 @@ extension WebSocketChannel {
     /// Reads nothing more, and goes on after a pause with what was read.
     private func awaitTurn() {
         self.stream?.setReadingPaused(true)
-        guard self.nextTurn == nil, self.takesTurns else { return }
-        self.nextTurn = self.loop.scheduleLocally(after: self.pause ?? .zero) { self.turnCame() }
+        guard self.timers.turn == nil, self.takesTurns else { return }
+        self.timers.turn = self.loop.scheduleLocally(after: self.inflation.pause ?? .zero) { self.turnCame() }
     }
 
     /// An owner that wants nothing has to be told of the end all the same.
-    private var takesTurns: Bool { !self.isPaused || self.heldEnd != nil }
+    private var takesTurns: Bool { !self.isPaused || self.ending.ofStream != nil }
 
     private func turnCame() {
-        self.nextTurn = nil
+        self.timers.turn = nil
         guard self.isBehind, self.takesTurns else { return }
         self.take([])
         guard !self.isBehind else { return }
-        if let heldEnd { return self.streamClosed(heldEnd.value) }
+        if let heldEnd = self.ending.ofStream { return self.closed(heldEnd.value) }
         if !self.isPaused { self.stream?.setReadingPaused(false) }
     }
 
@@ -279,27 +274,25 @@ extension WebSocketChannel {
                 return nil
             }
             self.messages += 1
-            if let pause = self.inflation.takePause(after: self.session.inflatedBytes) {
-                (self.pause, reading.isOver) = (pause, true)
-            }
+            if self.inflation.pauses(after: self.session.inflatedBytes) { reading.isOver = true }
             if !reading.output.isEmpty { self.write(&reading) }
             return message
         }
         // What has been made of a message whose last byte is yet to come counts as well.
-        self.pause = self.inflation.takePause(after: self.session.inflatedBytes)
+        _ = self.inflation.pauses(after: self.session.inflatedBytes)
         reading.isOver = true
         return nil
     }
 
     /// Whether so many bytes more are read: not without end from a server that has been told to close.
     private func mayCome(_ count: Int) -> Bool {
-        guard let room = self.closingRoom else { return true }
-        self.closingRoom = room - count
+        guard let room = self.ending.room else { return true }
+        self.ending.room = room - count
         return room >= count
     }
 
     private func finish(_ end: WebSocketEnd, _ streamEnd: WebSocketSession.StreamEnd) {
-        if self.end == nil { self.end = Boxed(end) }
+        if self.ending.reason == nil { self.ending.reason = Boxed(end) }
         switch streamEnd {
         case .drop:
             // The stream sends what is pending, our own Close frame, before it ends. Who broke the protocol may well
@@ -315,48 +308,45 @@ extension WebSocketChannel {
 
     /// Reports the end to the handler, once.
     private func tell(_ end: WebSocketEnd) {
-        guard !self.isTold else { return }
-        self.isTold = true
+        guard !self.ending.isTold else { return }
+        self.ending.isTold = true
         self.handler.closed(end)
     }
 
-    func streamWritable() {
-        if !self.isTold { self.handler.writable() }
+    package func writable() {
+        if !self.ending.isTold { self.handler.writable() }
     }
 
-    func streamClosed(_ error: ByteStreamError) {
+    package func closed(_ error: ByteStreamError) {
         self.isOpen = false
-        if self.isBehind, self.end == nil {
+        if self.isBehind, self.ending.reason == nil {
             // What came before the end is still to be heard.
-            (self.heldEnd, self.stream) = (Boxed(error), nil)
+            (self.ending.ofStream, self.stream) = (Boxed(error), nil)
             return self.awaitTurn()
         }
-        self.nextTurn?.cancel()
-        let end = self.end?.value ?? .stream(error)
-        self.end = Boxed(end)
-        self.deadline?.cancel()
-        self.nextPing?.cancel()
-        self.watch?.timer.cancel()
-        (self.deadline, self.nextPing, self.watch, self.stream) = (nil, nil, nil, nil)
+        let end = self.ending.reason?.value ?? .stream(error)
+        self.ending.reason = Boxed(end)
+        self.timers.cancel()
+        self.stream = nil
         self.tell(end)
     }
 
     private func drop(_ end: WebSocketEnd) {
         self.isOpen = false
-        if self.end == nil { self.end = Boxed(end) }
+        if self.ending.reason == nil { self.ending.reason = Boxed(end) }
         self.stream?.abort()
     }
 
     /// Makes sure that an unfinished message is looked at again.
     private func watchMessage() {
-        guard self.watch == nil, self.stream != nil else { return }
+        guard self.timers.watch == nil, self.stream != nil else { return }
         let timer = self.loop.scheduleLocally(after: self.settings.messageDeadline) { self.judgeMessage() }
-        self.watch = (self.messages, self.session.unfinishedBytes ?? 0, timer)
+        self.timers.watch = (self.messages, self.session.unfinishedBytes ?? 0, timer)
     }
 
     private func judgeMessage() {
-        let former = self.watch.take()
-        guard self.end == nil, let bytes = self.session.unfinishedBytes else { return }
+        let former = self.timers.watch.take()
+        guard self.ending.reason == nil, let bytes = self.session.unfinishedBytes else { return }
         // What is not read is not the server's fault.
         if let former, !self.isPaused, !self.isBehind, former.messages == self.messages,
             bytes - former.bytes < WebSocketRequest.messageProgress
@@ -372,27 +362,26 @@ extension WebSocketChannel {
 
     private func scheduleKeepAlive() {
         guard let keepAlive = self.settings.keepAlive, self.stream != nil else { return }
-        self.nextPing = self.loop.scheduleLocally(after: keepAlive.interval) { self.ping(keepAlive) }
+        self.timers.ping = self.loop.scheduleLocally(after: keepAlive.interval) { self.ping(keepAlive) }
     }
 
     private func ping(_ keepAlive: WebSocketKeepAlive) {
-        self.isAlive = false
+        self.liveness.expectsSign()
         var output: [UInt8] = []
         guard self.session.ping(into: &output), let stream = self.stream else { return }
-        self.backlog.begin(pending: stream.pendingBytes)
+        self.liveness.pings(behind: stream.pendingBytes, at: self.loop.moment)
         stream.write { $0.append(contentsOf: output) }
-        self.pinged = self.loop.moment
         self.awaitPong(keepAlive)
     }
 
     private func awaitPong(_ keepAlive: WebSocketKeepAlive) {
-        self.nextPing = self.loop.scheduleLocally(after: keepAlive.timeout) {
-            if self.isAlive || self.isBehind { return self.scheduleKeepAlive() }
-            if self.backlog.hasMoved(pending: self.pendingBytes) { return self.awaitPong(keepAlive) }
+        self.timers.ping = self.loop.scheduleLocally(after: keepAlive.timeout) {
+            if self.liveness.isAlive || self.isBehind { return self.scheduleKeepAlive() }
+            if self.liveness.hasMoved(pending: self.pendingBytes) { return self.awaitPong(keepAlive) }
             // What has arrived meanwhile is to be read before a server is called dead: perhaps this side was busy.
-            self.nextPing = self.loop.scheduleLocally(after: Self.lastLook) {
+            self.timers.ping = self.loop.scheduleLocally(after: Self.lastLook) {
                 // Anything that has arrived proves that the server lives; what has not been read says nothing against it.
-                if self.isAlive || self.isBehind { self.scheduleKeepAlive() } else { self.drop(.silent) }
+                if self.liveness.isAlive || self.isBehind { self.scheduleKeepAlive() } else { self.drop(.silent) }
             }
         }
     }
