@@ -109,8 +109,10 @@ struct Visit: Sendable {
                 .invalidConfiguration, "the chat needs the service 'rooms': name it in linkspan.services.enabled")
         }
         // Before connecting, so that the first reply counts, too.
-        messaging.services.observe(weak: visitor, MessageEvent.self) { _, event in
-            if case .acknowledged(let time) = event.event.kind { news.post(.roundTrip(time)) }
+        let traffic = Mutex(TrafficIncreases())
+        messaging.services.observe(weak: visitor, TrafficEvent.self) { _, event in
+            let increase = traffic.withLock { $0.note(event) }
+            if increase.acknowledged > 0 { news.post(.roundTrip(increase.roundTrips / increase.acknowledged)) }
         }.keep()
         return Visit(
             visitor: visitor, news: news, messaging: messaging, connection: try messaging.connect(), first: rooms,

@@ -1,16 +1,16 @@
 import LinkspanKit
 import Synchronization
 
-final class MessageCounter: MessageObserving {
+final class MessageCounter: TrafficObserving {
     let name: ServiceName = "counter"
-    private let count = Mutex(0)
+    private let counts = Mutex<[String: Int]>([:])
 
-    func on(_ event: Stamped<MessageEvent>, _ scope: ServiceScope) async throws {
-        guard case .acknowledged = event.event.kind else { return }
-        self.count.withLock { $0 += event.event.count }
+    func on(_ event: Stamped<TrafficEvent>, _ scope: ServiceScope) async throws {
+        let traffic = event.event
+        self.counts.withLock { $0["\(traffic.connection) \(traffic.event)"] = traffic.totals.acknowledged }
     }
 
     func stop(_ scope: ServiceScope) async throws {
-        print("\(self.count.withLock { $0 }) message acknowledged")
+        print("\(self.counts.withLock { $0.values.reduce(0, +) }) message acknowledged")
     }
 }

@@ -10,7 +10,7 @@ public struct Budgets: Sendable, Hashable {
     public var stop: Duration
     /// The number of events that may wait for the service; beyond it, the oldest are dropped and counted.
     ///
-    /// Of message events 16 times as many may wait, and none is dropped: what comes beyond is added up.
+    /// Running totals do not count: the newest replaces an older one of the same connection and event.
     public var mailbox: Int
 
     /// Makes budgets; every part may be left out.

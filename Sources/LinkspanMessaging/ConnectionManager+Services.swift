@@ -7,9 +7,17 @@ extension ConnectionManager {
     /// the network path and the app's phases.
     ///
     /// Connections of a factory of its own are not observed.
-    public convenience init(options: Options = Options(), services: ServiceRegistry) {
+    ///
+    /// - Parameters:
+    ///   - options: the behaviour of the manager.
+    ///   - services: the registry.
+    ///   - trafficInterval: the time between two ``TrafficEvent``s about the same connection and event.
+    public convenience init(
+        options: Options = Options(), services: ServiceRegistry, trafficInterval: Duration = .milliseconds(250)
+    ) {
         self.init(
-            options: options, observer: ServiceReporter(services: services, scheduler: options.scheduler))
+            options: options,
+            observer: ServiceReporter(services: services, scheduler: options.scheduler, interval: trafficInterval))
         self.listen(to: services)
     }
 

@@ -59,16 +59,18 @@ public final class Messaging: Sendable {
     ///   - plan: the plan to run.
     ///   - connections: how the connection manager works.
     ///   - services: how the service registry works.
+    ///   - trafficInterval: the time between two ``TrafficEvent``s about the same connection and event.
     /// - Returns: the running SDK.
     /// - Throws: ``/Linkspan/LinkspanError`` with code `invalidURL` or `invalidConfiguration`; nothing runs then.
     public static func start(
         _ plan: MessagingPlan, connections: ConnectionManager.Options = ConnectionManager.Options(),
-        services: ServiceRegistry.Options = ServiceRegistry.Options()
+        services: ServiceRegistry.Options = ServiceRegistry.Options(), trafficInterval: Duration = .milliseconds(250)
     ) async throws(LinkspanError) -> Messaging {
         let configuration = try plan.configuration
         let registryClock = services.scheduler
         let services = ServiceRegistry(options: services)
-        let manager = ConnectionManager(options: connections, services: services)
+        let manager = ConnectionManager(
+            options: connections, services: services, trafficInterval: trafficInterval)
         var running = RunningServices()
         let messaging: Messaging
         do {

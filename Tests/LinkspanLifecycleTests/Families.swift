@@ -54,7 +54,7 @@ protocol QueueObserving: LifecycleService {
     func on(_ event: Stamped<QueueEvent>, _ scope: ServiceScope) async throws
 }
 
-/// A family that is handed over in batches.
+/// A family without states.
 struct MessageEvent: Sendable, Hashable {
     enum Kind: Sendable, Hashable {
         case sent
@@ -69,7 +69,7 @@ struct MessageEvent: Sendable, Hashable {
 
 extension MessageEvent: LifecycleEvent {
     static var family: EventFamily<Self, any MessageObserving> {
-        .batches("message") { try await $0.on($1, $2) }
+        .news("message") { try await $0.on($1, $2) }
     }
 }
 
@@ -77,25 +77,21 @@ protocol MessageObserving: LifecycleService {
     func on(_ event: Stamped<MessageEvent>, _ scope: ServiceScope) async throws
 }
 
-/// A family that is added up for services that do not keep up.
-struct CountedEvent: SummableEvent {
-    static var family: EventFamily<Self, any CountedObserving> {
-        .sums("counted") { try await $0.on($1, $2) }
-    }
-
+/// A family of running totals.
+struct CountEvent: Sendable, Hashable {
+    var connection: UInt64 = 1
     var name: String
-    var count = 1
-
-    func sumKey(isCoarse: Bool) -> String { isCoarse ? "" : self.name }
-
-    mutating func add(_ other: Self) {
-        if self.name != other.name { self.name = "" }
-        self.count += other.count
-    }
-
-    var summed: Self { self }
+    var total: Int
 }
 
-protocol CountedObserving: LifecycleService {
-    func on(_ event: Stamped<CountedEvent>, _ scope: ServiceScope) async throws
+extension CountEvent: LifecycleEvent {
+    static var family: EventFamily<Self, any CountObserving> {
+        .totals("count", retention: { .keep(subject: "connection \($0.connection)", aspect: $0.name) }) {
+            try await $0.on($1, $2)
+        }
+    }
+}
+
+protocol CountObserving: LifecycleService {
+    func on(_ event: Stamped<CountEvent>, _ scope: ServiceScope) async throws
 }

@@ -42,7 +42,7 @@ struct FaultTests {
         _ configure: (inout Probe) -> Void
     ) throws -> ServiceRegistry {
         let clock = self.clock
-        let registry = ServiceRegistry(options: .init { ($0.scheduler, $0.batchDelay) = (clock, .zero) })
+        let registry = ServiceRegistry(options: .init { $0.scheduler = clock })
         try registry.register(Probe("first", in: self.journal)).keep()
         try registry.register(
             Probe("bad", in: self.journal) {
@@ -142,7 +142,7 @@ struct FaultTests {
         defer { self.release() }
         let clock = self.clock
         let journal = self.journal
-        let registry = ServiceRegistry(options: .init { ($0.scheduler, $0.batchDelay) = (clock, .zero) })
+        let registry = ServiceRegistry(options: .init { $0.scheduler = clock })
         let entered = [Door(), Door()]
         try registry.register(Probe("base", in: journal)).keep()
         for index in 0..<2 {
@@ -181,7 +181,6 @@ struct FaultTests {
         let registry = ServiceRegistry(
             options: .init {
                 $0.scheduler = clock
-                $0.batchDelay = .zero
                 $0.isSequential = true
             })
         let entered = Door()
@@ -289,7 +288,7 @@ struct FaultTests {
     func `six services that block their threads cost the caller one budget, not six`() async throws {
         let (wall, clock, journal) = (self.wall, self.clock, self.journal)
         defer { wall.takeDown() }
-        let registry = ServiceRegistry(options: .init { ($0.scheduler, $0.batchDelay) = (clock, .zero) })
+        let registry = ServiceRegistry(options: .init { $0.scheduler = clock })
         for index in 0..<6 {
             try registry.register(
                 Probe("blocker\(index)") {

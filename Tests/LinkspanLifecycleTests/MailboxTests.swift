@@ -33,7 +33,7 @@ struct MailboxTests {
 
     @Test
     func `a full mailbox drops the oldest events, counts them in the next one, and faults once`() async throws {
-        let registry = ServiceRegistry(options: .init { $0.batchDelay = .zero })
+        let registry = ServiceRegistry()
         let (entered, door) = (Door(), Door())
         let slow = Listener("slow", budgets: Budgets(mailbox: 4)) { event, _ in
             if event.event.event == "first" {
@@ -65,8 +65,8 @@ struct MailboxTests {
         var mailbox = Mailbox(
             id: .make(), path: "a", interest: .service(Probe("a")), capacity: 2, limit: .seconds(1),
             receiver: ServiceReceiver(service: Probe("a")))
-        func letter(_ event: any LifecycleEvent, _ seq: UInt64) -> Mailbox.Letter {
-            .init(stamped: Stamped(event, seq: seq, time: .now), retention: event.kept, receipt: nil)
+        func letter(_ event: some LifecycleEvent, _ seq: UInt64) -> Letter {
+            Letter(stamped: Stamped(event, seq: seq, time: .now), retention: Posting(event).retention)
         }
         mailbox.open()
         let begins = (0..<4).map { mailbox.post(letter(message("m"), $0)).beginsOverflow }
@@ -147,7 +147,7 @@ struct MailboxTests {
 
     @Test
     func `an event emitted by a handler has the number of the handled event as its cause`() async throws {
-        let registry = ServiceRegistry(options: .init { $0.batchDelay = .zero })
+        let registry = ServiceRegistry()
         let journal = Journal()
         let listener = Listener("listener") { event, scope in
             journal.add("\(event.event.event) \(event.cause.map { "\($0)" } ?? "nil") \(event.seq)")
@@ -166,7 +166,7 @@ struct MailboxTests {
 
     @Test
     func `without observers an event is not made`() async throws {
-        let registry = ServiceRegistry(options: .init { $0.batchDelay = .zero })
+        let registry = ServiceRegistry()
         let journal = Journal()
         func made() -> MessageEvent {
             journal.add("made")
@@ -184,7 +184,7 @@ struct MailboxTests {
     @Test
     func `a barrier reports services that handled the event, failed, or were late`() async throws {
         let clock = ManualScheduler()
-        let registry = ServiceRegistry(options: .init { ($0.scheduler, $0.batchDelay) = (clock, .zero) })
+        let registry = ServiceRegistry(options: .init { $0.scheduler = clock })
         let (entered, door) = (Door(), Door())
         let good = Listener("good")
         try registry.register(good).keep()
@@ -248,55 +248,5 @@ struct MailboxTests {
         await eventually { listener.journal.all.contains("fault reentrantBarrier registry") }
         #expect(listener.journal.all(with: "message ") == ["outer", "inner"])
         await registry.stop()
-    }
-
-    @Test
-    func `events in a batch keep their place among others, and services that start later get none of them`()
-        async throws
-    {
-        let clock = ManualScheduler()
-        let registry = ServiceRegistry(options: .init { $0.scheduler = clock })
-        let early = Listener("early")
-        try registry.register(early).keep()
-        try await registry.start()
-        registry.emit(message("1"))
-        registry.emit(message("2"))
-        #expect(early.journal.all(with: "seq ").isEmpty, "they wait for each other")
-        registry.emit(connection(1, .created))
-        registry.emit(message("3"))
-        let late = Listener("late")
-        try registry.register(late).keep()
-        await eventually { registry.state(of: "services.late") == .ready }
-        registry.emit(message("4"))
-        clock.advance(by: .milliseconds(5))
-        await eventually { late.journal.all(with: "message ") == ["4"] }
-        await eventually { early.journal.all(with: "message ") == ["1", "2", "3", "4"] }
-        // The stop lets handlers end, which write the number last.
-        await registry.stop()
-        let numbers = early.journal.all(with: "seq ").compactMap { UInt64($0) }
-        #expect(numbers == numbers.sorted() && numbers.count == 5)
-    }
-
-    @Test
-    func `a batch that does not fit loses its oldest events, and events between batches keep their place`() throws {
-        var mailbox = Mailbox(
-            id: .make(), path: "a", interest: .service(Probe("a")), capacity: 5, limit: .seconds(1),
-            receiver: ServiceReceiver(service: Probe("a")))
-        mailbox.open()
-        func batch(_ numbers: ClosedRange<UInt64>) throws -> EventBatch {
-            let collector = EventCollector<MessageEvent>()
-            for number in numbers { _ = collector.add(message("\(number)"), time: .now, cause: nil) }
-            return EventBatch(MessageEvent.familyID, try #require(collector.takeAll()), first: numbers.lowerBound)
-        }
-        let letter = Stamped<any LifecycleEvent>(connection(1, .created), seq: 4, time: .now)
-        _ = mailbox.post(try batch(1...3))
-        _ = mailbox.post(Mailbox.Letter(stamped: letter, retention: .none, receipt: nil))
-        let result = mailbox.post(try batch(5...9))
-        #expect(result.beginsOverflow)
-        #expect(mailbox.waiting == 5 && mailbox.lost == 4)
-        var taken: [(seq: UInt64, gap: Int)] = []
-        while let letter = mailbox.take() { taken.append((letter.stamped.seq, letter.stamped.gap)) }
-        #expect(taken.map(\.seq) == [5, 6, 7, 8, 9])
-        #expect(taken.map(\.gap) == [3, 0, 0, 0, 0])
     }
 }

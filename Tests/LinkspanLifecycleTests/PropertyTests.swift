@@ -51,7 +51,6 @@ private struct RandomTree {
         .init {
             $0.isSequential = isSequential
             $0.scheduler = ManualScheduler()
-            $0.batchDelay = .zero
         }
     }
 

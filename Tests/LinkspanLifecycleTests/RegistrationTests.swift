@@ -342,7 +342,7 @@ struct RegistrationTests {
     @Test
     func `one veto decides, all reasons are kept, and a missing answer counts as onFault says`() async throws {
         let clock = ManualScheduler()
-        let registry = ServiceRegistry(options: .init { ($0.scheduler, $0.batchDelay) = (clock, .zero) })
+        let registry = ServiceRegistry(options: .init { $0.scheduler = clock })
         try registry.register(Decider(name: "yes") { .allow }).keep()
         try registry.register(Decider(name: "broken") { throw Trouble() }).keep()
         try await registry.start()

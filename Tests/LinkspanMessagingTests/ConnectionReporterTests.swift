@@ -7,17 +7,28 @@ internal import LinkspanRuntime
 internal import LinkspanTesting
 internal import Testing
 
-@Suite("Events of messages and queues", .timeLimit(.minutes(1)))
+@Suite("Events of traffic and queues", .timeLimit(.minutes(1)))
 struct ConnectionReporterTests {
-    /// Hears of messages and queues.
-    private final class Ear: MessageObserving, BufferObserving {
+    /// Hears of traffic and queues.
+    private final class Ear: ConnectionObserving, TrafficObserving, BufferObserving {
         let name: ServiceName = "ear"
         let budgets = Budgets(mailbox: 10_000)
-        let messages = Lock<[MessageEvent]>([])
+        let traffic = Lock<[TrafficEvent]>([])
+        /// States and totals, in order.
+        let story = Lock<[String]>([])
         let queues = Lock<[BufferEvent]>([])
 
-        func on(_ event: Stamped<MessageEvent>, _ scope: ServiceScope) async throws {
-            self.messages.withLock { $0.append(event.event) }
+        func on(_ event: Stamped<TrafficEvent>, _ scope: ServiceScope) async throws {
+            self.traffic.withLock { $0.append(event.event) }
+            self.story.withLock { $0.append("\(event.event.event) \(event.event.totals.sent)") }
+        }
+
+        func on(_ event: Stamped<ConnectionEvent>, _ scope: ServiceScope) async throws {
+            switch event.event.kind {
+            case .disconnected: self.story.withLock { $0.append("disconnected") }
+            case .released: self.story.withLock { $0.append("released") }
+            default: ()
+            }
         }
 
         func on(_ event: Stamped<BufferEvent>, _ scope: ServiceScope) async throws {
@@ -26,7 +37,7 @@ struct ConnectionReporterTests {
     }
 
     private let scheduler = VirtualScheduler()
-    private let services = ServiceRegistry(options: .init { $0.batchDelay = .zero })
+    private let services = ServiceRegistry()
     private let ear = Ear()
     private let transport: ScriptedTransport
     private let manager: ConnectionManager
@@ -53,14 +64,21 @@ struct ConnectionReporterTests {
         return handler
     }
 
-    private func heard() async -> [MessageEvent.Kind] {
-        // A stop lets everything out that waits.
+    /// The latest totals of each event.
+    private func heard() async -> [String: TrafficEvent.Totals] {
+        // The stop lets everything out that waits.
         await self.services.stop()
-        return self.ear.messages.withLock { $0.map(\.kind) }
+        return self.ear.traffic.withLock { $0.reduce(into: [:]) { $0[$1.event] = $1.totals } }
+    }
+
+    private func totals(_ set: (inout TrafficEvent.Totals) -> Void) -> TrafficEvent.Totals {
+        var totals = TrafficEvent.Totals()
+        set(&totals)
+        return totals
     }
 
     @Test
-    func `sent, acknowledged and received messages are reported, with round trips and sizes`() async throws {
+    func `sent, acknowledged and received messages are counted, with round trips and sizes`() async throws {
         let handler = try self.connect()
         try handler.perform(Command(.send, event: "news", payload: .json("1234")))
         try handler.perform(Command(.request, event: "ask", payload: .json("1234")))
@@ -68,14 +86,18 @@ struct ConnectionReporterTests {
         self.scheduler.advance(by: .milliseconds(100))
         self.transport.openPeers.first?.emit("item", .json("12"))
         self.scheduler.advance(by: .milliseconds(100))
-        let roundTrip = MessageEvent.Kind.acknowledged(roundTrip: .milliseconds(40))
-        #expect(await self.heard() == [.sent, .sent, .sent, roundTrip, roundTrip, .received])
-        let sizes = self.ear.messages.withLock { $0.map { "\($0.event) \($0.bytes)" } }
-        #expect(sizes == ["news 8", "ask 7", "say 7", "ask 7", "say 7", "item 2"])
+        let confirmed = self.totals {
+            ($0.sent, $0.sentBytes, $0.acknowledged, $0.roundTrips) = (1, 7, 1, .milliseconds(40))
+        }
+        #expect(
+            await self.heard() == [
+                "news": self.totals { ($0.sent, $0.sentBytes) = (1, 8) }, "ask": confirmed, "say": confirmed,
+                "item": self.totals { ($0.received, $0.receivedBytes) = (1, 2) },
+            ])
     }
 
     @Test
-    func `timed out, expired and cancelled commands are reported`() async throws {
+    func `timed out, expired and cancelled commands are counted`() async throws {
         let handler = try self.connect()
         try handler.perform(Command(.request, event: "silence", payload: .empty, timeout: .seconds(3)))
         self.scheduler.advance(by: .seconds(4))
@@ -85,8 +107,10 @@ struct ConnectionReporterTests {
         try handler.perform(given)
         self.scheduler.advance(by: .seconds(3))
         handler.cancel(given.id)
-        #expect(
-            await self.heard() == [.sent, .timedOut(limit: .seconds(3)), .expired, .dropped(reason: "cancelled")])
+        let heard = await self.heard()
+        #expect(heard["silence"]?.sent == 1 && heard["silence"]?.timedOut == 1)
+        #expect(heard["late"] == self.totals { $0.expired = 1 })
+        #expect(heard["given"] == self.totals { $0.dropped = 1 })
     }
 
     @Test
@@ -100,7 +124,57 @@ struct ConnectionReporterTests {
         self.scheduler.advance(by: .seconds(1))
         #expect(self.transport.received.filter { $0.event == "latency" }.count == 3)
         #expect(handler.status.link?.roundTrip == .milliseconds(40))
-        #expect(await self.heard() == [.sent])
+        let heard = await self.heard()
+        #expect(heard.keys.map { $0 } == ["news"] && heard["news"]?.sent == 1)
+    }
+
+    @Test
+    func `totals are reported once in an interval while they change`() async throws {
+        let handler = try self.connect()
+        for _ in 0..<10 { try handler.send("news") }
+        self.scheduler.advance(by: .milliseconds(100))
+        for _ in 0..<10 { try handler.send("news") }
+        let ear = self.ear
+        #expect(ear.traffic.withLock { $0.isEmpty })
+        self.scheduler.advance(by: .milliseconds(250))
+        await Self.eventually { ear.traffic.withLock { $0.map(\.totals.sent) } == [20] }
+        self.scheduler.advance(by: .seconds(10))
+        try handler.send("news")
+        self.scheduler.advance(by: .milliseconds(250))
+        await Self.eventually { ear.traffic.withLock { $0.map(\.totals.sent) } == [20, 21] }
+        await self.services.stop()
+        #expect(ear.traffic.withLock { $0.count } == 2)
+    }
+
+    @Test
+    func `the last totals come before the end of the connection`() async throws {
+        let handler = try self.connect()
+        for _ in 0..<3 { try handler.send("news") }
+        self.scheduler.advance(by: .milliseconds(50))
+        try handler.disconnect()
+        self.scheduler.advance(by: .milliseconds(50))
+        try handler.send("late")
+        handler.release()
+        self.scheduler.advance(by: .seconds(600))
+        await self.services.stop()
+        #expect(self.ear.story.withLock { $0 }.filter { $0 != "late 0" } == ["news 3", "disconnected", "released"])
+        #expect(self.ear.story.withLock { $0.last } == "released")
+    }
+
+    @Test
+    func `events after the first 256 of a connection are counted together`() throws {
+        let registry = ServiceRegistry()
+        let counter = TrafficCounter(of: 1, registry) { _ in }
+        for number in 0..<1_000 { counter.count("event\(number)") { $0.sent += 1 } }
+        counter.report()
+        let ear = self.ear
+        let registration = registry.observe(weak: ear, TrafficEvent.self) { ear, event in
+            ear.traffic.withLock { $0.append(event.event) }
+        }
+        registration.keep()
+        while ear.traffic.withLock({ $0.count }) < TrafficCounter.limit + 1, !Task.isCancelled {}
+        #expect(ear.traffic.withLock { $0.reduce(0) { $0 + $1.totals.sent } } == 1_000)
+        #expect(ear.traffic.withLock { $0.first { $0.event.isEmpty }?.totals.sent } == 1_000 - TrafficCounter.limit)
     }
 
     @Test
@@ -121,7 +195,7 @@ struct ConnectionReporterTests {
     }
 
     /// Blocks the thread it is called on, until the test is over.
-    private final class Blocker: MessageObserving {
+    private final class Blocker: TrafficObserving {
         let name: ServiceName
         private let end: DispatchSemaphore
 
@@ -130,7 +204,7 @@ struct ConnectionReporterTests {
             self.end = end
         }
 
-        func on(_ event: Stamped<MessageEvent>, _ scope: ServiceScope) async throws { self.block() }
+        func on(_ event: Stamped<TrafficEvent>, _ scope: ServiceScope) async throws { self.block() }
 
         private func block() {
             self.end.wait()
@@ -154,8 +228,8 @@ struct ConnectionReporterTests {
         self.scheduler.advance(by: .seconds(1))
         #expect(answered.withLock { $0 } == 1_000)
         let ear = self.ear
-        await Self.eventually { ear.messages.withLock { $0.count } == 2_000 }
-        #expect(ear.messages.withLock { $0.count } == 2_000)
+        await Self.eventually { ear.traffic.withLock { $0.last?.totals.acknowledged } == 1_000 }
+        #expect(ear.traffic.withLock { $0.last?.totals.sent } == 1_000)
         end.signal()
         await self.services.stop()
     }
@@ -166,29 +240,18 @@ struct ConnectionReporterTests {
     }
 
     @Test
-    func `events of messages add up to one with the mean round trip and the sum of the sizes`() throws {
-        let first = MessageEvent(connection: 1, event: "a", bytes: 3, kind: .acknowledged(roundTrip: .milliseconds(1)))
-        var sum = first
-        sum.add(MessageEvent(connection: 1, event: "a", bytes: 4, kind: .acknowledged(roundTrip: .milliseconds(3))))
-        sum.add(sum)
-        #expect(sum.summed.kind == .acknowledged(roundTrip: .milliseconds(2)))
-        #expect(sum.summed.count == 4 && sum.summed.bytes == 14 && sum.summed.event == "a")
-        #expect(first.sumKey(isCoarse: false) == sum.sumKey(isCoarse: false))
-        var other = first
-        other.event = "b"
-        #expect(first.sumKey(isCoarse: false) != other.sumKey(isCoarse: false))
-        #expect(first.sumKey(isCoarse: true) == other.sumKey(isCoarse: true))
-        other.add(first)
-        #expect(other.summed.event.isEmpty)
-    }
-
-    @Test
-    func `without observers messages are not collected`() async throws {
-        let services = ServiceRegistry()
-        #expect(!services.hasAudience(for: MessageEvent.self))
-        let registration = services.observe(weak: self.ear, MessageEvent.self) { _, _ in }
-        #expect(services.hasAudience(for: MessageEvent.self))
-        registration.cancel()
-        #expect(!services.hasAudience(for: MessageEvent.self))
+    func `increases are what was added since the last event, and nothing for a replayed one`() {
+        var increases = TrafficIncreases()
+        func event(_ sent: Int, replayed: Bool = false, connection: UInt64 = 1) -> Stamped<TrafficEvent> {
+            Stamped(
+                TrafficEvent(connection: connection, event: "a", totals: self.totals { $0.sent = sent }), seq: 1,
+                time: .now, replayed: replayed)
+        }
+        #expect(increases.note(event(3)).sent == 3)
+        #expect(increases.note(event(5)).sent == 2)
+        #expect(increases.note(event(7, replayed: true, connection: 2)).sent == 0)
+        #expect(increases.note(event(8, connection: 2)).sent == 1)
+        increases.forget(connection: 1)
+        #expect(increases.note(event(1)).sent == 1)
     }
 }

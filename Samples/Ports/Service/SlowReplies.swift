@@ -1,10 +1,11 @@
 import LinkspanKit
 
-/// A service with options: notes the requests whose replies took too long.
-actor SlowReplies: MessageObserving {
+/// A service with options: notes the events whose replies took too long on average since the last report.
+actor SlowReplies: TrafficObserving {
     let name: ServiceName = "slowreplies"
     private let limit: Duration
     private let ignored: Set<String>
+    private var increases = TrafficIncreases()
     /// The events of those requests, the latest last.
     private(set) var events: [String] = []
 
@@ -13,8 +14,9 @@ actor SlowReplies: MessageObserving {
         self.ignored = Set(options["ignore"] ?? [String]())
     }
 
-    func on(_ event: Stamped<MessageEvent>, _ scope: ServiceScope) async throws {
-        guard case .acknowledged(let time) = event.event.kind, time >= self.limit else { return }
+    func on(_ event: Stamped<TrafficEvent>, _ scope: ServiceScope) async throws {
+        let increase = self.increases.note(event)
+        guard increase.acknowledged > 0, increase.roundTrips / increase.acknowledged >= self.limit else { return }
         if !self.ignored.contains(event.event.event) { self.events.append(event.event.event) }
     }
 

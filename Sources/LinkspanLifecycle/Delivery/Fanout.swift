@@ -3,14 +3,15 @@
 /// One lock around it makes the order of numbers the order in every mailbox.
 struct Fanout: Sendable {
     /// The registry this one was nested in; events go there.
-    var home: WeakReference<RegistryCore>? { didSet { self.tellCollectors() } }
+    var home: WeakReference<RegistryCore>?
 
     private var sequence: UInt64 = 0
     private var slots: [Mailbox?] = []
     private var free: [Int] = []
     private var index: [ServiceID: Int] = [:]
     private var families: [FamilyID: Family] = [:]
-    private var current: [RetentionKey: Stamped<any LifecycleEvent>] = [:]
+    /// The current states by subject and aspect.
+    private var current: [String: [String: Letter]] = [:]
     // Consumers whose mailbox is gone while they still handle a letter, and who waits for them to end.
     private var departing: [ServiceID: Departing] = [:]
     private var idleWaiters: [ServiceID: [@Sendable () -> Void]] = [:]
@@ -21,14 +22,12 @@ struct Fanout: Sendable {
     /// A family that has been emitted, or asked for.
     private struct Family: Sendable {
         let traits: FamilyTraits
-        /// For a family that is handed over in batches.
-        let collector: (any EventCollecting)?
         var receivers: [Int]
     }
 
     private struct Departing: Sendable {
         var generation: UInt64
-        var call: ServiceCall
+        var handling: LetterHandling
         var task: Task<Void, Never>?
     }
 
@@ -36,7 +35,7 @@ struct Fanout: Sendable {
     struct Effects: Sendable {
         var wake: [ServiceID] = []
         var overflowing: [(path: String, capacity: Int)] = []
-        var dropped: [Mailbox.Receipt] = []
+        var dropped: [Receipt] = []
     }
 }
 
@@ -54,84 +53,45 @@ extension Fanout {
         if let home = self.home?.object {
             return .elsewhere(home)
         }
-        let isWanted = !self.family(traits).receivers.isEmpty
-        return isWanted || traits.delivery == .states ? .somebody : .nobody
+        return traits.hasStates || !self.receivers(of: traits).isEmpty ? .somebody : .nobody
     }
 
-    /// The collector of a family that is handed over in batches; nil before the first event.
-    func collector(of family: FamilyID) -> (any EventCollecting)? { self.families[family]?.collector }
-
-    /// The collector of a family that is handed over in batches; `new` if it has none.
-    mutating func collector(
-        _ traits: FamilyTraits, orAdd new: any EventCollecting
-    ) -> any EventCollecting {
-        let collector = self.family(traits, collector: new).collector ?? new
-        self.tellCollectors()
-        return collector
-    }
-
-    @discardableResult
-    private mutating func family(_ traits: FamilyTraits, collector: (any EventCollecting)? = nil) -> Family {
-        if let known = self.families[traits.family], known.collector != nil || collector == nil { return known }
+    /// The receivers of a family, looked for once.
+    private mutating func receivers(of traits: FamilyTraits) -> [Int] {
+        if let known = self.families[traits.family] { return known.receivers }
         let receivers = self.slots.indices.filter { slot in
             self.slots[slot].map { traits.includes($0.interest) } ?? false
         }
-        let family = Family(traits: traits, collector: collector, receivers: receivers)
-        self.families[traits.family] = family
-        return family
+        self.families[traits.family] = Family(traits: traits, receivers: receivers)
+        return receivers
     }
 
     mutating func post(
         _ posting: Posting, now: ContinuousClock.Instant, cause: UInt64?, effects: inout Effects,
-        receipts: ((ServiceID, UInt64) -> Mailbox.Receipt)? = nil
+        receipts: ((ServiceID, UInt64) -> Receipt)? = nil
     ) -> UInt64 {
-        self.handOver(&effects)
         self.sequence += 1
-        let stamped = Stamped(posting.event, seq: self.sequence, time: now, cause: cause)
-        self.remember(stamped, posting.retention)
+        var letter = Letter(
+            stamped: Stamped(posting.event, seq: self.sequence, time: now, cause: cause), retention: posting.retention,
+            isTotal: posting.isTotal)
+        self.remember(letter)
         var awaited: [ServiceID: String] = [:]
-        for slot in self.family(posting.traits).receivers {
+        for slot in self.receivers(of: posting.traits) {
             // No copy of a mailbox may be alive while it is changed, or all that waits in it is copied.
             guard let mode = self.slots[slot]?.mode, let id = self.slots[slot]?.id, mode.accepts else { continue }
             // Who is not ready gets a barrier as state or news later; nobody waits for it.
-            let receipt = mode.isOpen ? receipts?(id, self.sequence) : nil
-            if receipt != nil { awaited[id] = self.slots[slot]?.path }
-            self.deliver(
-                Mailbox.Letter(stamped: stamped, retention: posting.retention, receipt: receipt), slot, id, &effects)
+            letter.receipt = mode == .open ? receipts?(id, self.sequence) : nil
+            if letter.receipt != nil { awaited[id] = self.slots[slot]?.path }
+            self.deliver(letter, slot, id, &effects)
         }
         if !awaited.isEmpty { self.barriers[self.sequence] = Barrier(awaited) }
         return self.sequence
     }
 
-    /// Gives what was collected to all who are interested.
-    mutating func handOver(_ effects: inout Effects) {
-        for family in self.families.values {
-            guard let contents = family.collector?.takeAll() else { continue }
-            let batch = EventBatch(family.traits.family, contents, first: self.sequence + 1)
-            self.sequence += UInt64(contents.count)
-            // Added up once for all that need it.
-            var sums: (any EventTally)?
-            let tally: () -> (any EventTally)? = {
-                if sums == nil { sums = batch.tally() }
-                return sums
-            }
-            for slot in family.receivers {
-                guard let mode = self.slots[slot]?.mode, let id = self.slots[slot]?.id, mode.accepts,
-                    let result = self.slots[slot]?.post(batch, tally: family.traits.isSummed ? tally : nil)
-                else { continue }
-                self.note(result, slot, id, &effects)
-            }
-        }
-    }
-
     private mutating func deliver(
-        _ letter: Mailbox.Letter, _ slot: Int, _ id: ServiceID, _ effects: inout Effects
+        _ letter: Letter, _ slot: Int, _ id: ServiceID, _ effects: inout Effects
     ) {
         guard let result = self.slots[slot]?.post(letter) else { return }
-        self.note(result, slot, id, &effects)
-    }
-
-    private func note(_ result: Mailbox.OnPost, _ slot: Int, _ id: ServiceID, _ effects: inout Effects) {
         effects.dropped += result.receipts
         if result.beginsOverflow, let mailbox = self.slots[slot] {
             effects.overflowing.append((mailbox.path, mailbox.capacity))
@@ -141,12 +101,12 @@ extension Fanout {
         }
     }
 
-    private mutating func remember(_ stamped: Stamped<any LifecycleEvent>, _ retention: Retention) {
-        switch retention {
+    private mutating func remember(_ letter: Letter) {
+        switch letter.retention {
         case .none: ()
-        case .keep(let subject, let aspect): self.current[RetentionKey(subject, aspect)] = stamped
-        case .forget(let subject, let aspect): self.current[RetentionKey(subject, aspect)] = nil
-        case .forgetAll(let subject): self.current = self.current.filter { $0.key.subject != subject }
+        case .keep(let subject, let aspect): self.current[subject, default: [:]][aspect] = letter
+        case .forget(let subject, let aspect): self.current[subject]?[aspect] = nil
+        case .forgetAll(let subject): self.current[subject] = nil
         }
     }
 }
@@ -154,13 +114,6 @@ extension Fanout {
 // MARK: - Receivers
 
 extension Fanout {
-    private func tellCollectors() {
-        let isElsewhere = self.home?.object != nil
-        for family in self.families.values {
-            family.collector?.audience = isElsewhere ? .elsewhere : family.receivers.isEmpty ? .nobody : .somebody
-        }
-    }
-
     /// The number of the next observer.
     mutating func nextObserver() -> Int {
         self.observers += 1
@@ -179,13 +132,10 @@ extension Fanout {
             heard.insert(name)
             self.families[name]?.receivers.append(slot)
         }
-        for (key, stamped) in self.current.sorted(by: { $0.value.seq < $1.value.seq })
-        where heard.contains(stamped.event.familyID) {
-            _ = mailbox.post(Mailbox.Letter(stamped: stamped, retention: key.kept, receipt: nil))
-        }
+        let states = self.current.values.flatMap(\.values).filter { heard.contains($0.stamped.event.familyID) }
+        for letter in states.sorted(by: { $0.stamped.seq < $1.stamped.seq }) { _ = mailbox.post(letter) }
         self.slots[slot] = mailbox
         self.index[mailbox.id] = slot
-        self.tellCollectors()
     }
 
     func hasMailbox(_ id: ServiceID) -> Bool { self.index[id] != nil }
@@ -201,11 +151,10 @@ extension Fanout {
 
     /// The remains of a receiver that was removed.
     struct Removed: Sendable {
-        var receipts: [Mailbox.Receipt] = []
-        var undelivered = 0
+        var receipts: [Receipt] = []
         var lost = 0
         var task: Task<Void, Never>?
-        var call: ServiceCall?
+        var handling: LetterHandling?
         /// Whether the receiver is still busy with a letter.
         var isHandling = false
         /// Let go of outside the lock, since what it holds may do anything when it goes away.
@@ -217,21 +166,21 @@ extension Fanout {
         guard let slot = self.index.removeValue(forKey: id), var mailbox = self.slots[slot].take() else {
             let departing = self.departing[id]
             return Removed(
-                task: departing?.task, call: departing?.call, isHandling: departing?.call.isHandling ?? false)
+                task: departing?.task, handling: departing?.handling,
+                isHandling: departing?.handling.isHandling ?? false)
         }
         self.free.append(slot)
         for family in self.families.keys { self.families[family]?.receivers.removeAll { $0 == slot } }
-        self.tellCollectors()
-        let (left, isHandling) = mailbox.call.close()
-        for share in left { mailbox.giveBack(share) }
-        let waiting = mailbox.waiting
-        let receipts = mailbox.discard()  // counts what waited as lost
-        if case .busy = mailbox.consumer {
+        let (left, isHandling) = mailbox.handling.close()
+        mailbox.giveBack(left)
+        let receipts = mailbox.discard()
+        let consumer = mailbox.consumer
+        if consumer.isBusy {
             self.departing[id] = Departing(
-                generation: mailbox.generation, call: mailbox.call, task: mailbox.task)
+                generation: consumer.generation, handling: mailbox.handling, task: consumer.task)
         }
         return Removed(
-            receipts: receipts, undelivered: waiting, lost: mailbox.lost, task: mailbox.task, call: mailbox.call,
+            receipts: receipts, lost: mailbox.lost, task: consumer.task, handling: mailbox.handling,
             isHandling: isHandling, mailbox: mailbox)
     }
 
@@ -244,10 +193,8 @@ extension Fanout {
 
     private func isIdle(_ id: ServiceID) -> Bool {
         guard self.departing[id] == nil else { return false }
-        guard let slot = self.index[id], let mailbox = self.slots[slot], case .none = mailbox.consumer else {
-            return self.index[id] == nil
-        }
-        return !mailbox.wantsConsumer
+        guard let mailbox = self[id] else { return true }
+        return !mailbox.consumer.isBusy && !mailbox.wantsConsumer
     }
 
     /// Takes all receivers out, for a registry that is being nested; they begin anew there.
@@ -257,15 +204,7 @@ extension Fanout {
             _ = self.remove(mailbox.id)
         }
         self.current = [:]
-        return all.map { mailbox in
-            let isKept = mailbox.isKept
-            var mailbox = Mailbox(
-                id: mailbox.id, path: mailbox.path, interest: mailbox.interest, capacity: mailbox.capacity,
-                limit: mailbox.limit, urgency: mailbox.urgency, receiver: mailbox.receiver)
-            mailbox.isKept = isKept
-            mailbox.open()
-            return mailbox
-        }
+        return all.map(\.renewed)
     }
 
     /// Leaves a receiver in place when its registration goes.
@@ -310,20 +249,20 @@ extension Fanout {
         guard var mailbox = self[id].take() else { return nil }
         defer { self[id] = mailbox }
         guard mailbox.wantsConsumer else { return nil }
-        mailbox.generation += 1
-        mailbox.consumer = .busy
-        defer { mailbox.isWatched = true }
-        return (mailbox.generation, mailbox.urgency, mailbox.isWatched ? nil : mailbox.limit)
+        mailbox.consumer.generation += 1
+        mailbox.consumer.isBusy = true
+        defer { mailbox.consumer.isWatched = true }
+        return (mailbox.consumer.generation, mailbox.urgency, mailbox.consumer.isWatched ? nil : mailbox.limit)
     }
 
     /// Remembers a consumer's task, so that it can be cancelled when it is late.
     mutating func setTask(_ task: Task<Void, Never>, _ id: ServiceID, generation: UInt64) {
-        guard let mailbox = self[id], mailbox.generation == generation, case .busy = mailbox.consumer else { return }
-        self[id]?.task = task
+        guard let consumer = self[id]?.consumer, consumer.generation == generation, consumer.isBusy else { return }
+        self[id]?.consumer.task = task
     }
 
     enum OnTake: Sendable {
-        case handle(ServiceCall, path: String, any EventReceiver)
+        case handle(LetterHandling, path: String, any EventReceiver)
         /// This consumer was cancelled; another must go on.
         case renew
         case end([@Sendable () -> Void])
@@ -337,14 +276,13 @@ extension Fanout {
         }
         guard var mailbox = self[id].take() else { return .end([]) }
         defer { self[id] = mailbox }
-        if let left = mailbox.call.takeBack() {
-            for share in left { mailbox.giveBack(share) }
-        } else if let share = mailbox.takeShare() {
-            mailbox.call.fill(share)
-            return .handle(mailbox.call, path: mailbox.path, mailbox.receiver)
+        if let left = mailbox.handling.takeBack() {
+            mailbox.giveBack(left)
+        } else if mailbox.waiting > 0 {
+            mailbox.handling.fill(mailbox.takeShare())
+            return .handle(mailbox.handling, path: mailbox.path, mailbox.receiver)
         }
-        mailbox.consumer = .none
-        mailbox.task = nil
+        (mailbox.consumer.isBusy, mailbox.consumer.task) = (false, nil)
         if mailbox.wantsConsumer {
             return .renew
         }
@@ -361,15 +299,15 @@ extension Fanout {
 
     /// Looks whether a consumer handles one letter for too long.
     mutating func check(_ id: ServiceID, now: ContinuousClock.Instant) -> OnCheck {
-        guard let mailbox = self[id], case .busy = mailbox.consumer else {
-            self[id]?.isWatched = false
+        guard let mailbox = self[id], mailbox.consumer.isBusy else {
+            self[id]?.consumer.isWatched = false
             return .done
         }
-        switch mailbox.call.check(now: now, limit: mailbox.limit) {
+        switch mailbox.handling.check(now: now, limit: mailbox.limit) {
         case .again(let next): return .again(at: next)
         case .late(let family):
             return .late(
-                path: mailbox.path, family: family, limit: mailbox.limit, task: mailbox.task,
+                path: mailbox.path, family: family, limit: mailbox.limit, task: mailbox.consumer.task,
                 again: now.advanced(by: mailbox.limit))
         }
     }

@@ -16,29 +16,30 @@ enum Interest: Sendable {
 /// The registry's facts about a family, asked of the type outside of any lock.
 struct FamilyTraits: Sendable {
     let family: FamilyID
-    let delivery: EventDelivery
-    /// Whether its events are added up rather than lost.
-    let isSummed: Bool
+    /// Whether its states are kept for services that start later.
+    let hasStates: Bool
     let includes: @Sendable (Interest) -> Bool
 
     init<Event: LifecycleEvent>(_ type: Event.Type) {
-        let family = Event.family
         self.family = Event.familyID
-        self.delivery = family.delivery
-        self.isSummed = family.tally != nil
+        self.hasStates = Event.family.retention != nil
         self.includes = { $0.includes(Event.self) }
     }
 }
 
-/// An event with all that is asked of it, outside of any lock.
+/// An event with the registry's facts about it, asked of its type outside of any lock.
 struct Posting: Sendable {
     let event: any LifecycleEvent
     let traits: FamilyTraits
     let retention: Retention
+    /// Whether it replaces a waiting event about the same state.
+    let isTotal: Bool
 
     init<Event: LifecycleEvent>(_ event: Event) {
+        let family = Event.family
         self.event = event
         self.traits = FamilyTraits(Event.self)
-        self.retention = event.kept
+        self.retention = family.retention?(event) ?? .none
+        self.isTotal = family.isTotal
     }
 }

@@ -9,88 +9,24 @@ enum BarrierContext {
 
 extension RegistryCore {
     @discardableResult
-    @usableFromInline
     func emit<Event: LifecycleEvent>(_ event: @autoclosure () -> Event, cause: UInt64? = nil) -> UInt64? {
-        let traits = FamilyTraits(Event.self)
-        if traits.delivery == .batches {
-            return self.emit(event(), cause: cause, by: self.collector(of: Event.self, traits))
-        }
-        switch self.fanout({ $0.audience(of: traits) }) {
-        case .nobody: return nil
-        case .elsewhere(let home): return home.emit(event(), cause: cause)
-        case .somebody: return self.post(Posting(event()), cause: cause)
+        switch self.fanout({ $0.audience(of: FamilyTraits(Event.self)) }) {
+        case .nobody: nil
+        case .elsewhere(let home): home.emit(event(), cause: cause)
+        case .somebody: self.post(Posting(event()), cause: cause)
         }
     }
 
-    /// Collects an event for a moment, so that its emitter does not wait for the handing over.
-    @inlinable
-    func emit<Event: LifecycleEvent>(
-        _ event: @autoclosure () -> Event, cause: UInt64?, by collector: EventCollector<Event>
-    ) -> UInt64? {
-        switch collector.audience {
-        case .nobody: return nil
-        case .elsewhere: return self.home.emit(event(), cause: cause)
-        case .somebody: ()
-        }
-        guard self.delays || self.isSummed(Event.self) else { return self.post(event(), cause: cause) }
-        let now = self.now
-        let duty = collector.add(event(), time: now, cause: cause)
-        if duty != .wait { self.attend(to: duty, now: now) }
-        return nil
-    }
-
-    /// Whether a family's events may be added up: posted one by one, they would be lost instead.
-    @usableFromInline
-    func isSummed<Event: LifecycleEvent>(_ type: Event.Type) -> Bool { type.family.tally != nil }
-
-    /// Whether collected events wait for a moment.
-    @usableFromInline var delays: Bool { self.options.batchDelay > .zero }
-
-    @usableFromInline var now: ContinuousClock.Instant { self.scheduler.now }
-
-    /// Sees to it that collected events are taken.
-    @usableFromInline
-    func attend(to duty: CollectorDuty, now: ContinuousClock.Instant) {
-        guard duty == .schedule, self.delays else { return self.handOver() }
-        _ = self.scheduler.schedule(at: now.advanced(by: self.options.batchDelay)) { [weak self] in self?.handOver() }
-    }
-
-    /// Posts an event by itself.
-    @usableFromInline
-    func post<Event: LifecycleEvent>(_ event: Event, cause: UInt64?) -> UInt64 {
-        self.post(Posting(event), cause: cause)
-    }
-
-    @usableFromInline
     func hasAudience<Event: LifecycleEvent>(for type: Event.Type) -> Bool {
-        let traits = FamilyTraits(type)
-        if traits.delivery == .batches { return self.hasAudience(self.collector(of: type, traits)) }
-        return switch self.fanout({ $0.audience(of: traits) }) {
+        switch self.fanout({ $0.audience(of: FamilyTraits(type)) }) {
         case .nobody: false
         case .somebody: true
         case .elsewhere(let home): home.hasAudience(for: type)
         }
     }
 
-    @inlinable
-    func hasAudience<Event: LifecycleEvent>(_ collector: EventCollector<Event>) -> Bool {
-        switch collector.audience {
-        case .nobody: false
-        case .somebody: true
-        case .elsewhere: self.home.hasAudience(for: Event.self)
-        }
-    }
-
-    /// The collector of a family that is handed over in batches.
-    func collector<Event: LifecycleEvent>(of type: Event.Type, _ traits: FamilyTraits) -> EventCollector<Event> {
-        let known = self.fanout { $0.collector(of: traits.family) }
-        if let collector = known as? EventCollector<Event> { return collector }
-        let new = EventCollector<Event>()
-        return self.fanout { $0.collector(traits, orAdd: new) } as? EventCollector<Event> ?? new
-    }
-
     func post(
-        _ posting: Posting, cause: UInt64?, receipts: ((ServiceID, UInt64) -> Mailbox.Receipt)? = nil
+        _ posting: Posting, cause: UInt64?, receipts: ((ServiceID, UInt64) -> Receipt)? = nil
     ) -> UInt64 {
         let now = self.scheduler.now
         var effects = Fanout.Effects()
@@ -99,15 +35,6 @@ extension RegistryCore {
         }
         self.carryOut(effects)
         return seq
-    }
-
-    /// Gives receivers the events that were collected.
-    ///
-    /// Also called before receivers come and go, so that each gets what happened in its time.
-    func handOver() {
-        var effects = Fanout.Effects()
-        self.fanout { $0.handOver(&effects) }
-        self.carryOut(effects)
     }
 
     private func carryOut(_ effects: Fanout.Effects) {
@@ -130,7 +57,6 @@ extension RegistryCore {
 extension RegistryCore {
     /// Gives a receiver the events that waited for it.
     func open(_ id: ServiceID) {
-        self.handOver()
         if self.fanout({ $0.open(id) }) {
             self.beginConsumer(id)
         }
@@ -139,7 +65,6 @@ extension RegistryCore {
     /// Takes a receiver's mailbox away.
     @discardableResult
     func close(_ id: ServiceID) -> Fanout.Removed {
-        self.handOver()
         let removed = self.fanout { $0.remove(id) }
         for receipt in removed.receipts {
             receipt(.lost)
@@ -161,18 +86,10 @@ extension RegistryCore {
     private func consume(_ id: ServiceID, _ generation: UInt64) async {
         while true {
             switch self.fanout({ $0.take(id, generation: generation) }) {
-            case .handle(let call, let path, let receiver):
-                let scope = self.scope(id, path, call)
-                while let next = call.next(now: self.scheduler.now) {
-                    switch next {
-                    case .letter(let letter):
-                        await self.handle(letter, scope.caused(by: letter.stamped.seq), receiver)
-                    case .run(let run):
-                        let isThere = await run.contents.deliver(to: receiver, scope, call) { error, seq in
-                            self.handlerFailed(path, error, run.family, cause: seq)
-                        }
-                        if !isThere { self.close(id) }
-                    }
+            case .handle(let handling, let path, let receiver):
+                let scope = self.scope(id, path, handling.call)
+                while let letter = handling.next(now: self.scheduler.now) {
+                    await self.handle(letter, scope.caused(by: letter.stamped.seq), receiver)
                 }
             case .renew: return self.beginConsumer(id)
             case .end(let waiters):
@@ -184,7 +101,7 @@ extension RegistryCore {
         }
     }
 
-    private func handle(_ letter: Mailbox.Letter, _ scope: ServiceScope, _ receiver: any EventReceiver) async {
+    private func handle(_ letter: Letter, _ scope: ServiceScope, _ receiver: any EventReceiver) async {
         let family = letter.stamped.event.familyID
         do {
             let isThere: Bool
@@ -201,14 +118,12 @@ extension RegistryCore {
             }
         } catch {
             letter.receipt?(.failed("\(error)"))
-            self.handlerFailed(scope.path, error, family, cause: letter.stamped.seq)
+            // A fault about the handling of a fault would go round in circles.
+            guard family != FaultEvent.familyID else { return }
+            self.emit(
+                FaultEvent(path: scope.path, code: .handlerFailed, message: "handler threw: \(error)"),
+                cause: letter.stamped.seq)
         }
-    }
-
-    private func handlerFailed(_ path: String, _ error: any Error, _ family: FamilyID, cause: UInt64) {
-        // A fault about the handling of a fault would go round in circles.
-        guard family != FaultEvent.familyID else { return }
-        self.emit(FaultEvent(path: path, code: .handlerFailed, message: "handler threw: \(error)"), cause: cause)
     }
 
     /// Looks after a consumer, without costing anything per event.

@@ -32,35 +32,16 @@ extension LifecycleEvent {
 
     /// The identity of the event's family.
     var familyID: FamilyID { Self.familyID }
-
-    /// The meaning of the event for services that start later.
-    var kept: Retention { Self.family.retention?(self) ?? .none }
 }
 
 /// A family of events: its name, how its events reach services, and which method takes them.
 public struct EventFamily<Event: Sendable, Observer: Sendable>: Sendable {
     let name: String
-    let delivery: EventDelivery
-    /// Nil for a family without states.
+    /// The part of an event that is kept; nil for a family without states.
     let retention: (@Sendable (Event) -> Retention)?
+    /// Whether an event takes the place of a waiting one about the same state.
+    var isTotal = false
     let deliver: @Sendable (Observer, Stamped<Event>, ServiceScope) async throws -> Void
-    /// Hands over many events; nil for a family whose events come one by one.
-    let deliverRun: (@Sendable (Observer, EventRun<Event>) async -> Void)?
-    /// Adds events up, the first of which has the given number; nil for a family whose events are not.
-    var tally: (@Sendable (ArraySlice<CollectedEvent<Event>>, UInt64) -> any EventTally)?
-
-    @usableFromInline
-    init(
-        name: String, delivery: EventDelivery, retention: (@Sendable (Event) -> Retention)? = nil,
-        deliver: @escaping @Sendable (Observer, Stamped<Event>, ServiceScope) async throws -> Void,
-        deliverRun: (@Sendable (Observer, EventRun<Event>) async -> Void)? = nil
-    ) {
-        self.name = name
-        self.delivery = delivery
-        self.retention = retention
-        self.deliver = deliver
-        self.deliverRun = deliverRun
-    }
 
     /// Events that are delivered one by one, to the services that are there; without any, events are not made.
     ///
@@ -71,7 +52,7 @@ public struct EventFamily<Event: Sendable, Observer: Sendable>: Sendable {
     public static func news(
         _ name: String, deliver: @escaping @Sendable (Observer, Stamped<Event>, ServiceScope) async throws -> Void
     ) -> Self {
-        Self(name: name, delivery: .news, deliver: deliver)
+        Self(name: name, retention: nil, deliver: deliver)
     }
 
     /// Events that are delivered one by one, and the latest of each state kept for services that start later.
@@ -85,66 +66,24 @@ public struct EventFamily<Event: Sendable, Observer: Sendable>: Sendable {
         _ name: String, retention: @escaping @Sendable (Event) -> Retention,
         deliver: @escaping @Sendable (Observer, Stamped<Event>, ServiceScope) async throws -> Void
     ) -> Self {
-        Self(name: name, delivery: .states, retention: retention, deliver: deliver)
+        Self(name: name, retention: retention, deliver: deliver)
     }
 
-    /// Events that are collected for ``ServiceRegistry/Options/batchDelay`` and then handed over together, to the
-    /// services that are there.
+    /// Running totals: states of which only the newest counts, so that it replaces an older one that still waits.
     ///
-    /// For events on the path of every message: emitting one costs no more than appending it.
-    ///
-    /// - Parameters:
-    ///   - name: the name of the family in logs, metrics and faults.
-    ///   - deliver: hands an event to an observer.
-    /// - Returns: the family.
-    @inlinable
-    public static func batches(
-        _ name: String, deliver: @escaping @Sendable (Observer, Stamped<Event>, ServiceScope) async throws -> Void
-    ) -> Self {
-        Self(name: name, delivery: .batches, deliver: deliver) { observer, run in
-            _ = await run.forEach { event, scope in
-                try await deliver(observer, event, scope)
-                return true
-            }
-        }
-    }
-}
-
-extension EventFamily where Event: SummableEvent {
-    /// Events that are collected as those of ``batches(_:deliver:)`` are, and none of which is lost: more than a service
-    /// handles are added up.
+    /// A mailbox holds one event for each state, whatever its capacity, and loses none.
     ///
     /// - Parameters:
     ///   - name: the name of the family in logs, metrics and faults.
+    ///   - retention: the state of which an event has the total.
     ///   - deliver: hands an event to an observer.
     /// - Returns: the family.
-    @inlinable
-    package static func sums(
-        _ name: String, deliver: @escaping @Sendable (Observer, Stamped<Event>, ServiceScope) async throws -> Void
+    package static func totals(
+        _ name: String, retention: @escaping @Sendable (Event) -> Retention,
+        deliver: @escaping @Sendable (Observer, Stamped<Event>, ServiceScope) async throws -> Void
     ) -> Self {
-        var family = Self.batches(name, deliver: deliver)
-        family.addsUp()
-        return family
+        Self(name: name, retention: retention, isTotal: true, deliver: deliver)
     }
-
-    @usableFromInline
-    mutating func addsUp() {
-        self.tally = { events, first in
-            var tally = SumTally<Event>()
-            for (offset, collected) in events.enumerated() {
-                tally.add(collected.event, seq: first + UInt64(offset), time: collected.time)
-            }
-            return tally
-        }
-    }
-}
-
-/// The way in which the events of a family reach services.
-@usableFromInline
-enum EventDelivery: Sendable, Hashable {
-    case news
-    case states
-    case batches
 }
 
 /// The identity of a family: all events of one type.
@@ -170,6 +109,12 @@ public enum Retention: Sendable, Hashable {
     case forget(subject: String, aspect: String = "state")
     /// Nothing any more about the subject, by events of any family.
     case forgetAll(subject: String)
+
+    /// The state that is kept, if one is.
+    var keptKey: RetentionKey? {
+        guard case .keep(let subject, let aspect) = self else { return nil }
+        return RetentionKey(subject, aspect)
+    }
 }
 
 /// One state of one subject.

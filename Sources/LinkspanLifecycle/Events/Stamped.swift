@@ -19,7 +19,6 @@ public struct Stamped<Event: Sendable>: Sendable {
     public var gap: Int
 
     /// Makes an envelope.
-    @inlinable
     public init(
         _ event: Event, seq: UInt64, time: ContinuousClock.Instant, cause: UInt64? = nil, replayed: Bool = false,
         gap: Int = 0

@@ -31,7 +31,7 @@ extension RegistryCore {
             id: entry.id, path: entry.name.rawValue, interest: .service(entry.service),
             capacity: entry.budgets.mailbox, limit: entry.budgets.handle, urgency: entry.urgency,
             receiver: ServiceReceiver(service: entry.service))
-        self.handOver()
+        self.reportTotals()
         self.fanout { $0.add(mailbox) }
     }
 
@@ -61,6 +61,7 @@ extension RegistryCore {
             fanout.home = WeakReference(self)
             return all
         }
+        for report in core.takeTotals() { self.addTotals(report) }
         let known = Set(content.entries.map { $0.id })
         self.fanout { fanout in
             for mailbox in observers where !known.contains(mailbox.id) {

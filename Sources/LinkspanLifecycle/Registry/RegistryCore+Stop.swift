@@ -151,7 +151,7 @@ extension RegistryCore {
     private func drain(
         _ id: ServiceID, until deadline: ContinuousClock.Instant, _ tearDown: inout TearDown
     ) async {
-        self.handOver()
+        self.reportTotals()
         self.fanout { $0.seal(id) }
         let reply = Promise<Void>()
         if self.fanout({ $0.whenIdle(id) { reply.fulfill() } }) {
@@ -160,7 +160,7 @@ extension RegistryCore {
         let removed = self.close(id)
         tearDown.undelivered = removed.lost
         if removed.isHandling {
-            removed.call?.abandon()
+            removed.handling?.call.abandon()
             if let task = removed.task {
                 self.threads.submit { task.cancel() }
             }

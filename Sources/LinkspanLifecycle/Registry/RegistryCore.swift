@@ -1,7 +1,6 @@
 internal import LinkspanRuntime
 
 /// The state that a tree of registries shares: its decisions, its mailboxes, its threads.
-@usableFromInline
 final class RegistryCore: Sendable {
     typealias Member = ServiceRegistry.StateMachine.Member
 
@@ -12,6 +11,8 @@ final class RegistryCore: Sendable {
         var starts: [ServiceID: CancelCall] = [:]
         /// The background work of services.
         var runs: [ServiceID: Task<Void, Never>] = [:]
+        /// Closures that emit the running totals which have changed.
+        var totals: [@Sendable () -> Void] = []
     }
 
     let options: ServiceRegistry.Options
@@ -21,7 +22,7 @@ final class RegistryCore: Sendable {
     /// The threads for services of urgency `utility`.
     let watchers: ServiceThreads
     // Guards members, mailboxes and calls under way. Threads that emit contend with those that start, stop and feed
-    // services; emitters of families of `EventFamily.batches` do not, since they have a collector.
+    // services.
     private let state: Lock<State>
 
     init(root: Group, options: ServiceRegistry.Options) {
@@ -43,7 +44,7 @@ final class RegistryCore: Sendable {
     func threads(for urgency: Urgency) -> ServiceThreads { urgency == .normal ? self.threads : self.watchers }
 
     /// The registry that keeps the tree now: this one, or the one this one was nested in.
-    @usableFromInline var home: RegistryCore {
+    var home: RegistryCore {
         var core = self
         while let next = core.fanout({ $0.home?.object }) {
             core = next
@@ -84,6 +85,23 @@ extension RegistryCore {
         self.state.withLock { body(&$0.fanout) }
     }
 
+    /// Adds a closure that emits the running totals which have changed since it was last called.
+    func addTotals(_ report: @escaping @Sendable () -> Void) { self.state.withLock { $0.totals.append(report) } }
+
+    /// Takes out the closures that emit running totals, for the registry in which this one is nested.
+    func takeTotals() -> [@Sendable () -> Void] {
+        self.state.withLock { state in
+            defer { state.totals = [] }
+            return state.totals
+        }
+    }
+
+    /// Emits the running totals that have changed: before a receiver comes, which counts from here on, and before one
+    /// gets its last events.
+    func reportTotals() {
+        for report in self.state.withLock({ $0.totals }) { report() }
+    }
+
     /// Notes a start that is under way.
     ///
     /// - Returns: whether it is in vain.
@@ -114,7 +132,6 @@ extension RegistryCore {
     ///
     /// - Returns: what follows; nil when the service is not being started.
     func settleStart(_ id: ServiceID, _ state: ServiceState) -> ServiceRegistry.StateMachine.OnSettle? {
-        self.handOver()
         return self.state.withLock { own in
             let result = own.machine.settle(id, state)
             if result?.isReady == true { _ = own.fanout.open(id) }

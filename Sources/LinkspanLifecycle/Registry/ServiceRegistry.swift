@@ -60,9 +60,6 @@ extension ServiceRegistry {
         public var retryDelay: Duration? = .seconds(1)
         /// The longest time between two such starts.
         public var retryCap: Duration = .seconds(60)
-        /// The time events of families with ``EventFamily/batches(_:deliver:)`` are collected before services get them;
-        /// zero delivers each at once, on the emitter's thread.
-        public var batchDelay: Duration = .milliseconds(5)
         /// The threads for calls to services, for each ``Urgency``; they start with the first call.
         public var threads: Int = 4
         /// The number of threads that may run for each ``Urgency`` while services block theirs.
@@ -166,7 +163,7 @@ extension ServiceRegistry {
         let id = ServiceID.make()
         let receiver = WeakReceiver(object: WeakReference(object), call: handler)
         let core = self.core.home
-        core.handOver()
+        core.reportTotals()
         core.fanout { fanout in
             fanout.add(
                 Mailbox(
@@ -183,8 +180,7 @@ extension ServiceRegistry {
 extension ServiceRegistry {
     /// Emits an event to all observers, without waiting; from any thread.
     ///
-    /// The event is only made if it is needed. Returns its number; `nil` without observers, and for an event of a
-    /// family of ``EventFamily/batches(_:deliver:)``, which gets its number when the batch is delivered.
+    /// The event is only made if it is needed. Returns its number; `nil` without observers.
     @discardableResult
     public func emit<Event: LifecycleEvent>(_ event: @autoclosure () -> Event, cause: UInt64? = nil) -> UInt64? {
         self.core.emit(event(), cause: cause)
@@ -195,8 +191,10 @@ extension ServiceRegistry {
     /// Check it before you collect the facts for an event.
     public func hasAudience<Event: LifecycleEvent>(for type: Event.Type) -> Bool { self.core.hasAudience(for: type) }
 
-    /// Emits events of one family, without looking the family up each time.
-    package func emitter<Event: LifecycleEvent>(for type: Event.Type) -> EventEmitter<Event> { EventEmitter(self) }
+    /// Adds a closure that emits the running totals which have changed since it was last called.
+    ///
+    /// It is called before a service comes, and before a service that is stopped gets its last events.
+    package func addTotals(_ report: @escaping @Sendable () -> Void) { self.core.home.addTotals(report) }
 
     /// Emits an event and waits until all observers have handled it, each within its own budget and `limit`.
     ///

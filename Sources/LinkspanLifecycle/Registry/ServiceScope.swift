@@ -10,7 +10,7 @@ public struct ServiceScope: Sendable {
     private let core: WeakReference<RegistryCore>
     private let call: ServiceCall
     /// The number of the event that is being handled.
-    @usableFromInline var cause: UInt64?
+    private var cause: UInt64?
 
     init(
         path: String, deadline: ContinuousClock.Instant?, id: ServiceID, core: RegistryCore, call: ServiceCall

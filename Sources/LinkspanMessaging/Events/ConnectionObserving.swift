@@ -6,12 +6,6 @@ public protocol ConnectionObserving: LifecycleService {
     func on(_ event: Stamped<ConnectionEvent>, _ scope: ServiceScope) async throws
 }
 
-/// A service that follows messages; it is never on the path of sending.
-public protocol MessageObserving: LifecycleService {
-    /// Handles one event; an error becomes a fault and does not affect other services.
-    func on(_ event: Stamped<MessageEvent>, _ scope: ServiceScope) async throws
-}
-
 /// A service that follows queues.
 public protocol BufferObserving: LifecycleService {
     /// Handles one event; an error becomes a fault and does not affect other services.

@@ -55,12 +55,6 @@ package struct ConnectionMeter: Sendable {
     private var frames: [Frame] = []
     private var room = 0
     private var excerptBytes = 0
-    /// The times at which commands left whose replies are sampled.
-    private var departures: [Command.ID: ContinuousClock.Instant] = [:]
-
-    /// Replies that are waited for at a time, at most.
-    private static let maximumDepartures = 256
-
     /// Whether there is room in the sample.
     var isSampling: Bool { self.frames.count < self.room }
 
@@ -73,17 +67,13 @@ package struct ConnectionMeter: Sendable {
     package mutating func takeSample(room: Int, excerptBytes: Int) -> [Frame] {
         defer { self.frames = [] }
         (self.room, self.excerptBytes) = (room, excerptBytes)
-        if room == 0 { self.departures = [:] }
         return self.frames
     }
 
     mutating func sent(_ command: borrowing Command, at now: () -> ContinuousClock.Instant) {
         self.counts.sent += 1
         self.counts.sentBytes += UInt64(command.byteCount)
-        guard self.isSampling else { return }
-        let now = now()
-        if command.kind != .send, self.departures.count < Self.maximumDepartures { self.departures[command.id] = now }
-        self.add(.sent, command.event, command.payload, now)
+        if self.isSampling { self.add(.sent, command.event, command.payload, now()) }
     }
 
     mutating func received(
@@ -95,20 +85,18 @@ package struct ConnectionMeter: Sendable {
     }
 
     mutating func finished(
-        _ command: borrowing Command, _ outcome: Result<Payload, LinkspanError>, at now: () -> ContinuousClock.Instant
+        _ command: borrowing Command, _ outcome: Result<Payload, LinkspanError>, after roundTrip: Duration?,
+        at now: () -> ContinuousClock.Instant
     ) {
         switch outcome {
         case .success(let reply):
             guard command.kind != .send else { return }
             self.counts.answered += 1
-            guard !self.departures.isEmpty, let departure = self.departures.removeValue(forKey: command.id) else {
-                return
+            if let roundTrip, self.isSampling {
+                self.add(.answered(after: roundTrip), command.event, reply, now())
             }
-            let now = now()
-            if self.isSampling { self.add(.answered(after: departure.duration(to: now)), command.event, reply, now) }
         case .failure(let error):
             self.counts.failed += 1
-            if !self.departures.isEmpty { self.departures[command.id] = nil }
             if self.isSampling { self.add(.failed(error.code), command.event, .empty, now()) }
         }
     }

@@ -5,10 +5,8 @@ internal import LinkspanRuntime
 /// Reports one connection to a service registry.
 final class ConnectionReporter: ConnectionMetering {
     private let scheduler: any Scheduler
-    private let connections: EventEmitter<ConnectionEvent>
-    private let messages: EventEmitter<MessageEvent>
-    private let queues: EventEmitter<BufferEvent>
-    private let authentication: EventEmitter<AuthenticationEvent>
+    private let services: ServiceRegistry
+    private let traffic: TrafficCounter
     private var connection: ObservedConnection
     private var isKnown = false
     private var attempt: (began: ContinuousClock.Instant, number: Int)?
@@ -20,13 +18,14 @@ final class ConnectionReporter: ConnectionMetering {
     /// The number of failed attempts in a row to obtain credentials.
     private var failures = 0
 
-    init(_ connection: ObservedConnection, services: ServiceRegistry, scheduler: any Scheduler) {
+    init(
+        _ connection: ObservedConnection, _ traffic: TrafficCounter, services: ServiceRegistry,
+        scheduler: any Scheduler
+    ) {
         self.connection = connection
+        self.traffic = traffic
+        self.services = services
         self.scheduler = scheduler
-        self.connections = services.emitter(for: ConnectionEvent.self)
-        self.messages = services.emitter(for: MessageEvent.self)
-        self.queues = services.emitter(for: BufferEvent.self)
-        self.authentication = services.emitter(for: AuthenticationEvent.self)
     }
 }
 
@@ -48,6 +47,7 @@ extension ConnectionReporter {
         case .created: ()
         case .connected: self.connected(change)
         case .disconnected:
+            self.traffic.report()
             var willRetry = false
             if case .lost = change.reason { willRetry = true }
             self.emit(
@@ -59,6 +59,7 @@ extension ConnectionReporter {
             self.emit(.reconnecting(attempt: change.attempt + 1, delay: delay))
         case .released:
             self.queue = QueueDepth()
+            self.traffic.report(isLast: true)
             self.emit(.released)
         }
     }
@@ -76,7 +77,7 @@ extension ConnectionReporter {
     }
 
     private func emit(_ kind: ConnectionEvent.Kind) {
-        self.connections.emit(
+        self.services.emit(
             ConnectionEvent(connection: self.connection.id, endpoint: self.connection.endpoint, kind: kind))
     }
 
@@ -98,7 +99,7 @@ extension ConnectionReporter {
     }
 
     private func emit(_ kind: AuthenticationEvent.Kind) {
-        self.authentication.emit(AuthenticationEvent(connection: self.connection.id, kind: kind))
+        self.services.emit(AuthenticationEvent(connection: self.connection.id, kind: kind))
     }
 }
 
@@ -106,48 +107,44 @@ extension ConnectionReporter {
 
 extension ConnectionReporter {
     func leaving(_ command: Command) {
-        guard command.kind != .send, self.messages.hasAudience else { return }
-        self.departures[command.id] = self.scheduler.now
+        if command.kind != .send { self.departures[command.id] = self.scheduler.now }
     }
 
     func sent(_ command: Command) {
         self.meter.sent(command) { self.scheduler.now }
-        self.emit(command, .sent)
+        let bytes = command.byteCount
+        self.traffic.count(command.event) { ($0.sent, $0.sentBytes) = ($0.sent + 1, $0.sentBytes + bytes) }
     }
 
     func received(_ event: String, _ payload: borrowing Payload) {
         self.meter.received(event, payload) { self.scheduler.now }
-        self.messages.emit(
-            MessageEvent(
-                connection: self.connection.id, event: event, bytes: payload.byteCount, kind: .received))
+        let bytes = payload.byteCount
+        self.traffic.count(event) { ($0.received, $0.receivedBytes) = ($0.received + 1, $0.receivedBytes + bytes) }
     }
 
     func finished(_ command: Command, _ outcome: Result<Payload, LinkspanError>) {
-        self.meter.finished(command, outcome) { self.scheduler.now }
         let departure = self.departures.isEmpty ? nil : self.departures.removeValue(forKey: command.id)
-        guard self.messages.hasAudience else { return }
+        let now = departure == nil ? nil : self.scheduler.now
+        let roundTrip = now.flatMap { now in departure?.duration(to: now) }
+        self.meter.finished(command, outcome, after: roundTrip) { now ?? self.scheduler.now }
         switch outcome {
         case .success:
-            guard command.kind != .send, let departure else { return }
-            self.emit(command, .acknowledged(roundTrip: departure.duration(to: self.scheduler.now)))
+            guard let roundTrip else { return }
+            self.traffic.count(command.event) {
+                ($0.acknowledged, $0.roundTrips) = ($0.acknowledged + 1, $0.roundTrips + roundTrip)
+            }
         case .failure(let error) where error.code == .timedOut:
             let wasSent = error.certainty != .notSent
-            self.emit(command, wasSent ? .timedOut(limit: command.timeout ?? .zero) : .expired)
-        case .failure(let error):
-            self.emit(command, .dropped(reason: error.code.rawValue))
+            self.traffic.count(command.event) { if wasSent { $0.timedOut += 1 } else { $0.expired += 1 } }
+        case .failure: self.traffic.count(command.event) { $0.dropped += 1 }
         }
-    }
-
-    private func emit(_ command: Command, _ kind: MessageEvent.Kind) {
-        self.messages.emit(
-            MessageEvent(connection: self.connection.id, event: command.event, bytes: command.byteCount, kind: kind))
     }
 
     func queueChanged(depth: Int, limit: Int) {
         self.depth = depth
         // One change may be news in several ways.
         while let kind = self.queue.changed(to: depth, limit: limit, now: self.scheduler.now) {
-            self.queues.emit(BufferEvent(connection: self.connection.id, depth: depth, limit: limit, kind: kind))
+            self.services.emit(BufferEvent(connection: self.connection.id, depth: depth, limit: limit, kind: kind))
         }
     }
 }

@@ -109,10 +109,14 @@ struct PresenceServiceTests {
         await registry.barrier(AppEvent.willEnterForeground(away: nil))
         self.scheduler.advance(by: .seconds(61))
         #expect(try self.told(transport) == ["online", "away", "online", "away"])
-        await registry.barrier(MessageEvent(connection: 1, event: "presence", bytes: 0, kind: .sent))
-        await registry.barrier(MessageEvent(connection: 1, event: "chat", bytes: 0, kind: .received))
+        var totals = TrafficEvent.Totals()
+        totals.sent = 1
+        await registry.barrier(TrafficEvent(connection: 1, event: "presence", totals: totals))
+        (totals.sent, totals.received) = (0, 1)
+        await registry.barrier(TrafficEvent(connection: 1, event: "chat", totals: totals))
         #expect(self.service.status == .away)
-        await registry.barrier(MessageEvent(connection: 1, event: "chat", bytes: 0, kind: .sent))
+        totals.sent = 1
+        await registry.barrier(TrafficEvent(connection: 1, event: "chat", totals: totals))
         #expect(self.service.status == .online)
         let report = await registry.stop()
         #expect(report.isClean)

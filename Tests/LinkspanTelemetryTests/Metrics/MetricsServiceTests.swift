@@ -18,8 +18,10 @@ struct MetricsServiceTests {
         ConnectionEvent(connection: number, endpoint: self.endpoint, kind: kind)
     }
 
-    private func message(_ kind: MessageEvent.Kind) -> MessageEvent {
-        MessageEvent(connection: 7, event: "chat", bytes: 10, kind: kind)
+    private func traffic(_ set: (inout TrafficEvent.Totals) -> Void) -> TrafficEvent {
+        var totals = TrafficEvent.Totals()
+        set(&totals)
+        return TrafficEvent(connection: 7, event: "chat", totals: totals)
     }
 
     private func connected(_ time: Duration) -> ConnectionEvent {
@@ -57,12 +59,15 @@ struct MetricsServiceTests {
     func `messages are counted by what became of them, and round trips are timed`() async throws {
         try await run([MetricsService(factory: self.metrics)]) { registry in
             registry.emit(self.connected(.zero))
-            for _ in 0..<3 { registry.emit(self.message(.sent)) }
-            registry.emit(self.message(.received))
-            registry.emit(self.message(.acknowledged(roundTrip: .microseconds(20))))
-            registry.emit(self.message(.timedOut(limit: .seconds(1))))
-            registry.emit(self.message(.expired))
-            registry.emit(self.message(.dropped(reason: "full")))
+            for number in 1...3 {
+                registry.emit(self.traffic { ($0.sent, $0.sentBytes) = (number, 10 * number) })
+            }
+            registry.emit(
+                self.traffic {
+                    ($0.sent, $0.sentBytes, $0.received, $0.receivedBytes) = (3, 30, 1, 10)
+                    ($0.acknowledged, $0.roundTrips) = (1, .microseconds(20))
+                    ($0.timedOut, $0.expired, $0.dropped) = (1, 1, 1)
+                })
         }
         #expect(self.total("linkspan_sent_total") == 3)
         #expect(self.total("linkspan_sent_bytes_total") == 30)
@@ -129,14 +134,15 @@ struct MetricsServiceTests {
         settings.budgets = Budgets(mailbox: 4)
         let registry = ServiceRegistry()
         try registry.register(MetricsService(factory: self.metrics), settings: settings).keep()
-        registry.emit(self.connected(.zero))
-        // Held until the service is ready, so that most are added up for sure.
-        for number in 0..<1_000 {
-            registry.emit(self.message(.sent))
-            registry.emit(self.message(.acknowledged(roundTrip: .microseconds(number))))
-            if number.isMultiple(of: 10) { registry.emit(self.message(.dropped(reason: "full"))) }
-        }
         try await registry.start()
+        registry.emit(self.connected(.zero))
+        for number in 1...1_000 {
+            registry.emit(
+                self.traffic {
+                    ($0.sent, $0.sentBytes, $0.acknowledged, $0.dropped) = (number, 10 * number, number, number / 10)
+                    $0.roundTrips = .microseconds(number * (number - 1) / 2)
+                })
+        }
         await registry.stop()
         #expect(self.total("linkspan_sent_total") == 1_000)
         #expect(self.total("linkspan_sent_bytes_total") == 10_000)
@@ -145,7 +151,7 @@ struct MetricsServiceTests {
         #expect(self.metrics.counterTotal(label: "linkspan_events_missed_total") == 0)
         let timer = try self.metrics.expectTimer("linkspan_round_trip_time", [("endpoint", self.endpoint)])
         #expect(timer.values.count == 1_000)
-        // The means of batches are whole nanoseconds, so that each may be short of one.
+        // The means of intervals are whole nanoseconds, so that each may be short of one.
         #expect(abs(timer.values.reduce(0, +) - 499_500_000) <= 1_000)
     }
 
@@ -172,11 +178,14 @@ struct MetricsServiceTests {
         let registry = ServiceRegistry()
         try await registry.start()
         registry.emit(self.connected(.zero))
+        registry.emit(self.traffic { $0.sent = 5 })
         let registration = try registry.register(MetricsService(factory: self.metrics))
         #expect(await registration.settled() == .ready)
         registry.emit(self.connection(.disconnected(reason: "reset", code: "connectionLost", willRetry: true)))
         registry.emit(self.connected(.zero))
+        registry.emit(self.traffic { $0.sent = 7 })
         await registry.stop()
+        #expect(self.total("linkspan_sent_total") == 2)
         #expect(self.total("linkspan_connects_total") == 0)
         #expect(self.total("linkspan_disconnects_total", [("code", "connectionLost")]) == 1)
         #expect(self.total("linkspan_reconnects_total") == 1)
@@ -186,9 +195,9 @@ struct MetricsServiceTests {
     func `changed options hold from the next event on`() async throws {
         let service = MetricsService(factory: self.metrics)
         try await run([service]) { registry in
-            await registry.barrier(self.message(.sent))
+            await registry.barrier(self.traffic { $0.sent = 1 })
             service.options = MetricsService.Options(prefix: "app")
-            await registry.barrier(self.message(.sent))
+            await registry.barrier(self.traffic { $0.sent = 2 })
         }
         #expect(self.metrics.counterTotal(label: "linkspan_sent_total") == 1)
         #expect(self.metrics.counterTotal(label: "app_sent_total") == 1)

@@ -28,6 +28,7 @@ public final class JournalService: LifecycleService {
         var options: Options
         var entries: Deque<Entry> = []
         var summary = Summary()
+        var traffic = TrafficIncreases()
     }
 
     // Guards options and entries: the thread that handles events contends with readers.
@@ -134,11 +135,14 @@ public final class JournalService: LifecycleService {
 extension JournalService: AnyEventObserving {
     /// Keeps an event.
     public func on(_ event: Stamped<any LifecycleEvent>, _ scope: ServiceScope) async throws {
-        let message = event.event as? MessageEvent
         let isCounted = self.state.withLock { state in
             state.summary.missed += event.gap
-            // What was missed before it would go unseen.
-            return message.map { state.summary.count($0) } == true && event.gap == 0
+            if let event = event.event as? ConnectionEvent, case .released = event.kind {
+                state.traffic.forget(connection: event.connection)
+            }
+            guard let traffic = event.event as? TrafficEvent else { return false }
+            return state.summary.count(state.traffic.note(
+                    Stamped(traffic, seq: event.seq, time: event.time, replayed: event.replayed)))
         }
         if isCounted { return }
         let text = JournalText.line(event.event)
@@ -163,29 +167,11 @@ extension JournalService.State {
 }
 
 extension JournalService.Summary {
-    /// Counts messages that went well; false for any other.
-    fileprivate mutating func count(_ messages: MessageEvent) -> Bool {
-        switch messages.kind {
-        case .sent: self.sent += messages.count
-        case .received: self.received += messages.count
-        case .acknowledged: self.acknowledged += messages.count
-        case .timedOut, .expired, .dropped: return false
-        @unknown default: return false
-        }
-        return true
-    }
-}
-
-extension JournalService.Entry {
-    /// The entry as a line of a report.
-    fileprivate func line(at now: ContinuousClock.Instant) -> String {
-        let (seconds, attoseconds) = self.time.duration(to: now).components
-        let milliseconds = abs(attoseconds / 1_000_000_000_000_000)
-        let padding = String(repeating: "0", count: milliseconds < 10 ? 2 : milliseconds < 100 ? 1 : 0)
-        var line = "-\(max(0, seconds)).\(padding)\(milliseconds)s #\(self.seq) \(self.text)"
-        if let cause = self.cause { line += " cause=#\(cause)" }
-        if self.replayed { line += " replayed" }
-        if self.gap > 0 { line += " gap=\(self.gap)" }
-        return line
+    /// Counts messages that went well; false when others did not.
+    fileprivate mutating func count(_ increase: TrafficEvent.Totals) -> Bool {
+        self.sent += increase.sent
+        self.received += increase.received
+        self.acknowledged += increase.acknowledged
+        return increase.timedOut + increase.expired + increase.dropped == 0
     }
 }

@@ -12,9 +12,8 @@ enum JournalText {
         case let event as NetworkEvent: "network \(Self.network(event))"
         case let event as ConnectionEvent:
             "connection \(event.connection) \(Self.connection(event.kind)) endpoint=\(event.endpoint)"
-        case let event as MessageEvent:
-            "message '\(event.event)' \(Self.message(event.kind)) connection=\(event.connection) bytes=\(event.bytes)"
-                + (event.count > 1 ? " count=\(event.count)" : "")
+        case let event as TrafficEvent:
+            "traffic '\(event.event)' \(Self.traffic(event.totals)) connection=\(event.connection)"
         case let event as BufferEvent: "queue \(Self.buffer(event))"
         case let event as AuthenticationEvent: "authentication \(Self.authentication(event))"
         case let event as PressureEvent: "pressure \(Self.pressure(event))"
@@ -57,16 +56,9 @@ enum JournalText {
         }
     }
 
-    private static func message(_ kind: MessageEvent.Kind) -> String {
-        switch kind {
-        case .sent: "sent"
-        case .received: "received"
-        case .acknowledged(let roundTrip): "acknowledged roundTrip=\(roundTrip)"
-        case .timedOut(let limit): "timed out limit=\(limit)"
-        case .expired: "expired"
-        case .dropped(let reason): "dropped reason='\(reason)'"
-        @unknown default: "changed"
-        }
+    private static func traffic(_ totals: TrafficEvent.Totals) -> String {
+        "sent=\(totals.sent) received=\(totals.received) acknowledged=\(totals.acknowledged) "
+            + "timedOut=\(totals.timedOut) expired=\(totals.expired) dropped=\(totals.dropped)"
     }
 
     private static func buffer(_ event: BufferEvent) -> String {

@@ -54,6 +54,7 @@ public final class PresenceService: ConnectionUsing {
     fileprivate struct State: Sendable {
         var options: Options
         var machine: PresenceStateMachine
+        var traffic = TrafficIncreases()
         var channel: (any Connection)?
         var subscription: Subscription?
         /// The number and the deadline of the current timer.
@@ -154,12 +155,18 @@ extension PresenceService: AppObserving {
     }
 }
 
-extension PresenceService: MessageObserving {
+extension PresenceService: ConnectionObserving, TrafficObserving {
+    /// Forgets the messages of a connection that was released.
+    public func on(_ event: Stamped<ConnectionEvent>, _ scope: ServiceScope) async throws {
+        guard case .released = event.event.kind else { return }
+        self.state.withLock { $0.traffic.forget(connection: event.event.connection) }
+    }
+
     /// Counts sent messages as activity, except the announcements.
-    public func on(_ event: Stamped<MessageEvent>, _ scope: ServiceScope) async throws {
-        guard case .sent = event.event.kind else { return }
+    public func on(_ event: Stamped<TrafficEvent>, _ scope: ServiceScope) async throws {
         self.change { state, now in
-            event.event.event == state.options.event ? nil : state.machine.active(now: now)
+            let sent = state.traffic.note(event).sent
+            return sent == 0 || event.event.event == state.options.event ? nil : state.machine.active(now: now)
         }
     }
 }

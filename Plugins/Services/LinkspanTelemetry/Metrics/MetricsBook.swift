@@ -70,19 +70,21 @@ struct MetricsBook: Sendable {
         return known.depth == nil ? [] : [self.queueDepth(at: known.endpoint)]
     }
 
-    /// The measurements of messages, in the order of ``MessageTotals``.
-    func note(_ event: MessageEvent) -> [Measurement] {
-        let endpoint = self.endpoint(of: event.connection)
-        let totals = MessageTotals(event)
-        func measurement(_ name: String, _ value: Measurement.Value) -> Measurement {
-            Measurement(name, ["endpoint": endpoint], value)
-        }
-        let first = measurement(totals.name, .count(totals.count))
-        return switch (totals.bytes, totals.roundTrip) {
-        case (let bytes?, _): [first, measurement(totals.bytesName, .count(bytes))]
-        case (_, let time?): [first, measurement("round_trip_time", .times(time, totals.count))]
-        case (nil, nil): [first]
-        }
+    /// The measurements of the messages by which a connection's traffic has grown.
+    func note(_ increase: TrafficEvent.Totals, of connection: UInt64) -> [Measurement] {
+        let counts = [
+            ("sent_total", increase.sent), ("sent_bytes_total", increase.sentBytes),
+            ("received_total", increase.received), ("received_bytes_total", increase.receivedBytes),
+            ("delivered_total", increase.acknowledged), ("timed_out_total", increase.timedOut),
+            ("expired_total", increase.expired), ("dropped_total", increase.dropped),
+        ]
+        let endpoint = self.endpoint(of: connection)
+        let measurements = counts.filter { $0.1 > 0 }
+            .map { Measurement($0.0, ["endpoint": endpoint], .count($0.1)) }
+        guard increase.acknowledged > 0 else { return measurements }
+        let mean = increase.roundTrips / increase.acknowledged
+        let times = Measurement.Value.times(mean, increase.acknowledged)
+        return measurements + [Measurement("round_trip_time", ["endpoint": endpoint], times)]
     }
 
     mutating func note(_ event: BufferEvent) -> [Measurement] {

@@ -30,8 +30,8 @@ internal import LinkspanRuntime
 /// Labels are bounded: endpoints are without query and credentials, names of events and texts are no labels at all, and
 /// the sixty-fifth value of a label becomes `other`. State that is replayed to a late service is not counted again.
 ///
-/// Counts are exact at any rate of messages. Round trips that arrive faster than the service handles them are recorded as
-/// their mean, as often as there were any.
+/// Counts of messages are exact. They come as running totals, so round trips are recorded as the mean of each interval, as often as
+/// there were any.
 public final class MetricsService: LifecycleService {
     /// The name in registries and configuration.
     public let name: ServiceName = "metrics"
@@ -44,7 +44,7 @@ public final class MetricsService: LifecycleService {
         var options: Options
         var book = MetricsBook()
         var instruments: Instruments
-        var messages = MessageInstruments()
+        var traffic = TrafficIncreases()
     }
 
     private let factory: any MetricsFactory
@@ -83,7 +83,6 @@ public final class MetricsService: LifecycleService {
                 guard state.options != newValue else { return }
                 state.options = newValue
                 state.instruments = instruments
-                state.messages = MessageInstruments()
             }
         }
     }
@@ -111,33 +110,21 @@ extension MetricsService {
             return state.instruments.instrument(for: measurement) ?? made
         }
     }
-
-    /// Counts messages: by the instruments that are known for their connection and kind, with nothing looked up by name.
-    private func record(_ event: MessageEvent) {
-        let totals = MessageTotals(event)
-        let known = self.state.withLock { $0.messages.instruments(of: event.connection, totals.kind) }
-        if let known { return known.record(totals) }
-        let (measurements, instruments) = self.state.withLock { ($0.book.note(event), $0.instruments) }
-        let made = measurements.map { self.instrument(for: $0, of: instruments) }
-        made.record(totals)
-        self.state.withLock { state in
-            guard state.instruments.prefix == instruments.prefix else { return }
-            state.messages.keep(made, of: event.connection, totals.kind)
-        }
-    }
 }
 
-extension MetricsService: ConnectionObserving, MessageObserving, BufferObserving, FaultObserving {
+extension MetricsService: ConnectionObserving, TrafficObserving, BufferObserving, FaultObserving {
     /// Counts connects, reconnects and disconnects, and times handshakes.
     public func on(_ event: Stamped<ConnectionEvent>, _ scope: ServiceScope) async throws {
-        self.state.withLock { $0.messages.forget(event.event.connection) }
+        if case .released = event.event.kind {
+            self.state.withLock { $0.traffic.forget(connection: event.event.connection) }
+        }
         self.record(event) { $0.note(event.event, isReplayed: event.replayed) }
     }
 
     /// Counts messages by outcome, and times round trips.
-    public func on(_ event: Stamped<MessageEvent>, _ scope: ServiceScope) async throws {
-        if event.gap > 0 { self.record(event) { _ in [] } }
-        self.record(event.event)
+    public func on(_ event: Stamped<TrafficEvent>, _ scope: ServiceScope) async throws {
+        let increase = self.state.withLock { $0.traffic.note(event) }
+        self.record(event) { $0.note(increase, of: event.event.connection) }
     }
 
     /// Follows the depth of queues.

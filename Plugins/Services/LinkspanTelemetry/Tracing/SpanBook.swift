@@ -3,19 +3,8 @@ internal import LinkspanLifecycle
 internal import LinkspanMessaging
 internal import Tracing
 
-/// The subject of a span.
-public enum SpanSubject: String, Sendable, Hashable, CaseIterable {
-    /// Attempts to connect.
-    case connect
-    /// Messages that were sent, or given up before.
-    case send
-    /// Messages that were answered, or not in time.
-    case request
-}
-
 /// A span that is over.
 struct SpanDraft {
-    var subject: SpanSubject
     var start: ContinuousClock.Instant
     var end: ContinuousClock.Instant
     var attributes: SpanAttributes
@@ -76,29 +65,7 @@ struct SpanBook: Sendable {
         attributes["linkspan.attempt"] = attempt.number
         add(&attributes)
         return SpanDraft(
-            subject: .connect, start: attempt.began, end: stamped.time, attributes: attributes, error: error)
-    }
-
-    func note(_ stamped: Stamped<MessageEvent>) -> SpanDraft? {
-        let event = stamped.event
-        func draft(
-            _ subject: SpanSubject, lasting time: Duration = .zero, error: String? = nil
-        ) -> SpanDraft {
-            let endpoint = self.connections[event.connection]?.endpoint
-            var attributes = SpanAttributes.message(event.event, bytes: event.bytes, endpoint: endpoint)
-            if event.count > 1 { attributes["messaging.batch.message_count"] = event.count }
-            return SpanDraft(
-                subject: subject, start: stamped.time - time, end: stamped.time, attributes: attributes, error: error)
-        }
-        switch event.kind {
-        case .sent: return draft(.send)
-        case .acknowledged(let roundTrip): return draft(.request, lasting: roundTrip)
-        case .timedOut(let limit): return draft(.request, lasting: limit, error: "timedOut")
-        case .expired: return draft(.send, error: "expired")
-        case .dropped: return draft(.send, error: "dropped")
-        case .received: return nil
-        @unknown default: return nil
-        }
+            start: attempt.began, end: stamped.time, attributes: attributes, error: error)
     }
 }
 
