@@ -10,8 +10,10 @@ struct JournalServiceTests {
         ConnectionEvent(connection: 7, endpoint: "ws://chat.example/lobby", kind: kind)
     }
 
-    private func message(_ kind: MessageEvent.Kind) -> MessageEvent {
-        MessageEvent(connection: 7, event: "chat", bytes: 10, kind: kind)
+    private func traffic(_ set: (inout TrafficEvent.Totals) -> Void) -> TrafficEvent {
+        var totals = TrafficEvent.Totals()
+        set(&totals)
+        return TrafficEvent(connection: 7, event: "chat", totals: totals)
     }
 
     @Test(.timeLimit(.minutes(1)))
@@ -22,7 +24,7 @@ struct JournalServiceTests {
             registry.emit(AppEvent.didBecomeActive)
             registry.emit(NetworkEvent(status: .satisfied, interfaces: [.wifi]))
             registry.emit(PressureEvent.memory(.warning, available: nil))
-            registry.emit(self.message(.expired))
+            registry.emit(self.traffic { $0.expired = 1 })
             registry.emit(BufferEvent(connection: 7, depth: 9, limit: 10, kind: .highWater))
             registry.emit(AuthenticationEvent(kind: .revoked))
             registry.emit(self.connection(.disconnected(reason: "reset", code: "connectionLost", willRetry: true)))
@@ -32,7 +34,7 @@ struct JournalServiceTests {
             told == [
                 "connection 7 connecting attempt=1 endpoint=ws://chat.example/lobby", "app active",
                 "network satisfied interfaces=wifi expensive=false constrained=false", "pressure memory warning",
-                "message 'chat' expired connection=7 bytes=10",
+                "traffic 'chat' sent=0 received=0 acknowledged=0 timedOut=0 expired=1 dropped=0 connection=7",
                 "queue nearly full depth=9 limit=10 connection=7", "authentication revoked",
                 "connection 7 disconnected code=connectionLost reason='reset' willRetry=true "
                     + "endpoint=ws://chat.example/lobby",
@@ -72,13 +74,14 @@ struct JournalServiceTests {
     func `messages that went well are counted and take no room`() async throws {
         let journal = JournalService()
         try await run([journal]) { registry in
-            for _ in 0..<20 { registry.emit(self.message(.sent)) }
-            registry.emit(self.message(.received))
-            registry.emit(self.message(.acknowledged(roundTrip: .seconds(1))))
-            registry.emit(self.message(.dropped(reason: "full")))
+            for number in 1...20 { registry.emit(self.traffic { $0.sent = number }) }
+            // Waited for, so that the totals without a failure are not replaced.
+            await registry.barrier(self.traffic { ($0.sent, $0.received, $0.acknowledged) = (20, 1, 1) })
+            registry.emit(self.traffic { ($0.sent, $0.received, $0.acknowledged, $0.dropped) = (20, 1, 1, 1) })
         }
-        let told = journal.entries.map { $0.text }.filter { $0.hasPrefix("message") }
-        #expect(told == ["message 'chat' dropped reason='full' connection=7 bytes=10"])
+        let told = journal.entries.map { $0.text }.filter { $0.hasPrefix("traffic") }
+        #expect(
+            told == ["traffic 'chat' sent=20 received=1 acknowledged=1 timedOut=0 expired=0 dropped=1 connection=7"])
         #expect(journal.summary.sent == 20)
         #expect(journal.report.contains("20 sent, 1 acknowledged, 1 received"))
     }
@@ -88,14 +91,14 @@ struct JournalServiceTests {
         let journal = JournalService()
         let registry = ServiceRegistry()
         try registry.register(journal, settings: ServiceSettings(budgets: Budgets(mailbox: 4))).keep()
-        for _ in 0..<1_000 { registry.emit(self.message(.sent)) }
-        for _ in 0..<100 { registry.emit(self.message(.expired)) }
         try await registry.start()
+        for number in 1...1_000 { registry.emit(self.traffic { $0.sent = number }) }
+        for number in 1...100 { registry.emit(self.traffic { ($0.sent, $0.expired) = (1_000, number) }) }
         await registry.stop()
         #expect(journal.summary.sent == 1_000)
         // Events of other families may well be lost in so small a mailbox.
-        #expect(journal.entries.allSatisfy { !$0.text.hasPrefix("message") || $0.gap == 0 })
-        #expect(journal.entries.contains { $0.text.hasSuffix("count=100") })
+        #expect(journal.entries.allSatisfy { !$0.text.hasPrefix("traffic") || $0.gap == 0 })
+        #expect(journal.entries.contains { $0.text.contains("expired=100 ") })
     }
 
     @Test(.timeLimit(.minutes(1)))

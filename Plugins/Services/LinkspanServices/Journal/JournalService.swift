@@ -141,7 +141,8 @@ extension JournalService: AnyEventObserving {
                 state.traffic.forget(connection: event.connection)
             }
             guard let traffic = event.event as? TrafficEvent else { return false }
-            return state.summary.count(state.traffic.note(
+            return state.summary.count(
+                state.traffic.note(
                     Stamped(traffic, seq: event.seq, time: event.time, replayed: event.replayed)))
         }
         if isCounted { return }
