@@ -176,3 +176,17 @@ extension JournalService.Summary {
         return increase.timedOut + increase.expired + increase.dropped == 0
     }
 }
+
+extension JournalService.Entry {
+    /// The entry as a line of a report.
+    fileprivate func line(at now: ContinuousClock.Instant) -> String {
+        let (seconds, attoseconds) = self.time.duration(to: now).components
+        let milliseconds = abs(attoseconds / 1_000_000_000_000_000)
+        let padding = String(repeating: "0", count: milliseconds < 10 ? 2 : milliseconds < 100 ? 1 : 0)
+        var line = "-\(max(0, seconds)).\(padding)\(milliseconds)s #\(self.seq) \(self.text)"
+        if let cause = self.cause { line += " cause=#\(cause)" }
+        if self.replayed { line += " replayed" }
+        if self.gap > 0 { line += " gap=\(self.gap)" }
+        return line
+    }
+}
