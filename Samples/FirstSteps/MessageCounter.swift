@@ -6,11 +6,13 @@ final class MessageCounter: TrafficObserving {
     private let counts = Mutex<[String: Int]>([:])
 
     func on(_ event: Stamped<TrafficEvent>, _ scope: ServiceScope) async throws {
-        let traffic = event.event
-        self.counts.withLock { $0["\(traffic.connection) \(traffic.event)"] = traffic.totals.acknowledged }
+        let (traffic, totals) = (event.event, event.event.totals)
+        let key = "\(traffic.connection) \(traffic.event)"
+        self.counts.withLock { $0[key] = totals.acknowledged }
     }
 
     func stop(_ scope: ServiceScope) async throws {
-        print("\(self.counts.withLock { $0.values.reduce(0, +) }) message acknowledged")
+        let count = self.counts.withLock { $0.values.reduce(0, +) }
+        print("\(count) message acknowledged")
     }
 }
