@@ -64,7 +64,7 @@ public final class Messaging: Sendable {
     /// - Throws: ``/Linkspan/LinkspanError`` with code `invalidURL` or `invalidConfiguration`; nothing runs then.
     public static func start(
         _ plan: MessagingPlan, connections: ConnectionManager.Options = ConnectionManager.Options(),
-        services: ServiceRegistry.Options = ServiceRegistry.Options(), trafficInterval: Duration = .milliseconds(250)
+        services: RegistryOptions = RegistryOptions(), trafficInterval: Duration = .milliseconds(250)
     ) async throws(LinkspanError) -> Messaging {
         let configuration = try plan.configuration
         let registryClock = services.scheduler
@@ -281,6 +281,34 @@ extension Messaging {
             await self.introduceInTime(Taker(name: name, service: service))
         }
         if let service = service as? any ConnectionUsing { try self.introduce(Taker(name: name, service: service)) }
+    }
+}
+
+// MARK: - Services that show the SDK
+
+extension Messaging {
+    /// Shows a service what it asks to look at.
+    func show(to service: any LifecycleService, _ plan: MessagingPlan) {
+        guard let service = service as? any MessagingInspecting else { return }
+        let present = self.configuration.transport.name
+        let alternatives = plan.alternatives.filter { $0.transport.name != present }
+        service.inspect(
+            InspectionSubject(
+                services: self.services, manager: self.manager, settings: plan.settings,
+                transports: alternatives.map(\.name)
+            ) { [weak self] name throws(LinkspanError) in
+                guard let self, let next = alternatives.first(where: { $0.name == name }) else {
+                    throw LinkspanError(.unsupported, "there is no transport '\(name)' to move to")
+                }
+                try self.move(to: next)
+                // From there it may move back.
+                self.show(plan)
+            })
+    }
+
+    /// Shows the services of the registry what they ask to look at.
+    func show(_ plan: MessagingPlan) {
+        for service in self.services.services(of: (any MessagingInspecting).self) { self.show(to: service, plan) }
     }
 }
 

@@ -47,7 +47,7 @@ private struct RandomTree {
     }
 
     /// Time stands still: these properties are about order, and a slow machine must not run into a budget.
-    private static func options(isSequential: Bool) -> ServiceRegistry.Options {
+    private static func options(isSequential: Bool) -> RegistryOptions {
         .init {
             $0.isSequential = isSequential
             $0.scheduler = ManualScheduler()

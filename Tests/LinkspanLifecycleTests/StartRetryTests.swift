@@ -23,7 +23,7 @@ struct StartRetryTests {
         }
     }
 
-    private func registry(_ configure: (inout ServiceRegistry.Options) -> Void = { _ in }) -> ServiceRegistry {
+    private func registry(_ configure: (inout RegistryOptions) -> Void = { _ in }) -> ServiceRegistry {
         ServiceRegistry(
             options: .init {
                 $0.retryDelay = .milliseconds(10)

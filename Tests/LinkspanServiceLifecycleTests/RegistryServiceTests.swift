@@ -40,7 +40,7 @@ struct RegistryServiceTests {
     private let recorder = EventRecorder()
 
     private func registry(_ witnesses: [Witness]) throws -> ServiceRegistry {
-        let registry = ServiceRegistry(options: ServiceRegistry.Options { $0.grace = .milliseconds(100) })
+        let registry = ServiceRegistry(options: RegistryOptions { $0.grace = .milliseconds(100) })
         for witness in witnesses { try registry.register(witness).keep() }
         return registry
     }

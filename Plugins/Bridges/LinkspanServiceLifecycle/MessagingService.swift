@@ -38,7 +38,7 @@ public struct MessagingService: Service {
     ///   - onStop: called with the fate of every service.
     public init(
         _ plan: MessagingPlan, connections: ConnectionManager.Options = ConnectionManager.Options(),
-        services: ServiceRegistry.Options = ServiceRegistry.Options(), budget: Duration = .seconds(8),
+        services: RegistryOptions = RegistryOptions(), budget: Duration = .seconds(8),
         onReady: @escaping @Sendable (Messaging, ConnectionHandler) async throws -> Void = { _, _ in },
         onStop: @escaping @Sendable (ShutdownReport) async -> Void = { _ in }
     ) {

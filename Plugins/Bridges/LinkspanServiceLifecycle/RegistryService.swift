@@ -21,7 +21,7 @@ public struct RegistryService: Service {
     /// - Parameters:
     ///   - registry: the registry; it runs once.
     ///   - budget: how long the stop may take; nil for the registry's own
-    ///     ``/LinkspanLifecycle/ServiceRegistry/Options/shutdownBudget``. A group with a shorter
+    ///     ``/LinkspanLifecycle/RegistryOptions/shutdownBudget``. A group with a shorter
     ///     `maximumGracefulShutdownDuration` gives up before.
     ///   - onReady: called when every required service is ready, with the report of the start: the place to notify a
     ///     load balancer. When it throws, the registry is stopped and the error goes to the group.

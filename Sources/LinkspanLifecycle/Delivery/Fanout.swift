@@ -2,9 +2,6 @@
 ///
 /// One lock around it makes the order of numbers the order in every mailbox.
 struct Fanout: Sendable {
-    /// The registry this one was nested in; events go there.
-    var home: WeakReference<RegistryCore>?
-
     private var sequence: UInt64 = 0
     private var slots: [Mailbox?] = []
     private var free: [Int] = []
@@ -42,18 +39,9 @@ struct Fanout: Sendable {
 // MARK: - Emitting
 
 extension Fanout {
-    enum Audience {
-        case nobody
-        case somebody
-        case elsewhere(RegistryCore)
-    }
-
     /// Whether an event of a family is worth making.
-    mutating func audience(of traits: FamilyTraits) -> Audience {
-        if let home = self.home?.object {
-            return .elsewhere(home)
-        }
-        return traits.hasStates || !self.receivers(of: traits).isEmpty ? .somebody : .nobody
+    mutating func hasAudience(for traits: FamilyTraits) -> Bool {
+        traits.hasStates || !self.receivers(of: traits).isEmpty
     }
 
     /// The receivers of a family, looked for once.

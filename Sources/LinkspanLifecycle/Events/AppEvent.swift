@@ -19,3 +19,9 @@ extension AppEvent: LifecycleEvent {
         .states("app", retention: { _ in .keep(subject: "app") }) { try await $0.on($1, $2) }
     }
 }
+
+/// A service that follows the application's phases.
+public protocol AppObserving: LifecycleService {
+    /// Handles one event; an error becomes a ``FaultEvent`` and does not affect other services.
+    func on(_ event: Stamped<AppEvent>, _ scope: ServiceScope) async throws
+}

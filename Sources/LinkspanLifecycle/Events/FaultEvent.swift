@@ -52,3 +52,9 @@ extension FaultEvent: LifecycleEvent {
         .news("fault") { try await $0.on($1, $2) }
     }
 }
+
+/// A service that follows faults, those of the registry included.
+public protocol FaultObserving: LifecycleService {
+    /// Handles one event; an error makes no new fault, which would come back here.
+    func on(_ event: Stamped<FaultEvent>, _ scope: ServiceScope) async throws
+}

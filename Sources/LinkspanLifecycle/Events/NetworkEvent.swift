@@ -49,3 +49,9 @@ extension NetworkEvent: LifecycleEvent {
         .states("network", retention: { _ in .keep(subject: "network") }) { try await $0.on($1, $2) }
     }
 }
+
+/// A service that follows the network path.
+public protocol NetworkObserving: LifecycleService {
+    /// Handles one event; an error becomes a ``FaultEvent`` and does not affect other services.
+    func on(_ event: Stamped<NetworkEvent>, _ scope: ServiceScope) async throws
+}

@@ -21,3 +21,9 @@ extension PressureEvent: LifecycleEvent {
         .news("pressure") { try await $0.on($1, $2) }
     }
 }
+
+/// A service that follows shortages of memory.
+public protocol PressureObserving: LifecycleService {
+    /// Handles one event; an error becomes a ``FaultEvent`` and does not affect other services.
+    func on(_ event: Stamped<PressureEvent>, _ scope: ServiceScope) async throws
+}

@@ -27,3 +27,9 @@ extension RegistryEvent: LifecycleEvent {
         .states("registry", retention: { $0.retention }) { try await $0.on($1, $2) }
     }
 }
+
+/// A service that follows the registry itself.
+public protocol RegistryObserving: LifecycleService {
+    /// Handles one event; an error becomes a ``FaultEvent`` and does not affect other services.
+    func on(_ event: Stamped<RegistryEvent>, _ scope: ServiceScope) async throws
+}

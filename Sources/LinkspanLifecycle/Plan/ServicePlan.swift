@@ -3,16 +3,6 @@
 /// Pure: names and placements in, waves or problems out. Groups, which nested registries become, only lend their needs
 /// and phases to what is in them, so a tree has the plan of the flat list of its leaves.
 struct ServicePlan: Sendable, Equatable {
-    /// A service or a group to be planned.
-    struct Node: Sendable {
-        var id: ServiceID
-        /// The group it is in; `nil` for the outermost group.
-        var group: ServiceID?
-        var name: ServiceName
-        var placement: Placement
-        var isGroup: Bool
-    }
-
     /// A need of a service that names one other.
     struct Edge: Sendable, Hashable {
         var to: ServiceID
@@ -38,7 +28,8 @@ extension ServicePlan {
     ///   - known: Those that were planned before; what they need may have been removed meanwhile.
     /// - Returns: The waves, and what each service waits for.
     /// - Throws: All problems at once.
-    static func make(_ nodes: [Node], tolerating known: Set<ServiceID> = []) throws(RegistryError) -> ServicePlan {
+    static func make(_ nodes: [ServiceNode], tolerating known: Set<ServiceID> = []) throws(RegistryError) -> ServicePlan
+    {
         let tree = ServiceTree(nodes)
         var problems: [String] = []
         let edges = Self.edges(tree, known, &problems)
@@ -138,7 +129,7 @@ extension ServicePlan {
     }
 
     private static func cycle(
-        _ leaves: [Node], _ edges: [ServiceID: [Edge]], _ tree: ServiceTree
+        _ leaves: [ServiceNode], _ edges: [ServiceID: [Edge]], _ tree: ServiceTree
     ) -> String {
         let placed = Set(Self.sort(leaves.map { $0.id }, edges))
         let stuck = leaves.map { $0.id }.filter { !placed.contains($0) }

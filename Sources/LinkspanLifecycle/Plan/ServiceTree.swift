@@ -1,11 +1,21 @@
+/// A service or a group to be planned.
+struct ServiceNode: Sendable {
+    var id: ServiceID
+    /// The group it is in; `nil` for the outermost group.
+    var group: ServiceID?
+    var name: ServiceName
+    var placement: Placement
+    var isGroup: Bool
+}
+
 /// The services and groups of a registry by where they are, to find who is meant by a name.
 struct ServiceTree: Sendable {
-    private(set) var nodes: [ServicePlan.Node]
-    private var byID: [ServiceID: ServicePlan.Node] = [:]
+    private(set) var nodes: [ServiceNode]
+    private var byID: [ServiceID: ServiceNode] = [:]
     private var members: [ServiceID: [ServiceID]] = [:]
     private var paths: [ServiceID: String] = [:]
 
-    init(_ nodes: [ServicePlan.Node]) {
+    init(_ nodes: [ServiceNode]) {
         self.nodes = nodes
         for node in nodes {
             self.byID[node.id] = node
@@ -18,7 +28,7 @@ struct ServiceTree: Sendable {
         }
     }
 
-    var leaves: [ServicePlan.Node] { self.nodes.filter { !$0.isGroup } }
+    var leaves: [ServiceNode] { self.nodes.filter { !$0.isGroup } }
 
     /// The path from the outermost group, which is named first.
     func path(of id: ServiceID) -> String { self.paths[id] ?? "" }
@@ -50,7 +60,7 @@ struct ServiceTree: Sendable {
     /// The services that `name` means for `node`: a sibling, else a sibling of an enclosing group, else the only
     /// service of that name in the tree.
     func resolve(
-        _ name: ServiceName, for node: ServicePlan.Node, isRequired: Bool, _ key: String,
+        _ name: ServiceName, for node: ServiceNode, isRequired: Bool, _ key: String,
         _ problems: inout [String]
     ) -> [ServiceID] {
         let parts = name.rawValue.split(separator: ".", omittingEmptySubsequences: false).map(String.init)
@@ -86,7 +96,7 @@ struct ServiceTree: Sendable {
         return at
     }
 
-    private func chain(of node: ServicePlan.Node) -> [ServicePlan.Node] {
+    private func chain(of node: ServiceNode) -> [ServiceNode] {
         var chain = [node]
         while let group = chain.last?.group, let next = self.byID[group] {
             chain.append(next)

@@ -23,7 +23,7 @@ public struct StartOrder: Sendable, Hashable {
     /// - Throws: ``RegistryError`` with code `duplicateName`; or `invalidPlan`, which names all needs that are missing,
     ///   unclear or circular.
     public init(_ services: [(service: any LifecycleService, settings: ServiceSettings)]) throws(RegistryError) {
-        let root = ServicePlan.Node(
+        let root = ServiceNode(
             id: .make(), group: nil, name: "services", placement: Placement(), isGroup: true)
         var nodes = [root]
         for (service, settings) in services {
@@ -33,7 +33,7 @@ public struct StartOrder: Sendable, Hashable {
                     code: .duplicateName, message: "\(name) is registered twice", paths: [name.rawValue])
             }
             let registry = service as? ServiceRegistry
-            let own = ServicePlan.Node(
+            let own = ServiceNode(
                 id: registry?.id ?? .make(), group: root.id, name: name,
                 placement: settings.placement ?? service.placement, isGroup: registry != nil)
             nodes.append(own)
@@ -42,7 +42,7 @@ public struct StartOrder: Sendable, Hashable {
         self.waves = try Self.waves(of: nodes)
     }
 
-    private static func waves(of nodes: [ServicePlan.Node]) throws(RegistryError) -> [[Step]] {
+    private static func waves(of nodes: [ServiceNode]) throws(RegistryError) -> [[Step]] {
         let plan = try ServicePlan.make(nodes)
         let tree = ServiceTree(nodes)
         return plan.waves.map { wave in

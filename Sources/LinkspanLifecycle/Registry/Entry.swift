@@ -37,20 +37,3 @@ struct Entry: Sendable {
 struct DroppedService: LifecycleService {
     let name: ServiceName
 }
-
-/// A registry as part of another; at the top, the registry itself.
-struct Group: Sendable {
-    let id: ServiceID
-    var parent: ServiceID?
-    let name: ServiceName
-    var placement: Placement
-    var importance: Importance
-    var origin: String
-    var registry: WeakReference<ServiceRegistry>
-    /// Keeps a nested registry alive; `nil` at the top, where the registry keeps this.
-    var keeper: ServiceRegistry?
-    /// The identity of this registration of the registry.
-    let registration = ServiceID.make()
-    /// Whether it stays when its registration goes.
-    var isKept = false
-}

@@ -16,13 +16,13 @@ public final class Registration: Sendable {
     }
 
     deinit {
-        guard let core = self.core.object?.home, !core.isKept(self.subject) else { return }
-        core.remove(self.subject)
+        guard let core = self.core.object?.home, !self.isKept(in: core) else { return }
+        self.remove(from: core)
     }
 
     /// Removes the registered object: it gets no further event, and is stopped in the background.
     public func cancel() {
-        self.core.object?.home.remove(self.subject)
+        if let core = self.core.object?.home { self.remove(from: core) }
     }
 
     /// Removes the registered object, and waits until it has stopped or its budget has passed.
@@ -33,52 +33,47 @@ public final class Registration: Sendable {
 
     /// Keeps the registered object in the registry, even when this registration is released.
     public func keep() {
-        self.core.object?.home.keep(self.subject)
+        guard let core = self.core.object?.home else { return }
+        switch self.subject {
+        case .service(let id): core.machine { $0.keep(id) }
+        case .observer(let id): core.fanout { $0.keep(id) }
+        case .group(let id, let registration, _): core.machine { $0.groups.keep(id, of: registration) }
+        }
     }
 
     /// Waits until the service is no longer being started or stopped; `nil` once it was removed.
     ///
     /// Before the registry is started this waits for the start.
     public func settled() async -> ServiceState? {
+        guard let core = self.core.object?.home else { return nil }
+        let stop = RegistryStop(core)
         switch self.subject {
-        case .service(let id): return await self.core.object?.home.settled(id)
+        case .service(let id): return await stop.settled(id)
         case .observer(let id):
-            await self.core.object?.home.idle(id, within: .seconds(1))
+            await stop.idle(id, within: .seconds(1))
             return nil
         case .group(_, _, let members):
             var last: ServiceState?
-            for id in members {
-                last = await self.core.object?.home.settled(id) ?? last
-            }
+            for id in members { last = await stop.settled(id) ?? last }
             return last
         }
     }
-}
 
-extension RegistryCore {
-    func isKept(_ subject: Registration.Subject) -> Bool {
-        switch subject {
-        case .service(let id): self.machine { $0.members[id]?.entry.isKept ?? true }
-        case .observer(let id): self.fanout { $0.isKept(id) }
+    private func isKept(in core: RegistryCore) -> Bool {
+        switch self.subject {
+        case .service(let id): core.machine { $0.members[id]?.entry.isKept ?? true }
+        case .observer(let id): core.fanout { $0.isKept(id) }
         case .group(let id, let registration, _):
-            self.machine { $0.group(id, of: registration)?.isKept ?? true }
+            core.machine { $0.groups.group(id, of: registration)?.isKept ?? true }
         }
     }
 
-    func keep(_ subject: Registration.Subject) {
-        switch subject {
-        case .service(let id): self.machine { $0.keep(id) }
-        case .observer(let id): self.fanout { $0.keep(id) }
-        case .group(let id, let registration, _): self.machine { $0.keep(group: id, of: registration) }
-        }
-    }
-
-    func remove(_ subject: Registration.Subject) {
-        switch subject {
-        case .service(let id): self.remove(id)
-        case .observer(let id): self.close(id)
+    private func remove(from core: RegistryCore) {
+        switch self.subject {
+        case .service(let id): RegistryStop(core).remove(id)
+        case .observer(let id): EventDelivery(core).close(id)
         case .group(let id, let registration, _):
-            if self.machine({ $0.group(id, of: registration) != nil }) { self.remove(group: id) }
+            if core.machine({ $0.groups.group(id, of: registration) != nil }) { RegistryStop(core).remove(group: id) }
         }
     }
 }

@@ -2,10 +2,10 @@ internal import LinkspanRuntime
 
 /// The state that a tree of registries shares: its decisions, its mailboxes, its threads.
 final class RegistryCore: Sendable {
-    typealias Member = ServiceRegistry.StateMachine.Member
+    typealias Member = RegistryStateMachine.Member
 
     private struct State: Sendable {
-        var machine: ServiceRegistry.StateMachine
+        var machine: RegistryStateMachine
         var fanout = Fanout()
         /// The starts that are under way.
         var starts: [ServiceID: CancelCall] = [:]
@@ -13,9 +13,11 @@ final class RegistryCore: Sendable {
         var runs: [ServiceID: Task<Void, Never>] = [:]
         /// Closures that emit the running totals which have changed.
         var totals: [@Sendable () -> Void] = []
+        /// The registry that this one is nested in.
+        var home: WeakReference<RegistryCore>?
     }
 
-    let options: ServiceRegistry.Options
+    let options: RegistryOptions
     let scheduler: any Scheduler
     /// The threads for services of urgency `normal`.
     let threads: ServiceThreads
@@ -25,18 +27,23 @@ final class RegistryCore: Sendable {
     // services.
     private let state: Lock<State>
 
-    init(root: Group, options: ServiceRegistry.Options) {
+    init(root: Group, options: RegistryOptions) {
         self.options = options
         self.scheduler = options.scheduler
         self.threads = ServiceThreads(base: options.threads, cap: options.threadLimit, priority: .normal)
         self.watchers = ServiceThreads(base: options.threads, cap: options.threadLimit, priority: .utility)
-        self.state = Lock(State(machine: ServiceRegistry.StateMachine(root: root)))
+        self.state = Lock(State(machine: RegistryStateMachine(root: root)))
     }
 
     deinit {
         for task in self.state.withLock({ Array($0.runs.values) }) {
             task.cancel()
         }
+        self.closeThreads()
+    }
+
+    /// Ends the threads once they have nothing to do.
+    func closeThreads() {
         self.threads.close()
         self.watchers.close()
     }
@@ -46,27 +53,21 @@ final class RegistryCore: Sendable {
     /// The registry that keeps the tree now: this one, or the one this one was nested in.
     var home: RegistryCore {
         var core = self
-        while let next = core.fanout({ $0.home?.object }) {
-            core = next
-        }
+        while let next = core.state.withLock({ $0.home?.object }) { core = next }
         return core
     }
+
+    /// Nests this registry in another, or puts it on its own again.
+    func setHome(_ home: RegistryCore?) { self.state.withLock { $0.home = home.map { WeakReference($0) } } }
 
     func scope(
         _ id: ServiceID, _ path: String, _ call: ServiceCall, deadline: ContinuousClock.Instant? = nil
     ) -> ServiceScope {
-        ServiceScope(path: path, deadline: deadline, id: id, core: self, call: call)
+        ServiceScope(path: path, deadline: deadline, id: id, registry: self, call: call)
     }
 
     func later(_ duration: Duration) -> ContinuousClock.Instant {
         self.scheduler.now.advanced(by: duration)
-    }
-
-    func fault(
-        _ path: String, _ code: FaultEvent.Code, _ message: String, severity: FaultEvent.Severity = .warning,
-        hint: String? = nil
-    ) {
-        self.emit(FaultEvent(path: path, code: code, message: message, severity: severity, hint: hint))
     }
 }
 
@@ -75,7 +76,7 @@ final class RegistryCore: Sendable {
 extension RegistryCore {
     /// Decides about members, under the lock.
     func machine<Result, Failure: Error>(
-        _ body: (inout ServiceRegistry.StateMachine) throws(Failure) -> Result
+        _ body: (inout RegistryStateMachine) throws(Failure) -> Result
     ) throws(Failure) -> Result {
         try self.state.withLock { state throws(Failure) in try body(&state.machine) }
     }
@@ -126,13 +127,18 @@ extension RegistryCore {
         }
     }
 
+    /// Cancels the starts that are under way.
+    func cancelStarts(grace: Duration? = nil) {
+        for cancel in self.starts() { cancel(grace ?? self.options.grace) }
+    }
+
     /// Settles a start, and opens the mailbox of a service that is ready in the same moment.
     ///
     /// A caller that sees that a service is ready may rely on a barrier to wait for it.
     ///
     /// - Returns: what follows; nil when the service is not being started.
-    func settleStart(_ id: ServiceID, _ state: ServiceState) -> ServiceRegistry.StateMachine.OnSettle? {
-        return self.state.withLock { own in
+    func settleStart(_ id: ServiceID, _ state: ServiceState) -> RegistryStateMachine.OnSettle? {
+        self.state.withLock { own in
             let result = own.machine.settle(id, state)
             if result?.isReady == true { _ = own.fanout.open(id) }
             return result

@@ -1,4 +1,4 @@
-public import LinkspanRuntime
+internal import LinkspanRuntime
 
 /// A set of services that start, observe and stop together; itself a service, so that registries nest.
 ///
@@ -24,7 +24,7 @@ public final class ServiceRegistry: LifecycleService {
     /// Makes an empty registry.
     public init(
         name: ServiceName = "services", placement: Placement = Placement(), importance: Importance = .required,
-        options: Options = Options()
+        options: RegistryOptions = RegistryOptions()
     ) {
         self.name = name
         self.placement = placement
@@ -33,44 +33,9 @@ public final class ServiceRegistry: LifecycleService {
         // The group gets its registry below, when there is one.
         self.core = RegistryCore(
             root: Group(
-                id: self.id, parent: nil, name: name, placement: placement, importance: importance, origin: "code",
-                registry: WeakReference(nil)),
+                id: self.id, parent: nil, name: name, placement: placement, importance: importance, origin: "code"),
             options: options)
-        self.core.machine { $0.setRegistry(self) }
-    }
-}
-
-extension ServiceRegistry {
-    /// Settings of a registry; of a nested registry only the outermost one's options count.
-    public struct Options: Sendable {
-        /// Starts and stops services one at a time, to find those that rely on an order that they do not declare.
-        ///
-        /// Otherwise services that do not need each other start and stop concurrently.
-        public var isSequential = false
-        /// The longest start of the whole.
-        public var startBudget: Duration = .seconds(30)
-        /// The default time limit for the whole stop.
-        public var shutdownBudget: Duration = .seconds(8)
-        /// The time a cancelled start may take to return before it is abandoned.
-        public var grace: Duration = .seconds(1)
-        /// The time after which an optional service that failed to start is started again, doubled with each failure; nil
-        /// for no retry.
-        ///
-        /// ``LifecycleService/stop(_:)`` is called before. Services that need it start when it is ready.
-        public var retryDelay: Duration? = .seconds(1)
-        /// The longest time between two such starts.
-        public var retryCap: Duration = .seconds(60)
-        /// The threads for calls to services, for each ``Urgency``; they start with the first call.
-        public var threads: Int = 4
-        /// The number of threads that may run for each ``Urgency`` while services block theirs.
-        public var threadLimit: Int = 64
-        /// The time.
-        public var scheduler: any Scheduler = SystemScheduler.shared
-
-        /// Makes the default options, changed by `configure`.
-        public init(_ configure: (inout Options) -> Void = { _ in }) {
-            configure(&self)
-        }
+        self.core.machine { $0.groups.setRegistry { [weak self] in self } }
     }
 }
 
@@ -84,7 +49,7 @@ extension ServiceRegistry {
     /// again; `alreadyStopped`.
     @discardableResult
     public func start() async throws(RegistryError) -> StartReport {
-        try await self.core.home.start()
+        try await RegistryStart(self.core.home).start()
     }
 
     /// Quiesces all services, then stops them in the reverse order of start; returns within `budget`.
@@ -94,7 +59,7 @@ extension ServiceRegistry {
     @discardableResult
     public func stop(within budget: Duration? = nil) async -> ShutdownReport {
         let core = self.core.home
-        return await core.stop(within: budget ?? core.options.shutdownBudget)
+        return await RegistryStop(core).stop(within: budget ?? core.options.shutdownBudget)
     }
 
     /// Starts, runs until the task is cancelled, and stops in order; returns the fate of every service.
@@ -124,12 +89,11 @@ extension ServiceRegistry {
         let pairs = core.responders((any LifecycleService).self)
         return await withTaskGroup(of: (String, Health).self) { group in
             for (member, service) in pairs {
-                group.addTask { (member.path, await core.health(of: member, service)) }
+                group.addTask { (member.path, await RegistryQuestions(core).health(of: member, service)) }
             }
             return await group.reduce(into: [:]) { $0[$1.0] = $1.1 }
         }
     }
-
 }
 
 // MARK: - Registering
@@ -144,12 +108,43 @@ extension ServiceRegistry {
         _ service: any LifecycleService, settings: ServiceSettings = ServiceSettings()
     ) throws(RegistryError) -> Registration {
         if let registry = service as? ServiceRegistry {
-            return try self.core.home.adopt(registry, into: self.id, settings)
+            return try self.adopt(registry, settings)
         }
         let entry = Entry(service, group: self.id, settings: settings)
-        let core = self.core.home
-        try core.add([entry])
+        try RegistryStart(self.core.home).add([entry])
         return Registration(.service(entry.id), self.core)
+    }
+
+    /// Takes over all services of a registry that was not started, as a group of this one.
+    private func adopt(_ registry: ServiceRegistry, _ settings: ServiceSettings) throws(RegistryError) -> Registration {
+        let (core, home) = (registry.core, self.core.home)
+        guard core !== home, core.home === core else {
+            throw RegistryError(
+                code: .notNestable, message: "\(registry.name) is nested already", paths: [registry.name.rawValue])
+        }
+        let content = try core.machine { machine throws(RegistryError) in try machine.surrender() }
+        let group = Group(
+            id: registry.id, parent: self.id, name: settings.name ?? registry.name,
+            placement: settings.placement ?? registry.placement,
+            importance: settings.importance ?? registry.importance, origin: settings.origin,
+            registry: { [weak registry] in registry }, leave: { registry.core.setHome(nil) })
+        do {
+            try RegistryStart(home).add(content.entries, groups: [group] + content.groups)
+        } catch {
+            core.machine { $0.restore(content) }
+            throw error
+        }
+        let observers = core.fanout { $0.surrender() }
+        core.setHome(home)
+        for report in core.takeTotals() { home.addTotals(report) }
+        let known = Set(content.entries.map { $0.id })
+        home.fanout { fanout in
+            for mailbox in observers where !known.contains(mailbox.id) {
+                fanout.add(mailbox)
+            }
+        }
+        let members = content.entries.map { $0.id }
+        return Registration(.group(registry.id, registration: group.registration, members: members), home)
     }
 
     /// Calls `handler` with every event of a family, one after the other, for as long as `object` lives.
@@ -170,7 +165,7 @@ extension ServiceRegistry {
                     id: id, path: "\(self.name).observer#\(fanout.nextObserver())", interest: .family(Event.familyID),
                     capacity: mailbox, limit: .seconds(1), receiver: receiver))
         }
-        core.open(id)
+        EventDelivery(core).open(id)
         return Registration(.observer(id), self.core)
     }
 }
@@ -183,13 +178,15 @@ extension ServiceRegistry {
     /// The event is only made if it is needed. Returns its number; `nil` without observers.
     @discardableResult
     public func emit<Event: LifecycleEvent>(_ event: @autoclosure () -> Event, cause: UInt64? = nil) -> UInt64? {
-        self.core.emit(event(), cause: cause)
+        EventDelivery(self.core.home).emit(event(), cause: cause)
     }
 
     /// Whether a family has observers, or its events are kept for later ones.
     ///
     /// Check it before you collect the facts for an event.
-    public func hasAudience<Event: LifecycleEvent>(for type: Event.Type) -> Bool { self.core.hasAudience(for: type) }
+    public func hasAudience<Event: LifecycleEvent>(for type: Event.Type) -> Bool {
+        EventDelivery(self.core.home).hasAudience(for: type)
+    }
 
     /// Adds a closure that emits the running totals which have changed since it was last called.
     ///
@@ -201,7 +198,7 @@ extension ServiceRegistry {
     /// Services get it in order with all other events. The call does not wait for services that are not ready.
     @discardableResult
     public func barrier<Event: LifecycleEvent>(_ event: Event, within limit: Duration? = nil) async -> BarrierReport {
-        await self.core.home.barrier(event, within: limit)
+        await EventDelivery(self.core.home).barrier(event, within: limit)
     }
 
     /// Asks every ready service that adopts `responder`, all at once, and merges the answers in the order of start.
@@ -218,7 +215,7 @@ extension ServiceRegistry {
         onFault: @escaping @Sendable (Responder, String) -> Answer,
         _ body: @escaping @Sendable (Responder, ServiceScope) async throws -> Answer
     ) async -> Answer {
-        await self.core.home.ask(responder, merging: rule, within: limit, onFault: onFault, body)
+        await RegistryQuestions(self.core.home).ask(responder, merging: rule, within: limit, onFault: onFault, body)
     }
 }
 
@@ -249,9 +246,52 @@ extension ServiceRegistry {
 
     /// The same, each with the member of this registry that it is, or is nested in.
     package func located<Wanted>(_ type: Wanted.Type) -> [(member: ServiceName, service: Wanted)] {
-        let own = self.core.home.machine { $0.path(of: self.id) }
+        let own = self.core.home.machine { $0.groups.path(of: self.id) }
         return self.core.home.candidates(type, in: self.id).map { path, service in
             (ServiceName(rawValue: String(path.dropFirst(own.count + 1).prefix { $0 != "." })), service)
         }
+    }
+}
+
+// MARK: - For the SDK
+
+extension ServiceRegistry {
+    /// Calls a ready service as the registry itself does: on its threads, and no longer than it may handle an event.
+    ///
+    /// - Parameters:
+    ///   - name: the name of a service that was registered here.
+    ///   - body: the call.
+    /// - Throws: ``RegistryError`` with code `notFound` when it is not there or not ready; or `abandoned`; else what
+    ///   `body` throws.
+    package func call(
+        _ name: ServiceName, _ body: @escaping @Sendable (any LifecycleService) async throws -> Void
+    ) async throws {
+        let core = self.core.home
+        let member = core.machine { machine in
+            machine.members.values.first { $0.entry.group == self.id && $0.entry.name == name && $0.state == .ready }
+        }
+        guard let member else { throw RegistryError(code: .notFound, message: "there is no ready service '\(name)'") }
+        let limit = member.entry.budgets.handle
+        switch await core.call(member, until: core.later(limit), { service, _ in try await body(service) }) {
+        case .returned: ()
+        case .threw(let error): throw error
+        case .abandoned:
+            throw RegistryError(
+                code: .abandoned, message: "no answer within \(limit)", paths: [member.path])
+        }
+    }
+
+    /// The services of the outermost registry, by path.
+    package var inspected: [InspectedService] {
+        let core = self.core.home
+        let members = core.machine { machine in
+            machine.members.map { id, member in (id, member.path, member.entry, member.state) }
+        }
+        let mailboxes = core.fanout { fanout in members.map { fanout.inspected($0.0) } }
+        return zip(members, mailboxes).map { member, mailbox in
+            InspectedService(
+                path: member.1, phase: member.2.placement.phase?.rawValue, priority: member.2.placement.priority,
+                state: member.3, origin: member.2.origin, mailbox: mailbox ?? InspectedMailbox())
+        }.sorted { $0.path < $1.path }
     }
 }

@@ -38,3 +38,9 @@ extension AuthenticationEvent: LifecycleEvent {
         .states("authentication", retention: { $0.retention }) { try await $0.on($1, $2) }
     }
 }
+
+/// A service that follows credentials and users.
+public protocol AuthenticationObserving: LifecycleService {
+    /// Handles one event; an error becomes a fault and does not affect other services.
+    func on(_ event: Stamped<AuthenticationEvent>, _ scope: ServiceScope) async throws
+}

@@ -49,3 +49,9 @@ extension BufferEvent: LifecycleEvent {
         .states("buffer", retention: { $0.retention }) { try await $0.on($1, $2) }
     }
 }
+
+/// A service that follows queues.
+public protocol BufferObserving: LifecycleService {
+    /// Handles one event; an error becomes a fault and does not affect other services.
+    func on(_ event: Stamped<BufferEvent>, _ scope: ServiceScope) async throws
+}

@@ -57,3 +57,9 @@ extension ConnectionEvent: LifecycleEvent {
         .states("connection", retention: { $0.retention }) { try await $0.on($1, $2) }
     }
 }
+
+/// A service that follows the states of connections.
+public protocol ConnectionObserving: LifecycleService {
+    /// Handles one event; an error becomes a fault and does not affect other services.
+    func on(_ event: Stamped<ConnectionEvent>, _ scope: ServiceScope) async throws
+}

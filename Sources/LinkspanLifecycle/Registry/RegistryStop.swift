@@ -31,17 +31,28 @@ private struct TearDown: Sendable {
     }
 }
 
+/// Stops the services of a registry: all in the reverse order of start, or one that is removed.
+struct RegistryStop {
+    private let core: RegistryCore
+    private let events: EventDelivery
+
+    init(_ core: RegistryCore) {
+        self.core = core
+        self.events = EventDelivery(core)
+    }
+}
+
 // MARK: - All
 
-extension RegistryCore {
+extension RegistryStop {
     func stop(within budget: Duration) async -> ShutdownReport {
         let join = Promise<ShutdownReport>()
-        let deadline = self.later(budget)
-        switch self.machine({ $0.beginStop(until: deadline) { join.fulfill($0) } }) {
+        let deadline = self.core.later(budget)
+        switch self.core.machine({ $0.beginStop(until: deadline) { join.fulfill($0) } }) {
         case .done(let report): return report
         case .join: return await join.value
         case .abortStart:
-            self.cancelCalls(grace: min(self.options.grace, budget / 4))
+            self.core.cancelStarts(grace: min(self.core.options.grace, budget / 4))
             return await join.value
         case .begin(let plan): return await self.shutDown(plan, within: budget)
         }
@@ -49,8 +60,8 @@ extension RegistryCore {
 
     /// Quiesces and stops everything in the reverse of `plan`, whether it was asked for or a start is rolled back.
     func shutDown(_ plan: ServicePlan, within budget: Duration) async -> ShutdownReport {
-        let began = self.scheduler.now
-        self.emit(RegistryEvent.willStop(budget: budget))
+        let began = self.core.scheduler.now
+        self.events.emit(RegistryEvent.willStop(budget: budget))
         await self.waitForOthers(until: began.advanced(by: budget))
         // Two fifths for flushing; what is not used of it is left for stopping.
         let flushed = began.advanced(by: budget * 2 / 5)
@@ -59,7 +70,7 @@ extension RegistryCore {
         let waves = Array(plan.waves.reversed())
         for (index, wave) in waves.enumerated() {
             let limit = self.share(until: flushed, isLast: index == waves.count - 1)
-            let results = await self.each(self.inReverse(wave)) { await self.quiesce($0, until: limit) }
+            let results = await self.core.each(self.inReverse(wave)) { await self.quiesce($0, until: limit) }
             for (id, result) in results {
                 progress[id] = result
             }
@@ -69,17 +80,17 @@ extension RegistryCore {
         for (index, wave) in waves.enumerated() {
             let limit = self.share(until: ended, isLast: index == waves.count - 1)
             let known = self.inReverse(wave).filter { begun[$0] != nil }
-            let results = await self.each(known) { id -> TearDown? in
+            let results = await self.core.each(known) { id -> TearDown? in
                 guard let tearDown = begun[id] else { return nil }
                 return await self.finish(tearDown, until: limit)
             }
             rows += results.compactMap { $0.1?.row }
         }
-        return self.finishStop(rows, time: began.duration(to: self.scheduler.now))
+        return self.finishStop(rows, time: began.duration(to: self.core.scheduler.now))
     }
 
     private func finishStop(_ rows: [ShutdownReport.Row], time: Duration) -> ShutdownReport {
-        let (report, waiters) = self.machine { $0.finishStop(rows, time: time) }
+        let (report, waiters) = self.core.machine { $0.finishStop(rows, time: time) }
         self.dropServices()
         for waiter in waiters.stop {
             waiter(report)
@@ -95,31 +106,30 @@ extension RegistryCore {
 
     /// Ends what a stopped registry would keep: its services, which may hold it, and its threads.
     private func dropServices() {
-        let services = self.machine { $0.dropServices() }
+        let services = self.core.machine { $0.dropServices() }
         // One that was not started still has its mailbox.
-        for id in services.keys { self.close(id) }
-        self.threads.close()
-        self.watchers.close()
+        for id in services.keys { self.events.close(id) }
+        self.core.closeThreads()
     }
 
     private func inReverse(_ wave: [ServiceID]) -> [ServiceID] { wave.reversed() }
 
     /// A wave may use half of what is left, so that one that hangs leaves time for the rest; the last may use all.
     private func share(until end: ContinuousClock.Instant, isLast: Bool) -> ContinuousClock.Instant {
-        let now = self.scheduler.now
+        let now = self.core.scheduler.now
         let left = max(.zero, now.duration(to: end))
         return now.advanced(by: isLast ? left : left / 2)
     }
 
     /// Waits for the services that are being started or removed on their own.
     private func waitForOthers(until deadline: ContinuousClock.Instant) async {
-        self.cancelCalls(grace: min(self.options.grace, self.scheduler.now.duration(to: deadline) / 4))
-        let ids = self.machine { $0.unsettled }
+        self.core.cancelStarts(grace: min(self.core.options.grace, self.core.scheduler.now.duration(to: deadline) / 4))
+        let ids = self.core.machine { $0.unsettled }
         guard !ids.isEmpty else { return }
-        _ = await self.each(ids) { id in
+        _ = await self.core.each(ids) { id in
             let reply = Promise<Void>()
-            if self.machine({ $0.whenSettled(id) { reply.fulfill() } }) {
-                await reply.wait(until: deadline, by: self.scheduler)
+            if self.core.machine({ $0.whenSettled(id) { reply.fulfill() } }) {
+                await reply.wait(until: deadline, by: self.core.scheduler)
             }
         }
     }
@@ -127,21 +137,21 @@ extension RegistryCore {
 
 // MARK: - One
 
-extension RegistryCore {
+extension RegistryStop {
     /// Calls a service's quiesce, gives it the rest of its mailbox, and closes that.
     private func quiesce(
         _ id: ServiceID, until deadline: ContinuousClock.Instant, isRemoval: Bool = false
     ) async -> TearDown? {
-        guard let member = self.machine({ $0.claimTearDown(id, isRemoval: isRemoval) }) else { return nil }
-        var tearDown = TearDown(member: member, began: self.scheduler.now)
+        guard let member = self.core.machine({ $0.claimTearDown(id, isRemoval: isRemoval) }) else { return nil }
+        var tearDown = TearDown(member: member, began: self.core.scheduler.now)
         if case .failed(let text) = member.state {
             tearDown.error = text
         }
-        let limit = min(deadline, self.later(member.entry.budgets.quiesce))
+        let limit = min(deadline, self.core.later(member.entry.budgets.quiesce))
         if member.state == .ready {
-            self.emit(RegistryEvent.serviceChanged(path: member.path, from: .ready, to: .quiescing))
+            self.events.emit(RegistryEvent.serviceChanged(path: member.path, from: .ready, to: .quiescing))
             tearDown.note(
-                await self.call(member, until: limit) { service, scope in try await service.quiesce(scope) },
+                await self.core.call(member, until: limit) { service, scope in try await service.quiesce(scope) },
                 .quiesce)
         }
         await self.drain(id, until: limit, &tearDown)
@@ -151,18 +161,18 @@ extension RegistryCore {
     private func drain(
         _ id: ServiceID, until deadline: ContinuousClock.Instant, _ tearDown: inout TearDown
     ) async {
-        self.reportTotals()
-        self.fanout { $0.seal(id) }
+        self.core.reportTotals()
+        self.core.fanout { $0.seal(id) }
         let reply = Promise<Void>()
-        if self.fanout({ $0.whenIdle(id) { reply.fulfill() } }) {
-            await reply.wait(until: deadline, by: self.scheduler)
+        if self.core.fanout({ $0.whenIdle(id) { reply.fulfill() } }) {
+            await reply.wait(until: deadline, by: self.core.scheduler)
         }
-        let removed = self.close(id)
+        let removed = self.events.close(id)
         tearDown.undelivered = removed.lost
         if removed.isHandling {
             removed.handling?.call.abandon()
             if let task = removed.task {
-                self.threads.submit { task.cancel() }
+                self.core.threads.submit { task.cancel() }
             }
             tearDown.late.append(.handle)
         }
@@ -172,41 +182,41 @@ extension RegistryCore {
     private func finish(_ begun: TearDown, until deadline: ContinuousClock.Instant) async -> TearDown {
         var tearDown = begun
         let id = begun.member.entry.id
-        self.machine { $0.set(id, .stopping) }
-        let limit = min(deadline, self.later(begun.member.entry.budgets.stop))
-        if let run = self.takeRun(id) {
-            self.threads.submit { run.cancel() }
+        self.core.machine { $0.set(id, .stopping) }
+        let limit = min(deadline, self.core.later(begun.member.entry.budgets.stop))
+        if let run = self.core.takeRun(id) {
+            self.core.threads.submit { run.cancel() }
             // Half, so that a loop that does not end leaves time to release what the service holds.
-            let half = self.scheduler.now.duration(to: limit) / 2
+            let half = self.core.scheduler.now.duration(to: limit) / 2
             tearDown.note(
-                await self.call(begun.member, until: self.later(half)) { _, _ in await run.value }, .run)
+                await self.core.call(begun.member, until: self.core.later(half)) { _, _ in await run.value }, .run)
         }
         tearDown.note(
-            await self.call(begun.member, until: limit) { service, scope in try await service.stop(scope) }, .stop)
-        tearDown.time = begun.began.duration(to: self.scheduler.now)
+            await self.core.call(begun.member, until: limit) { service, scope in try await service.stop(scope) }, .stop)
+        tearDown.time = begun.began.duration(to: self.core.scheduler.now)
         let state: ServiceState = tearDown.late.last.map { .abandoned(during: $0) } ?? .stopped
-        self.machine { $0.set(id, state) }
+        self.core.machine { $0.set(id, state) }
         return tearDown
     }
 }
 
 // MARK: - Removing
 
-extension RegistryCore {
+extension RegistryStop {
     /// Removes a service: it gets nothing more from now on, and is stopped behind the caller's back.
     func remove(_ id: ServiceID) {
-        switch self.machine({ $0.remove(id) }) {
+        switch self.core.machine({ $0.remove(id) }) {
         case .nothing: ()
         case .forgotten(let forgotten):
-            self.close(id)
+            self.events.close(id)
             for waiter in forgotten.waiters {
                 waiter()
             }
         case .cancelStart:
-            self.close(id)
-            for cancel in self.starts(of: id) { cancel(self.options.grace) }
+            self.events.close(id)
+            for cancel in self.core.starts(of: id) { cancel(self.core.options.grace) }
         case .tearDown:
-            self.close(id)
+            self.events.close(id)
             self.beginRemoval(id)
         }
         self.tellDegraded()
@@ -214,28 +224,27 @@ extension RegistryCore {
 
     /// Removes a nested registry with everything in it.
     func remove(group: ServiceID) {
-        let (groups, members) = self.machine { $0.contents(of: group) }
+        let (groups, members) = self.core.machine { $0.contents(of: group) }
         for id in members {
             self.remove(id)
         }
-        for registry in self.machine({ $0.forget(groups: groups) }) {
-            registry.core.fanout { $0.home = nil }
-        }
+        let leaves = self.core.machine { machine in groups.compactMap { machine.groups.remove($0) } }
+        for leave in leaves { leave() }
     }
 
     func beginRemoval(_ id: ServiceID) {
         ServiceThreads.beginHousekeeping {
-            guard let member = self.machine({ $0.members[id] }) else { return }
+            guard let member = self.core.machine({ $0.members[id] }) else { return }
             let budgets = member.entry.budgets
-            let flushed = self.later(budgets.quiesce)
+            let flushed = self.core.later(budgets.quiesce)
             if let begun = await self.quiesce(id, until: flushed, isRemoval: true) {
-                let done = await self.finish(begun, until: self.later(budgets.stop))
+                let done = await self.finish(begun, until: self.core.later(budgets.stop))
                 if case .abandoned(let steps) = done.row.fate {
                     let names = steps.map { "\($0)" }.joined(separator: ", ")
-                    self.fault(member.path, .limitHit, "removed, but did not return in time from: \(names)")
+                    self.events.fault(member.path, .limitHit, "removed, but did not return in time from: \(names)")
                 }
             }
-            let forgotten = self.machine { $0.forget(id) }
+            let forgotten = self.core.machine { $0.forget(id) }
             for waiter in forgotten.waiters {
                 waiter()
             }
@@ -245,17 +254,24 @@ extension RegistryCore {
     /// Returns once a receiver has nothing in hand, or after `limit`.
     func idle(_ id: ServiceID, within limit: Duration) async {
         let reply = Promise<Void>()
-        if self.fanout({ $0.whenIdle(id) { reply.fulfill() } }) {
-            await reply.wait(until: self.later(limit), by: self.scheduler)
+        if self.core.fanout({ $0.whenIdle(id) { reply.fulfill() } }) {
+            await reply.wait(until: self.core.later(limit), by: self.core.scheduler)
         }
     }
 
     /// Returns once the service is no longer being started or stopped.
     func settled(_ id: ServiceID) async -> ServiceState? {
         let reply = Promise<Void>()
-        if self.machine({ $0.whenSettled(id) { reply.fulfill() } }) {
+        if self.core.machine({ $0.whenSettled(id) { reply.fulfill() } }) {
             await reply.value
         }
-        return self.machine { $0.members[id]?.state }
+        return self.core.machine { $0.members[id]?.state }
+    }
+
+    /// Emits which services are lacking, when others are than before.
+    func tellDegraded() {
+        if let paths = self.core.machine({ $0.noteDegraded() }) {
+            self.events.emit(RegistryEvent.degraded(paths: paths))
+        }
     }
 }

@@ -1,80 +1,76 @@
-extension ServiceRegistry {
-    /// Decides what a registry does; knows no thread, no clock and calls no service.
-    struct StateMachine: Sendable {
-        typealias StartWaiter = @Sendable (Result<StartReport, RegistryError>) -> Void
-        typealias StopWaiter = @Sendable (ShutdownReport) -> Void
+/// The states of a registry and its services: decides what is started and stopped, and calls no service itself.
+struct RegistryStateMachine: Sendable {
+    typealias StartWaiter = @Sendable (Result<StartReport, RegistryError>) -> Void
+    typealias StopWaiter = @Sendable (ShutdownReport) -> Void
 
-        struct Member: Sendable {
-            var entry: Entry
-            var path: String
-            var state: ServiceState = .registered
-            /// Removed while it was being started; it is stopped once that is over.
-            var isRemoved = false
-            /// The starts in a row that threw.
-            var failedStarts = 0
-        }
+    struct Member: Sendable {
+        var entry: Entry
+        var path: String
+        var state: ServiceState = .registered
+        /// Removed while it was being started; it is stopped once that is over.
+        var isRemoved = false
+        /// The starts in a row that threw.
+        var failedStarts = 0
+    }
 
-        struct Waiters: Sendable {
-            var start: [StartWaiter] = []
-            var stop: [StopWaiter] = []
-        }
+    struct Waiters: Sendable {
+        var start: [StartWaiter] = []
+        var stop: [StopWaiter] = []
+    }
 
-        /// The reason for giving a start up, and the deadline for stopping the rest of it, if there is one.
-        struct Abort: Sendable {
-            var code: RegistryError.Code
-            var deadline: ContinuousClock.Instant?
-        }
+    /// The reason for giving a start up, and the deadline for stopping the rest of it, if there is one.
+    struct Abort: Sendable {
+        var code: RegistryError.Code
+        var deadline: ContinuousClock.Instant?
+    }
 
-        private enum State: Sendable {
-            case idle
-            /// `abort` tells why the start is to be given up.
-            case starting(Waiters, abort: Abort?)
-            case running(StartReport)
-            case stopping(Waiters)
-            case stopped(ShutdownReport)
-        }
+    private enum State: Sendable {
+        case idle
+        /// `abort` tells why the start is to be given up.
+        case starting(Waiters, abort: Abort?)
+        case running(StartReport)
+        case stopping(Waiters)
+        case stopped(ShutdownReport)
+    }
 
-        let root: ServiceID
-        private var state: State = .idle
-        private(set) var groups: [ServiceID: Group]
-        private(set) var members: [ServiceID: Member] = [:]
-        private(set) var plan: ServicePlan = .empty
-        /// The lacking services that were told last.
-        private var notedDegraded: [String] = []
-        private var settleWaiters: [ServiceID: [@Sendable () -> Void]] = [:]
+    private var state: State = .idle
+    var groups: GroupTree
+    private(set) var members: [ServiceID: Member] = [:]
+    private(set) var plan: ServicePlan = .empty
+    /// The lacking services that were told last.
+    private var notedDegraded: [String] = []
+    private var settleWaiters: [ServiceID: [@Sendable () -> Void]] = [:]
 
-        init(root: Group) {
-            self.root = root.id
-            self.groups = [root.id: root]
-        }
+    init(root: Group) {
+        self.groups = GroupTree(root: root)
     }
 }
 
 // MARK: - Registering
 
-extension ServiceRegistry.StateMachine {
+extension RegistryStateMachine {
     /// Adds services and groups, all or none; in a running registry they may have to be started now.
     mutating func add(_ entries: [Entry], groups: [Group]) throws(RegistryError) -> OnClaim {
         if case .stopped = self.state {
-            throw RegistryError(code: .alreadyStopped, message: "\(self.path(of: self.root)) has stopped")
+            throw RegistryError(code: .alreadyStopped, message: "\(self.groups.rootPath) has stopped")
         }
         if case .stopping = self.state {
-            throw RegistryError(code: .alreadyStopped, message: "\(self.path(of: self.root)) is stopping")
+            throw RegistryError(code: .alreadyStopped, message: "\(self.groups.rootPath) is stopping")
         }
         var next = self
         for group in groups {
             try next.checkName(group.name, in: group.parent, origin: group.origin)
-            next.groups[group.id] = group
+            next.groups.add(group)
         }
         for entry in entries {
             try next.checkName(entry.name, in: entry.group, origin: entry.origin)
             next.members[entry.id] = Member(
-                entry: entry, path: "\(next.path(of: entry.group)).\(entry.name)")
+                entry: entry, path: "\(next.groups.path(of: entry.group)).\(entry.name)")
         }
         switch self.state {
         case .idle: ()
         case .starting, .running, .stopping, .stopped:
-            next.plan = try ServicePlan.make(next.nodes, tolerating: Set(self.members.keys).union(self.groups.keys))
+            next.plan = try ServicePlan.make(next.nodes, tolerating: Set(self.members.keys).union(self.groups.ids))
         }
         self = next
         return self.claimLate()
@@ -84,9 +80,9 @@ extension ServiceRegistry.StateMachine {
         _ name: ServiceName, in group: ServiceID?, origin: String
     ) throws(RegistryError) {
         let service = self.members.values.first { $0.entry.group == group && $0.entry.name == name && !$0.isRemoved }
-        let other = service?.entry.origin ?? self.groups.values.first { $0.parent == group && $0.name == name }?.origin
+        let other = service?.entry.origin ?? self.groups.origin(of: name, in: group)
         if let group, let other {
-            let path = "\(self.path(of: group)).\(name)"
+            let path = "\(self.groups.path(of: group)).\(name)"
             throw RegistryError(
                 code: .duplicateName, message: "\(path) is registered twice: by \(other) and by \(origin)",
                 paths: [path])
@@ -94,82 +90,46 @@ extension ServiceRegistry.StateMachine {
     }
 
     /// The groups and services as they are planned.
-    var nodes: [ServicePlan.Node] {
-        let groups = self.groups.values.map { group in
-            ServicePlan.Node(
-                id: group.id, group: group.parent, name: group.name, placement: group.placement, isGroup: true)
-        }
-        return groups
+    var nodes: [ServiceNode] {
+        self.groups.nodes
             + self.members.values.map { member in
-                ServicePlan.Node(
+                ServiceNode(
                     id: member.entry.id, group: member.entry.group, name: member.entry.name,
                     placement: member.entry.placement, isGroup: false)
             }
     }
 
-    /// The path of a group, the outermost first.
-    func path(of group: ServiceID) -> String {
-        guard let own = self.groups[group] else { return "" }
-        return own.parent.map { "\(self.path(of: $0)).\(own.name)" } ?? own.name.rawValue
-    }
-
     /// Whether a service and every group around it are required.
     func isRequired(_ id: ServiceID) -> Bool {
         guard let entry = self.members[id]?.entry, entry.importance == .required else { return false }
-        var at: ServiceID? = entry.group
-        while let id = at, let group = self.groups[id] {
-            guard group.importance == .required else { return false }
-            at = group.parent
-        }
-        return true
-    }
-
-    /// A group, if it still is there by this registration.
-    func group(_ id: ServiceID, of registration: ServiceID) -> Group? {
-        self.groups[id].flatMap { $0.registration == registration ? $0 : nil }
+        return self.groups.isRequired(entry.group)
     }
 
     /// Leaves a service in place when its registration goes.
     mutating func keep(_ id: ServiceID) { self.members[id]?.entry.isKept = true }
 
-    /// Leaves a group in place when its registration goes.
-    mutating func keep(group id: ServiceID, of registration: ServiceID) {
-        if self.group(id, of: registration) != nil { self.groups[id]?.isKept = true }
-    }
-
     /// Gives everything away to the registry in which this one is nested.
     mutating func surrender() throws(RegistryError) -> (groups: [Group], entries: [Entry]) {
         guard case .idle = self.state else {
             throw RegistryError(
-                code: .notNestable, message: "\(self.path(of: self.root)) has been started and cannot be nested")
+                code: .notNestable, message: "\(self.groups.rootPath) has been started and cannot be nested")
         }
-        let all = (
-            groups: self.groups.values.filter { $0.id != self.root }, entries: self.members.values.map { $0.entry }
-        )
-        self.groups = self.groups.filter { $0.key == self.root }
-        self.members = [:]
-        return all
+        defer { self.members = [:] }
+        return (groups: self.groups.removeNested(), entries: self.members.values.map { $0.entry })
     }
 
     /// Takes back what was given away.
     mutating func restore(_ content: (groups: [Group], entries: [Entry])) {
-        for group in content.groups {
-            self.groups[group.id] = group
-        }
+        for group in content.groups { self.groups.add(group) }
         for entry in content.entries {
-            self.members[entry.id] = Member(entry: entry, path: "\(self.path(of: entry.group)).\(entry.name)")
+            self.members[entry.id] = Member(entry: entry, path: "\(self.groups.path(of: entry.group)).\(entry.name)")
         }
-    }
-
-    /// Makes a registry known to the outermost group.
-    mutating func setRegistry(_ registry: ServiceRegistry) {
-        self.groups[self.root]?.registry = WeakReference(registry)
     }
 }
 
 // MARK: - Starting
 
-extension ServiceRegistry.StateMachine {
+extension RegistryStateMachine {
     enum OnStart: Sendable {
         /// The caller drives the start.
         case begin(ServicePlan)
@@ -191,7 +151,7 @@ extension ServiceRegistry.StateMachine {
         case .running(let report): return .done(report)
         case .stopping, .stopped:
             throw RegistryError(
-                code: .alreadyStopped, message: "\(self.path(of: self.root)) has been stopped and does not start again")
+                code: .alreadyStopped, message: "\(self.groups.rootPath) has been stopped and does not start again")
         }
     }
 
@@ -402,7 +362,7 @@ extension ServiceRegistry.StateMachine {
 
 // MARK: - Removing
 
-extension ServiceRegistry.StateMachine {
+extension RegistryStateMachine {
     /// The values that are released outside the lock, since a service may do anything when it goes away.
     struct Forgotten: Sendable {
         var member: Member?
@@ -438,21 +398,11 @@ extension ServiceRegistry.StateMachine {
         }
     }
 
-    /// The services and groups inside a group, itself included.
+    /// The services in a group at any depth, and the groups in it, itself included.
     func contents(of group: ServiceID) -> (groups: [ServiceID], members: [ServiceID]) {
-        var groups = [group]
-        var next = 0
-        while next < groups.count {
-            groups += self.groups.values.filter { $0.parent == groups[next] }.map { $0.id }
-            next += 1
-        }
+        let groups = self.groups.inside(group)
         let inside = Set(groups)
         return (groups, self.members.values.filter { inside.contains($0.entry.group) }.map { $0.entry.id })
-    }
-
-    /// Forgets groups; the registries that they were are on their own again, and empty.
-    mutating func forget(groups: [ServiceID]) -> [ServiceRegistry] {
-        groups.compactMap { self.groups.removeValue(forKey: $0)?.keeper }
     }
 
     /// A removed service has been stopped.
@@ -464,7 +414,7 @@ extension ServiceRegistry.StateMachine {
 
 // MARK: - Stopping
 
-extension ServiceRegistry.StateMachine {
+extension RegistryStateMachine {
     enum OnStop: Sendable {
         /// The caller drives the stop.
         case begin(ServicePlan)

@@ -25,19 +25,3 @@ package struct InspectedMailbox: Sendable, Hashable {
     /// The number of events that were dropped because too many waited.
     package var lost = 0
 }
-
-extension ServiceRegistry {
-    /// The services of the outermost registry, by path.
-    package var inspected: [InspectedService] {
-        let core = self.core.home
-        let members = core.machine { machine in
-            machine.members.map { id, member in (id, member.path, member.entry, member.state) }
-        }
-        let mailboxes = core.fanout { fanout in members.map { fanout.inspected($0.0) } }
-        return zip(members, mailboxes).map { member, mailbox in
-            InspectedService(
-                path: member.1, phase: member.2.placement.phase?.rawValue, priority: member.2.placement.priority,
-                state: member.3, origin: member.2.origin, mailbox: mailbox ?? InspectedMailbox())
-        }.sorted { $0.path < $1.path }
-    }
-}
