@@ -22,7 +22,7 @@ public struct RegistryOptions: Sendable {
     /// The threads for calls to services, for each ``Urgency``; they start with the first call.
     public var threads: Int = 4
     /// The number of threads that may run for each ``Urgency`` while services block theirs.
-    public var threadLimit: Int = 64
+    package var threadLimit: Int = 64
     /// The time.
     public var scheduler: any Scheduler = SystemScheduler.shared
 

@@ -184,7 +184,7 @@ extension ServiceRegistry {
     /// Whether a family has observers, or its events are kept for later ones.
     ///
     /// Check it before you collect the facts for an event.
-    public func hasAudience<Event: LifecycleEvent>(for type: Event.Type) -> Bool {
+    package func hasAudience<Event: LifecycleEvent>(for type: Event.Type) -> Bool {
         EventDelivery(self.core.home).hasAudience(for: type)
     }
 
