@@ -27,7 +27,7 @@ public struct RegistryOptions: Sendable {
     public var scheduler: any Scheduler = SystemScheduler.shared
 
     /// Makes the default options, changed by `configure`.
-    public init(_ configure: (inout Options) -> Void = { _ in }) {
+    public init(_ configure: (inout RegistryOptions) -> Void = { _ in }) {
         configure(&self)
     }
 }
