@@ -7,7 +7,7 @@ struct PlanTests {
 
     private func plan(_ services: [(ServiceName, Placement)]) -> Result<[[ServiceName]], RegistryError> {
         var names: [ServiceID: ServiceName] = [:]
-        var nodes = [ServicePlan.Node(id: self.root, group: nil, name: "services", placement: .init(), isGroup: true)]
+        var nodes = [ServiceNode(id: self.root, group: nil, name: "services", placement: .init(), isGroup: true)]
         for (name, placement) in services {
             let id = ServiceID.make()
             names[id] = name
@@ -79,14 +79,14 @@ struct PlanTests {
         let chat = ServiceID.make()
         let other = ServiceID.make()
         func node(_ name: ServiceName, _ group: ServiceID?, _ needs: [Placement.Need] = [], isGroup: Bool = false)
-            -> ServicePlan.Node
+            -> ServiceNode
         {
             .init(id: .make(), group: group, name: name, placement: Placement(needs: needs), isGroup: isGroup)
         }
         var nodes = [
-            ServicePlan.Node(id: self.root, group: nil, name: "app", placement: .init(), isGroup: true),
-            ServicePlan.Node(id: chat, group: self.root, name: "chat", placement: .init(), isGroup: true),
-            ServicePlan.Node(id: other, group: self.root, name: "other", placement: .init(), isGroup: true),
+            ServiceNode(id: self.root, group: nil, name: "app", placement: .init(), isGroup: true),
+            ServiceNode(id: chat, group: self.root, name: "chat", placement: .init(), isGroup: true),
+            ServiceNode(id: other, group: self.root, name: "other", placement: .init(), isGroup: true),
         ]
         let ownStore = node("store", chat)
         let rootStore = node("store", self.root)
