@@ -12,6 +12,8 @@ final class TrafficCounter: Sendable {
         /// The place that was counted at last, which is most often the next one, too.
         var last = 0
         var changed: [Int] = []
+        /// Whether the connection has ended, after which nothing is reported.
+        var hasEnded = false
 
         mutating func place(of event: String) -> Int {
             if self.last < self.entries.count, self.entries[self.last].event == event { return self.last }
@@ -33,10 +35,9 @@ final class TrafficCounter: Sendable {
     private let connection: UInt64
     private let services: ServiceRegistry
     private let onFirstChange: @Sendable (TrafficCounter) -> Void
-    // Guards the totals. The connection's executor contends with a report, once in an interval.
+    // Guards the totals, and is held while they are emitted, so that reports keep their order and none follows the end. The
+    // connection's executor contends with a report, once in an interval.
     private let state = Lock(State())
-    // Whether the connection has ended. Held during a report, so that none is emitted after the end.
-    private let hasEnded = Lock(false)
 
     /// Makes a counter.
     ///
@@ -69,16 +70,14 @@ final class TrafficCounter: Sendable {
     ///
     /// - Parameter isLast: whether the connection has ended, after which nothing more is emitted.
     func report(isLast: Bool = false) {
-        self.hasEnded.withLock { hasEnded in
-            if hasEnded { return }
-            hasEnded = isLast
-            let changed = self.state.withLock { state in
-                defer { state.changed = [] }
-                return state.changed.map { state.entries[$0] }
-            }
-            for (event, totals) in changed {
+        self.state.withLock { state in
+            if state.hasEnded { return }
+            state.hasEnded = isLast
+            for place in state.changed {
+                let (event, totals) = state.entries[place]
                 self.services.emit(TrafficEvent(connection: self.connection, event: event, totals: totals))
             }
+            state.changed = []
         }
     }
 }
