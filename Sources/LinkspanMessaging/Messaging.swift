@@ -157,12 +157,11 @@ extension Messaging {
     /// Forgets the handlers of services when their connection was released, so that they get the next one.
     private func forgetReleased() {
         guard self.state.withLock({ $0.handlers.values.joined().first })?.isConnectionReleased == true else { return }
-        let former = self.state.withLock { state in
+        // They end outside the lock.
+        _ = self.state.withLock { state in
             defer { (state.handlers, state.waiting, state.waitingTasks) = ([:], nil, []) }
             return state.handlers
         }
-        // They end outside the lock.
-        _ = consume former
     }
 
     /// Gives each service that wants one its connection, once.

@@ -88,7 +88,7 @@ extension EventDelivery {
     /// Begins to hand out what waits for a receiver, if anything does and nobody hands it out yet.
     func beginConsumer(_ id: ServiceID) {
         guard let (generation, urgency, watch) = self.core.fanout({ $0.beginConsumer(id) }) else { return }
-        let task = self.core.threads(for: urgency).begin { await self.consume(id, generation) }
+        let task = self.core.threads(for: urgency).begin { await self.handOut(id, generation) }
         self.core.fanout { $0.setTask(task, id, generation: generation) }
         if let watch {
             self.watch(id, at: self.core.later(watch))
@@ -96,7 +96,7 @@ extension EventDelivery {
     }
 
     /// Hands out letters one after the other until there is none.
-    private func consume(_ id: ServiceID, _ generation: UInt64) async {
+    private func handOut(_ id: ServiceID, _ generation: UInt64) async {
         while true {
             switch self.core.fanout({ $0.take(id, generation: generation) }) {
             case .handle(let handling, let path, let receiver):

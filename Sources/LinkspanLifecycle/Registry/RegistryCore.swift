@@ -115,8 +115,8 @@ extension RegistryCore {
 
     /// Forgets a start that is over.
     func endStart(_ id: ServiceID) {
-        let cancel = self.state.withLock { $0.starts.removeValue(forKey: id) }
-        _ = consume cancel
+        // Let go of outside the lock, since it holds the service's task.
+        _ = self.state.withLock { $0.starts.removeValue(forKey: id) }
     }
 
     /// The means to cancel the starts that are under way, or one of them.

@@ -70,7 +70,7 @@ package struct ConnectionMeter: Sendable {
         return self.frames
     }
 
-    mutating func sent(_ command: borrowing Command, at now: () -> ContinuousClock.Instant) {
+    mutating func sent(_ command: Command, at now: () -> ContinuousClock.Instant) {
         self.counts.sent += 1
         self.counts.sentBytes += UInt64(command.byteCount)
         if self.isSampling { self.add(.sent, command.event, command.payload, now()) }
@@ -85,7 +85,7 @@ package struct ConnectionMeter: Sendable {
     }
 
     mutating func finished(
-        _ command: borrowing Command, _ outcome: Result<Payload, LinkspanError>, after roundTrip: Duration?,
+        _ command: Command, _ outcome: Result<Payload, LinkspanError>, after roundTrip: Duration?,
         at now: () -> ContinuousClock.Instant
     ) {
         switch outcome {
