@@ -54,7 +54,7 @@ private final class Run: Sendable {
     func begin(lead: Int = 60, jitter: Int = 0, maxAttempts: Int = 3) async throws {
         let options = TokenRefreshService.Options(
             lead: .seconds(lead), jitter: .seconds(jitter), maxAttempts: maxAttempts)
-        await self.tokens.refresher.start(options, of: ObjectIdentifier(self.owner), self.tokens.credentials)
+        await self.tokens.refresher.start(options.timing, of: ObjectIdentifier(self.owner), self.tokens.credentials)
         let events = try #require(await self.tokens.refresher.events(of: ObjectIdentifier(self.owner)))
         // No parent: it ends with the run.
         Task { [recorder] in
@@ -73,7 +73,8 @@ private final class Run: Sendable {
 
     func apply(lead: Int) async {
         await self.tokens.refresher.apply(
-            .init(lead: .seconds(lead), jitter: .zero), of: ObjectIdentifier(self.owner))
+            TokenRefreshService.Options(lead: .seconds(lead), jitter: .zero).timing,
+            of: ObjectIdentifier(self.owner))
     }
 
     func end() async { await self.tokens.refresher.stop(ObjectIdentifier(self.owner)) }
