@@ -124,7 +124,7 @@ struct FrameViolationTests {
 
     @Test
     func `a length that is only announced reserves little, and what arrives never more than the limit`() throws {
-        let frame = FrameDecoder.PartialFrame(
+        let frame = PartialFrame(
             opcode: .binary, isFinal: true, isCompressed: false, mask: nil, length: 16 * 1024 * 1024)
         var message = PartialMessage()
         message.beginFrame(frame)

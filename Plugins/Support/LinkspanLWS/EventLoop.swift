@@ -1,7 +1,7 @@
 #if LWS
 internal import CLibwebsockets
 package import LinkspanNetwork
-package import LinkspanRuntime
+internal import LinkspanRuntime
 
 /// One thread that runs a libwebsockets context, its streams and its jobs.
 ///

@@ -1,6 +1,7 @@
 #if LWS
 internal import CLibwebsockets
 internal import LinkspanNetwork
+internal import LinkspanRuntime
 
 /// The owner of an opener, which learns what becomes of the connection.
 protocol OpenerOwner: AnyObject {

@@ -1,7 +1,7 @@
 #if NIO
 internal import Dispatch
 package import LinkspanNetwork
-package import LinkspanRuntime
+internal import LinkspanRuntime
 internal import NIOCore
 internal import NIOPosix
 
