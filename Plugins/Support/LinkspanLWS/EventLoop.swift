@@ -45,6 +45,15 @@ package final class EventLoop: NetworkLoop, ThreadedLoop {
     /// Jobs that are left when the loop has ended run on another thread; it is true for them as well.
     package var isCurrent: Bool { self.thread.identity.isCurrent }
 
+    /// The configurations for TLS that are kept; on the loop.
+    package var hostCount: Int { self.core.value?.library.hostCount ?? 0 }
+
+    /// The connections that libwebsockets has to itself; on the loop.
+    package var openerCount: Int { self.core.value?.library.openerCount ?? 0 }
+
+    /// The descriptors that have been looked at; on the loop.
+    package var lookCount: Int { self.core.value?.poller.lookCount ?? 0 }
+
     /// Begins to send a request; its stream is open once the answer allows it.
     package func connect(_ request: UpgradeRequest, handler: any ByteStreamHandler) -> any ByteStream {
         guard let core = self.core.value, !core.members.isStopping else { return self.endedStream(handler) }

@@ -51,6 +51,9 @@ package final class NIOLoop: NetworkLoop, ThreadedLoop {
         self.begin()
     }
 
+    /// The configurations for TLS that are kept; on the loop.
+    package var contextCount: Int { self.core.value?.contextCount ?? 0 }
+
     /// Whether the caller runs on the loop's thread.
     ///
     /// Jobs that are left when the loop has ended run on another thread; it is true for them as well.

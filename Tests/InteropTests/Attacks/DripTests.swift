@@ -49,7 +49,7 @@ extension Interop {
                 }
                 #expect(event.violation?.code == .messageOverdue)
                 #expect(event.code == .policyViolation)
-                #expect(await bench.loop.perform { channel.value.send(.text, expectedLength: 0) { _ in } } == .notOpen)
+                #expect(await bench.loop.perform { channel.value.send(.text, expectedLength: 0) { _ in } } == .refused)
             }
             await server.stop()
         }

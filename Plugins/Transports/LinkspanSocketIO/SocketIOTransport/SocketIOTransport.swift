@@ -1,5 +1,5 @@
 public import Linkspan
-public import LinkspanNetwork
+package import LinkspanNetwork
 public import LinkspanRuntime
 
 /// Carries messages over Socket.IO, on WebSocket or HTTP long polling.
