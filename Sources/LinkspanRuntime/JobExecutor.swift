@@ -38,7 +38,7 @@ extension JobExecutor {
     }
 }
 
-/// A call that is due later.
+/// A scheduled call.
 public protocol ScheduledWork: Sendable {
     /// Prevents the call, unless it has begun.
     func cancel()

@@ -64,7 +64,7 @@ public final class TestExecutor: JobExecutor {
         let watchers = self.state.withLock { state in
             state.hasNews = true
             state.jobs.append(job)
-            // Those who wait for a condition drain; while jobs run, they hear of it at the end.
+            // Waiters for a condition drain; while jobs run, they are resumed at the end.
             return state.isRunning ? [] : state.clock.takeWatchers()
         }
         for watcher in watchers { watcher.fulfill() }

@@ -140,7 +140,7 @@ extension ServerConnection: PlaceHolder {
 // MARK: - Requests
 
 extension ServerConnection {
-    /// Serves what has come, one request after the other.
+    /// Serves received requests, one after the other.
     private func pump() {
         guard self.withState({ $0.beginPumping() }) else { return }
         while let outcome = self.withState({ $0.next() }) {
@@ -198,7 +198,7 @@ extension ServerConnection {
 
     /// Leaves the requests that have come unserved.
     private func serveNoMore() {
-        // An owner still has to hear of the end, which the stream reports.
+        // The stream still has to report the end to its owner.
         if case .idle = self.state.phase { self.state.phase = .ended }
     }
 
@@ -253,7 +253,7 @@ extension ServerConnection {
         }
     }
 
-    /// Says goodbye with a Close frame; the owner hears of the end.
+    /// Says goodbye with a Close frame; the owner gets the end.
     func close(_ code: CloseCode, reason: String) {
         self.withSession { session, output in _ = session.close(code, reason: reason, into: &output) }
         self.stream.finish(readingAtMost: Self.farewellBytes)
@@ -277,7 +277,7 @@ extension ServerConnection {
         owner.received({ self.nextMessage() }, on: self)
     }
 
-    /// The next message of what has come; nil behind the last, and at the end of the WebSocket.
+    /// The next received message; nil after the last, and at the end of the WebSocket.
     private func nextMessage() -> WebSocketMessage? {
         while let event = self.nextEvent() {
             switch event {

@@ -47,7 +47,7 @@ final class Connection: Watched, StreamConnection {
     private var socket: OpenSocket?
     /// The bytes that the proxy is still to be sent.
     private var unsent: [UInt8] = []
-    /// Whether the stream wants to be given what arrives.
+    /// Whether the stream takes received bytes.
     private var isReadingWanted = true
     /// Whether sending waits for the socket's next writable event.
     private var awaitsWritable = false

@@ -53,7 +53,7 @@ final class Opener {
             self.library.raw, self.host.pointer, Unmanaged.passRetained(self).toOpaque(), self.request.hostHeader,
             self.request.target, self.request.method, !self.request.isExchange, self.request.isSecure)
         guard let connection, clws_dock_swap(&self.library.raw.pointee.dock, connection, descriptor) else {
-            // Some failures are told by events within the call and destroy the connection, others are not.
+            // Some failures are reported by events within the call and destroy the connection, others are not.
             if let connection { clws_kill(connection) } else { clws_discard(descriptor) }
             if connection == nil { self.release() }
             let error = ByteStreamError(.unavailable, "the library has no socket for the connection")

@@ -4,7 +4,7 @@ internal import LinkspanNetwork
 
 /// Makes OpenSSL's form of the options for TLS.
 enum TLSContext {
-    /// The place at which OpenSSL keeps a connection's reason to fail for us.
+    /// The ex-data index of a connection's failure reason.
     static let note = clws_tls_make_note_place()
 
     /// Follows the handshakes of all connections.

@@ -54,7 +54,7 @@ final class Connection: ChannelInboundHandler, StreamConnection {
     private var sending = 0
     /// The bytes that have come and were not handed over yet.
     private var input = CircularBuffer<ByteBuffer>()
-    /// Whether the stream wants to be given what arrives.
+    /// Whether the stream takes received bytes.
     private var isReadingWanted = true
     private var isReading = false
     private var end: End?
@@ -220,7 +220,7 @@ extension Connection {
         self.isReadingWanted = isReading
         // A channel that has gone meanwhile has nothing to set.
         try? self.channel?.syncOptions?.setOption(.autoRead, value: isReading)
-        // What has come meanwhile is heard of later, never within this call.
+        // Bytes received meanwhile follow later, never within this call.
         if isReading, !self.input.isEmpty || self.end != nil {
             self.core.members.loop.executeLocally { self.handOver() }
         }
@@ -243,7 +243,7 @@ extension Connection {
         self.handOver()
     }
 
-    /// Hands over what has come, as far as it is wanted now.
+    /// Hands over received bytes, as far as they are wanted now.
     private func handOver() {
         guard !self.isReading else { return }
         self.isReading = true

@@ -52,7 +52,7 @@ package enum EventLoopKind: Sendable {
 // MARK: - Dialing
 
 extension EventLoopKind {
-    /// One read, one event: who pauses reading within it is sent no more of what has come.
+    /// One read, one event: an owner that pauses reading within it gets no further bytes.
     static let readsInARow: UInt = 1
     static let readAllocator = AdaptiveRecvByteBufferAllocator(minimum: 2048, initial: 4096, maximum: 64 * 1024)
 

@@ -3,7 +3,7 @@ package import LinkspanRuntime
 /// A back end for streams of bytes: an event loop that dials and listens.
 ///
 /// It is an executor: everything that begins here, up to a connection's listeners, lives on it, and its methods are
-/// called on it. What hears of events is called later, never from inside one of these calls or of a stream's.
+/// called on it. Handlers of events are called later, never from inside one of these calls or of a stream's.
 ///
 /// A back end does names, TCP, proxies, TLS and HTTP/1.1. It verifies servers as ``TLSPolicy`` says before it sends a
 /// byte of a request, never follows a redirect, keeps the request's deadline, and ends every attempt with one

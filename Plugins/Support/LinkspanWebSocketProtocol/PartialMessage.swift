@@ -19,7 +19,7 @@ struct PartialMessage: Sendable {
     /// The number of frames of the message that have begun.
     private(set) var fragments = 0
 
-    /// Whether what arrives of it has to be decompressed.
+    /// Whether its received bytes have to be decompressed.
     private(set) var isCompressed = false
 
     /// The number of bytes of its frames on the wire, the part included that has not arrived.

@@ -7,7 +7,7 @@ package struct UTF8Validator: Sendable {
     private var lower: UInt8 = 0x80
     private var upper: UInt8 = 0xBF
 
-    /// Whether what came so far doesn't end inside a character.
+    /// Whether the bytes so far do not end inside a character.
     var isComplete: Bool { self.missing == 0 }
 
     /// Takes the next bytes, and returns false if they can't continue a valid text.

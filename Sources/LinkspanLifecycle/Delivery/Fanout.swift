@@ -185,7 +185,7 @@ extension Fanout {
         return !mailbox.consumer.isBusy && !mailbox.wantsConsumer
     }
 
-    /// Takes all receivers out, for a registry that is being nested; they begin anew there.
+    /// Takes all receivers out, for a registry that is being nested; they start again there.
     mutating func surrender() -> [Mailbox] {
         let all = self.slots.compactMap { $0 }
         for mailbox in all {
@@ -232,7 +232,7 @@ extension Fanout {
 
     /// Marks that a consumer is being begun; `nil` if none is needed.
     ///
-    /// The limit is told if a timer must be set to look after it.
+    /// Reports the limit if it needs a timer.
     mutating func beginConsumer(_ id: ServiceID) -> (generation: UInt64, urgency: Urgency, watch: Duration?)? {
         guard var mailbox = self[id].take() else { return nil }
         defer { self[id] = mailbox }

@@ -37,7 +37,7 @@ struct RegistryStateMachine: Sendable {
     var groups: GroupTree
     private(set) var members: [ServiceID: Member] = [:]
     private(set) var plan: ServicePlan = .empty
-    /// The lacking services that were told last.
+    /// The lacking services that were last reported.
     private var notedDegraded: [String] = []
     private var settleWaiters: [ServiceID: [@Sendable () -> Void]] = [:]
 

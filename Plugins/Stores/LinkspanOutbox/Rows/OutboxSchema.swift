@@ -80,7 +80,7 @@ enum OutboxSchema {
     ///
     /// - Parameters:
     ///   - database: one that was checked.
-    ///   - onStep: hears of each step.
+    ///   - onStep: called for each step.
     /// - Throws: the database's error.
     static func migrate(_ database: Database, onStep: (@Sendable (OutboxStep) -> Void)?) throws {
         let version = try Self.version(of: database)

@@ -58,7 +58,7 @@ package final class LoopStream: ByteStream {
     private var isFlushDue = false
     private var deadline: (any ScheduledWork)?
     private var isPaused = false
-    /// Whether the connection is broken, so that what has come before is handed over even while reading is paused.
+    /// Whether the connection is broken, so that earlier bytes are handed over even while reading is paused.
     private var isBroken = false
     /// The numeric address of the peer, if it opened the stream.
     package let peerAddress: String?
@@ -137,7 +137,7 @@ extension LoopStream: LoopMember {
 
     package func abort() { self.abortLater(ByteStreamError(.closedByUs, "the stream was aborted")) }
 
-    /// As ``abort(_:)``, from within a call of the owner: the handler hears of it once that has returned.
+    /// As ``abort(_:)``, from within a call of the owner: the handler is called once that has returned.
     package func abortLater(_ error: ByteStreamError) {
         if let error = self.machine.abort(error) { self.endLater(error) }
     }
@@ -150,7 +150,7 @@ extension LoopStream: LoopMember {
         guard self.isPaused != isPaused else { return }
         self.isPaused = isPaused
         self.applyPause()
-        // What has come meanwhile is heard of later, never within this call.
+        // Bytes received meanwhile follow later, never within this call.
         if !isPaused, self.isAnswerHeld { self.members.loop.executeLocally { self.readAnswer() } }
     }
 

@@ -1,6 +1,6 @@
 /// The agreement with a proxy about a way to the server, over a TCP connection to the proxy.
 ///
-/// The caller sends ``greeting``, hands over what comes, and does as each step says.
+/// The caller sends ``greeting``, hands over received bytes, and carries out each step.
 package struct ProxyHandshake {
     private enum State {
         case http(AnswerReader)

@@ -7,7 +7,7 @@ package enum ProxyStep {
     case send([UInt8])
     /// More bytes are needed.
     case more
-    /// The way to the server is there, and nothing was read of what comes over it.
+    /// The tunnel to the server is open, and none of its bytes were read.
     case done
     case failed(ByteStreamError)
 }

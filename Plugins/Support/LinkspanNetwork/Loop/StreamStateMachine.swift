@@ -31,7 +31,7 @@ package struct StreamStateMachine {
     /// The time after which the next address is dialed beside those before (RFC 8305 section 5).
     package static let attemptDelay = Duration.milliseconds(250)
 
-    /// The bytes of an exchange's answer that have to come within its deadline for that to begin anew.
+    /// The bytes of an answer that restart the deadline of its exchange.
     package static let exchangeProgress = 64 << 10
 
     private var state = State.resolving
@@ -143,7 +143,7 @@ extension StreamStateMachine {
         if self.isExchange { self.progress += byteCount }
     }
 
-    /// The deadline passed; returns whether it begins anew, because an answer makes progress or is not read for now.
+    /// The deadline passed; returns whether it restarts, because an answer makes progress or reading is paused.
     package mutating func isGettingOn(isPaused: Bool) -> Bool {
         guard self.isExchange, self.isOpen else { return false }
         defer { self.progress = 0 }

@@ -83,7 +83,7 @@ package struct HTTPRequestParser: Sendable {
         return self.rest.isEmpty ? request : nil
     }
 
-    /// Gives away what came behind the last request: the bytes of the protocol that it changed to.
+    /// Returns the bytes after the last request, which belong to the protocol that it changed to.
     package mutating func takeRest() -> [UInt8] {
         defer { (self.buffer, self.taken, self.searched) = ([], 0, 0) }
         return Array(self.rest)

@@ -8,7 +8,7 @@ package enum CertificateProblem: Hashable {
     /// The certificate is not for the host.
     case name(Mismatch)
 
-    /// The manner in which a certificate does not match the host.
+    /// How a certificate fails to match the host.
     package enum Mismatch: Hashable {
         /// It has no host in its subjectAltName.
         case noHost

@@ -1,6 +1,6 @@
 internal import LinkspanRuntime
 
-/// Decides whether a server lives: what has come since the last ping, and the bytes that the ping waits behind.
+/// Decides whether a server lives, by the bytes received since the last ping and those queued before it.
 ///
 /// As long as those leave, a silent server need not be dead.
 struct Liveness: Sendable {

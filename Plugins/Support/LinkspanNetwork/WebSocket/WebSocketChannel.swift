@@ -320,7 +320,7 @@ extension WebSocketChannel: ByteStreamHandler {
     package func closed(_ error: ByteStreamError) {
         self.isOpen = false
         if self.isBehind, self.ending.reason == nil {
-            // What came before the end is still to be heard.
+            // Bytes received before the end still follow.
             (self.ending.ofStream, self.stream) = (Boxed(error), nil)
             return self.awaitTurn()
         }
