@@ -143,7 +143,6 @@ struct GuidesExample {
         let plugins = Self.sources.deletingLastPathComponent().appending(path: "Plugins")
         let reporters = try [
             "Services/LinkspanTelemetry/Metrics/MetricsBook.swift",
-            "Services/LinkspanTelemetry/Metrics/MessageTotals.swift",
             "Stores/LinkspanOutbox/OutboxMeters.swift",
         ].map { try String(contentsOf: plugins.appending(path: $0), encoding: .utf8) }.joined()
         let names = page.matches(of: /`linkspan_(\w+)`/).map { String($0.output.1) }

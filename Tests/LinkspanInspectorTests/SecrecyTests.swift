@@ -84,7 +84,7 @@ struct SecrecyTests {
             await app.server.stop()
             try feed.connection { $0["nextAttempt"] != nil }
             let text = try await self.output(of: app, feed)
-            for word in ["connection", "handlerFailed", "linkspan_messages_sent_total 20", "(secret)", "State: "] {
+            for word in ["connection", "handlerFailed", "\"answered\":20", "(secret)", "State: "] {
                 #expect(text.contains(word), "\(word)")
             }
             #expect(!text.contains(self.canary))

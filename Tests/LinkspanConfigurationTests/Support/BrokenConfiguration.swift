@@ -197,8 +197,8 @@ extension BrokenConfiguration {
         Self(
             mistake: "a login where a number is wanted",
             file: Self.good("  connection: { flushCommands: \"ann:s3cr3t@proxy\" }"),
-            says: "linkspan.connection.flushCommands  expected a whole number from 1 to 10000000, found \"(unreadable)\""
-                + "  from chat.yaml:5"),
+            says: "linkspan.connection.flushCommands  expected a whole number from 1 to 10000000, "
+                + "found \"(unreadable)\"  from chat.yaml:5"),
     ]
 
     private static let gaps = [
