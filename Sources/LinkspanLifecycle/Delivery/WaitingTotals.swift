@@ -1,10 +1,18 @@
 internal import DequeModule
 
 /// The running totals that wait in a mailbox: the newest of each state, in the order of their numbers.
+///
+/// A replayed total stays beside a newer one: it is what the receiver counts from.
 struct WaitingTotals: Sendable {
-    private var newest: [RetentionKey: Letter] = [:]
-    /// The states by the numbers of their letters; a letter that was replaced leaves its number behind, though never in front.
-    private var order: Deque<(seq: UInt64, key: RetentionKey)> = []
+    /// A state, as it was before the receiver came or as it is since.
+    private struct Place: Hashable {
+        let key: RetentionKey
+        let isReplayed: Bool
+    }
+
+    private var newest: [Place: Letter] = [:]
+    /// The places by the numbers of their letters; a letter that was replaced leaves its number behind, though never in front.
+    private var order: Deque<(seq: UInt64, place: Place)> = []
 
     var count: Int { self.newest.count }
 
@@ -15,32 +23,41 @@ struct WaitingTotals: Sendable {
     ///
     /// - Returns: the letter that was replaced.
     mutating func add(_ letter: Letter, _ key: RetentionKey) -> Letter? {
-        let replaced = self.newest.updateValue(letter, forKey: key)
-        self.order.append((letter.stamped.seq, key))
+        let place = Place(key: key, isReplayed: letter.stamped.replayed)
+        let replaced = self.newest.updateValue(letter, forKey: place)
+        self.order.append((letter.stamped.seq, place))
         self.dropReplaced()
         return replaced
     }
 
     /// Puts back a letter that is older than all others, unless a newer one about the same state waits.
     mutating func putBack(_ letter: Letter, _ key: RetentionKey) {
-        guard self.newest[key] == nil else { return }
-        self.newest[key] = letter
-        self.order.prepend((letter.stamped.seq, key))
+        let place = Place(key: key, isReplayed: letter.stamped.replayed)
+        guard self.newest[place] == nil else { return }
+        self.newest[place] = letter
+        self.order.prepend((letter.stamped.seq, place))
     }
 
     mutating func popFirst() -> Letter? {
-        guard let (_, key) = self.order.popFirst() else { return nil }
+        guard let (_, place) = self.order.popFirst() else { return nil }
         defer { self.dropReplaced() }
-        return self.newest.removeValue(forKey: key)
+        return self.newest.removeValue(forKey: place)
     }
 
     mutating func markReplayed() {
-        for key in self.newest.keys { self.newest[key]?.stamped.replayed = true }
+        let waiting = self.order
+        let letters = self.newest
+        self = Self()
+        for (seq, place) in waiting {
+            guard var letter = letters[place], letter.stamped.seq == seq else { continue }
+            letter.stamped.replayed = true
+            _ = self.add(letter, place.key)
+        }
     }
 
     /// Drops the states of a subject that ended with the event of this number.
     mutating func forget(subject: String, before seq: UInt64) {
-        self.newest = self.newest.filter { $0.key.subject != subject || $0.value.stamped.seq > seq }
+        self.newest = self.newest.filter { $0.key.key.subject != subject || $0.value.stamped.seq > seq }
         self.dropReplaced()
     }
 
@@ -56,7 +73,7 @@ struct WaitingTotals: Sendable {
         self.order = self.order.filter { !self.isReplaced($0) }
     }
 
-    private func isReplaced(_ place: (seq: UInt64, key: RetentionKey)) -> Bool {
-        self.newest[place.key]?.stamped.seq != place.seq
+    private func isReplaced(_ entry: (seq: UInt64, place: Place)) -> Bool {
+        self.newest[entry.place]?.stamped.seq != entry.seq
     }
 }
