@@ -30,8 +30,8 @@ public import LinkspanRuntime
 /// WebSocket is closed with 4401.
 ///
 /// A browser lets any page that a developer visits send requests to this machine. The server refuses the pages of other
-/// sites, and requests under names that are not its own; see ``Configuration/allowedOrigins`` and
-/// ``Configuration/allowedHosts``. Pages that are allowed get the CORS fields that let them read the answers.
+/// sites, and requests under names that are not its own; see ``DevServerConfiguration/allowedOrigins`` and
+/// ``DevServerConfiguration/allowedHosts``. Pages that are allowed get the CORS fields that let them read the answers.
 ///
 /// It is no server for the open network: there is no TLS, and one thread.
 public final class DevServer: Sendable {

@@ -2,7 +2,7 @@ public import LinkspanLifecycle
 
 /// The message traffic of one event on one connection, as running totals since the connection was made.
 ///
-/// Reported while it changes, once in the interval of ``/Linkspan/ConnectionManager/init(options:services:trafficInterval:)``,
+/// Reported while it changes, once in the `trafficInterval` that its manager was made with,
 /// and before the connection's end and the registry's stop. The newest event replaces an older one that still waits for a service,
 /// and the totals are exact; ``TrafficIncreases`` says what was added. To see each message, listen to the connection.
 public struct TrafficEvent: Sendable, Hashable {

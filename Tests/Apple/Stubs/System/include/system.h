@@ -112,6 +112,7 @@ int fstat(int, struct stat *);
 int fchmod(int, mode_t);
 int close(int);
 ssize_t read(int, void *_Null_unspecified, size_t);
+int usleep(unsigned int);
 ssize_t write(int, const void *_Null_unspecified, size_t);
 int fsync(int);
 int unlink(const char *);
