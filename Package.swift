@@ -137,7 +137,7 @@ let modules: [Target] = [
 
 func library(_ name: String, _ others: String...) -> Product { .library(name: name, targets: [name] + others) }
 
-/// What an app names in its manifest.
+/// The libraries on which an app can depend.
 let products =
     [
         "LinkspanKit", "LinkspanConfiguration", "LinkspanTesting", "LinkspanSocketIO", "LinkspanWebSocket",
@@ -215,7 +215,7 @@ let inMemoryTracing = product("InMemoryTracing", "swift-distributed-tracing", "T
 let openCombineDispatch = product("OpenCombineDispatch", "OpenCombine", "OpenCombine", on: [.linux])
 let lifecycleTestKit = product("ServiceLifecycleTestKit", "swift-service-lifecycle", "ServiceLifecycle")
 let unixSignals = product("UnixSignals", "swift-service-lifecycle", "ServiceLifecycle")
-/// What most tests of plug-ins need, and what tests of whole programs need.
+/// The dependencies of most tests of plug-ins, and of tests of whole programs.
 let sdk = messaging + ["LinkspanConfiguration", "LinkspanInMemory", "LinkspanTesting", logging]
 let everything = modules.filter { $0.type == .regular }.map { .target(name: $0.name) } + [logging]
 

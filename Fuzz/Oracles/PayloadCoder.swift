@@ -110,7 +110,7 @@ private enum CoderOracle {
         try require(again == value || Self.mayHoldDate(type), "a \(type) is written as something else")
     }
 
-    /// What Foundation reads, with dates and blobs in the SDK's standard forms.
+    /// The value that Foundation's decoder reads from the text, with dates and blobs in the SDK's standard forms; nil if it refuses.
     private static func foundation<Value: Decodable>(
         _ type: Value.Type, _ text: ArraySlice<UInt8>, attachments: [ArraySlice<UInt8>]
     ) -> Value? {

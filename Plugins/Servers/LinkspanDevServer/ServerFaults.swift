@@ -12,7 +12,7 @@ final class ServerFaults: Sendable {
     /// Set by the threads that operate the server, read on its loop.
     private let state = Lock(State())
 
-    /// Whether the server neither reads nor writes.
+    /// Whether the server has stopped reading and writing, as one that hangs.
     var isStalled: Bool {
         get { self.state.withLock { $0.isStalled } }
         set { self.state.withLock { $0.isStalled = newValue } }

@@ -137,25 +137,21 @@ extension Mailbox {
     mutating func open() {
         guard case .held = self.mode else { return }
         self.mode = .open
-        self.totals.markReplayed()
-        guard !self.letters.isEmpty else { return }
-        let letters = Array(self.letters)
+        let letters = (self.letters + self.totals.removeAll()).sorted { $0.stamped.seq < $1.stamped.seq }
         self.letters = []
         var latest: [RetentionKey: UInt64] = [:]
         for letter in letters {
             switch letter.retention {
             case .keep(let subject, let aspect): latest[RetentionKey(subject, aspect)] = letter.stamped.seq
             case .forget(let subject, let aspect): latest[RetentionKey(subject, aspect)] = nil
-            case .forgetAll(let subject):
-                latest = latest.filter { $0.key.subject != subject }
-                self.totals.forget(subject: subject, before: letter.stamped.seq)
+            case .forgetAll(let subject): latest = latest.filter { $0.key.subject != subject }
             case .none: ()
             }
         }
         for var letter in letters {
             if let key = letter.retention.keptKey, latest[key] != letter.stamped.seq { continue }
             letter.stamped.replayed = true
-            self.letters.append(letter)
+            _ = self.post(letter)
         }
     }
 

@@ -44,23 +44,6 @@ struct WaitingTotals: Sendable {
         return self.newest.removeValue(forKey: place)
     }
 
-    mutating func markReplayed() {
-        let waiting = self.order
-        let letters = self.newest
-        self = Self()
-        for (seq, place) in waiting {
-            guard var letter = letters[place], letter.stamped.seq == seq else { continue }
-            letter.stamped.replayed = true
-            _ = self.add(letter, place.key)
-        }
-    }
-
-    /// Drops the states of a subject that ended with the event of this number.
-    mutating func forget(subject: String, before seq: UInt64) {
-        self.newest = self.newest.filter { $0.key.key.subject != subject || $0.value.stamped.seq > seq }
-        self.dropReplaced()
-    }
-
     /// Takes all letters out.
     mutating func removeAll() -> [Letter] {
         defer { self = Self() }

@@ -24,14 +24,7 @@ extension Interop {
         func `a packet that breaks the protocol ends the link, and another link follows`(_ text: String) async throws {
             let server = try await SharedServers.server(.aiohttp)
             try await Bench.use { bench in
-                let client = try await bench.socketIO(server)
-                try await client.connected()
-                try client.handler.send("raw", text)
-                let reason = try await client.lost()
-                #expect(reason.isLoss)
-                #expect(reason.error?.code == .protocolViolation)
-                try await client.connected(times: 2)
-                try await client.settle()
+                try await bench.socketIO(server).expectViolation(by: text)
             }
         }
 

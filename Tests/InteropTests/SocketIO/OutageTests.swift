@@ -28,26 +28,7 @@ extension Interop {
         func `after a crash, what was sent meanwhile arrives in order`(_ kind: ServerKind) async throws {
             try await withServer(kind) { server in
                 try await Bench.use { bench in
-                    let client = try await bench.socketIO(server)
-                    try await client.connected()
-                    await server.stop()
-                    #expect(try await client.lost().error?.code == .connectionLost)
-                    let answers = Journal<Int>("answers to deliveries")
-                    for number in 0..<300 {
-                        try client.handler.send("echo", number)
-                        try client.handler.perform(
-                            Command(.deliver(orderingKey: "room"), event: "req", payload: Payload(number)) { outcome in
-                                answers.append((try? outcome.get().decode(Int.self)) ?? -1)
-                            })
-                    }
-                    #expect(client.handler.status.waitingCommands == 600)
-                    try await server.start()
-                    #expect(try await client.values("echo", count: 300, as: Int.self) == Array(0..<300))
-                    #expect(try await answers.first(300) == Array(0..<300))
-                    try await client.settle()
-                    #expect(client.messages.entries.count == 300)
-                    #expect(answers.entries.count == 300)
-                    #expect(client.handler.status.waitingCommands == 0)
+                    try await bench.socketIO(server).expectOrder(afterCrashOf: server)
                 }
             }
         }

@@ -49,6 +49,40 @@ final class Client: Sendable {
         try await self.received(event, count: count).map { try $0.decode(type) }
     }
 
+    /// Has the server send bytes that break the protocol: the link ends for that, and another one works.
+    func expectViolation(by bytes: String) async throws {
+        try await self.connected()
+        try self.handler.send("raw", bytes)
+        let reason = try await self.lost()
+        #expect(reason.isLoss)
+        #expect(reason.error?.code == .protocolViolation)
+        try await self.connected(times: 2)
+        try await self.settle()
+    }
+
+    /// Stops the server, sends events and deliveries, and starts it again: all arrive once, in order.
+    func expectOrder(afterCrashOf server: PythonServer) async throws {
+        try await self.connected()
+        await server.stop()
+        #expect(try await self.lost().error?.code == .connectionLost)
+        let answers = Journal<Int>("answers to deliveries")
+        for number in 0..<300 {
+            try self.handler.send("echo", number)
+            try self.handler.perform(
+                Command(.deliver(orderingKey: "room"), event: "req", payload: Payload(number)) { outcome in
+                    answers.append((try? outcome.get().decode(Int.self)) ?? -1)
+                })
+        }
+        #expect(self.handler.status.waitingCommands == 600)
+        try await server.start()
+        #expect(try await self.values("echo", count: 300, as: Int.self) == Array(0..<300))
+        #expect(try await answers.first(300) == Array(0..<300))
+        try await self.settle()
+        #expect(self.messages.entries.count == 300)
+        #expect(answers.entries.count == 300)
+        #expect(self.handler.status.waitingCommands == 0)
+    }
+
     /// Sends a message there and back, so that everything before it has arrived, too.
     func settle() async throws {
         _ = try await self.handler.request("req", "settle", timeout: .seconds(30))

@@ -82,14 +82,7 @@ extension Interop {
         func `an invalid envelope ends the link, and another link follows`(_ text: String) async throws {
             let server = try await SharedServers.server(.webSocket)
             try await Bench.use { bench in
-                let client = try await bench.webSocket(server)
-                try await client.connected()
-                try client.handler.send("raw", text)
-                let reason = try await client.lost()
-                #expect(reason.isLoss)
-                #expect(reason.error?.code == .protocolViolation)
-                try await client.connected(times: 2)
-                try await client.settle()
+                try await bench.webSocket(server).expectViolation(by: text)
             }
         }
 
@@ -168,24 +161,7 @@ extension Interop {
         func `after a crash, what was sent meanwhile arrives in order`() async throws {
             try await withServer(.webSocket) { server in
                 try await Bench.use { bench in
-                    let client = try await bench.webSocket(server)
-                    try await client.connected()
-                    await server.stop()
-                    #expect(try await client.lost().error?.code == .connectionLost)
-                    let answers = Journal<Int>("answers to deliveries")
-                    for number in 0..<300 {
-                        try client.handler.send("echo", number)
-                        try client.handler.perform(
-                            Command(.deliver(orderingKey: "room"), event: "req", payload: Payload(number)) { outcome in
-                                answers.append((try? outcome.get().decode(Int.self)) ?? -1)
-                            })
-                    }
-                    try await server.start()
-                    #expect(try await client.values("echo", count: 300, as: Int.self) == Array(0..<300))
-                    #expect(try await answers.first(300) == Array(0..<300))
-                    try await client.settle()
-                    #expect(client.messages.entries.count == 300)
-                    #expect(client.handler.status.waitingCommands == 0)
+                    try await bench.webSocket(server).expectOrder(afterCrashOf: server)
                 }
             }
         }

@@ -51,7 +51,7 @@ struct ConnectionRow: Sendable, Equatable {
 
     init(id: UInt64) { self.id = id }
 
-    /// Whether a look has found a change other than ages.
+    /// Whether anything but ages differs.
     func differs(from other: Self) -> Bool {
         var (one, two) = (self, other)
         (one.explanation, two.explanation) = ("", "")
