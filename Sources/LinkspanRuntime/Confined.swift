@@ -4,16 +4,18 @@
 public final class Confined<Value>: @unchecked Sendable {
     // Unchecked because the compiler cannot see on which executor a caller is. Without the attribute each access in place
     // costs a call of the runtime.
-    @exclusivity(unchecked) private var storage: Value
-    private let executor: any JobExecutor
+    @exclusivity(unchecked) @usableFromInline var storage: Value
+    @usableFromInline let executor: any JobExecutor
 
     /// Confines `value` to `executor`.
+    @inlinable
     public init(_ value: Value, to executor: any JobExecutor) {
         self.storage = value
         self.executor = executor
     }
 
     /// The state, for callers on the executor.
+    @inlinable
     public var value: Value {
         _read {
             assert(self.executor.isCurrent, "reached from outside the executor that it is confined to")

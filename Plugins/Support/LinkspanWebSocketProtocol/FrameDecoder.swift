@@ -46,7 +46,7 @@ package struct FrameDecoder: Sendable {
     /// The reserved bits that a message's first frame may have set.
     private var reservedBits: UInt8 = 0
     /// The number of bytes that were made of compressed messages so far.
-    private(set) var inflatedBytes = 0
+    @usableFromInline private(set) var inflatedBytes = 0
     /// Whether compressed messages are passed over, because nobody wants them any more.
     var dropsCompressed = false
 

@@ -42,7 +42,8 @@ package struct WebSocketSession: Sendable {
         case ignore
     }
 
-    private enum State: Sendable {
+    @usableFromInline
+    enum State: Sendable {
         case open
         /// Our Close frame is written, the peer's has not come.
         case closing
@@ -51,8 +52,8 @@ package struct WebSocketSession: Sendable {
 
     private let role: WebSocketRole
     private let maxPongs: Int
-    private var state = State.open
-    private var decoder: FrameDecoder
+    @usableFromInline private(set) var state = State.open
+    @usableFromInline private(set) var decoder: FrameDecoder
     private var masks: MaskSource
     @usableFromInline var compressor: MessageCompressor?
     private var pongsInChunk = 0
@@ -84,6 +85,8 @@ package struct WebSocketSession: Sendable {
     }
 
     /// Whether messages can be sent.
+    // Inlined into the modules of the owners, which would copy the whole session for a call (W1, W3, W7).
+    @inlinable
     package var isOpen: Bool {
         switch self.state {
         case .open: true
@@ -104,6 +107,7 @@ package struct WebSocketSession: Sendable {
     ///
     /// A few bytes may become a message of any size up to the limit: an owner that shares its thread may let some time
     /// pass between calls of ``next(into:)`` when much was made.
+    @inlinable
     package var inflatedBytes: Int { self.decoder.inflatedBytes }
 
     // MARK: Receiving

@@ -10,11 +10,22 @@ public final class HubPeer: Sendable {
 
     private struct State {
         let events: ClientQueue
-        var handlers: [String: Handler] = [:]
-        var fallback: Handler?
+        var handlers: [String: Handler] = [:] { didSet { self.latest = nil } }
+        var fallback: Handler? { didSet { self.latest = nil } }
+        /// The handler of the latest event, so that a name is not hashed for each message (W13).
+        var latest: (event: String, handler: Handler)?
         var onEnd: (@Sendable () -> Void)?
         var questions: [UInt64: @Sendable (Payload) -> Void] = [:]
         var lastQuestion: UInt64 = 0
+
+        init(events: ClientQueue) { self.events = events }
+
+        mutating func handler(of event: String) -> Handler? {
+            if let latest, latest.event == event { return latest.handler }
+            let handler = self.handlers[event] ?? self.fallback
+            self.latest = handler.map { (event, $0) }
+            return handler
+        }
     }
 
     /// Identifies the client among those of its hub.
@@ -80,7 +91,7 @@ public final class HubPeer: Sendable {
     public func leave(_ room: String) { self.roster.leave(self.id, room) }
 
     /// Sends an event to this client.
-    public func emit(_ event: String, _ payload: Payload) {
+    public func emit(_ event: consuming String, _ payload: consuming Payload) {
         self.deliver(.message(InboundMessage(event: event, payload: payload)))
     }
 
@@ -112,8 +123,8 @@ public final class HubPeer: Sendable {
 
     // MARK: For links and the hub
 
-    func receive(_ message: OutboundMessage) {
-        let handler = self.state.value.handlers[message.event] ?? self.state.value.fallback
+    func receive(_ message: consuming OutboundMessage) {
+        let handler = self.state.value.handler(of: message.event)
         handler?(HubMessage(peer: self, message: message))
     }
 
@@ -122,13 +133,13 @@ public final class HubPeer: Sendable {
         onReply?(payload)
     }
 
-    func deliver(_ event: LinkEvent) {
+    func deliver(_ event: consuming LinkEvent) {
         // At once on the executor, as from a handler, without a closure.
         if self.work.executor.isCurrent { return self.pass(event) }
-        self.work.perform { self.pass(event) }
+        self.work.perform { [event] in self.pass(event) }
     }
 
-    private func pass(_ event: LinkEvent) {
+    private func pass(_ event: consuming LinkEvent) {
         self.state.value.events.deliver(event)
         self.endIfOverfull()
     }
@@ -155,7 +166,7 @@ public struct HubMessage: Sendable {
     public let peer: HubPeer
     private let message: OutboundMessage
 
-    init(peer: HubPeer, message: OutboundMessage) {
+    init(peer: HubPeer, message: consuming OutboundMessage) {
         self.peer = peer
         self.message = message
     }

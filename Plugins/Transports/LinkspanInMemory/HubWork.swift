@@ -1,15 +1,23 @@
 internal import DequeModule
+internal import Linkspan
 internal import LinkspanRuntime
 
 /// The jobs of a hub, in order, on its executor.
 ///
-/// One job of the executor runs all that have come up; what is put off until after them gives each client its events
-/// together.
+/// One job of the executor runs all that have come up, and then gives each client its events together.
 final class HubWork: Sendable {
-    private struct State {
-        var jobs: Deque<() -> Void> = []
-        /// The jobs that run after ``jobs``.
-        var late: [() -> Void] = []
+    // Traffic has cases of its own, because a closure for each message costs two allocations (W13).
+    enum Job: ~Copyable {
+        case call(() -> Void)
+        case message(OutboundMessage, from: HubPeer, ClientQueue)
+        case reply(Payload, id: UInt64, from: HubPeer, ClientQueue)
+    }
+
+    private final class State {
+        // Nothing is called while it changes. It moves its jobs, where an ordinary deque copies them (W13).
+        @exclusivity(unchecked) var jobs = UniqueDeque<Job>()
+        /// The queues with events to deliver after ``jobs``.
+        var full: [ClientQueue] = []
         var isScheduled = false
     }
 
@@ -23,7 +31,7 @@ final class HubWork: Sendable {
 
     /// Runs `job` after all jobs that were given before it; from any thread.
     func perform(_ job: @escaping @Sendable () -> Void) {
-        if self.executor.isCurrent { self.add(job) } else { self.executor.execute { self.add(job) } }
+        if self.executor.isCurrent { self.add(.call(job)) } else { self.executor.execute { self.add(.call(job)) } }
     }
 
     /// Runs `job` on the executor: at once when the caller is there.
@@ -32,14 +40,14 @@ final class HubWork: Sendable {
     }
 
     /// Runs `job` after all jobs that were given before it, for callers on the executor.
-    func add(_ job: @escaping () -> Void) {
+    func add(_ job: consuming Job) {
         self.state.value.jobs.append(job)
         self.schedule()
     }
 
-    /// Runs `job` after the jobs at hand, for callers on the executor.
-    func addLate(_ job: @escaping () -> Void) {
-        self.state.value.late.append(job)
+    /// Lets `queue` deliver its events after the jobs at hand, for callers on the executor.
+    func flushLater(_ queue: ClientQueue) {
+        self.state.value.full.append(queue)
         self.schedule()
     }
 
@@ -50,13 +58,21 @@ final class HubWork: Sendable {
     }
 
     private func run() {
-        var jobs: Deque<() -> Void> = []
-        swap(&jobs, &self.state.value.jobs)
-        while let job = jobs.popFirst() { job() }
-        var late: [() -> Void] = []
-        swap(&late, &self.state.value.late)
-        for job in late { job() }
-        self.state.value.isScheduled = false
-        if !self.state.value.jobs.isEmpty || !self.state.value.late.isEmpty { self.schedule() }
+        let state = self.state.value
+        var jobs = UniqueDeque<Job>()
+        swap(&jobs, &state.jobs)
+        while let job = jobs.popFirst() {
+            // What a link sent before it ended is lost, as on a network.
+            switch consume job {
+            case .call(let call): call()
+            case .message(let message, let peer, let queue): if queue.isOpen { peer.receive(message) }
+            case .reply(let payload, let id, let peer, let queue): if queue.isOpen { peer.answered(id, payload) }
+            }
+        }
+        var full: [ClientQueue] = []
+        swap(&full, &state.full)
+        for queue in full { queue.flush() }
+        state.isScheduled = false
+        if !state.jobs.isEmpty || !state.full.isEmpty { self.schedule() }
     }
 }

@@ -16,7 +16,7 @@ final class InMemoryLink: Link {
     }
 
     func open() {
-        self.hub.work.add {
+        self.perform {
             guard self.events.begin() else { return }
             do throws(LinkspanError) {
                 let peer = try self.hub.admit(self.request, self.events)
@@ -28,30 +28,34 @@ final class InMemoryLink: Link {
         }
     }
 
-    func send(_ message: OutboundMessage) -> SendAcceptance { self.whileOpen { $0.receive(message) } }
-
-    func reply(to id: UInt64, with payload: Payload) -> SendAcceptance { self.whileOpen { $0.answered(id, payload) } }
-
-    /// Passes something to the hub, unless the link has ended before its turn: as on a network, it is lost then.
-    private func whileOpen(_ pass: @escaping (HubPeer) -> Void) -> SendAcceptance {
+    func send(_ message: OutboundMessage) -> SendAcceptance {
         guard self.events.isOpen, let peer = self.peer else { return .refused }
-        self.hub.work.add { if self.events.isOpen { pass(peer) } }
+        self.hub.work.add(.message(message, from: peer, self.events))
+        return .accepted
+    }
+
+    func reply(to id: UInt64, with payload: Payload) -> SendAcceptance {
+        guard self.events.isOpen, let peer = self.peer else { return .refused }
+        self.hub.work.add(.reply(payload, id: id, from: peer, self.events))
         return .accepted
     }
 
     func setReadingPaused(_ isPaused: Bool) {
         self.events.setReadingPaused(isPaused)
         guard self.events.isOverfull, let peer = self.peer else { return }
-        self.hub.work.add { peer.endIfOverfull() }
+        self.perform { peer.endIfOverfull() }
     }
 
     func close() { self.abort() }
 
     func abort() {
-        self.hub.work.add {
+        self.perform {
             let error = LinkspanError(.connectionLost, "closed by this side")
             self.peer?.end(error)
             self.events.end(error)
         }
     }
+
+    /// Runs `job` behind what was sent before.
+    private func perform(_ job: @escaping () -> Void) { self.hub.work.add(.call(job)) }
 }
