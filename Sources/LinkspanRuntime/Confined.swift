@@ -1,7 +1,7 @@
 /// State that lives on one executor and is reached there only.
 ///
 /// Any thread may hold the box and pass it on. Debug builds check each access; release builds trust the caller.
-public final class Confined<Value>: @unchecked Sendable {
+public final class Confined<Value: ~Copyable>: @unchecked Sendable {
     // Unchecked because the compiler cannot see on which executor a caller is. Without the attribute each access in place
     // costs a call of the runtime.
     @exclusivity(unchecked) @usableFromInline var storage: Value
@@ -9,7 +9,7 @@ public final class Confined<Value>: @unchecked Sendable {
 
     /// Confines `value` to `executor`.
     @inlinable
-    public init(_ value: Value, to executor: any JobExecutor) {
+    public init(_ value: consuming Value, to executor: any JobExecutor) {
         self.storage = value
         self.executor = executor
     }

@@ -46,7 +46,7 @@ package struct FrameDecoder: Sendable {
     /// The reserved bits that a message's first frame may have set.
     private var reservedBits: UInt8 = 0
     /// The number of bytes that were made of compressed messages so far.
-    @usableFromInline private(set) var inflatedBytes = 0
+    private(set) var inflatedBytes = 0
     /// Whether compressed messages are passed over, because nobody wants them any more.
     var dropsCompressed = false
 
@@ -66,10 +66,10 @@ package struct FrameDecoder: Sendable {
     }
 
     /// Whether a frame or a message has begun and not ended, and how many bytes of the message are here.
-    var unfinished: (isAny: Bool, bytes: Int) {
+    var unfinishedBytes: Int? {
         let isInsideFrame = if case .payload = self.state { true } else { false }
         let isAny = isInsideFrame || self.message.kind != nil || !self.splitHeader.isEmpty
-        return (isAny, self.message.byteCount + self.control.count)
+        return isAny ? self.message.byteCount + self.control.count : nil
     }
 
     /// Takes a chunk of received bytes.

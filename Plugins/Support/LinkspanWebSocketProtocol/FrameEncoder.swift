@@ -35,21 +35,14 @@ package enum FrameEncoder {
     /// by a few bytes if its header has another size, which changes at 126 and at 65,536 bytes.
     ///
     /// - Precondition: `write` only appends; a control frame is final and has at most 125 bytes.
-    /// - Throws: What `write` throws; the buffer is then as before.
-    @inlinable
-    package static func append<Failure: Error>(
+    package static func append(
         _ opcode: Opcode, isFinal: Bool = true, expectedLength: Int, mask: UInt32?, to output: inout [UInt8],
-        write: (inout [UInt8]) throws(Failure) -> Void
-    ) throws(Failure) {
+        write: (inout [UInt8]) -> Void
+    ) {
         let frame = output.count
         Self.appendHeader(opcode, isFinal: isFinal, length: expectedLength, mask: mask, to: &output)
         let start = output.count
-        do throws(Failure) {
-            try write(&output)
-        } catch {
-            output.removeSubrange(frame...)
-            throw error
-        }
+        write(&output)
         precondition(output.count >= start, "the payload's writer removed bytes that were not its own")
         let length = output.count - start
         if length != expectedLength {

@@ -42,8 +42,7 @@ package struct WebSocketSession: Sendable {
         case ignore
     }
 
-    @usableFromInline
-    enum State: Sendable {
+    private enum State: Sendable {
         case open
         /// Our Close frame is written, the peer's has not come.
         case closing
@@ -52,8 +51,8 @@ package struct WebSocketSession: Sendable {
 
     private let role: WebSocketRole
     private let maxPongs: Int
-    @usableFromInline private(set) var state = State.open
-    @usableFromInline private(set) var decoder: FrameDecoder
+    private var state = State.open
+    private var decoder: FrameDecoder
     private var masks: MaskSource
     @usableFromInline var compressor: MessageCompressor?
     private var pongsInChunk = 0
@@ -63,6 +62,14 @@ package struct WebSocketSession: Sendable {
     private var sentPing: [UInt8]?
     /// The number of pings and pongs received so far.
     package private(set) var controlFrames = 0
+    // Stored, because owners in other modules would copy the whole session for a call of an accessor (W1, W3, W7).
+    /// The number of bytes decompressed so far.
+    ///
+    /// A few bytes may become a message of any size up to the limit: an owner that shares its thread may let some time
+    /// pass between calls of ``next(into:)`` when much was made.
+    package private(set) var inflatedBytes = 0
+    /// The bytes that are here of a message or frame that has begun and not ended; nil when none has.
+    package private(set) var unfinishedBytes: Int?
 
     /// Makes the end with `role` of a connection that is open from now on.
     ///
@@ -85,8 +92,6 @@ package struct WebSocketSession: Sendable {
     }
 
     /// Whether messages can be sent.
-    // Inlined into the modules of the owners, which would copy the whole session for a call (W1, W3, W7).
-    @inlinable
     package var isOpen: Bool {
         switch self.state {
         case .open: true
@@ -96,19 +101,6 @@ package struct WebSocketSession: Sendable {
 
     /// Whether the newest ping has not been answered.
     package var isAwaitingPong: Bool { self.sentPing != nil }
-
-    /// The bytes that are here of a message or frame that has begun and not ended; nil when none has.
-    package var unfinishedBytes: Int? {
-        let (isAny, bytes) = self.decoder.unfinished
-        return isAny ? bytes : nil
-    }
-
-    /// The number of bytes decompressed so far.
-    ///
-    /// A few bytes may become a message of any size up to the limit: an owner that shares its thread may let some time
-    /// pass between calls of ``next(into:)`` when much was made.
-    @inlinable
-    package var inflatedBytes: Int { self.decoder.inflatedBytes }
 
     // MARK: Receiving
 
@@ -123,6 +115,7 @@ package struct WebSocketSession: Sendable {
     /// Pongs, and the answer to a Close frame or to a broken rule, are appended to `output`. Once a Close frame has
     /// been sent the peer's messages are ignored.
     package mutating func next(into output: inout [UInt8]) -> Event? {
+        defer { self.inflatedBytes = self.decoder.inflatedBytes }
         do throws(WebSocketProtocolError) {
             while let incoming = try self.decoder.next() {
                 if let event = self.handle(incoming, into: &output) { return event }
@@ -134,6 +127,7 @@ package struct WebSocketSession: Sendable {
             self.heldPing = nil
             self.answer(ping, into: &output)
         }
+        self.unfinishedBytes = self.decoder.unfinishedBytes
         return nil
     }
 
@@ -248,25 +242,22 @@ package struct WebSocketSession: Sendable {
 
     /// Appends a message whose payload `write` appends; returns false, without calling it, unless open.
     ///
-    /// `expectedLength` is a guess of the payload's length; a good one saves moving it by a few bytes. If `write`
-    /// throws, its error is passed on and `output` is as before.
+    /// `expectedLength` is a guess of the payload's length; a good one saves moving it by a few bytes.
     ///
     /// - Precondition: `opcode` is text or binary, a text's payload is UTF-8, and `write` only appends.
-    @inlinable
-    package mutating func send<Failure: Error>(
+    package mutating func send(
         _ opcode: Opcode, expectedLength: Int, isCompressible: Bool = true, into output: inout [UInt8],
-        write: (inout [UInt8]) throws(Failure) -> Void
-    ) throws(Failure) -> Bool {
+        write: (inout [UInt8]) -> Void
+    ) -> Bool {
         guard self.beginMessage(opcode) else { return false }
         if isCompressible, self.compressor != nil {
             var payload: [UInt8] = []
             payload.reserveCapacity(expectedLength)
-            try write(&payload)
+            write(&payload)
             self.sendCompressed(opcode, payload, into: &output)
             return true
         }
-        try FrameEncoder.append(
-            opcode, expectedLength: expectedLength, mask: self.nextMask(), to: &output, write: write)
+        FrameEncoder.append(opcode, expectedLength: expectedLength, mask: self.nextMask(), to: &output, write: write)
         return true
     }
 

@@ -47,7 +47,8 @@ final class ClientQueue {
         self.early = []
     }
 
-    func deliver(_ event: consuming LinkEvent) {
+    /// Takes an event for the client; returns whether there is room for another.
+    func deliver(_ event: consuming LinkEvent) -> Bool {
         switch self.state {
         case .opening: self.early.append(event)
         case .open:
@@ -55,6 +56,7 @@ final class ClientQueue {
             self.append(event)
         case .idle, .ended: ()
         }
+        return !self.isOverfull
     }
 
     func end(_ error: LinkspanError) {

@@ -20,7 +20,9 @@ public final class HubPeer: Sendable {
 
         init(events: ClientQueue) { self.events = events }
 
+        /// Nil when the client's link has ended: what it sent before is lost then, as on a network.
         mutating func handler(of event: String) -> Handler? {
+            guard self.events.isOpen else { return nil }
             if let latest, latest.event == event { return latest.handler }
             let handler = self.handlers[event] ?? self.fallback
             self.latest = handler.map { (event, $0) }
@@ -112,7 +114,7 @@ public final class HubPeer: Sendable {
             self.state.value.lastQuestion += 1
             let id = self.state.value.lastQuestion
             self.state.value.questions[id] = onReply
-            self.pass(.message(InboundMessage(event: event, payload: payload, replyID: id)))
+            self.deliver(.message(InboundMessage(event: event, payload: payload, replyID: id)))
         }
     }
 
@@ -124,24 +126,20 @@ public final class HubPeer: Sendable {
     // MARK: For links and the hub
 
     func receive(_ message: consuming OutboundMessage) {
-        let handler = self.state.value.handler(of: message.event)
-        handler?(HubMessage(peer: self, message: message))
+        guard let handler = self.state.value.handler(of: message.event) else { return }
+        handler(HubMessage(peer: self, message: message))
     }
 
     func answered(_ id: UInt64, _ payload: Payload) {
+        guard self.state.value.events.isOpen else { return }
         let onReply = self.state.value.questions.removeValue(forKey: id)
         onReply?(payload)
     }
 
     func deliver(_ event: consuming LinkEvent) {
         // At once on the executor, as from a handler, without a closure.
-        if self.work.executor.isCurrent { return self.pass(event) }
-        self.work.perform { [event] in self.pass(event) }
-    }
-
-    private func pass(_ event: consuming LinkEvent) {
-        self.state.value.events.deliver(event)
-        self.endIfOverfull()
+        guard self.work.executor.isCurrent else { return self.work.perform { [event] in self.deliver(event) } }
+        if !self.state.value.events.deliver(event) { self.endIfOverfull() }
     }
 
     /// Ends a client that has paused reading, and for which too much waits.

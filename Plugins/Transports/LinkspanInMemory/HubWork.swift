@@ -9,13 +9,13 @@ final class HubWork: Sendable {
     // Traffic has cases of its own, because a closure for each message costs two allocations (W13).
     enum Job: ~Copyable {
         case call(() -> Void)
-        case message(OutboundMessage, from: HubPeer, ClientQueue)
-        case reply(Payload, id: UInt64, from: HubPeer, ClientQueue)
+        case message(OutboundMessage, from: HubPeer)
+        case reply(Payload, id: UInt64, from: HubPeer)
     }
 
-    private final class State {
-        // Nothing is called while it changes. It moves its jobs, where an ordinary deque copies them (W13).
-        @exclusivity(unchecked) var jobs = UniqueDeque<Job>()
+    private struct State: ~Copyable {
+        // Moves its jobs, where an ordinary deque copies them (W13).
+        var jobs = UniqueDeque<Job>()
         /// The queues with events to deliver after ``jobs``.
         var full: [ClientQueue] = []
         var isScheduled = false
@@ -58,21 +58,19 @@ final class HubWork: Sendable {
     }
 
     private func run() {
-        let state = self.state.value
         var jobs = UniqueDeque<Job>()
-        swap(&jobs, &state.jobs)
+        swap(&jobs, &self.state.value.jobs)
         while let job = jobs.popFirst() {
-            // What a link sent before it ended is lost, as on a network.
             switch consume job {
             case .call(let call): call()
-            case .message(let message, let peer, let queue): if queue.isOpen { peer.receive(message) }
-            case .reply(let payload, let id, let peer, let queue): if queue.isOpen { peer.answered(id, payload) }
+            case .message(let message, let peer): peer.receive(message)
+            case .reply(let payload, let id, let peer): peer.answered(id, payload)
             }
         }
         var full: [ClientQueue] = []
-        swap(&full, &state.full)
+        swap(&full, &self.state.value.full)
         for queue in full { queue.flush() }
-        state.isScheduled = false
-        if !state.jobs.isEmpty || !state.full.isEmpty { self.schedule() }
+        self.state.value.isScheduled = false
+        if !self.state.value.jobs.isEmpty || !self.state.value.full.isEmpty { self.schedule() }
     }
 }

@@ -30,13 +30,13 @@ final class InMemoryLink: Link {
 
     func send(_ message: OutboundMessage) -> SendAcceptance {
         guard self.events.isOpen, let peer = self.peer else { return .refused }
-        self.hub.work.add(.message(message, from: peer, self.events))
+        self.hub.work.add(.message(message, from: peer))
         return .accepted
     }
 
     func reply(to id: UInt64, with payload: Payload) -> SendAcceptance {
         guard self.events.isOpen, let peer = self.peer else { return .refused }
-        self.hub.work.add(.reply(payload, id: id, from: peer, self.events))
+        self.hub.work.add(.reply(payload, id: id, from: peer))
         return .accepted
     }
 

@@ -13,8 +13,8 @@ public struct BinaryEnvelopeCodec: EnvelopeCodec {
     public init(event: String = "binary") { self.event = event }
 
     /// Appends the payload's only blob.
-    public func encode(_ envelope: Envelope, to buffer: inout [UInt8]) throws(LinkspanError) -> EncodedKind {
-        guard case .event(_, let payload, nil) = envelope, payload.attachments.count == 1 else {
+    public func encode(_ envelope: consuming Envelope, to buffer: inout [UInt8]) throws(LinkspanError) -> EncodedKind {
+        guard case .event(_, let payload, nil) = consume envelope, payload.attachments.count == 1 else {
             throw LinkspanError(.encodingFailed, "this codec sends only events with one blob and without a reply")
         }
         buffer.append(contentsOf: payload.attachments[0])
@@ -22,12 +22,12 @@ public struct BinaryEnvelopeCodec: EnvelopeCodec {
     }
 
     /// Refuses text.
-    public func decode(text: ArraySlice<UInt8>) throws(LinkspanError) -> DecodedEnvelope {
+    public func decode(text: consuming ArraySlice<UInt8>) throws(LinkspanError) -> DecodedEnvelope {
         throw LinkspanError(.protocolViolation, "a text message where only binary ones are expected")
     }
 
     /// Wraps the message as a blob.
-    public func decode(binary: ArraySlice<UInt8>) throws(LinkspanError) -> DecodedEnvelope {
+    public func decode(binary: consuming ArraySlice<UInt8>) throws(LinkspanError) -> DecodedEnvelope {
         DecodedEnvelope(
             .event(
                 name: self.event, payload: Payload(trustedElements: Self.placeholder, attachments: [binary]), id: nil))

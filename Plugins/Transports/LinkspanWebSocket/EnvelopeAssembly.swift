@@ -64,15 +64,15 @@ package struct EnvelopeAssembly: Sendable {
         switch consume message {
         case .text(let text):
             let count = text.count
-            return try self.begin(try self.codec.decode(text: text), byteCount: count)
+            return try self.begin(try self.codec.decode(text: consume text), byteCount: count)
         case .binary(let data):
             let count = data.count
-            return try self.begin(try self.codec.decode(binary: data), byteCount: count)
+            return try self.begin(try self.codec.decode(binary: consume data), byteCount: count)
         }
     }
 
     private mutating func begin(
-        _ decoded: DecodedEnvelope, byteCount: Int
+        _ decoded: consuming DecodedEnvelope, byteCount: Int
     ) throws(LinkspanError) -> LinkEvent? {
         switch decoded.content {
         case .one(let envelope, 0): return try Self.event(envelope)
@@ -121,8 +121,8 @@ package struct EnvelopeAssembly: Sendable {
         }
     }
 
-    private static func event(_ envelope: Envelope) throws(LinkspanError) -> LinkEvent {
-        switch envelope {
+    private static func event(_ envelope: consuming Envelope) throws(LinkspanError) -> LinkEvent {
+        switch consume envelope {
         case .event(let name, let payload, let id):
             return .message(InboundMessage(event: name, payload: payload, replyID: id))
         case .reply(let id, let payload):

@@ -29,7 +29,7 @@ public protocol EnvelopeCodec: Sendable, Hashable {
     ///
     /// - Returns: whether the message is text or binary. Text must be UTF-8.
     /// - Throws: ``/Linkspan/LinkspanError`` with code `encodingFailed` when the format cannot express the envelope.
-    func encode(_ envelope: Envelope, to buffer: inout [UInt8]) throws(LinkspanError) -> EncodedKind
+    func encode(_ envelope: consuming Envelope, to buffer: inout [UInt8]) throws(LinkspanError) -> EncodedKind
 
     /// Called when a session begins, on each new link: behind the credentials, and before everything else.
     ///
@@ -40,12 +40,12 @@ public protocol EnvelopeCodec: Sendable, Hashable {
     /// Reads a text message.
     ///
     /// - Throws: anything wrong with it, as ``/Linkspan/LinkspanError`` with code `protocolViolation`; the link then ends.
-    func decode(text: ArraySlice<UInt8>) throws(LinkspanError) -> DecodedEnvelope
+    func decode(text: consuming ArraySlice<UInt8>) throws(LinkspanError) -> DecodedEnvelope
 
     /// Reads a binary message that is not an attachment.
     ///
     /// - Throws: anything wrong with it, as ``/Linkspan/LinkspanError`` with code `protocolViolation`; the link then ends.
-    func decode(binary: ArraySlice<UInt8>) throws(LinkspanError) -> DecodedEnvelope
+    func decode(binary: consuming ArraySlice<UInt8>) throws(LinkspanError) -> DecodedEnvelope
 }
 
 extension EnvelopeCodec {
@@ -92,7 +92,7 @@ public struct DecodedEnvelope: Sendable {
     ///   - envelope: the envelope.
     ///   - attachmentCount: how many binary messages with its attachments follow: at most
     ///     ``JSONEnvelopeCodec/maximumAttachments``, whatever the format. Otherwise the link ends with `protocolViolation`.
-    public init(_ envelope: Envelope, attachmentCount: Int = 0) {
+    public init(_ envelope: consuming Envelope, attachmentCount: Int = 0) {
         self.content = .one(envelope, attachmentCount: attachmentCount)
     }
 

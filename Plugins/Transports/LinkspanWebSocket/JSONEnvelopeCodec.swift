@@ -22,8 +22,8 @@ public struct JSONEnvelopeCodec: EnvelopeCodec {
     public init() {}
 
     /// Appends the object.
-    public func encode(_ envelope: Envelope, to buffer: inout [UInt8]) throws(LinkspanError) -> EncodedKind {
-        switch envelope {
+    public func encode(_ envelope: consuming Envelope, to buffer: inout [UInt8]) throws(LinkspanError) -> EncodedKind {
+        switch consume envelope {
         case .event(let name, let payload, let id):
             try Self.check(payload)
             buffer.append(contentsOf: Self.eventStart)
@@ -47,7 +47,7 @@ public struct JSONEnvelopeCodec: EnvelopeCodec {
     }
 
     /// Reads the object.
-    public func decode(text: ArraySlice<UInt8>) throws(LinkspanError) -> DecodedEnvelope {
+    public func decode(text: consuming ArraySlice<UInt8>) throws(LinkspanError) -> DecodedEnvelope {
         let length = text.count
         let object: PayloadValue?
         do throws(JSONScanError) {
@@ -68,7 +68,7 @@ public struct JSONEnvelopeCodec: EnvelopeCodec {
     }
 
     /// Refuses: every binary message of this format is an attachment.
-    public func decode(binary: ArraySlice<UInt8>) throws(LinkspanError) -> DecodedEnvelope {
+    public func decode(binary: consuming ArraySlice<UInt8>) throws(LinkspanError) -> DecodedEnvelope {
         throw LinkspanError(.protocolViolation, "a binary message where no attachment is expected")
     }
 

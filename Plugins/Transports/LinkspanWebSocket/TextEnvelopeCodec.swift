@@ -13,8 +13,8 @@ public struct TextEnvelopeCodec: EnvelopeCodec {
     public init(event: String = "text") { self.event = event }
 
     /// Appends the payload's only argument, a string.
-    public func encode(_ envelope: Envelope, to buffer: inout [UInt8]) throws(LinkspanError) -> EncodedKind {
-        guard case .event(_, let payload, nil) = envelope, payload.attachments.isEmpty,
+    public func encode(_ envelope: consuming Envelope, to buffer: inout [UInt8]) throws(LinkspanError) -> EncodedKind {
+        guard case .event(_, let payload, nil) = consume envelope, payload.attachments.isEmpty,
             let text = payload[0]?.string, payload[1] == nil
         else {
             throw LinkspanError(.encodingFailed, "this codec sends only events with one string and without a reply")
@@ -24,13 +24,13 @@ public struct TextEnvelopeCodec: EnvelopeCodec {
     }
 
     /// Wraps the message as a string.
-    public func decode(text: ArraySlice<UInt8>) throws(LinkspanError) -> DecodedEnvelope {
+    public func decode(text: consuming ArraySlice<UInt8>) throws(LinkspanError) -> DecodedEnvelope {
         let payload = try Payload(String(decoding: text, as: UTF8.self))
         return DecodedEnvelope(.event(name: self.event, payload: payload, id: nil))
     }
 
     /// Refuses binary.
-    public func decode(binary: ArraySlice<UInt8>) throws(LinkspanError) -> DecodedEnvelope {
+    public func decode(binary: consuming ArraySlice<UInt8>) throws(LinkspanError) -> DecodedEnvelope {
         throw LinkspanError(.protocolViolation, "a binary message where only texts are expected")
     }
 }

@@ -130,7 +130,7 @@ final class WebSocketLink: Link {
     }
 
     private func send(
-        _ envelope: Envelope, _ attachments: [ArraySlice<UInt8>], isCompressible: Bool = true
+        _ envelope: consuming Envelope, _ attachments: [ArraySlice<UInt8>], isCompressible: Bool = true
     ) -> SendAcceptance {
         guard self.state == .open else { return .refused }
         switch self.owned {
@@ -141,7 +141,7 @@ final class WebSocketLink: Link {
     }
 
     private func send(
-        _ envelope: Envelope, _ attachments: [ArraySlice<UInt8>], isCompressible: Bool = true,
+        _ envelope: consuming Envelope, _ attachments: [ArraySlice<UInt8>], isCompressible: Bool = true,
         over channel: WebSocketChannel
     ) -> SendAcceptance {
         // The memory of the last message, unless that was large.

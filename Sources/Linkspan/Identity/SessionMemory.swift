@@ -25,9 +25,6 @@ struct SessionMemory {
         self.isFixed = false
     }
 
-    /// Whether there was no link yet, or the session of the latest was left behind.
-    var hasNoLink: Bool { self.latestLink == nil }
-
     /// The latest link was told to end.
     mutating func linkEnded(politely: Bool) { self.isFixed = !politely }
 
@@ -35,10 +32,13 @@ struct SessionMemory {
     ///
     /// - Parameters:
     ///   - isLeft: whether the connection was left on purpose, or given up for good.
-    ///   - former: the text that a former process has left, for as long as there was no link.
+    ///   - isReleased: whether there is no next link.
+    ///   - kept: the text that the app kept of a former process, for the first link.
     /// - Returns: the text; nil for a new session.
-    func resumption(isLeft: Bool, former: Secret?) -> Secret? {
-        guard let latest = self.latestLink else { return former ?? self.stored?.value.former?.resumption }
+    func resumption(isLeft: Bool, isReleased: Bool, kept: @autoclosure () -> Secret?) -> Secret? {
+        guard let latest = self.latestLink else {
+            return isReleased ? nil : kept() ?? self.stored?.value.former?.resumption
+        }
         guard !isLeft, let resumption = latest.resumption else { return nil }
         return self.isFixed ? self.published : resumption
     }

@@ -11,12 +11,15 @@ final class LinkReader {
     private let probe: (any ConnectionProbe)?
     // Looked at for each message; nothing is called while it changes (W1).
     @exclusivity(unchecked) var incoming: Incoming
+    /// That of ``incoming``, which would be retained for each message if it were read from there (W1, W13).
+    private let router: EventRouter
 
     init(
         _ incoming: Incoming, sender: CommandSender, inbox: ConnectionInbox, environment: ConnectionEnvironment,
         probe: (any ConnectionProbe)?
     ) {
         self.incoming = incoming
+        self.router = incoming.router
         self.sender = sender
         self.inbox = inbox
         self.environment = environment
@@ -68,6 +71,8 @@ final class LinkReader {
         }
     }
 
+    // A call would move the message (W1, W13).
+    @inline(__always)
     private func deliver(_ inbound: consuming InboundMessage, for core: ConnectionCore) {
         if let chain = self.sender.chain {
             let message = copy inbound
@@ -84,7 +89,7 @@ final class LinkReader {
             let right = ReplyRight(id: id, of: self.sender.chain == nil ? nil : inbound.event, link: link)
             replier = Replier(right, core.reference)
         }
-        self.incoming.router.route(Message(inbound, replier: replier))
+        self.router.route(Message(inbound, replier: replier))
     }
 
     /// Delivers the messages that were held for an event.

@@ -21,9 +21,10 @@ final class SessionKeeper {
     /// Publishes what the next link resumes from, if that has changed.
     func publish(for core: ConnectionCore) {
         self.memory.isStale = false
-        let former = core.attempts.state == .released ? nil : core.destination.resumption
-        let isOver = core.attempts.state == .released && self.memory.hasNoLink
-        self.publish(isOver ? nil : self.memory.resumption(isLeft: core.attempts.isLeft, former: former), for: core)
+        let resumption = self.memory.resumption(
+            isLeft: core.attempts.isLeft, isReleased: core.attempts.state == .released,
+            kept: core.destination.resumption)
+        self.publish(resumption, for: core)
     }
 
     func publish(_ resumption: Secret?, for core: ConnectionCore) {

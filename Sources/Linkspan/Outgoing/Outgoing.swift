@@ -250,7 +250,7 @@ extension Outgoing {
         case .failed(let cause) where command.isRefused(keepingDeliveries: self.options.keepsDeliveries):
             throw LinkspanError(failedForGood: cause)
         case .open where !command.isOfDelivery:
-            if command.timeLimit(self.options) != nil { self.watch(command, made: made()) }
+            if command.timeLimit(self.options.replyTimeout) != nil { self.watch(command, made: made()) }
             return self.ready(command)
         case .down, .greeting, .flushing, .pausing, .full, .open, .failed: ()
         }
@@ -265,7 +265,7 @@ extension Outgoing {
         for dropped in dropped {
             self.outputs.append(dropped.fail(.bufferFull, .notSent, "was dropped to make room for newer commands"))
         }
-        if command.timeLimit(self.options) != nil || self.options.buffer.maxAge != nil {
+        if command.timeLimit(self.options.replyTimeout) != nil || self.options.buffer.maxAge != nil {
             let made = made()
             self.watch(command, made: made)
             if let age = self.options.buffer.maxAge {
@@ -295,7 +295,7 @@ extension Outgoing {
 
     /// Notes when a command expires, if it does.
     private mutating func watch(_ command: Command, made: Moment) {
-        guard let limit = command.timeLimit(self.options) else { return }
+        guard let limit = command.timeLimit(self.options.replyTimeout) else { return }
         if self.deadlines.isSparse(living: self.awaited.count + self.load.waiting) {
             let (awaited, buffer, deliveries) = (self.awaited, self.buffer, self.deliveries)
             self.deadlines.compact {
@@ -594,7 +594,7 @@ extension Outgoing {
 
 extension Command {
     /// The time that the command may take.
-    fileprivate borrowing func timeLimit(_ options: borrowing ConnectionOptions) -> Duration? {
-        self.timeout ?? (self.isRequest ? options.replyTimeout : nil)
+    fileprivate borrowing func timeLimit(_ replyTimeout: Duration) -> Duration? {
+        self.timeout ?? (self.isRequest ? replyTimeout : nil)
     }
 }

@@ -111,7 +111,7 @@ package final class WebSocketChannel {
         _ opcode: Opcode, expectedLength: Int, attachments: [ArraySlice<UInt8>] = [], isCompressible: Bool = true,
         write: (inout [UInt8]) -> Void
     ) -> SendAcceptance {
-        guard self.isOpen, self.session.isOpen else { return .refused }
+        guard self.isOpen else { return .refused }
         switch self.owned {
         case .some(let owned):
             return owned.stream.write { buffer in
@@ -267,6 +267,7 @@ extension WebSocketChannel: ByteStreamHandler {
                 reading.hasPong = true
                 continue
             case .closed(let event, let stream):
+                self.isOpen = false
                 let isFirst = event.violation != nil && self.messages == 0
                 let refusal = isFirst ? WebSocketEnd(lateRefusal: reading.chunk) : nil
                 reading.ending = refusal.map { ($0, .drop) } ?? (.closed(event), stream)

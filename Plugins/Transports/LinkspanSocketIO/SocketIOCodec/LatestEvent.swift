@@ -1,6 +1,7 @@
 internal import Linkspan
 
 /// The head of the latest event: the next one mostly begins with the same bytes, and then only its arguments are read.
+// Inlined into the session, which saves a hundredth of a message (W1).
 struct LatestEvent: Sendable {
     /// The frame up to the end of the event's name; empty before the first event.
     private var head: [UInt8] = []
@@ -20,6 +21,7 @@ struct LatestEvent: Sendable {
     ///
     /// Nil when it begins in another, or when its arguments are not acceptable: then it is read as any packet is, which says
     /// what is wrong.
+    @inline(__always)
     func event(in frame: ArraySlice<UInt8>) -> InboundMessage? {
         let arguments = frame.withUnsafeBufferPointer { self.arguments(of: $0) }
         guard let arguments else { return nil }
@@ -30,6 +32,7 @@ struct LatestEvent: Sendable {
     }
 
     /// The range of the arguments in a frame that begins with the head.
+    @inline(__always)
     private func arguments(of frame: UnsafeBufferPointer<UInt8>) -> (start: Int, firstEnd: Int, end: Int)? {
         let start = self.head.count
         guard start > 0, frame.count > start, self.isHead(of: frame) else { return nil }

@@ -1,6 +1,8 @@
 /// Walks over the comma-separated values of a well-formed text.
 enum ElementCursor {
     /// The range of the value at `position` without the space around it, and the start of the next one.
+    // Worth a hundredth where an argument is read (W13).
+    @inline(__always)
     static func element(
         of text: UnsafeBufferPointer<UInt8>, from position: Int
     ) -> (start: Int, end: Int, next: Int)? {
