@@ -4,8 +4,6 @@ internal import Testing
 
 @Suite("Frame encoder")
 struct FrameEncoderTests {
-    private struct Failure: Error {}
-
     private static let sizes = [0, 1, 2, 7, 8, 9, 124, 125, 126, 127, 65534, 65535, 65536, 65537, 200_000]
 
     @Test

@@ -38,14 +38,14 @@ final class ConnectionCore {
     let sender: CommandSender
     /// The incoming messages.
     let reader: LinkReader
-    private(set) var home: Home
-    private(set) var attempts: Attempts
+    // Looked at in each turn, as are the next ones; nothing that could reach them is called while they change (W1, W2).
+    @exclusivity(unchecked) private(set) var home: Home
+    @exclusivity(unchecked) private(set) var attempts: Attempts
     /// The attempts' epoch, looked at for each message.
     private(set) var epoch: UInt64?
     let credentials: CredentialKeeper
     let session: SessionKeeper
-    private var settlement = Settlement()
-    // Looked at for each message or turn, as is the next one; nothing is called while they change (W1).
+    @exclusivity(unchecked) private var settlement = Settlement()
     @exclusivity(unchecked) private var timer: (due: Moment, work: any ScheduledWork)?
     @exclusivity(unchecked) private var turn = Turn()
     let meter = RoundTripMeter()
