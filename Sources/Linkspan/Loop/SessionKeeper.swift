@@ -22,7 +22,8 @@ final class SessionKeeper {
     func publish(for core: ConnectionCore) {
         self.memory.isStale = false
         let resumption = self.memory.resumption(
-            isLeft: core.attempts.isLeft, isReleased: core.attempts.state == .released, kept: core.destination.resumption)
+            isLeft: core.attempts.isLeft, isReleased: core.attempts.state == .released,
+            kept: core.destination.resumption)
         self.publish(resumption, for: core)
     }
 
