@@ -184,7 +184,7 @@ private enum CommentExamples {
     static func quotes(_ connection: ConnectionHandler) async throws {
         for await item in try connection.values(.quoted, capacity: 16).marked() {
             switch item {
-            case .value(let quote): print(try quote.get())
+            case .message(let quote): print(try quote.get())
             case .continuity(.continuous): ()
             case .continuity(.gap(let reason)): reload(because: reason)
             }

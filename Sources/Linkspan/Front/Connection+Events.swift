@@ -75,7 +75,7 @@ extension Connection {
     /// ```swift
     /// for await item in try connection.values(.quoted, capacity: 16).marked() {
     ///     switch item {
-    ///     case .value(let quote): print(try quote.get())
+    ///     case .message(let quote): print(try quote.get())
     ///     case .continuity(.continuous): ()
     ///     case .continuity(.gap(let reason)): reload(because: reason)
     ///     }

@@ -20,7 +20,7 @@ public struct StoredDelivery: Sendable {
     public var hasMadeKey = false
     /// Its place among the rows of the store, which gives it when it keeps the row; from 1.
     public var number: UInt64 = 0
-    /// The number of times the server has asked for it to come later; see ``DeliveryOptions/refusals``.
+    /// The number of times the server has asked for it to come later, by a reply of ``ReplyPolicy/Verdict/later``.
     public var refusals = 0
     /// The outcome; nil while the delivery waits.
     public var outcome: Result<Payload, LinkspanError>?

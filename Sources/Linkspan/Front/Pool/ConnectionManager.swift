@@ -40,14 +40,14 @@ public final class ConnectionManager: Sendable {
         package var rules = ConnectionManager.standardRules
         /// The interval at which the keeper checks the pool.
         ///
-        /// Default 5 s. It also checks whenever a holder leaves, and at once after a ``KeeperSignal``.
+        /// Default 5 s. It also checks whenever a holder leaves, and at once after a `KeeperSignal`.
         package var keeperPeriod = Duration.seconds(5)
         /// The time connections stay up in the background.
         ///
         /// Default 30 s.
         public var backgroundIdleTimeout = Duration.seconds(30)
         /// Limits for attempts to connect, shared by all connections.
-        public var attempts = AttemptLimits()
+        package var attempts = AttemptLimits()
         /// Makes the connections; nil for the SDK's own.
         ///
         /// Default nil.

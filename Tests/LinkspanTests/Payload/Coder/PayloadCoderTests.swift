@@ -147,7 +147,7 @@ struct PayloadCoderTests {
 
     @Test
     func `infinity and NaN are errors or strings`() throws {
-        let coder = PayloadCoder(nonConformingFloats: .strings(positiveInfinity: "∞", negativeInfinity: "-∞", nan: "?"))
+        let coder = PayloadCoder(nonConformingFloats: (positiveInfinity: "∞", negativeInfinity: "-∞", nan: "?"))
         let payload = try Payload([Double.infinity, -.infinity, .nan, 1], coder: coder)
         #expect(Self.text(payload) == #"["∞","-∞","?",1]"#)
         let values = try payload.decode([Float].self, coder: coder)

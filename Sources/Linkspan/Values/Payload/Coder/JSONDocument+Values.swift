@@ -86,18 +86,16 @@ extension JSONDocument {
 
     func data(at index: Int) throws -> Data {
         guard !self.isNull(at: index) else { throw self.mismatch(Data.self, at: index) }
-        switch self.rules.blobs {
-        case .base64:
+        guard !self.rules.writesBase64 else {
             if let data = Data(base64Encoded: try self.string(at: index)) { return data }
             throw self.corrupted("the string is not Base64", at: index)
-        case .attachments:
-            let members = try ObjectMembers(self, index, convertingKeys: false)
-            guard let flag = members.find(Attachment.flag), self.tokens[flag].kind == .true,
-                let number = members.find(Attachment.number),
-                let attachment = try? self.integer(Int.self, at: number), self.attachments.indices.contains(attachment)
-            else { throw self.corrupted("there is no such attachment", at: index) }
-            return Data(self.attachments[attachment])
         }
+        let members = try ObjectMembers(self, index, convertingKeys: false)
+        guard let flag = members.find(Attachment.flag), self.tokens[flag].kind == .true,
+            let number = members.find(Attachment.number),
+            let attachment = try? self.integer(Int.self, at: number), self.attachments.indices.contains(attachment)
+        else { throw self.corrupted("there is no such attachment", at: index) }
+        return Data(self.attachments[attachment])
     }
 }
 

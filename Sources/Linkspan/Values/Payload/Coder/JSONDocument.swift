@@ -134,7 +134,7 @@ extension JSONDocument {
     }
 
     private func nonConforming<Number: BinaryFloatingPoint>(_ type: Number.Type, at index: Int) throws -> Number {
-        guard case .strings(let positiveInfinity, let negativeInfinity, let nan) = self.rules.floats,
+        guard let (positiveInfinity, negativeInfinity, nan) = self.rules.floats,
             [.string, .escapedString].contains(self.tokens[index].kind)
         else { throw self.mismatch(type, at: index) }
         return switch try self.string(at: index) {

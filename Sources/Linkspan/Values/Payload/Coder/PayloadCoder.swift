@@ -20,15 +20,16 @@ public struct PayloadCoder: Sendable {
     /// - Parameters:
     ///   - dates: the form of `Date`.
     ///   - keys: the form of the keys of objects; the keys of a `Dictionary` stay as they are.
-    ///   - blobs: the form of `Data`.
-    ///   - nonConformingFloats: the form of infinity and NaN, which JSON cannot express.
+    ///   - writesBase64: whether `Data` is a string in Base64 instead of a binary attachment with a placeholder in the text.
+    ///   - nonConformingFloats: the strings for infinity and NaN, which JSON cannot express; nil to refuse them.
     ///   - userInfo: values for `init(from:)` and `encode(to:)` of your types.
     public init(
-        dates: Dates = .iso8601, keys: Keys = .unchanged, blobs: Blobs = .attachments,
-        nonConformingFloats: NonConformingFloats = .refused, userInfo: [CodingUserInfoKey: any Sendable] = [:]
+        dates: Dates = .iso8601, keys: Keys = .unchanged, writesBase64: Bool = false,
+        nonConformingFloats: (positiveInfinity: String, negativeInfinity: String, nan: String)? = nil,
+        userInfo: [CodingUserInfoKey: any Sendable] = [:]
     ) {
         self.ownRules = CodingRules(
-            dates: dates, keys: keys, blobs: blobs, floats: nonConformingFloats, userInfo: userInfo)
+            dates: dates, keys: keys, writesBase64: writesBase64, floats: nonConformingFloats, userInfo: userInfo)
     }
 
     /// ISO 8601 dates, unchanged keys, `Data` as attachments.
@@ -66,44 +67,29 @@ public struct PayloadCoder: Sendable {
             encode: @Sendable (_ path: [any CodingKey]) -> any CodingKey,
             decode: @Sendable (_ path: [any CodingKey]) -> any CodingKey)
     }
-
-    /// The form of `Data`.
-    public enum Blobs: Sendable {
-        /// A binary attachment, with a placeholder in the text.
-        case attachments
-        /// A string in Base64.
-        case base64
-    }
-
-    /// The representation of infinity and NaN.
-    public enum NonConformingFloats: Sendable {
-        /// They are an error.
-        case refused
-        /// They are strings.
-        case strings(positiveInfinity: String, negativeInfinity: String, nan: String)
-    }
 }
 
 /// The settings of a ``PayloadCoder``.
 final class CodingRules: Sendable {
     static let standard = CodingRules(
-        dates: .iso8601, keys: .unchanged, blobs: .attachments, floats: .refused, userInfo: [:])
+        dates: .iso8601, keys: .unchanged, writesBase64: false, floats: nil, userInfo: [:])
 
     let dates: PayloadCoder.Dates
     let keys: PayloadCoder.Keys
-    let blobs: PayloadCoder.Blobs
-    let floats: PayloadCoder.NonConformingFloats
+    let writesBase64: Bool
+    let floats: (positiveInfinity: String, negativeInfinity: String, nan: String)?
     let userInfo: [CodingUserInfoKey: any Sendable]
     /// Whether keys are compared and written without a conversion.
     let keepsKeys: Bool
 
     init(
-        dates: PayloadCoder.Dates, keys: PayloadCoder.Keys, blobs: PayloadCoder.Blobs,
-        floats: PayloadCoder.NonConformingFloats, userInfo: [CodingUserInfoKey: any Sendable]
+        dates: PayloadCoder.Dates, keys: PayloadCoder.Keys, writesBase64: Bool,
+        floats: (positiveInfinity: String, negativeInfinity: String, nan: String)?,
+        userInfo: [CodingUserInfoKey: any Sendable]
     ) {
         self.dates = dates
         self.keys = keys
-        self.blobs = blobs
+        self.writesBase64 = writesBase64
         self.floats = floats
         self.userInfo = userInfo
         self.keepsKeys = if case .unchanged = keys { true } else { false }
