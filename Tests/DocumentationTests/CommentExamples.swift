@@ -299,8 +299,8 @@ private enum CommentExamples {
             .credentials(.fixed(credentials, account: "ann"))
             .options { $0.store = outbox }
             .connect(by: manager)
-        let receipt = try await handler.enqueue("say", "hello")
-        _ = receipt
+        let key = try await handler.enqueue("say", "hello")
+        _ = key
     }
 
     static func outcomes(_ outbox: Outbox, _ handler: ConnectionHandler) async throws {

@@ -45,7 +45,7 @@ extension Connection {
     public func enqueue<Value: Encodable, Reply>(
         _ event: Event<Value, Reply>, _ value: Value, orderingKey: String? = nil, key: String? = nil,
         timeout: Duration? = nil, compress: Bool = true
-    ) async throws(LinkspanError) -> DeliveryReceipt {
+    ) async throws(LinkspanError) -> String {
         try await Command.receipt(
             of: .deliver(orderingKey: orderingKey ?? event.name), event: event.name,
             payload: Payload(value, coder: event.coder), timeout: timeout, key: key,

@@ -40,15 +40,6 @@ public struct StoredDelivery: Sendable {
     }
 }
 
-/// Names a delivery that was accepted, for as long as its store keeps it.
-public struct DeliveryReceipt: Sendable, Hashable {
-    /// The key of the delivery.
-    public var key: String
-
-    /// Makes the receipt of a delivery with a known key, perhaps of an earlier process.
-    public init(key: String) { self.key = key }
-}
-
 /// The stored state of an account's last session, from which the next process resumes.
 public struct StoredSession: Sendable, Hashable {
     /// The token that resumes the session; nil when its server does not resume sessions, or the app has left it.

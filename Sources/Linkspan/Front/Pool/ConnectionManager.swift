@@ -267,12 +267,3 @@ public final class ConnectionManager: Sendable {
         return self.pool.withLock { $0.withdraw(connection, now: now) } != nil
     }
 }
-
-extension ConnectionConfiguration {
-    /// Connects: gets the pooled connection for this URL and these credentials from the manager, or makes it.
-    ///
-    /// - Throws: ``LinkspanError`` with code `conflictingOptions`.
-    public func connect(by manager: ConnectionManager = .shared) throws(LinkspanError) -> ConnectionHandler {
-        try manager.connect(self)
-    }
-}
