@@ -192,7 +192,7 @@ private enum CommentExamples {
     }
 
     static func coders(_ connection: ConnectionHandler, _ message: Message, _ move: Move) throws {
-        let coder = PayloadCoder(dates: .millisecondsSince1970, keys: .snakeCase)
+        let coder = PayloadCoder(dates: .millisecondsSince1970, usesSnakeCase: true)
         let moved = Event<Move, NoReply>("move", coder: coder)
         try connection.send(moved, move)
         let answer = try message.payload.decode(Move.self, coder: coder)

@@ -2,9 +2,9 @@
 ///
 /// A value: no clock, no randomness of its own. Standard policies of the same values are the same to the pool; one that
 /// is made of a function is the same only as its copies.
-public struct RetryPolicy: Sendable, CustomStringConvertible {
+public struct RetryPolicy: Sendable {
     /// The policy and its values; of a function, which instance it is.
-    public let description: String
+    package let description: String
     private let decision: @Sendable (RetryQuestion) -> Duration?
 
     private init(_ description: String, _ decide: @escaping @Sendable (RetryQuestion) -> Duration?) {

@@ -38,11 +38,7 @@ struct FoundationCoder: Sendable {
             case .custom(let encode, _): .custom { try encode($0.timeIntervalSince1970, $1) }
             }
         encoder.keyEncodingStrategy =
-            switch self.rules.keys {
-            case .unchanged: .useDefaultKeys
-            case .snakeCase: .convertToSnakeCase
-            case .custom(let encode, _): .custom(encode)
-            }
+            self.rules.usesSnakeCase ? .convertToSnakeCase : .useDefaultKeys
         if let (positiveInfinity, negativeInfinity, nan) = self.rules.floats {
             encoder.nonConformingFloatEncodingStrategy = .convertToString(
                 positiveInfinity: positiveInfinity, negativeInfinity: negativeInfinity, nan: nan)
@@ -83,11 +79,7 @@ struct FoundationCoder: Sendable {
             case .custom(_, let decode): .custom { Date(timeIntervalSince1970: try decode($0)) }
             }
         decoder.keyDecodingStrategy =
-            switch self.rules.keys {
-            case .unchanged: .useDefaultKeys
-            case .snakeCase: .convertFromSnakeCase
-            case .custom(_, let decode): .custom(decode)
-            }
+            self.rules.usesSnakeCase ? .convertFromSnakeCase : .useDefaultKeys
         if let (positiveInfinity, negativeInfinity, nan) = self.rules.floats {
             decoder.nonConformingFloatDecodingStrategy = .convertFromString(
                 positiveInfinity: positiveInfinity, negativeInfinity: negativeInfinity, nan: nan)

@@ -38,7 +38,7 @@ extension JSONDocument {
         if type == Decimal.self { return sameType(try self.decimal(at: index)) }
         if type == PayloadValue.self { return sameType(self.json(at: index)) }
         // The keys of a dictionary are data, which no conversion may touch.
-        if !self.rules.keepsKeys, let dictionary = type as? any DecodableDictionary.Type,
+        if self.rules.usesSnakeCase, let dictionary = type as? any DecodableDictionary.Type,
             let value = try dictionary.read(from: self, at: index) as? Value
         {
             return value

@@ -196,8 +196,7 @@ extension JSONDocument {
                     key = Int(self.tokens[key + 1].next)
                 }
                 self.steps[index] = (0, key)
-                let around = path
-                path.append(PayloadKey.name(self.rules.read(self.key(at: key), path: around)))
+                path.append(PayloadKey.name(self.rules.read(self.key(at: key))))
                 index = key + 1
             } else {
                 var (ordinal, element) = (0, index + 1)

@@ -71,7 +71,7 @@ extension JSONWriter {
 
     private func writeByItself<Value: Encodable>(_ value: Value) throws {
         // The keys of a dictionary are data, which no conversion may touch.
-        if !self.rules.keepsKeys, let dictionary = value as? any EncodableDictionary {
+        if self.rules.usesSnakeCase, let dictionary = value as? any EncodableDictionary {
             return try dictionary.write(to: self)
         }
         try self.encode { try value.encode(to: $0) }

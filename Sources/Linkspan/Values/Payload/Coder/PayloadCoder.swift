@@ -1,7 +1,7 @@
 /// Rules by which `Codable` values are written as JSON and read from it.
 ///
 /// ```swift
-/// let coder = PayloadCoder(dates: .millisecondsSince1970, keys: .snakeCase)
+/// let coder = PayloadCoder(dates: .millisecondsSince1970, usesSnakeCase: true)
 /// let moved = Event<Move, NoReply>("move", coder: coder)
 /// try connection.send(moved, move)
 /// let answer = try message.payload.decode(Move.self, coder: coder)
@@ -19,17 +19,18 @@ public struct PayloadCoder: Sendable {
     ///
     /// - Parameters:
     ///   - dates: the form of `Date`.
-    ///   - keys: the form of the keys of objects; the keys of a `Dictionary` stay as they are.
+    ///   - usesSnakeCase: whether `sentAt` in a type is `sent_at` in the text; the keys of a `Dictionary` stay as they are.
     ///   - writesBase64: whether `Data` is a string in Base64 instead of a binary attachment with a placeholder in the text.
     ///   - nonConformingFloats: the strings for infinity and NaN, which JSON cannot express; nil to refuse them.
     ///   - userInfo: values for `init(from:)` and `encode(to:)` of your types.
     public init(
-        dates: Dates = .iso8601, keys: Keys = .unchanged, writesBase64: Bool = false,
+        dates: Dates = .iso8601, usesSnakeCase: Bool = false, writesBase64: Bool = false,
         nonConformingFloats: (positiveInfinity: String, negativeInfinity: String, nan: String)? = nil,
         userInfo: [CodingUserInfoKey: any Sendable] = [:]
     ) {
         self.ownRules = CodingRules(
-            dates: dates, keys: keys, writesBase64: writesBase64, floats: nonConformingFloats, userInfo: userInfo)
+            dates: dates, usesSnakeCase: usesSnakeCase, writesBase64: writesBase64, floats: nonConformingFloats,
+            userInfo: userInfo)
     }
 
     /// ISO 8601 dates, unchanged keys, `Data` as attachments.
@@ -56,62 +57,36 @@ public struct PayloadCoder: Sendable {
             decode: @Sendable (_ decoder: any Decoder) throws -> Double)
     }
 
-    /// The form of the keys of objects.
-    public enum Keys: Sendable {
-        /// As the type has them.
-        case unchanged
-        /// `sentAt` in the type, `sent_at` in the text.
-        case snakeCase
-        /// A form of your own; each closure gets the path to a key, the key itself last.
-        case custom(
-            encode: @Sendable (_ path: [any CodingKey]) -> any CodingKey,
-            decode: @Sendable (_ path: [any CodingKey]) -> any CodingKey)
-    }
 }
 
 /// The settings of a ``PayloadCoder``.
 final class CodingRules: Sendable {
     static let standard = CodingRules(
-        dates: .iso8601, keys: .unchanged, writesBase64: false, floats: nil, userInfo: [:])
+        dates: .iso8601, usesSnakeCase: false, writesBase64: false, floats: nil, userInfo: [:])
 
     let dates: PayloadCoder.Dates
-    let keys: PayloadCoder.Keys
+    let usesSnakeCase: Bool
     let writesBase64: Bool
     let floats: (positiveInfinity: String, negativeInfinity: String, nan: String)?
     let userInfo: [CodingUserInfoKey: any Sendable]
-    /// Whether keys are compared and written without a conversion.
-    let keepsKeys: Bool
 
     init(
-        dates: PayloadCoder.Dates, keys: PayloadCoder.Keys, writesBase64: Bool,
+        dates: PayloadCoder.Dates, usesSnakeCase: Bool, writesBase64: Bool,
         floats: (positiveInfinity: String, negativeInfinity: String, nan: String)?,
         userInfo: [CodingUserInfoKey: any Sendable]
     ) {
         self.dates = dates
-        self.keys = keys
+        self.usesSnakeCase = usesSnakeCase
         self.writesBase64 = writesBase64
         self.floats = floats
         self.userInfo = userInfo
-        self.keepsKeys = if case .unchanged = keys { true } else { false }
     }
 
     /// The key in the text for a key of a type.
-    func written(_ key: any CodingKey, path: @autoclosure () -> [any CodingKey]) -> String {
-        switch self.keys {
-        case .unchanged: key.stringValue
-        case .snakeCase: SnakeCase.written(key.stringValue)
-        case .custom(let encode, _): encode(path() + [key]).stringValue
-        }
-    }
+    func written(_ key: String) -> String { self.usesSnakeCase ? SnakeCase.written(key) : key }
 
     /// The key of a type for a key in the text.
-    func read(_ key: String, path: @autoclosure () -> [any CodingKey]) -> String {
-        switch self.keys {
-        case .unchanged: key
-        case .snakeCase: SnakeCase.read(key)
-        case .custom(_, let decode): decode(path() + [PayloadKey.name(key)]).stringValue
-        }
-    }
+    func read(_ key: String) -> String { self.usesSnakeCase ? SnakeCase.read(key) : key }
 }
 
 /// A step of a coding path that is not a key of the app's.
