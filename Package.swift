@@ -184,11 +184,11 @@ let programs: [Target] = [
         // OpenSSL comes with libwebsockets.
         cSettings: [.define("ECHO_SERVER_TLS", .when(platforms: [.linux], traits: ["LWS"]))],
         linkerSettings: ["ssl", "crypto"].map { .linkedLibrary($0, .when(platforms: [.linux], traits: ["LWS"])) }),
-    // A process that is over soon.
+    // Clients of tests: a process that is over soon, one that the outbox's tests kill, one that the Autobahn test suite judges.
     program("quick-exit", in: "Tests/Exits", ["Linkspan", "LinkspanMessaging", "LinkspanNetwork", "LinkspanSocketIO"]),
-    // The client that the tests of the outbox kill.
-    program("outbox-client", in: "Tests/OutboxClient", core + transports + ["LinkspanOutbox"]),
-    // What `make conformance` has judged by the Autobahn test suite.
+    .executableTarget(
+        name: "outbox-client", dependencies: core + transports + ["LinkspanOutbox"], path: "Tests/OutboxClient",
+        swiftSettings: settings),
     .executableTarget(
         name: "conformance-client", dependencies: network + ["LinkspanRuntime"], path: "Tests/Conformance/Client",
         swiftSettings: settings),

@@ -39,8 +39,8 @@ struct OutboxCommand: AsyncParsableCommand {
         @Argument(help: "The keys of the lines, as listed.") var keys: [String]
 
         func run() async throws {
-            try await OutboxCommand.change(self.file, self.keys) { outbox, receipt, account throws(OutboxError) in
-                try await outbox.retry(receipt, account: account)
+            try await OutboxCommand.change(self.file, self.keys) { outbox, key, account throws(OutboxError) in
+                try await outbox.retry(key: key, account: account)
             }
         }
     }
@@ -53,8 +53,8 @@ struct OutboxCommand: AsyncParsableCommand {
         @Argument(help: "The keys of the lines, as listed.") var keys: [String]
 
         func run() async throws {
-            try await OutboxCommand.change(self.file, self.keys) { outbox, receipt, account throws(OutboxError) in
-                try await outbox.erase(receipt, account: account)
+            try await OutboxCommand.change(self.file, self.keys) { outbox, key, account throws(OutboxError) in
+                try await outbox.erase(key: key, account: account)
             }
         }
     }
@@ -62,7 +62,7 @@ struct OutboxCommand: AsyncParsableCommand {
     /// Changes the rows of some keys, of whatever account.
     private static func change(
         _ file: String, _ keys: [String],
-        _ change: (Outbox, DeliveryReceipt, String?) async throws(OutboxError) -> Bool
+        _ change: (Outbox, String, String?) async throws(OutboxError) -> Bool
     ) async throws {
         var missing: [String] = []
         do throws(OutboxError) {
@@ -71,8 +71,7 @@ struct OutboxCommand: AsyncParsableCommand {
                 let rows = try await outbox.entries(limit: .max).filter { $0.delivery.key == key }
                 var isDone = false
                 for row in rows {
-                    let receipt = DeliveryReceipt(key: key)
-                    if try await change(outbox, receipt, row.delivery.account) { isDone = true }
+                    if try await change(outbox, key, row.delivery.account) { isDone = true }
                 }
                 if !isDone { missing.append(key) }
             }

@@ -184,7 +184,7 @@ private enum CommentExamples {
     static func quotes(_ connection: ConnectionHandler) async throws {
         for await item in try connection.values(.quoted, capacity: 16).marked() {
             switch item {
-            case .value(let quote): print(try quote.get())
+            case .message(let quote): print(try quote.get())
             case .continuity(.continuous): ()
             case .continuity(.gap(let reason)): reload(because: reason)
             }
@@ -192,7 +192,7 @@ private enum CommentExamples {
     }
 
     static func coders(_ connection: ConnectionHandler, _ message: Message, _ move: Move) throws {
-        let coder = PayloadCoder(dates: .millisecondsSince1970, keys: .snakeCase)
+        let coder = PayloadCoder(dates: .millisecondsSince1970, usesSnakeCase: true)
         let moved = Event<Move, NoReply>("move", coder: coder)
         try connection.send(moved, move)
         let answer = try message.payload.decode(Move.self, coder: coder)
@@ -299,8 +299,8 @@ private enum CommentExamples {
             .credentials(.fixed(credentials, account: "ann"))
             .options { $0.store = outbox }
             .connect(by: manager)
-        let receipt = try await handler.enqueue("say", "hello")
-        _ = receipt
+        let key = try await handler.enqueue("say", "hello")
+        _ = key
     }
 
     static func outcomes(_ outbox: Outbox, _ handler: ConnectionHandler) async throws {

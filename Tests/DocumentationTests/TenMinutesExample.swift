@@ -134,7 +134,7 @@ struct TenMinutesExample {
                 $0.deliveries.attempts = 5
             }
             .build()
-        let connection = try configuration.connect(by: self.manager)
+        let connection = try self.manager.connect(configuration)
         let receipt = try await connection.deliver(.say, Line(text: "after the greeting"))
         #expect(receipt == Receipt(number: 1))
         connection.release()

@@ -12,7 +12,7 @@ extension Interop {
         func `python-socketio's client and websockets' find what they expect`(_ way: String, _ results: Int)
             async throws
         {
-            let configuration = DevServer.Configuration {
+            let configuration = DevServerConfiguration {
                 $0.pingInterval = .seconds(1)
                 $0.pingTimeout = .seconds(1)
                 $0.network = Wire.current.network

@@ -70,10 +70,10 @@ struct EndpointFileTests {
     }
 
     @Test
-    func `a variable replaces the list, and the policy decides about the order`() async throws {
+    func `a variable replaces the list, and shuffling decides about the order`() async throws {
         let transport = self.servers(down: Lock(["a"]))
         let (messaging, connection) = try await self.start(
-            transport, self.file(#"endpoints: ["scripted://b"], endpointPolicy: shuffled"#),
+            transport, self.file(#"endpoints: ["scripted://b"], endpointsShuffled: true"#),
             environment: ["LINKSPAN_CONNECTION_ENDPOINTS": "scripted://x, scripted://y"])
         self.clock.advance(by: .seconds(5))
         #expect(Set(transport.peers.map { $0.request.url.host }).isSubset(of: ["a", "x", "y"]))

@@ -297,16 +297,16 @@ struct LayerTests {
     func `a section's own keys win over those that it merges in`() throws {
         let plan = try load(
             """
-            common: &common { idleTimeout: 9, openDeadline: 8, flushBytes: 7000 }
-            other: &other { flushBytes: 6000, flushPause: 0.5 }
+            common: &common { idleTimeout: 9, openDeadline: 8, bufferBytes: 7000 }
+            other: &other { bufferBytes: 6000, probeInterval: 1.5 }
             linkspan:
               transport: { adapter: memory, url: memory://a }
               connection: { openDeadline: 3, <<: [*common, *other] }
             """)
         #expect(plan.plan.options.idleTimeout == .seconds(9))
         #expect(plan.plan.options.openDeadline == .seconds(3))
-        #expect(plan.plan.options.flush.bytes == 7_000)
-        #expect(plan.plan.options.flush.pause == .milliseconds(500))
+        #expect(plan.plan.options.buffer.bytes == 7_000)
+        #expect(plan.plan.options.probeInterval == .milliseconds(1_500))
         #expect(plan.explain("connection.idleTimeout")?.origin.hasSuffix("chat.yaml:1") == true)
     }
 

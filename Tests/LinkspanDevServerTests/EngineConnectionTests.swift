@@ -15,7 +15,7 @@ struct EngineConnectionTests {
 
     init() throws {
         let (loop, stream) = (ScriptedLoop { _, _ in }, RecordingStream())
-        let configuration = DevServer.Configuration()
+        let configuration = DevServerConfiguration()
         let run = ServerRun(
             configuration, rules: try AccessRules(configuration), hubs: [:], faults: ServerFaults(),
             loop: loop)

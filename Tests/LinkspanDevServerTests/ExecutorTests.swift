@@ -58,7 +58,7 @@ struct ExecutorTests {
     @Test(arguments: Place.allCases)
     func `callbacks come on the executor and outside calls, also under a lock of the app`(_ place: Place) async throws {
         try await Self.run(place) { app, configuration, manager in
-            let handler = try configuration.connect(by: manager)
+            let handler = try manager.connect(configuration)
             let states = handler.onStateChange { _ in app.called("state") }
             try handler.on("echo") { _ in app.called("listener") }
             for await change in handler.stateChanges where change.to == .connected { break }
@@ -86,7 +86,7 @@ struct ExecutorTests {
     func `the end is told on the executor, outside the call that gives the connection back`(_ place: Place) async throws
     {
         try await Self.run(place) { app, configuration, manager in
-            let handler = try configuration.connect(by: manager)
+            let handler = try manager.connect(configuration)
             handler.onEnd { app.called("end") }
             app.call { handler.release() }
             try await app.recorder.wait(for: "the end") { !$0.isEmpty }
@@ -99,7 +99,7 @@ struct ExecutorTests {
         async throws
     {
         try await Self.run(place) { app, configuration, manager in
-            let handler = try configuration.connect(by: manager)
+            let handler = try manager.connect(configuration)
             let isInside = Lock(false)
             for await change in handler.stateChanges where change.to == .connected { break }
             try handler.on("echo") { message in
@@ -141,14 +141,14 @@ struct ExecutorTests {
     @Test(arguments: Place.allCases)
     func `an object may send and release in its deinit, wherever that runs`(_ place: Place) async throws {
         try await Self.run(place) { app, configuration, manager in
-            let other = try configuration.connect(by: manager)
+            let other = try manager.connect(configuration)
             try other.on("echo") { _ in app.called("listener") }
             _ = try await other.request("req")
             do {
                 // The last reference goes away on this thread.
-                _ = Goodbye(try configuration.connect(by: manager))
+                _ = Goodbye(try manager.connect(configuration))
             }
-            let held = Lock<Goodbye?>(Goodbye(try configuration.connect(by: manager)))
+            let held = Lock<Goodbye?>(Goodbye(try manager.connect(configuration)))
             // And here on the executor, inside a listener.
             try other.perform(Command(.request, event: "req", payload: .empty) { _ in held.withLock { $0 = nil } })
             try await app.recorder.wait(for: "two goodbyes") { $0.count == 2 }

@@ -68,7 +68,7 @@ struct FaultTests {
 
     @Test(arguments: [Way.socketIO(.webSocket), .socketIO(.polling)])
     func `a stalled server is missed by its heartbeat`(_ way: Way) async throws {
-        let configuration = DevServer.Configuration {
+        let configuration = DevServerConfiguration {
             $0.pingInterval = .milliseconds(200)
             // Clients believe nothing shorter, and have that long for an answer.
             $0.pingTimeout = .seconds(1)
@@ -101,7 +101,7 @@ struct FaultTests {
     func `after a restart the server has the same port, and clients reconnect`(_ way: Way) async throws {
         // Nobody else uses this address, so that nobody takes the port while the server is away.
         let numbers = (0..<3).map { _ in "\(Int.random(in: 1...254))" }
-        let configuration = DevServer.Configuration { $0.address = "127.\(numbers.joined(separator: "."))" }
+        let configuration = DevServerConfiguration { $0.address = "127.\(numbers.joined(separator: "."))" }
         try await Bench.run(configuration: configuration) { bench in
             let client = try await bench.client(way)
             _ = try await client.handler.request("req")

@@ -16,7 +16,7 @@ struct HostileTests {
 
     /// A bench with a client that must still be served afterwards.
     private func withServer(
-        _ configuration: DevServer.Configuration = .init(), _ body: (Bench) async throws -> Void
+        _ configuration: DevServerConfiguration = .init(), _ body: (Bench) async throws -> Void
     ) async throws {
         try await Bench.run(configuration: configuration) { bench in
             let bystander = try await bench.client(.socketIO(.webSocket))

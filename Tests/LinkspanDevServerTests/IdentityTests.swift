@@ -66,12 +66,12 @@ struct IdentityTests {
     func `the second user within the idle timeout of the first is the second to the server`(_ place: Place) async throws
     {
         try await Self.run(place) { manager, configuration in
-            let first = try configuration(Self.user("ann")).connect(by: manager)
+            let first = try manager.connect(configuration(Self.user("ann")))
             #expect(try await Self.whoami(first) == "ann")
             first.release()
-            let second = try configuration(Self.user("bob")).connect(by: manager)
+            let second = try manager.connect(configuration(Self.user("bob")))
             #expect(try await Self.whoami(second) == "bob")
-            let nobody = try configuration(.none).connect(by: manager)
+            let nobody = try manager.connect(configuration(.none))
             #expect(try await Self.whoami(nobody) == nil)
         }
     }
@@ -80,9 +80,9 @@ struct IdentityTests {
     func `users beside one another are themselves, and holders of one source share`(_ place: Place) async throws {
         try await Self.run(place) { manager, configuration in
             let ann = Self.user("ann")
-            let holders = [try configuration(ann).connect(by: manager), try configuration(ann).connect(by: manager)]
-            let bob = try configuration(Self.user("bob")).connect(by: manager)
-            let nobody = try configuration(.none).connect(by: manager)
+            let holders = [try manager.connect(configuration(ann)), try manager.connect(configuration(ann))]
+            let bob = try manager.connect(configuration(Self.user("bob")))
+            let nobody = try manager.connect(configuration(.none))
             for holder in holders { #expect(try await Self.whoami(holder) == "ann") }
             #expect(try await Self.whoami(bob) == "bob")
             #expect(try await Self.whoami(nobody) == nil)
@@ -95,7 +95,7 @@ struct IdentityTests {
         try await Self.run(place) { manager, configuration in
             let (ann, bob) = (Self.user("ann"), Self.user("bob"))
             let (first, second) = (
-                try configuration(ann).connect(by: manager), try configuration(bob).connect(by: manager)
+                try manager.connect(configuration(ann)), try manager.connect(configuration(bob))
             )
             #expect(try await Self.whoami(first) == "ann")
             #expect(try await Self.whoami(second) == "bob")
@@ -103,7 +103,7 @@ struct IdentityTests {
             #expect(try await Self.whoami(first) == "cid")
             #expect(try await Self.whoami(second) == "bob")
             #expect(first.status.resumption == nil)
-            let again = try configuration(ann).connect(by: manager)
+            let again = try manager.connect(configuration(ann))
             #expect(try await Self.whoami(again) == "ann")
         }
     }
@@ -114,8 +114,8 @@ struct IdentityTests {
     {
         try await Self.run(place) { manager, configuration in
             let (ann, bob) = (Self.user("ann"), Self.user("bob"))
-            let held = try configuration(ann).connect(by: manager)
-            let other = try configuration(bob).connect(by: manager)
+            let held = try manager.connect(configuration(ann))
+            let other = try manager.connect(configuration(bob))
             #expect(try await Self.whoami(held) == "ann")
             #expect(try await Self.whoami(other) == "bob")
             await manager.logOut(ann)
@@ -124,7 +124,7 @@ struct IdentityTests {
             #expect(other.state == .connected)
             let error = await #expect(throws: LinkspanError.self) { try await held.request("whoami") }
             #expect(error?.code == .released)
-            let next = try configuration(Self.user("cid")).connect(by: manager)
+            let next = try manager.connect(configuration(Self.user("cid")))
             #expect(try await Self.whoami(next) == "cid")
             #expect(try await Self.whoami(other) == "bob")
         }

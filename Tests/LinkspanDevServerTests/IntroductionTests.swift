@@ -10,7 +10,7 @@ internal import Testing
 @Suite(.timeLimit(.minutes(2)), .overSomeBackEnd)
 struct IntroductionTests {
     private static let limit = 65_536
-    private static let required = DevServer.Configuration { $0.introduction = .required(within: .seconds(60)) }
+    private static let required = DevServerConfiguration { $0.introduction = .required(within: .seconds(60)) }
 
     /// A hub that notes its clients, and tells them that they are in.
     private static func hub(_ peers: Journal<HubPeer>) -> InMemoryHub {
@@ -75,7 +75,7 @@ struct IntroductionTests {
     @Test
     func `optional credentials may be left out: another message first lets the client in`() async throws {
         let peers = Journal<HubPeer>("peers")
-        let configuration = DevServer.Configuration { $0.introduction = .optional(within: .seconds(60)) }
+        let configuration = DevServerConfiguration { $0.introduction = .optional(within: .seconds(60)) }
         try await Bench.run(hub: Self.hub(peers), configuration: configuration) { bench in
             let client = try Self.open("/any", bench)
             Self.say(#"{"event":"any","data":[]}"#, on: client)
@@ -87,7 +87,7 @@ struct IntroductionTests {
     @Test
     func `credentials that come after the time for them close a raw WebSocket for now`() async throws {
         let peers = Journal<HubPeer>("peers")
-        let configuration = DevServer.Configuration { $0.introduction = .optional(within: .zero) }
+        let configuration = DevServerConfiguration { $0.introduction = .optional(within: .zero) }
         try await Bench.run(hub: Self.hub(peers), configuration: configuration) { bench in
             let client = try Self.open("/any", bench)
             #expect(client.read(until: "entered").hasSuffix("entered"))

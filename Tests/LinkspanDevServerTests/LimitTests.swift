@@ -11,7 +11,7 @@ internal import Testing
 /// Messages that the server does not take, and those that the client does not.
 @Suite(.timeLimit(.minutes(2)), .overSomeBackEnd)
 struct LimitTests {
-    private static let server = DevServer.Configuration { $0.maximumMessageBytes = 100_000 }
+    private static let server = DevServerConfiguration { $0.maximumMessageBytes = 100_000 }
 
     @Test(arguments: Way.allCases)
     func `a delivery larger than the server takes fails, and those behind it arrive`(_ way: Way) async throws {

@@ -31,7 +31,7 @@ struct LivenessTests {
 
     @Test(arguments: [SocketIOTransport.Carriers.webSocket, .polling])
     func `a ping of a Socket.IO server is heard`(_ carriers: SocketIOTransport.Carriers) async throws {
-        let server = DevServer.Configuration {
+        let server = DevServerConfiguration {
             $0.pingInterval = .milliseconds(300)
             $0.pingTimeout = .seconds(5)
         }

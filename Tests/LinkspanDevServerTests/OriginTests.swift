@@ -23,7 +23,7 @@ struct OriginTests {
         }
     }
 
-    private static let pages = DevServer.Configuration {
+    private static let pages = DevServerConfiguration {
         $0.allowedOrigins = ["https://app.example", "http://old.example:8080"]
         $0.allowedHosts = ["dev.example"]
         $0.introduction = .optional(within: .zero)

@@ -5,8 +5,8 @@ internal import Testing
 /// The pages that the server gives to browsers.
 @Suite(.timeLimit(.minutes(2)))
 struct PageTests {
-    private static let configuration = DevServer.Configuration {
-        $0.pages = ["/": DevServer.Page(html: "<p>hello</p>")]
+    private static let configuration = DevServerConfiguration {
+        $0.pages = ["/": DevServerConfiguration.Page(html: "<p>hello</p>")]
     }
 
     private func head(_ bench: Bench, _ target: String, _ fields: String = "") throws -> String {

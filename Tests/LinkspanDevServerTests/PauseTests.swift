@@ -39,7 +39,7 @@ struct PauseTests {
         _ place: Place, _ body: (ConnectionHandler) async throws -> Void
     ) async throws {
         // A server that waits for as long as this machine may be busy.
-        let patient = DevServer.Configuration { $0.pingTimeout = .seconds(600) }
+        let patient = DevServerConfiguration { $0.pingTimeout = .seconds(600) }
         try await Bench.run(hub: Self.hub(), configuration: patient) { bench in
             let (url, transport) = place.transport(bench)
             let manager = ConnectionManager()
@@ -126,7 +126,7 @@ struct PauseTests {
     @Test(arguments: Place.allCases)
     func `does not hold up the end of the connection`(_ place: Place) async throws {
         // A server that waits for as long as this machine may be busy.
-        let patient = DevServer.Configuration { $0.pingTimeout = .seconds(600) }
+        let patient = DevServerConfiguration { $0.pingTimeout = .seconds(600) }
         try await Bench.run(hub: Self.hub(), configuration: patient) { bench in
             let (url, transport) = place.transport(bench)
             let manager = ConnectionManager()
@@ -147,7 +147,7 @@ struct PauseTests {
 
     @Test(arguments: Way.allCases)
     func `for longer than the heartbeat ends the link as slow consumer`(_ way: Way) async throws {
-        let server = DevServer.Configuration {
+        let server = DevServerConfiguration {
             $0.pingInterval = .milliseconds(300)
             // Clients believe nothing shorter, and have that long for an answer before they pause.
             $0.pingTimeout = .seconds(1)

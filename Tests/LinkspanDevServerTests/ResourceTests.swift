@@ -21,7 +21,7 @@ struct ResourceTests {
     @Test
     func `a connection has one timer, however many requests it brings, and none when it has ended`() async throws {
         let loop = CountingLoop()
-        let configuration = DevServer.Configuration()
+        let configuration = DevServerConfiguration()
         let run = ServerRun(
             configuration, rules: try AccessRules(configuration), hubs: [:], faults: ServerFaults(),
             loop: loop)
@@ -40,7 +40,7 @@ struct ResourceTests {
     @Test
     func `sessions and WebSockets that have ended leave no timer behind`() async throws {
         let loop = CountingLoop()
-        let configuration = DevServer.Configuration()
+        let configuration = DevServerConfiguration()
         let run = ServerRun(
             configuration, rules: try AccessRules(configuration), hubs: ["/": InMemoryHub()],
             faults: ServerFaults(), loop: loop)
@@ -88,7 +88,7 @@ struct ResourceTests {
 
     @Test(arguments: Idleness.allCases)
     func `idle clients do not keep others out`(_ idleness: Idleness) async throws {
-        let configuration = DevServer.Configuration {
+        let configuration = DevServerConfiguration {
             $0.maximumConnections = 20
             $0.introduction = .required(within: .seconds(60))
             $0.requestTimeout = .seconds(60)

@@ -14,7 +14,7 @@ struct ServerConnectionTests {
     private static func connection(
         over stream: any ByteStream, on loop: ScriptedLoop, maximumWaitingBytes: Int = 10_000
     ) throws -> ServerConnection {
-        let configuration = DevServer.Configuration { $0.maximumWaitingBytes = maximumWaitingBytes }
+        let configuration = DevServerConfiguration { $0.maximumWaitingBytes = maximumWaitingBytes }
         let run = ServerRun(
             configuration, rules: try AccessRules(configuration), hubs: [:], faults: ServerFaults(),
             loop: loop)

@@ -166,7 +166,7 @@ struct SocketIOProtocolTests {
     }
 
     private func withServer(
-        _ configure: (inout DevServer.Configuration) -> Void = { _ in }, _ body: (Int) throws -> Void
+        _ configure: (inout DevServerConfiguration) -> Void = { _ in }, _ body: (Int) throws -> Void
     ) async throws {
         let hub = Self.hub()
         let server = DevServer(hub: hub, namespaces: ["/custom": hub], configuration: .init(configure))

@@ -21,7 +21,7 @@ struct UnixSocketTests {
         try await body(folder.appendingPathComponent("s").path)
     }
 
-    private func configuration(_ path: String) -> DevServer.Configuration { .init { $0.socketPath = path } }
+    private func configuration(_ path: String) -> DevServerConfiguration { .init { $0.socketPath = path } }
 
     @Test(arguments: Way.allCases)
     func `every wire is carried, and a restarted server is found again`(_ way: Way) async throws {

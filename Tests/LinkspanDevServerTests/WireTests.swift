@@ -102,7 +102,7 @@ struct WireTests {
 
     @Test
     func `without WebSocket support a client falls back to polling`() async throws {
-        let configuration = DevServer.Configuration { $0.carriers = .polling }
+        let configuration = DevServerConfiguration { $0.carriers = .polling }
         try await Bench.run(configuration: configuration) { bench in
             for carriers in [Way.socketIO(.fallback), .socketIO(.upgrade)] {
                 let client = try await bench.client(carriers)
@@ -113,7 +113,7 @@ struct WireTests {
 
     @Test(arguments: Way.allCases)
     func `heartbeats keep a silent client, on every wire`(_ way: Way) async throws {
-        let configuration = DevServer.Configuration {
+        let configuration = DevServerConfiguration {
             $0.pingInterval = .milliseconds(50)
             $0.pingTimeout = .milliseconds(1_000)
         }

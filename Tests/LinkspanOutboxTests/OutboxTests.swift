@@ -177,8 +177,8 @@ struct OutboxTests {
         #expect(refusal.details == reply)
         #expect(expiry.certainty == .notSent)
         #expect(last.outcomes("bob").isEmpty)
-        #expect(try await next.confirm(DeliveryReceipt(key: "a"), account: "ann"))
-        #expect(try await !next.confirm(DeliveryReceipt(key: "a"), account: "ann"))
+        #expect(try await next.confirm(key: "a", account: "ann"))
+        #expect(try await !next.confirm(key: "a", account: "ann"))
         #expect(last.outcomes("ann").map(\.delivery.key) == ["b", "c", "d"])
     }
 
@@ -228,8 +228,8 @@ struct OutboxTests {
             $0.deliveries.replies = ReplyPolicy { _ in .later }
             $0.deliveries.refusals = 1
         }.connect(by: manager)
-        let receipt = try await handler.enqueue("say", 1)
-        let failure = await #expect(throws: LinkspanError.self) { try await handler.outcome(of: receipt) }
+        let key = try await handler.enqueue("say", 1)
+        let failure = await #expect(throws: LinkspanError.self) { try await handler.outcome(of: key) }
         #expect(failure?.code == .setAside)
         #expect(failure?.details?[0]?.string == "busy")
         let entry = try #require(try await outbox.entries().first)
@@ -237,7 +237,7 @@ struct OutboxTests {
         #expect(entry.delivery.payload[0]?.int == 1)
         #expect(try await outbox.figures().setAside == 1)
         #expect(handler.explain().contains("The outbox holds deliveries: 0 that wait, 1 set aside."))
-        #expect(try await outbox.retry(receipt))
+        #expect(try await outbox.retry(key: key))
         #expect(try await outbox.figures().setAside == 0)
         await manager.shutdown()
         await outbox.close()
@@ -260,7 +260,7 @@ struct OutboxTests {
         let late = row
         next.together { $0.postpone(late) }
         #expect(next.outcomes("ann").map(\.delivery.refusals) == [7])
-        #expect(try await next.outbox.retry(DeliveryReceipt(key: "k"), account: "ann"))
+        #expect(try await next.outbox.retry(key: "k", account: "ann"))
         #expect(try #require(try next.find("k", "ann").get()).refusals == 0)
     }
 
@@ -277,11 +277,11 @@ struct OutboxTests {
         driver.end(delivery("b"), .failure(LinkspanError(.messageRefused, "odd")))
         driver.end(delivery("a"), .failure(LinkspanError(.messageRefused, "odd")))
         #expect(try await oldest() == .seconds(1))
-        #expect(try await driver.outbox.retry(DeliveryReceipt(key: "b")))
+        #expect(try await driver.outbox.retry(key: "b"))
         // Its time begins anew, and its place is the former one.
         clock.advance(wall: 500, sinceStart: 500)
         #expect(try await oldest() == .milliseconds(500))
-        #expect(try await driver.outbox.erase(DeliveryReceipt(key: "b")))
+        #expect(try await driver.outbox.erase(key: "b"))
         #expect(try await oldest() == .milliseconds(1_500))
     }
 
@@ -319,12 +319,12 @@ struct OutboxTests {
         driver.end(delivery("b"), .success(.empty))
         let (outbox, path) = (driver.outbox, self.folder.outbox)
         #expect(try Outbox.entries(at: path).map(\.fate) == [.rejected, .delivered, nil])
-        #expect(try await outbox.retry(DeliveryReceipt(key: "a")))
+        #expect(try await outbox.retry(key: "a"))
         // The server has it.
-        #expect(try await !outbox.retry(DeliveryReceipt(key: "b")))
+        #expect(try await !outbox.retry(key: "b"))
         #expect(try driver.waiting() == ["a", "c"])
-        #expect(try await outbox.erase(DeliveryReceipt(key: "c")))
-        #expect(try await !outbox.erase(DeliveryReceipt(key: "c")))
+        #expect(try await outbox.erase(key: "c"))
+        #expect(try await !outbox.erase(key: "c"))
         #expect(try await outbox.figures().waiting == 1)
         #expect(try await outbox.entries().map(\.delivery.key) == ["a", "b"])
     }
@@ -333,7 +333,7 @@ struct OutboxTests {
     func `an outcome is recorded once, and a delivery that waits cannot be confirmed`() async throws {
         let driver = self.driver()
         let row = try driver.keep(delivery("k")).get()
-        #expect(try await !driver.outbox.confirm(DeliveryReceipt(key: "k")))
+        #expect(try await !driver.outbox.confirm(key: "k"))
         driver.end(row, .success(.empty))
         driver.end(row, .failure(LinkspanError(.cancelled, "later")))
         driver.end(delivery("unknown"), .success(.empty))

@@ -314,7 +314,7 @@ struct CountedKeyTests {
     }
 
     @Test
-    func `a delivery is sent with the key that the outbox gave it, and found by its receipt`() async throws {
+    func `a delivery is sent with the key that the outbox gave it, and found by that key`() async throws {
         let folder = try Folder()
         let hub = InMemoryHub()
         let sent = Lock<[String]>([])
@@ -330,11 +330,11 @@ struct CountedKeyTests {
             $0.store = outbox
             $0.deliveries.keyPlacement = .lastArgument
         }.connect(by: manager)
-        let receipt = try await handler.enqueue("say", 1)
-        let reply = try await handler.outcome(of: receipt)
+        let key = try await handler.enqueue("say", 1)
+        let reply = try await handler.outcome(of: key)
         #expect(reply[0]?.int == 1)
-        #expect(receipt.key.hasSuffix(".1.1"))
-        #expect(sent.withLock { $0 } == [receipt.key])
+        #expect(key.hasSuffix(".1.1"))
+        #expect(sent.withLock { $0 } == [key])
         await manager.shutdown()
         await outbox.close()
     }

@@ -215,7 +215,7 @@ struct EnginePathTests {
         let handlers = try ["/live", "/live/", "/other/"].map { path in
             try ConnectionBuilder("http://127.0.0.1:9/")
                 .transport(SocketIOTransport(.init { $0.path = path }))
-                .build().connect(by: manager)
+                .connect(by: manager)
         }
         #expect(manager.statistics.map(\.holders).sorted() == [1, 2])
         for handler in handlers { handler.release() }

@@ -35,11 +35,6 @@ public import LinkspanRuntime
 ///
 /// It is no server for the open network: there is no TLS, and one thread.
 public final class DevServer: Sendable {
-    /// The options of a development server.
-    public typealias Configuration = DevServerConfiguration
-    /// A page for browsers.
-    public typealias Page = DevServerConfiguration.Page
-
     private enum Phase: Sendable {
         case stopped
         case changing
@@ -52,7 +47,7 @@ public final class DevServer: Sendable {
     }
 
     /// The options of the server.
-    public let configuration: Configuration
+    public let configuration: DevServerConfiguration
     private let hubs: [String: InMemoryHub]
     let scheduler: any Scheduler
     let faults = ServerFaults()
@@ -68,7 +63,7 @@ public final class DevServer: Sendable {
     ///   - scheduler: the clock of its faults: delays and pauses. A test that gives server and client the same virtual clock sees a
     ///     slow answer and its timeout without waiting; heartbeats stay on the clock of the network.
     public init(
-        hub: InMemoryHub, namespaces: [String: InMemoryHub] = [:], configuration: Configuration = .init(),
+        hub: InMemoryHub, namespaces: [String: InMemoryHub] = [:], configuration: DevServerConfiguration = .init(),
         scheduler: any Scheduler = SystemScheduler.shared
     ) {
         self.scheduler = scheduler

@@ -85,13 +85,13 @@ extension Outbox {
     /// Confirms that the app has dealt with the outcome of a delivery: its row is erased.
     ///
     /// - Parameters:
-    ///   - receipt: names the delivery.
+    ///   - key: the key of the delivery.
     ///   - account: its account.
     /// - Returns: whether the outcome was there; false while the delivery waits.
     /// - Throws: ``OutboxError``.
     @discardableResult
-    public func confirm(_ receipt: DeliveryReceipt, account: String? = nil) async throws(OutboxError) -> Bool {
-        try await self.ask { try $0.confirm(key: receipt.key, account: account) }
+    public func confirm(key: String, account: String? = nil) async throws(OutboxError) -> Bool {
+        try await self.ask { try $0.confirm(key: key, account: account) }
     }
 }
 

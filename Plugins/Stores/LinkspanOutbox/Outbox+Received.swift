@@ -67,7 +67,7 @@ extension Outbox {
     }
 
     /// Records an item, and the position of its session after it.
-    func record(_ item: EventItem, account: String?, _ resumption: Secret?) {
+    func record(_ item: EventItem<Message>, account: String?, _ resumption: Secret?) {
         self.executor.execute {
             let failed = self.engine.takeFailed(account)
             self.add(.keep) { [engine = self.engine] table in

@@ -35,13 +35,13 @@ extension Outbox {
     /// It is sent when its account is opened the next time.
     ///
     /// - Parameters:
-    ///   - receipt: names the delivery.
+    ///   - key: the key of the delivery.
     ///   - account: its account.
     /// - Returns: whether there was one.
     /// - Throws: ``OutboxError``.
     @discardableResult
-    public func retry(_ receipt: DeliveryReceipt, account: String? = nil) async throws(OutboxError) -> Bool {
-        let isThere = try await self.ask { try $0.retry(key: receipt.key, account: account) }
+    public func retry(key: String, account: String? = nil) async throws(OutboxError) -> Bool {
+        let isThere = try await self.ask { try $0.retry(key: key, account: account) }
         if isThere { self.executor.execute { self.engine.noteRetries(1) } }
         return isThere
     }
@@ -67,14 +67,14 @@ extension Outbox {
     /// A connection that has loaded it already still sends it.
     ///
     /// - Parameters:
-    ///   - receipt: names the delivery.
+    ///   - key: the key of the delivery.
     ///   - account: its account.
     /// - Returns: whether there was one.
     /// - Throws: ``OutboxError``.
     @discardableResult
-    public func erase(_ receipt: DeliveryReceipt, account: String? = nil) async throws(OutboxError) -> Bool {
-        let isThere = try await self.ask { try $0.erase(key: receipt.key, account: account) }
-        self.executor.execute { self.engine.forgetOutcomes { $0.key == receipt.key && $0.account == account } }
+    public func erase(key: String, account: String? = nil) async throws(OutboxError) -> Bool {
+        let isThere = try await self.ask { try $0.erase(key: key, account: account) }
+        self.executor.execute { self.engine.forgetOutcomes { $0.key == key && $0.account == account } }
         return isThere
     }
 }

@@ -11,7 +11,7 @@ public import LinkspanRuntime
 ///     .credentials(.fixed(credentials, account: "ann"))
 ///     .options { $0.store = outbox }
 ///     .connect(by: manager)
-/// let receipt = try await handler.enqueue("say", "hello")
+/// let key = try await handler.enqueue("say", "hello")
 /// ```
 ///
 /// Accepted means committed: SQLite has written the row to the disk (WAL, `synchronous = FULL`, `F_FULLFSYNC` on

@@ -32,7 +32,7 @@ struct ProbeRun: Sendable {
         let (endings, ended) = AsyncStream<Ending>.makeStream()
         let connection: ConnectionHandler
         do throws(LinkspanError) {
-            connection = try configuration.connect(by: ConnectionManager())
+            connection = try ConnectionManager().connect(configuration)
             try connection.onAny { message in
                 if message.wantsReply { questions.latest = message.detached() }
                 self.output.show(.event(wantsReply: message.wantsReply), message.event, message.payload)

@@ -3,7 +3,7 @@ import LinkspanDevServer
 /// The chat in a browser: a page of our own that speaks the raw-WebSocket protocol of PROTOCOL.md without any library.
 enum ChatPage {
     /// The page for the path `/` of the server.
-    static var page: DevServer.Page {
+    static var page: DevServerConfiguration.Page {
         let document = """
             <!doctype html>
             <html lang="en">
@@ -19,7 +19,7 @@ enum ChatPage {
             <script>\(Self.script)</script>
             </html>
             """
-        var page = DevServer.Page(html: document)
+        var page = DevServerConfiguration.Page(html: document)
         page.policy =
             "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; connect-src 'self' ws: wss:; "
             + "img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"

@@ -6,7 +6,7 @@ internal import LinkspanRuntime
 struct EndpointRotation: Sendable {
     /// The endpoints in the order in which they are tried.
     let urls: [ConnectionURL]
-    let policy: Endpoints.Policy
+    let isShuffled: Bool
     private let returnAfter: Duration?
     /// The endpoint of the link or attempt, or of the next attempt.
     private(set) var index = 0
@@ -25,18 +25,18 @@ struct EndpointRotation: Sendable {
     ///
     /// - Parameters:
     ///   - urls: the endpoints, the connection's own first.
-    ///   - options: the policy.
+    ///   - options: the rules.
     ///   - random: a number from 0 up to 1.
     init?(_ urls: [ConnectionURL], _ options: Endpoints, random: () -> Double) {
         guard urls.count > 1 else { return nil }
         var urls = urls
-        if options.policy == .shuffled {
+        if options.isShuffled {
             for index in urls.indices.dropLast() {
                 urls.swapAt(index, index + Int(random() * Double(urls.count - index)))
             }
         }
         self.urls = urls
-        self.policy = options.policy
+        self.isShuffled = options.isShuffled
         self.returnAfter = options.returnAfter
     }
 
@@ -44,14 +44,14 @@ struct EndpointRotation: Sendable {
 
     /// The time a connection stays with an endpoint that is not the first; nil for ever.
     private var stay: Duration? {
-        guard self.policy == .ordered, self.index > 0 else { return nil }
+        guard !self.isShuffled, self.index > 0 else { return nil }
         return self.returnAfter.map { $0 * (1 << min(self.returns, 4)) }
     }
 
     /// Whether the same endpoints are used in the same way.
     func isLike(_ other: Self) -> Bool {
-        self.policy == other.policy && self.returnAfter == other.returnAfter
-            && (self.policy == .shuffled ? Set(self.urls) == Set(other.urls) : self.urls == other.urls)
+        self.isShuffled == other.isShuffled && self.returnAfter == other.returnAfter
+            && (self.isShuffled ? Set(self.urls) == Set(other.urls) : self.urls == other.urls)
     }
 
     /// Begins at the endpoint that a former rotation used, if this one has it.

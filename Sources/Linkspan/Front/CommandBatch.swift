@@ -39,7 +39,7 @@ extension Connection {
     /// ```
     ///
     /// At most once, each. Nothing is sent when `body` throws or there is no room for all of them. A batch is not
-    /// interrupted by ``ConnectionOptions/flush``, however large it is.
+    /// interrupted by a pause, however large it is.
     ///
     /// - Parameter body: adds the events; they leave in this order when it returns.
     /// - Throws: what `body` throws; ``LinkspanError``: `bufferFull`, `released`, `disconnected`.

@@ -45,7 +45,7 @@ extension Connection {
     public func enqueue<Value: Encodable, Reply>(
         _ event: Event<Value, Reply>, _ value: Value, orderingKey: String? = nil, key: String? = nil,
         timeout: Duration? = nil, compress: Bool = true
-    ) async throws(LinkspanError) -> DeliveryReceipt {
+    ) async throws(LinkspanError) -> String {
         try await Command.receipt(
             of: .deliver(orderingKey: orderingKey ?? event.name), event: event.name,
             payload: Payload(value, coder: event.coder), timeout: timeout, key: key,
@@ -75,7 +75,7 @@ extension Connection {
     /// ```swift
     /// for await item in try connection.values(.quoted, capacity: 16).marked() {
     ///     switch item {
-    ///     case .value(let quote): print(try quote.get())
+    ///     case .message(let quote): print(try quote.get())
     ///     case .continuity(.continuous): ()
     ///     case .continuity(.gap(let reason)): reload(because: reason)
     ///     }

@@ -169,7 +169,7 @@ extension Connection {
     ///
     /// At least once, in order; see ``deliver(_:_:orderingKey:key:timeout:compress:)-(String,_,_,_,_,_)``. A call with
     /// the key of a delivery that waits, or whose outcome the store still has, adds nothing and returns the same
-    /// receipt.
+    /// key.
     ///
     /// Cancelling the task before it returns gives the delivery up.
     ///
@@ -177,16 +177,16 @@ extension Connection {
     ///   - event: the name of the event.
     ///   - arguments: its arguments.
     ///   - orderingKey: deliveries with the same ordering key arrive in order; the event's name when nil.
-    ///   - key: the idempotency key, for the server and in the receipt; nil for a generated one.
+    ///   - key: the idempotency key, for the server and as the result; nil for a generated one.
     ///   - timeout: how long it may take altogether; nil for as long as it takes.
     ///   - compress: whether it may be compressed, where client and server have agreed on compression.
-    /// - Returns: the receipt for ``outcome(of:timeout:)``, in this process or a later one.
+    /// - Returns: the key of the delivery, for ``outcome(of:timeout:)`` in this process or a later one.
     /// - Throws: ``LinkspanError``: `notKept`, `cancelled`, `encodingFailed`, `bufferFull`, `disconnected`, `released`.
     @discardableResult
     public func enqueue<each Argument: Encodable>(
         _ event: String, _ arguments: repeat each Argument, orderingKey: String? = nil, key: String? = nil,
         timeout: Duration? = nil, compress: Bool = true
-    ) async throws(LinkspanError) -> DeliveryReceipt {
+    ) async throws(LinkspanError) -> String {
         try await Command.receipt(
             of: .deliver(orderingKey: orderingKey ?? event), event: event, payload: Payload(repeat each arguments),
             timeout: timeout, key: key, isCompressible: compress,
@@ -199,14 +199,13 @@ extension Connection {
     /// the delivery.
     ///
     /// - Parameters:
-    ///   - receipt: names the delivery, which may be an earlier process's.
+    ///   - key: the key of the delivery, which may be an earlier process's.
     ///   - timeout: how long to wait.
     /// - Returns: the arguments of the reply.
     /// - Throws: ``LinkspanError``: the delivery's; `notKept` when neither the connection nor its store knows it, and
     ///   `timedOut`, `cancelled`, `bufferFull`, `released` of the wait itself.
-    public func outcome(of receipt: DeliveryReceipt, timeout: Duration? = nil) async throws(LinkspanError) -> Payload {
-        try await self.reply(
-            to: .outcome, event: receipt.key, payload: .empty, timeout: timeout, key: receipt.key)
+    public func outcome(of key: String, timeout: Duration? = nil) async throws(LinkspanError) -> Payload {
+        try await self.reply(to: .outcome, event: key, payload: .empty, timeout: timeout, key: key)
     }
 
     /// Performs a command and waits for its outcome.

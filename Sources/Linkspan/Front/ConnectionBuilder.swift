@@ -108,9 +108,9 @@ public struct ConnectionBuilder: Sendable {
 
         /// Builds and connects.
         ///
-        /// - Throws: what ``build()`` and ``ConnectionConfiguration/connect(by:)`` throw.
+        /// - Throws: what ``build()`` and ``ConnectionManager/connect(_:)`` throw.
         public func connect(by manager: ConnectionManager = .shared) throws(LinkspanError) -> ConnectionHandler {
-            try self.build().connect(by: manager)
+            try manager.connect(try self.build())
         }
     }
 }

@@ -177,7 +177,7 @@ extension ConnectionCore {
     private func carryOut(_ output: OutgoingOutput) {
         switch output {
         case .finish(let command, let outcome): self.sender.finish(command, outcome)
-        case .accept(let command, let receipt): command.accept(receipt)
+        case .accept(let command, let key): command.accept(key)
         case .greet(let epoch): Greeter.greet(epoch: epoch, for: self)
         case .flush: self.sender.flush()
         case .pauseFlush(let number, let pause):

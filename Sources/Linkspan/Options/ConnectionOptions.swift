@@ -14,7 +14,7 @@ public struct ConnectionOptions: Sendable {
     /// The pace at which a backlog is sent once the connection is up.
     ///
     /// Default 256 commands or 1 MiB, then a pause of 10 ms.
-    public var flush = FlushPacing()
+    package var flush = FlushPacing()
     /// The exchange that begins every new link, before any command that waits.
     ///
     /// Default nil: nothing.
@@ -33,7 +33,7 @@ public struct ConnectionOptions: Sendable {
     public var endpoints = Endpoints()
     /// The policy that decides about further attempts and their delays.
     ///
-    /// Default ``RetryPolicy/standard``.
+    /// Default ``RetryPolicy/backoff(firstSpread:initial:earlyCap:earlyPeriod:cap:retryAfterCap:limit:)``.
     public var retry = RetryPolicy.standard
     /// The timeout of requests that name none, including the wait for a connection.
     ///
@@ -46,11 +46,11 @@ public struct ConnectionOptions: Sendable {
     /// The time limit for one call of the credential provider.
     ///
     /// Default 10 s.
-    public var credentialDeadline = Duration.seconds(10)
+    package var credentialDeadline = Duration.seconds(10)
     /// The time a link must have been up before its loss begins a new count of failures.
     ///
     /// Default 10 s.
-    public var healthyAfter = Duration.seconds(10)
+    package var healthyAfter = Duration.seconds(10)
     /// The time a connection stays up after its last holder released it.
     ///
     /// Default 5 s.

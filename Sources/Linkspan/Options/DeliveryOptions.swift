@@ -25,7 +25,7 @@ public struct DeliveryOptions: Sendable, Hashable {
     /// `setAside` and the last reply as the details, and the next of its ordering key goes on.
     ///
     /// Default 20. With a ``DeliveryStore`` they are counted over all processes.
-    public var refusals = 20
+    package var refusals = 20
     /// The place of a delivery's key in what is sent, for a server that recognises by it a delivery that it has had before.
     ///
     /// Default ``KeyPlacement/none``.

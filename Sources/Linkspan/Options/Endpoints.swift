@@ -9,7 +9,7 @@
 ///
 /// When an endpoint is down or refuses the connection, the next attempt goes to another one. All share one budget: the attempts of
 /// the manager, the limit and the time of the ``RetryPolicy``; its wait grows with each round over all endpoints. A connection
-/// that had been up for ``ConnectionOptions/healthyAfter`` first tries the endpoint that it lost, because its session is there.
+/// that had been up for 10 s first tries the endpoint that it lost, because its session is there.
 /// Refused credentials and a server that ends the connection for good are answers of the service, and no reason to try another
 /// endpoint. Credentials that name a URL of their own leave no choice.
 ///
@@ -19,9 +19,10 @@ public struct Endpoints: Sendable, Hashable {
     ///
     /// Each has a scheme of the transport, and TLS if the first has it.
     public var urls: [String]
-    /// The choice among them.
-    public var policy: Policy
-    /// The time after which a connection returns from another endpoint to the first, with ``Policy/ordered``; nil to return with the
+    /// Whether they are tried in an order of chance that is drawn once for each connection, so that clients spread over the endpoints;
+    /// otherwise in the order of the list.
+    public var isShuffled: Bool
+    /// The time after which a connection returns from another endpoint to the first, unless ``isShuffled``; nil to return with the
     /// next outage.
     ///
     /// Default 300 s. It closes its link politely when no request is under way, or a minute later, and tries the first endpoint; when
@@ -30,19 +31,11 @@ public struct Endpoints: Sendable, Hashable {
 
     /// Makes a list; empty by default, which is the connection's own URL alone.
     public init(
-        _ urls: [String] = [], policy: Policy = .ordered, returnAfter: Duration? = .seconds(300)
+        _ urls: [String] = [], isShuffled: Bool = false, returnAfter: Duration? = .seconds(300)
     ) {
         self.urls = urls
-        self.policy = policy
+        self.isShuffled = isShuffled
         self.returnAfter = returnAfter
-    }
-
-    /// The choice among endpoints.
-    public enum Policy: String, Sendable, Hashable, CaseIterable {
-        /// The first that answers, in the order of the list.
-        case ordered
-        /// The first that answers, in an order of chance that is drawn once for each connection: clients spread over the endpoints.
-        case shuffled
     }
 
     /// The list as text, for comparing and explaining: instead of queries, which may hold secrets, it has their hash.
@@ -50,7 +43,8 @@ public struct Endpoints: Sendable, Hashable {
         guard !self.urls.isEmpty else { return "none" }
         let urls = self.urls.map(ConnectionURL.redacted).joined(separator: " ")
         let hash = String(UInt(bitPattern: self.urls.hashValue), radix: 16)
-        return "\(self.policy) \(urls) (\(hash)) return after \(self.returnAfter.map { "\($0)" } ?? "the next outage")"
+        return
+            "\(self.isShuffled ? "shuffled" : "ordered") \(urls) (\(hash)) return after \(self.returnAfter.map { "\($0)" } ?? "the next outage")"
     }
 
     /// The list without repetitions, the connection's own URL first.

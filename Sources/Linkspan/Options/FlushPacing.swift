@@ -5,18 +5,18 @@
 /// one does not begin before the pause is over. The pause becomes shorter for as long as everything leaves: with the
 /// defaults a backlog of 100,000 short messages takes about a third of a second. Once the backlog is gone there are no
 /// pauses until the next link: what waits then waits for room of the link.
-public struct FlushPacing: Sendable, Hashable {
+package struct FlushPacing: Sendable, Hashable {
     /// The most commands of one turn.
     ///
     /// Default 256.
-    public var commands = 256
+    package var commands = 256
     /// The bytes after which a turn ends.
     ///
     /// Default 1 MiB.
-    public var bytes = 1 << 20
+    package var bytes = 1 << 20
     /// The first time between two turns, and the longest.
     ///
     /// Default 10 ms. Each turn that the link has passed to the network by the end of its pause halves the next pause, down
     /// to a sixteenth; each that it has not doubles it.
-    public var pause = Duration.milliseconds(10)
+    package var pause = Duration.milliseconds(10)
 }

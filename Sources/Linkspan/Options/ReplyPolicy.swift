@@ -21,7 +21,8 @@ public struct ReplyPolicy: Sendable, Hashable {
         /// The server will never take it: it fails with code `messageRefused` and the reply as the details.
         case refused
         /// The server cannot take it now: it is sent again after ``DeliveryOptions/repeatAfter``, until it is set
-        /// aside.
+        /// aside after 20 such replies: it fails with code `setAside` and the reply as the details, and the next delivery of its
+        /// ordering key goes on.
         case later
     }
 

@@ -2,9 +2,9 @@
 ///
 /// A value: no clock, no randomness of its own. Standard policies of the same values are the same to the pool; one that
 /// is made of a function is the same only as its copies.
-public struct RetryPolicy: Sendable, CustomStringConvertible {
+public struct RetryPolicy: Sendable {
     /// The policy and its values; of a function, which instance it is.
-    public let description: String
+    package let description: String
     private let decision: @Sendable (RetryQuestion) -> Duration?
 
     private init(_ description: String, _ decide: @escaping @Sendable (RetryQuestion) -> Duration?) {
@@ -27,7 +27,7 @@ public struct RetryPolicy: Sendable, CustomStringConvertible {
 
     /// Tries again for ever, unless the cause is permanent:
     /// ``backoff(firstSpread:initial:earlyCap:earlyPeriod:cap:retryAfterCap:limit:)`` with its defaults.
-    public static let standard = Self.backoff(Backoff())
+    package static let standard = Self.backoff(Backoff())
 
     /// Tries again, ever more seldom and at times that spread a herd of clients, unless the cause is permanent.
     ///
@@ -85,7 +85,7 @@ public struct RetryQuestion: Sendable {
     /// The time the connection has been down.
     public var outage: Duration
     /// Whether the server is flapping: its last link delivered messages and was lost soon after.
-    public var isFlapping: Bool
+    package var isFlapping: Bool
     /// A random number from 0 up to 1, for jitter.
     public var random: Double
     /// The rounds over all endpoints that have failed, of a connection with several; nil of others.
@@ -112,7 +112,7 @@ package struct Backoff: Sendable, Hashable {
     package var cap = Duration.seconds(30)
     package var retryAfterCap = Duration.seconds(300)
 
-    /// The schedule of ``RetryPolicy/standard``.
+    /// The schedule of `RetryPolicy.standard`.
     package init() {}
 
     /// The wait before the next attempt, or, of a server that comes and goes, how it is spread.

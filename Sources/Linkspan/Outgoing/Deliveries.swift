@@ -93,7 +93,7 @@ extension Deliveries {
 
     /// Reports that a delivery is accepted, if its caller asks for that.
     private static func report(_ command: Command, key: String, _ outputs: inout Deque<OutgoingOutput>) {
-        if command.wantsReceipt { outputs.append(.accept(command, DeliveryReceipt(key: key))) }
+        if command.wantsReceipt { outputs.append(.accept(command, key)) }
     }
 }
 

@@ -3,7 +3,7 @@ enum OutgoingOutput {
     /// Gives a command its outcome.
     case finish(Command, Result<Payload, LinkspanError>)
     /// Reports to a caller that its delivery is accepted.
-    case accept(Command, DeliveryReceipt)
+    case accept(Command, String)
     /// Begins the app's greeting of a link.
     case greet(epoch: UInt64)
     /// Sends what waits.

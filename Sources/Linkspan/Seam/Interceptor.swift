@@ -16,8 +16,8 @@
 /// ```
 ///
 /// A method that throws drops the message, and the error is the reason: a command ends with it, a request or delivery also when
-/// its reply was dropped. A message from the server that is dropped reaches no listener. ``ConnectionStatus/droppedMessages``
-/// counts both.
+/// its reply was dropped. A message from the server that is dropped reaches no listener. ``Connection/explain()``
+/// tells how many there were.
 ///
 /// All methods but ``accept(_:)`` run on the connection's executor, one at a time, and must return quickly. What they send over
 /// the same connection leaves behind the message.

@@ -88,13 +88,13 @@ extension Command {
     ///   - key: the idempotency key of a delivery; nil for a generated one.
     ///   - isCompressible: whether it may be compressed, where client and server have agreed on compression.
     ///   - completion: called exactly once with the outcome. For a `send` the payload is empty.
-    ///   - accepted: called at most once, before the completion, when a delivery is accepted: with a store, when it is
-    ///     committed.
+    ///   - accepted: called with the delivery's key at most once, before the completion, when a delivery is accepted:
+    ///     with a store, when it is committed.
     public init(
         _ kind: Kind, event: consuming String, payload: consuming Payload, timeout: Duration? = nil,
         isVolatile: Bool = false, key: String? = nil, isCompressible: Bool = true,
         completion: (@Sendable (Result<Payload, LinkspanError>) -> Void)? = nil,
-        accepted: (@Sendable (DeliveryReceipt) -> Void)? = nil
+        accepted: (@Sendable (String) -> Void)? = nil
     ) {
         self.init(
             kind, id: ID.next(), event: event, payload: payload, timeout: timeout, isVolatile: isVolatile, key: key,
@@ -105,7 +105,7 @@ extension Command {
         _ kind: Kind, id: ID, event: consuming String, payload: consuming Payload, timeout: Duration?,
         isVolatile: Bool = false, key: String?, isCompressible: Bool = true,
         completion: (@Sendable (Result<Payload, LinkspanError>) -> Void)?,
-        accepted: (@Sendable (DeliveryReceipt) -> Void)? = nil
+        accepted: (@Sendable (String) -> Void)? = nil
     ) {
         let form = Form(kind)
         var rare = CommandExtras.Rare(key: key, accepted: accepted)
@@ -269,7 +269,7 @@ extension Command {
     /// Whether it is a delivery, or waits for the outcome of one.
     @inline(__always) var isOfDelivery: Bool { self.form == .deliver || self.form == .outcome }
 
-    /// Whether somebody asks for a receipt.
+    /// Whether somebody asks for the key of the delivery.
     var wantsReceipt: Bool { self.extras.rare { $0.accepted != nil } }
 
     /// Whether a connection that has failed for good refuses it: volatile commands are left out in silence, as always,
@@ -292,10 +292,10 @@ extension Command {
     /// locks.
     public func finish(_ outcome: Result<Payload, LinkspanError>) { self.completion?(outcome) }
 
-    /// Reports to the caller that a delivery is accepted.
+    /// Reports to the caller that a delivery is accepted, under a key.
     ///
     /// For implementations of ``ManagedConnection``: call it at most once, before ``finish(_:)``, outside all locks.
-    public func accept(_ receipt: DeliveryReceipt) { self.extras.rare { $0.accepted }?(receipt) }
+    public func accept(_ key: String) { self.extras.rare { $0.accepted }?(key) }
 
     /// The error for a reply that is no success.
     func failure(_ code: LinkspanError.Code, _ message: String, details: Payload) -> LinkspanError {
@@ -322,19 +322,19 @@ extension Command {
     static func receipt(
         of kind: Kind, event: String, payload: Payload, timeout: Duration?, key: String?, isCompressible: Bool,
         perform: (consuming Command) throws(LinkspanError) -> Void, cancel: @escaping @Sendable (ID) -> Void
-    ) async throws(LinkspanError) -> DeliveryReceipt {
+    ) async throws(LinkspanError) -> String {
         let id = ID.next()
         return try await Self.value(perform: perform, cancel: { cancel(id) }) { fulfill in
-            // The first of the two counts: a delivery that is refused has an outcome and no receipt.
-            let accepted = Promise<Result<DeliveryReceipt, LinkspanError>>()
+            // The first of the two counts: a delivery that is refused has an outcome and no key.
+            let accepted = Promise<Result<String, LinkspanError>>()
             accepted.whenFulfilled(fulfill)
             return Command(
                 kind, id: id, event: event, payload: payload, timeout: timeout, key: key, isCompressible: isCompressible
             ) { outcome in
                 // Counts when the delivery was refused, or the connection does not tell that it has accepted it.
-                accepted.fulfill(outcome.map { _ in DeliveryReceipt(key: key ?? event) })
-            } accepted: { receipt in
-                accepted.fulfill(.success(receipt))
+                accepted.fulfill(outcome.map { _ in key ?? event })
+            } accepted: { key in
+                accepted.fulfill(.success(key))
             }
         }
     }

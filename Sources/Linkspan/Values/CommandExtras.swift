@@ -26,7 +26,7 @@ struct CommandExtras: Sendable {
         /// The ordering key of a delivery; the key under which a send replaces another.
         var name: String?
         var key: String?
-        var accepted: (@Sendable (DeliveryReceipt) -> Void)?
+        var accepted: (@Sendable (String) -> Void)?
 
         fileprivate var isEmpty: Bool { self.name == nil && self.key == nil && self.accepted == nil }
     }

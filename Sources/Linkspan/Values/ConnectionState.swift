@@ -104,7 +104,7 @@ public enum ConnectionProgress: Sendable, Hashable {
     case opening(attempt: Int)
     /// Up.
     case open
-    /// Down until the app is in the foreground again; see ``KeeperSignal/background``.
+    /// Down until the app is in the foreground again.
     case suspended
     /// Waiting before the next attempt.
     case waiting(until: ContinuousClock.Instant, attempt: Int)

@@ -20,7 +20,7 @@ public struct ConnectionStatus: Sendable {
     /// The time at which anything last came from the server, heartbeats included; nil before that.
     public var lastHeard: ContinuousClock.Instant?
     /// The summary that the ``DeliveryStore`` gives of its contents.
-    public var store: String?
+    package var store: String?
     /// The number of deliveries that the ``DeliveryStore`` keeps, if it counts them.
     package var storedDeliveries: Int?
     /// The token with which a later process resumes this session through
@@ -32,7 +32,7 @@ public struct ConnectionStatus: Sendable {
     /// second time they are not renewed any more.
     package var refusals = 0
     /// The number of messages that interceptors have dropped, in both directions.
-    public var droppedMessages = 0
+    package var droppedMessages = 0
     /// The newest changes of state, the oldest first; at most 32.
     public var history: [StateChange] = []
     /// The time of this snapshot.

@@ -19,10 +19,10 @@ public enum Continuity: Sendable, Hashable {
     }
 }
 
-/// A message, or a mark between messages.
-public enum EventItem: Sendable {
-    /// A message.
-    case message(Message)
+/// A message of a stream, or its value, or a mark between two; see ``EventStream/items`` and ``EventStream/marked()``.
+public enum EventItem<Content: Sendable>: Sendable {
+    /// A message, or its value.
+    case message(Content)
     /// A mark: messages may be missing since the previous one, or none are.
     case continuity(Continuity)
 }

@@ -152,7 +152,7 @@ extension LinkspanError.Code {
     /// Of a delivery: it ended its link in this way a second time, or ``DeliveryOptions/replies`` reads a refusal in
     /// its reply. It is not sent again.
     public static let messageRefused = Self(rawValue: "messageRefused")
-    /// The server has asked for a delivery to come later once too often; see ``DeliveryOptions/refusals``.
+    /// The server has asked for a delivery to come later 20 times; see ``ReplyPolicy/Verdict/later``.
     public static let setAside = Self(rawValue: "setAside")
     /// The server is there but cannot serve now: 5xx, 429, restarting.
     public static let serverUnavailable = Self(rawValue: "serverUnavailable")

@@ -1,7 +1,7 @@
 /// A text that never prints.
 ///
 /// Two secrets are equal when all their bytes are; texts that merely look the same are different secrets.
-public struct Secret: Sendable, Hashable, ExpressibleByStringLiteral, CustomStringConvertible, CustomReflectable {
+public struct Secret: Sendable, Hashable, ExpressibleByStringLiteral, Redacted {
     private let bytes: [UInt8]
 
     /// The text itself.
@@ -16,6 +16,12 @@ public struct Secret: Sendable, Hashable, ExpressibleByStringLiteral, CustomStri
 
     /// Always `<redacted>`.
     public var description: String { "<redacted>" }
+}
+
+/// A value whose contents neither logs nor dumps show: credentials, and what people write to one another.
+package protocol Redacted: CustomStringConvertible, CustomReflectable {}
+
+extension Redacted {
     /// Nothing to look into.
     public var customMirror: Mirror { Mirror(self, children: []) }
 }

@@ -20,7 +20,7 @@ public struct StoredDelivery: Sendable {
     public var hasMadeKey = false
     /// Its place among the rows of the store, which gives it when it keeps the row; from 1.
     public var number: UInt64 = 0
-    /// The number of times the server has asked for it to come later; see ``DeliveryOptions/refusals``.
+    /// The number of times the server has asked for it to come later, by a reply of ``ReplyPolicy/Verdict/later``.
     public var refusals = 0
     /// The outcome; nil while the delivery waits.
     public var outcome: Result<Payload, LinkspanError>?
@@ -38,15 +38,6 @@ public struct StoredDelivery: Sendable {
         self.timeout = timeout
         self.isCompressible = isCompressible
     }
-}
-
-/// Names a delivery that was accepted, for as long as its store keeps it.
-public struct DeliveryReceipt: Sendable, Hashable {
-    /// The key of the delivery.
-    public var key: String
-
-    /// Makes the receipt of a delivery with a known key, perhaps of an earlier process.
-    public init(key: String) { self.key = key }
 }
 
 /// The stored state of an account's last session, from which the next process resumes.

@@ -96,12 +96,6 @@ extension ConnectionKey {
             "openDeadline", 0.001...3_600, \.options.openDeadline,
             "The time limit for opening a link, from name resolution to the server's acceptance."),
         .seconds(
-            "credentialDeadline", 0.001...3_600, \.options.credentialDeadline,
-            "The time limit for one call of the credential provider."),
-        .seconds(
-            "healthyAfter", 0...86_400, \.options.healthyAfter,
-            "The time a link must have been up before its loss begins a new count of failures."),
-        .seconds(
             "idleTimeout", 0...86_400, \.options.idleTimeout,
             "The time a connection stays up after its last holder released it."),
         .number(
@@ -133,12 +127,6 @@ extension ConnectionKey {
         .flag(
             "deliveryWaitsAfterFailure", \.options.deliveries.waitsAfterFailure,
             "Whether deliveries wait for connect() after a permanent failure."),
-        .number(
-            "flushCommands", 1...10_000_000, \.options.flush.commands,
-            "The number of waiting commands that are sent in one turn once the connection is up."),
-        .number(
-            "flushBytes", 1...Self.mostBytes, \.options.flush.bytes, "The number of bytes after which a turn ends."),
-        .seconds("flushPause", 0...60, \.options.flush.pause, "The time between two turns."),
         .retry,
         .seconds(
             "retryFirstSpread", 0...86_400, \.backoff.firstSpread, "The time over which first attempts are spread."),
@@ -157,10 +145,9 @@ extension ConnectionKey {
             "slowListener", 0.001...3_600, \.options.slowListener,
             "The time listeners may occupy the executor before a warning is logged."),
         .endpoints,
-        .choice(
-            "endpointPolicy", Endpoints.Policy.allCases, \.options.endpoints.policy,
-            "The choice among the endpoints: in order, or in an order of chance."
-        ),
+        .flag(
+            "endpointsShuffled", \.options.endpoints.isShuffled,
+            "Whether the endpoints are tried in an order of chance instead of the order of the list."),
         .seconds(
             "endpointReturnAfter", 1...31_536_000, fallback: "300", limit: \.options.endpoints.returnAfter,
             "The time after which a connection returns to the first endpoint."),

@@ -31,7 +31,7 @@ public struct TrafficEvent: Sendable, Hashable {
         public init() {}
 
         /// The totals without those of an earlier time.
-        public static func - (totals: Self, earlier: Self) -> Self {
+        static func - (totals: Self, earlier: Self) -> Self {
             var rest = totals
             rest.sent -= earlier.sent
             rest.sentBytes -= earlier.sentBytes

@@ -39,7 +39,7 @@ public struct PlannedService: Sendable {
     }
 
     /// The name in the registry.
-    public var name: ServiceName { self.settings.name ?? self.service.name }
+    package var name: ServiceName { self.settings.name ?? self.service.name }
 
     /// The same, to be started once more.
     func renewed() throws(LinkspanError) -> Self {

@@ -87,7 +87,7 @@ final class Bench: Sendable {
         let client = Lock<Result<Client, any Error>?>(nil)
         await withCheckedContinuation { continuation in
             self.loop.execute {
-                let made = Result { try Client(configuration.connect(by: self.manager), loop: self.loop) }
+                let made = Result { try Client(self.manager.connect(configuration), loop: self.loop) }
                 // Through a lock: the thread sanitizer does not see what a continuation orders.
                 client.withLock { $0 = made }
                 continuation.resume()

@@ -51,9 +51,9 @@ extension BrokenConfiguration {
             mistake: "unknown option of the connection",
             file: Self.good("  connection:\n    opendeadline: 3"),
             says: "linkspan.connection.opendeadline  unknown option 'opendeadline' (did you mean 'openDeadline'? "
-                + "known: bufferBytes, bufferCommands, bufferMaxAge, bufferOverflow, credentialDeadline, "
-                + "deliveryAttempts, deliveryBytes, deliveryCommands, deliveryKey, deliveryKeyField, deliveryRepeatAfter, deliveryWaitsAfterFailure, endpointPolicy, endpointReturnAfter, endpoints, flushBytes, flushCommands, "
-                + "flushPause, healthyAfter, idleTimeout, openDeadline, probeEvent, probeInterval, replyTimeout, retry, retryAfterCap, retryCap, retryEarlyCap, "
+                + "known: bufferBytes, bufferCommands, bufferMaxAge, bufferOverflow, "
+                + "deliveryAttempts, deliveryBytes, deliveryCommands, deliveryKey, deliveryKeyField, deliveryRepeatAfter, deliveryWaitsAfterFailure, endpointReturnAfter, endpoints, endpointsShuffled, "
+                + "idleTimeout, openDeadline, probeEvent, probeInterval, replyTimeout, retry, retryAfterCap, retryCap, retryEarlyCap, "
                 + "retryEarlyPeriod, retryFirstSpread, retryInitial, retryLimit, slowListener)  from chat.yaml:6"
         ),
         Self(
@@ -80,9 +80,9 @@ extension BrokenConfiguration {
                 + "\"connection\": {\"idleTimout\": null}}}",
             name: "chat.json",
             says: "linkspan.connection.idleTimout  unknown option 'idleTimout' (did you mean 'idleTimeout'? "
-                + "known: bufferBytes, bufferCommands, bufferMaxAge, bufferOverflow, credentialDeadline, "
-                + "deliveryAttempts, deliveryBytes, deliveryCommands, deliveryKey, deliveryKeyField, deliveryRepeatAfter, deliveryWaitsAfterFailure, endpointPolicy, endpointReturnAfter, endpoints, flushBytes, flushCommands, "
-                + "flushPause, healthyAfter, idleTimeout, openDeadline, probeEvent, probeInterval, replyTimeout, retry, retryAfterCap, retryCap, retryEarlyCap, "
+                + "known: bufferBytes, bufferCommands, bufferMaxAge, bufferOverflow, "
+                + "deliveryAttempts, deliveryBytes, deliveryCommands, deliveryKey, deliveryKeyField, deliveryRepeatAfter, deliveryWaitsAfterFailure, endpointReturnAfter, endpoints, endpointsShuffled, "
+                + "idleTimeout, openDeadline, probeEvent, probeInterval, replyTimeout, retry, retryAfterCap, retryCap, retryEarlyCap, "
                 + "retryEarlyPeriod, retryFirstSpread, retryInitial, retryLimit, slowListener)  from chat.json:2"
         ),
         Self(
@@ -196,8 +196,8 @@ extension BrokenConfiguration {
             says: "linkspan.connection.endpoints  expected a list, found \"wss://a/\"  from chat.yaml:5"),
         Self(
             mistake: "a login where a number is wanted",
-            file: Self.good("  connection: { flushCommands: \"ann:s3cr3t@proxy\" }"),
-            says: "linkspan.connection.flushCommands  expected a whole number from 1 to 10000000, "
+            file: Self.good("  connection: { bufferCommands: \"ann:s3cr3t@proxy\" }"),
+            says: "linkspan.connection.bufferCommands  expected a whole number from 1 to 10000000, "
                 + "found \"(unreadable)\"  from chat.yaml:5"),
     ]
 

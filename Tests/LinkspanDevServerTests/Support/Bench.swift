@@ -15,11 +15,11 @@ final class Bench: Sendable {
     let loop = makeLoop(name: "clients")
     private let managers = Lock<[ConnectionManager]>([])
 
-    private init(_ hub: InMemoryHub, _ configuration: DevServer.Configuration) {
+    private init(_ hub: InMemoryHub, _ configuration: DevServerConfiguration) {
         var configuration = configuration
         configuration.network = .current
         // On a busy machine credentials may take longer than the standard time.
-        if configuration.introduction == DevServer.Configuration().introduction {
+        if configuration.introduction == DevServerConfiguration().introduction {
             configuration.introduction = .optional(within: .seconds(60))
         }
         self.hub = hub
@@ -27,7 +27,7 @@ final class Bench: Sendable {
     }
 
     static func run(
-        hub: InMemoryHub = .echo(), configuration: DevServer.Configuration = .init(),
+        hub: InMemoryHub = .echo(), configuration: DevServerConfiguration = .init(),
         _ body: (Bench) async throws -> Void
     ) async throws {
         let bench = Bench(hub, configuration)

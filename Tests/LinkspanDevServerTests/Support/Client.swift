@@ -19,7 +19,7 @@ final class Client: Sendable {
         await withCheckedContinuation { continuation in
             loop.execute {
                 let made = Result {
-                    let handler = try configuration.connect(by: manager)
+                    let handler = try manager.connect(configuration)
                     _ = handler.onStateChange { states.append($0) }
                     try handler.onAny { messages.append($0) }
                     return handler

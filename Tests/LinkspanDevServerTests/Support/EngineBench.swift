@@ -20,7 +20,7 @@ struct EngineBench {
     func run(
         pingInterval: Duration = .seconds(25), pingTimeout: Duration = .seconds(20), _ body: (Int) throws -> Void
     ) async throws {
-        let configuration = DevServer.Configuration {
+        let configuration = DevServerConfiguration {
             $0.echoPath = Self.echo.path
             $0.pingInterval = pingInterval
             $0.pingTimeout = pingTimeout

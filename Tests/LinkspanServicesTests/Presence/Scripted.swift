@@ -17,7 +17,7 @@ struct Scripted {
                 $0.random = { 0.5 }
             })
         let configuration = try ConnectionBuilder("scripted://server").transport(self.transport).build()
-        self.connection = try configuration.connect(by: self.manager)
+        self.connection = try self.manager.connect(configuration)
     }
 
     func emit(_ event: String, _ argument: some Encodable) throws {

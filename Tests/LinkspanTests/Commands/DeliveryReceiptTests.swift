@@ -38,17 +38,17 @@ struct DeliveryReceiptTests {
 
     private func enqueue(
         _ event: String, key: String? = nil, on handler: ConnectionHandler
-    ) async throws -> DeliveryReceipt {
-        try await self.result("the receipt") { () async throws(LinkspanError) in
+    ) async throws -> String {
+        try await self.result("the key") { () async throws(LinkspanError) in
             try await handler.enqueue(event, orderingKey: "room", key: key)
         }.get()
     }
 
     private func outcome(
-        of receipt: DeliveryReceipt, on handler: ConnectionHandler
+        of key: String, on handler: ConnectionHandler
     ) async throws -> Result<Payload, LinkspanError> {
         try await self.result("the outcome") { () async throws(LinkspanError) in
-            try await handler.outcome(of: receipt)
+            try await handler.outcome(of: key)
         }
     }
 
@@ -59,16 +59,16 @@ struct DeliveryReceiptTests {
         let isAccepted = Lock(false)
         // Runs beside the clock, which has to be moved meanwhile.
         let call = Task {
-            let receipt = try await handler.enqueue("a", key: "one")
+            let key = try await handler.enqueue("a", key: "one")
             isAccepted.withLock { $0 = true }
-            return receipt
+            return key
         }
         try await eventually("the row", self.harness.scheduler) { gate.events == ["a"] }
         #expect(isAccepted.withLock { !$0 })
         #expect(self.harness.transport.received.isEmpty)
         gate.commit("a")
-        try await eventually("the receipt", self.harness.scheduler) { isAccepted.withLock { $0 } }
-        #expect(try await call.value == DeliveryReceipt(key: "one"))
+        try await eventually("the key", self.harness.scheduler) { isAccepted.withLock { $0 } }
+        #expect(try await call.value == "one")
         self.harness.scheduler.settle()
         #expect(self.store.waiting == ["a"])
         #expect(self.harness.transport.received.map(\.event) == ["a"])
@@ -102,7 +102,7 @@ struct DeliveryReceiptTests {
     @Test
     func `the outcome can be awaited, and asked for after a restart`() async throws {
         let first = try self.connect(to: self.store)
-        let receipt = try await self.enqueue("a", on: first)
+        let key = try await self.enqueue("a", on: first)
         self.harness.scheduler.settle()
         let next = MemoryDeliveryStore(executor: self.harness.scheduler.executor, rowsOf: self.store)
         let manager = ConnectionManager(
@@ -112,16 +112,16 @@ struct DeliveryReceiptTests {
         self.harness.transport.onMessage { $0.reply(.json("\"done\"")) }
         let second = try self.connect(to: next, by: manager)
         // The row waits, is sent again, and is answered.
-        #expect(try await self.outcome(of: receipt, on: second).get().decode(String.self) == "done")
+        #expect(try await self.outcome(of: key, on: second).get().decode(String.self) == "done")
         // The outcome is in the store by now.
-        #expect(try await self.outcome(of: receipt, on: second).get().decode(String.self) == "done")
+        #expect(try await self.outcome(of: key, on: second).get().decode(String.self) == "done")
         let third = ConnectionManager(
             options: .init {
                 $0.scheduler = self.harness.scheduler
             })
         let last = MemoryDeliveryStore(executor: self.harness.scheduler.executor, rowsOf: next)
         let handler = try self.connect(to: last, by: third)
-        #expect(try await self.outcome(of: receipt, on: handler).get().decode(String.self) == "done")
+        #expect(try await self.outcome(of: key, on: handler).get().decode(String.self) == "done")
         #expect(self.harness.transport.received.map(\.event) == ["a", "a"])
     }
 
@@ -129,7 +129,7 @@ struct DeliveryReceiptTests {
     func `the outcome of an unknown delivery is an error, with and without a store`() async throws {
         for store in [self.store, nil] {
             let handler = try self.connect(to: store)
-            let outcome = try await self.outcome(of: DeliveryReceipt(key: "never"), on: handler)
+            let outcome = try await self.outcome(of: "never", on: handler)
             #expect(outcome.error?.code == .notKept)
             _ = try await self.result("the end") { () async throws(LinkspanError) in
                 await self.harness.manager.shutdown()
@@ -140,8 +140,8 @@ struct DeliveryReceiptTests {
     @Test
     func `a wait for an outcome ends with its task, and the delivery goes on`() async throws {
         let handler = try self.connect(to: self.store)
-        let receipt = try await self.enqueue("a", on: handler)
-        let wait = Task { try await handler.outcome(of: receipt) }
+        let key = try await self.enqueue("a", on: handler)
+        let wait = Task { try await handler.outcome(of: key) }
         try await eventually("the wait", self.harness.scheduler) { handler.status.waitingCommands == 2 }
         wait.cancel()
         let error = await #expect(throws: LinkspanError.self) { try await wait.value }
@@ -151,7 +151,7 @@ struct DeliveryReceiptTests {
     }
 
     @Test
-    func `the same key is the same delivery: one row, one message, one receipt, one outcome`() async throws {
+    func `the same key is the same delivery: one row, one message, one key, one outcome`() async throws {
         for store in [self.store, nil] {
             let handler = try self.connect(to: store)
             self.harness.scheduler.settle()
@@ -173,7 +173,7 @@ struct DeliveryReceiptTests {
                 #expect(store.rows.count == 1)
                 // The store still knows the outcome.
                 #expect(try await self.enqueue("a", key: "k", on: handler) == receipts[0])
-                _ = try await self.outcome(of: receipts[0], on: handler).get()
+                _ = try await self.outcome(of: keys[0], on: handler).get()
                 #expect(self.harness.transport.received.count == first + 1)
             }
             _ = try await self.result("the end") { () async throws(LinkspanError) in

@@ -228,7 +228,7 @@ struct SecretTests {
             })
         let source = CredentialSource.fixed(try self.credentials)
         let configuration = try ConnectionBuilder(url).transport(transport).credentials(source).build()
-        let handler = try configuration.connect(by: manager)
+        let handler = try manager.connect(configuration)
         try recorder.watch(handler)
         try handler.perform(
             Command(

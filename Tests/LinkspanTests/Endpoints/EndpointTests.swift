@@ -156,7 +156,7 @@ struct EndpointTests {
         for seed in 0..<60 {
             let generator = Lock(SeededGenerator(seed: UInt64(seed)))
             let harness = try self.harness(
-                Endpoints(["scripted://b", "scripted://c"], policy: .shuffled, returnAfter: .seconds(10)),
+                Endpoints(["scripted://b", "scripted://c"], isShuffled: true, returnAfter: .seconds(10)),
                 random: { generator.withLock { Double.random(in: 0..<1, using: &$0) } })
             try harness.connection.connect()
             harness.scheduler.advance(by: .seconds(600))

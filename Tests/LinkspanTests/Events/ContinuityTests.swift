@@ -7,7 +7,7 @@ internal import Testing
 
 @Suite("Continuity", .timeLimit(.minutes(1)))
 struct ContinuityTests {
-    private func note(_ item: EventItem, _ harness: Harness) { harness.recorder.note(item.text) }
+    private func note(_ item: EventItem<Message>, _ harness: Harness) { harness.recorder.note(item.text) }
 
     /// Loses the link and lets the next one open.
     private func reconnect(_ harness: Harness) {
@@ -192,7 +192,7 @@ struct ContinuityTests {
             options: .init {
                 $0.random = { 0 }
             })
-        let seen = Lock<[EventItem]>([])
+        let seen = Lock<[EventItem<Message>]>([])
         let handler = try ConnectionBuilder("memory://order").transport(.inMemory(hub))
             .options { $0.retry = RetryPolicy { _ in .zero } }.connect(by: manager)
         try handler.onItems("event") { item in seen.withLock { $0.append(item) } }

@@ -12,7 +12,7 @@ private struct Moment: Codable, Sendable, Equatable { var seenAt: Date }
 
 extension Event where Value == Moment, Reply == Moment {
     fileprivate static var moved: Self {
-        Event("moved", coder: PayloadCoder(dates: .millisecondsSince1970, keys: .snakeCase))
+        Event("moved", coder: PayloadCoder(dates: .millisecondsSince1970, usesSnakeCase: true))
     }
 }
 

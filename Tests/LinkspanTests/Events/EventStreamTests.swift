@@ -34,7 +34,7 @@ struct EventStreamTests {
         var seen: [String] = []
         for await item in values.marked() {
             switch item {
-            case .value(let value): seen.append((try? value.get()).map(String.init) ?? "no number")
+            case .message(let value): seen.append((try? value.get()).map(String.init) ?? "no number")
             case .continuity(let mark): seen.append("\(mark)")
             }
         }

@@ -138,7 +138,7 @@ struct OnceTests {
         let recorder = EventRecorder()
         for number in 1...3 { router.route(self.message(number)) }
         _ = router.addOnce(
-            event: "number", onMark: { recorder.note("once \(EventItem.continuity($0).text)") },
+            event: "number", onMark: { recorder.note("once \(EventItem<Message>.continuity($0).text)") },
             { recorder.note("once \($0.payload.text)") })
         _ = router.addForItems(event: "number") { recorder.note($0.text) }
         #expect(recorder.notes == ["once gap 1", "once 2", "3"])
@@ -152,7 +152,7 @@ struct OnceTests {
         router.route(Message(event: "other", payload: .empty))
         for name in ["a", "b"] {
             _ = router.addOnce(
-                event: "number", onMark: { recorder.note("\(name) \(EventItem.continuity($0).text)") },
+                event: "number", onMark: { recorder.note("\(name) \(EventItem<Message>.continuity($0).text)") },
                 { recorder.note("\(name) \($0.payload.text)") })
         }
         router.router.route(Continuity.gap(.reconnected))

@@ -266,7 +266,7 @@ struct StreamOverflowTests {
     }
 }
 
-extension Optional<EventItem> {
+extension Optional<EventItem<Message>> {
     /// The number of a message, and how many a gap counts.
     var accounted: (number: Int?, missed: Int) {
         switch self {
@@ -277,7 +277,7 @@ extension Optional<EventItem> {
     }
 }
 
-extension EventItem {
+extension EventItem<Message> {
     /// The item in a word or two.
     var text: String {
         switch self {

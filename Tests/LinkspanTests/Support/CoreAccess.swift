@@ -62,7 +62,7 @@ final class RouterDriver: @unchecked Sendable {
         self.add(EventListener(id: self.nextID(), hear: handler), event)
     }
 
-    func addForItems(event: String?, _ handler: @escaping @Sendable (EventItem) -> Void) -> Subscription {
+    func addForItems(event: String?, _ handler: @escaping @Sendable (EventItem<Message>) -> Void) -> Subscription {
         self.add(
             EventListener(
                 id: self.nextID(), onMark: { handler(.continuity($0)) }, hear: { handler(.message($0)) }), event)

@@ -111,7 +111,7 @@ extension Connection {
     /// Calls `handler` with the messages of an event and the marks between them.
     @discardableResult
     func onItems(
-        _ event: String?, _ handler: @escaping @Sendable (EventItem) -> Void
+        _ event: String?, _ handler: @escaping @Sendable (EventItem<Message>) -> Void
     ) throws(LinkspanError) -> Subscription {
         try self.subscribe(to: event, once: false, onMark: { handler(.continuity($0)) }, { handler(.message($0)) })
     }

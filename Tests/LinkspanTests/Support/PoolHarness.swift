@@ -41,3 +41,8 @@ struct PoolHarness: Sendable {
         try self.configuration(url, options).connect(by: self.manager)
     }
 }
+
+extension ConnectionConfiguration {
+    /// Connects by a manager.
+    func connect(by manager: ConnectionManager) throws(LinkspanError) -> ConnectionHandler { try manager.connect(self) }
+}

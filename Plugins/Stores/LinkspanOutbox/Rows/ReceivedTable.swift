@@ -40,7 +40,7 @@ extension OutboxTable {
     ///   - failed: the number of events before it whose transactions have failed.
     /// - Returns: false when there is no room.
     /// - Throws: the database's error, or `cipherFailed`.
-    mutating func record(_ item: EventItem, account: String?, behind failed: Int) throws -> Bool {
+    mutating func record(_ item: EventItem<Message>, account: String?, behind failed: Int) throws -> Bool {
         let missed = failed + self.totals.missed[account, default: 0]
         // No mark without an event after it: where places come free one by one, marks would take each of them. The two
         // have room in an empty table, whatever its limit.
@@ -55,7 +55,7 @@ extension OutboxTable {
         return true
     }
 
-    private mutating func insert(_ item: EventItem, account: String?) throws {
+    private mutating func insert(_ item: EventItem<Message>, account: String?) throws {
         let (number, account) = (self.totals.lastReceived + 1, Self.column(account))
         var (event, content, missed): (String?, Data?, Int?) = (nil, nil, nil)
         switch item {

@@ -13,7 +13,7 @@ extension ConnectionManager {
     ///   `conflictingOptions` for options that cannot change while the connection exists: its greeting, its store and
     ///   the place of its deliveries' keys.
     @discardableResult
-    public func adjust(_ held: ConnectionHandler, _ options: ConnectionOptions) throws(LinkspanError) -> Bool {
+    package func adjust(_ held: ConnectionHandler, _ options: ConnectionOptions) throws(LinkspanError) -> Bool {
         try held.checkHeld()
         return try self.adjust(held.connection, options)
     }

@@ -4,9 +4,9 @@ extension ConnectionManager {
     /// Sends a signal to the keeper.
     ///
     /// It acts before this returns, unless it is busy with a former signal, on this thread or another; then it does so
-    /// right afterwards. Only ``KeeperSignal/background`` takes effect later: after the idle timeout, unless the app
+    /// right afterwards. Only `background` takes effect later: after the idle timeout, unless the app
     /// has come back.
-    public func signal(_ signal: KeeperSignal) {
+    package func signal(_ signal: KeeperSignal) {
         switch signal {
         case .pathLost, .pathAvailable, .foreground:
             self.look(for: .signal(signal))

@@ -40,14 +40,14 @@ public final class ConnectionManager: Sendable {
         package var rules = ConnectionManager.standardRules
         /// The interval at which the keeper checks the pool.
         ///
-        /// Default 5 s. It also checks whenever a holder leaves, and at once after a ``KeeperSignal``.
+        /// Default 5 s. It also checks whenever a holder leaves, and at once after a `KeeperSignal`.
         package var keeperPeriod = Duration.seconds(5)
         /// The time connections stay up in the background.
         ///
         /// Default 30 s.
         public var backgroundIdleTimeout = Duration.seconds(30)
         /// Limits for attempts to connect, shared by all connections.
-        public var attempts = AttemptLimits()
+        package var attempts = AttemptLimits()
         /// Makes the connections; nil for the SDK's own.
         ///
         /// Default nil.
@@ -265,14 +265,5 @@ public final class ConnectionManager: Sendable {
     private func withdraw(_ connection: any ManagedConnection) -> Bool {
         let now = self.now
         return self.pool.withLock { $0.withdraw(connection, now: now) } != nil
-    }
-}
-
-extension ConnectionConfiguration {
-    /// Connects: gets the pooled connection for this URL and these credentials from the manager, or makes it.
-    ///
-    /// - Throws: ``LinkspanError`` with code `conflictingOptions`.
-    public func connect(by manager: ConnectionManager = .shared) throws(LinkspanError) -> ConnectionHandler {
-        try manager.connect(self)
     }
 }

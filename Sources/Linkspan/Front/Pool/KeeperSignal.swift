@@ -1,8 +1,7 @@
 /// Changes outside the connections that the keeper reacts to before a link notices them.
 ///
-/// Signals come from the events of a service registry, from event sources that a manager follows, or from the app
-/// itself; see ``ConnectionManager/signal(_:)``.
-public enum KeeperSignal: Sendable, Hashable, CaseIterable {
+/// Signals come from the events of a service registry, or from event sources that a manager follows.
+package enum KeeperSignal: Sendable, Hashable, CaseIterable {
     /// The network path was lost: open links are dropped now.
     case pathLost
     /// A network path is available, or another one: waiting connections are tried now.

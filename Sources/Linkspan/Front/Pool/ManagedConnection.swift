@@ -17,7 +17,7 @@ public protocol ManagedConnection: Connection {
     /// - Parameter error: the reason, for its commands; nil when the connection has no holder.
     func end(_ error: LinkspanError?)
 
-    /// Drops its link, because the path was lost or the app is in the background; see ``KeeperSignal``.
+    /// Drops its link, because the path was lost or the app is in the background.
     ///
     /// Listeners and what waits are kept. Does nothing to a connection that is down already and stays so.
     ///
@@ -26,12 +26,12 @@ public protocol ManagedConnection: Connection {
     ///   - patience: the shortest time between attempts until ``resume(within:)``; nil for no attempts.
     func suspend(_ reason: LinkspanError, patience: Duration?)
 
-    /// Ends a ``suspend(_:patience:)``, and tries soon where an attempt would follow later; see ``KeeperSignal``.
+    /// Ends a ``suspend(_:patience:)``, and tries soon where an attempt would follow later.
     ///
     /// - Parameter spread: the span over which connections spread their attempts.
     func resume(within spread: Duration)
 
-    /// Applies other options on the current link; see ``ConnectionManager/adjust(_:_:)``.
+    /// Applies other options on the current link, when the plan of a ``/LinkspanMessaging/Messaging`` has changed.
     ///
     /// - Throws: ``LinkspanError`` with code `conflictingOptions`, `invalidConfiguration`, `released` or `unsupported`.
     func adjust(_ options: ConnectionOptions) throws(LinkspanError)

@@ -74,24 +74,17 @@ extension EventStream where Element == (message: Message, missed: Int) {
     ///
     /// Several marks at one place become one of each kind: how many messages were dropped, and what the worst of the
     /// reconnects was.
-    public var items: EventStream<EventItem> {
-        EventStream<EventItem>(queue: self.queue, element: { .message($0.message) }, mark: EventItem.continuity)
+    public var items: EventStream<EventItem<Message>> {
+        EventStream<EventItem<Message>>(
+            queue: self.queue, element: { .message($0.message) }, mark: EventItem.continuity)
     }
-}
-
-/// A value of a stream, or a mark between two: what ``EventStream/marked()`` yields.
-public enum ValueItem<Value: Sendable>: Sendable {
-    /// A value, or the reason why a message is none.
-    case value(Result<Value, LinkspanError>)
-    /// A mark: values may be missing between the former one and the next, or the session was resumed and none is.
-    case continuity(Continuity)
 }
 
 extension EventStream {
     /// The values and the marks between them, as ``items`` has messages and marks.
-    public func marked<Value>() -> EventStream<ValueItem<Value>> where Element == Result<Value, LinkspanError> {
+    public func marked<Value>() -> EventStream<EventItem<Element>> where Element == Result<Value, LinkspanError> {
         let value = self.element
-        return EventStream<ValueItem<Value>>(
-            queue: self.queue, element: { .value(value($0)) }, mark: ValueItem.continuity)
+        return EventStream<EventItem<Element>>(
+            queue: self.queue, element: { .message(value($0)) }, mark: EventItem.continuity)
     }
 }

@@ -21,7 +21,7 @@ public struct CredentialRequest: Sendable, Hashable {
         case refused
         /// The credentials of a connection that is up expire soon; see ``Credentials/validFor``.
         ///
-        /// Asked after 75 to 80 % of their time, and until it ends again on the schedule of ``RetryPolicy/standard`` as
+        /// Asked after 75 to 80 % of their time, and until it ends again on the default schedule of a ``RetryPolicy`` as
         /// long as the provider fails. The connection stays up in either case.
         case expiring
 

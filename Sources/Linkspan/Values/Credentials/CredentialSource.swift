@@ -49,9 +49,8 @@ public struct CredentialSource: Sendable, Hashable {
     ///   - account: the name of the user's account.
     ///   - provide: the provider. Called from a task of its own, and not twice at a time for one server: connections
     ///     that ask meanwhile get the same answer. The task is cancelled when no connection waits for it any more, each
-    ///     of them for its own ``ConnectionOptions/credentialDeadline``; only behind a cancelled call that goes on may
-    ///     there be another. When it throws, the attempt fails with code `credentialsUnavailable` and is repeated by the
-    ///     retry policy.
+    ///     of them for 10 s; only behind a cancelled call that goes on may there be another. When it throws, the attempt
+    ///     fails with code `credentialsUnavailable` and is repeated by the retry policy.
     /// - Returns: the source.
     public static func provider(
         account: String? = nil, _ provide: @escaping @Sendable (CredentialRequest) async throws -> Credentials

@@ -92,10 +92,7 @@ public struct Credentials: Sendable, Hashable {
     }
 }
 
-extension Credentials: CustomStringConvertible, CustomReflectable {
-    /// Nothing to look into.
-    public var customMirror: Mirror { Mirror(self, children: []) }
-
+extension Credentials: Redacted {
     /// The kinds of credentials and the names of fields, never their values.
     public var description: String {
         "credentials(auth: \(self.auth == nil ? "none" : "<redacted>"), headers: \(self.headers.map(\.name)), "

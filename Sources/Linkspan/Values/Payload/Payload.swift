@@ -166,14 +166,9 @@ extension ArraySlice<UInt8> {
     }
 }
 
-extension Payload: CustomStringConvertible {
+extension Payload: Redacted {
     /// Only the sizes: payloads do not belong in logs.
     public var description: String {
         "\(self.elements.count) bytes of JSON, \(self.attachments.count) attachments"
     }
-}
-
-extension Payload: CustomReflectable {
-    /// Nothing: what `dump` prints ends up in logs as well, of a command or a message that has arguments, too.
-    public var customMirror: Mirror { Mirror(self, children: []) }
 }

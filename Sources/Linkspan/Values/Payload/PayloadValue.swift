@@ -129,12 +129,7 @@ public struct PayloadValue: Sendable, Hashable {
     }
 }
 
-extension PayloadValue: CustomStringConvertible {
+extension PayloadValue: Redacted {
     /// Only the size: payloads do not belong in logs.
     public var description: String { "\(self.text.count) bytes of JSON" }
-}
-
-extension PayloadValue: CustomReflectable {
-    /// Nothing: values do not belong in logs.
-    public var customMirror: Mirror { Mirror(self, children: []) }
 }

@@ -16,9 +16,9 @@ struct FoundationCoder: Sendable {
         let encoder = JSONEncoder()
         encoder.outputFormatting = .withoutEscapingSlashes
         encoder.userInfo = self.rules.userInfo
-        switch self.rules.blobs {
-        case .base64: encoder.dataEncodingStrategy = .base64
-        case .attachments:
+        switch self.rules.writesBase64 {
+        case true: encoder.dataEncodingStrategy = .base64
+        case false:
             encoder.dataEncodingStrategy = .custom { data, encoder in
                 var container = encoder.singleValueContainer()
                 let number = attachments.withLock {
@@ -38,12 +38,8 @@ struct FoundationCoder: Sendable {
             case .custom(let encode, _): .custom { try encode($0.timeIntervalSince1970, $1) }
             }
         encoder.keyEncodingStrategy =
-            switch self.rules.keys {
-            case .unchanged: .useDefaultKeys
-            case .snakeCase: .convertToSnakeCase
-            case .custom(let encode, _): .custom(encode)
-            }
-        if case .strings(let positiveInfinity, let negativeInfinity, let nan) = self.rules.floats {
+            self.rules.usesSnakeCase ? .convertToSnakeCase : .useDefaultKeys
+        if let (positiveInfinity, negativeInfinity, nan) = self.rules.floats {
             encoder.nonConformingFloatEncodingStrategy = .convertToString(
                 positiveInfinity: positiveInfinity, negativeInfinity: negativeInfinity, nan: nan)
         }
@@ -59,9 +55,9 @@ struct FoundationCoder: Sendable {
         _ = try Payload(checking: text)
         let decoder = JSONDecoder()
         decoder.userInfo = self.rules.userInfo
-        switch self.rules.blobs {
-        case .base64: decoder.dataDecodingStrategy = .base64
-        case .attachments:
+        switch self.rules.writesBase64 {
+        case true: decoder.dataDecodingStrategy = .base64
+        case false:
             decoder.dataDecodingStrategy = .custom { decoder in
                 let members = try decoder.singleValueContainer().decode([String: PlaceholderMember].self)
                 guard case .flag(true)? = members[Attachment.flag],
@@ -83,12 +79,8 @@ struct FoundationCoder: Sendable {
             case .custom(_, let decode): .custom { Date(timeIntervalSince1970: try decode($0)) }
             }
         decoder.keyDecodingStrategy =
-            switch self.rules.keys {
-            case .unchanged: .useDefaultKeys
-            case .snakeCase: .convertFromSnakeCase
-            case .custom(_, let decode): .custom(decode)
-            }
-        if case .strings(let positiveInfinity, let negativeInfinity, let nan) = self.rules.floats {
+            self.rules.usesSnakeCase ? .convertFromSnakeCase : .useDefaultKeys
+        if let (positiveInfinity, negativeInfinity, nan) = self.rules.floats {
             decoder.nonConformingFloatDecodingStrategy = .convertFromString(
                 positiveInfinity: positiveInfinity, negativeInfinity: negativeInfinity, nan: nan)
         }

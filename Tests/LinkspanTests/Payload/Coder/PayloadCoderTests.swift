@@ -83,7 +83,7 @@ struct PayloadCoderTests {
 
     @Test
     func `keys are converted to snake case and back, keys of dictionaries are not`() throws {
-        let coder = PayloadCoder(keys: .snakeCase)
+        let coder = PayloadCoder(usesSnakeCase: true)
         let value = Keyed(sentAt: 1, myURLField: "x", byUserID: ["fooBar": 1, "foo_bar": 2])
         let text = Self.text(try Payload(value, coder: coder))
         for key in ["sent_at", "my_url_field", "by_user_id", "fooBar", "foo_bar"] {
@@ -147,7 +147,7 @@ struct PayloadCoderTests {
 
     @Test
     func `infinity and NaN are errors or strings`() throws {
-        let coder = PayloadCoder(nonConformingFloats: .strings(positiveInfinity: "∞", negativeInfinity: "-∞", nan: "?"))
+        let coder = PayloadCoder(nonConformingFloats: (positiveInfinity: "∞", negativeInfinity: "-∞", nan: "?"))
         let payload = try Payload([Double.infinity, -.infinity, .nan, 1], coder: coder)
         #expect(Self.text(payload) == #"["∞","-∞","?",1]"#)
         let values = try payload.decode([Float].self, coder: coder)

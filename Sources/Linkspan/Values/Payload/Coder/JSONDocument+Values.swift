@@ -38,7 +38,7 @@ extension JSONDocument {
         if type == Decimal.self { return sameType(try self.decimal(at: index)) }
         if type == PayloadValue.self { return sameType(self.json(at: index)) }
         // The keys of a dictionary are data, which no conversion may touch.
-        if !self.rules.keepsKeys, let dictionary = type as? any DecodableDictionary.Type,
+        if self.rules.usesSnakeCase, let dictionary = type as? any DecodableDictionary.Type,
             let value = try dictionary.read(from: self, at: index) as? Value
         {
             return value
@@ -86,18 +86,16 @@ extension JSONDocument {
 
     func data(at index: Int) throws -> Data {
         guard !self.isNull(at: index) else { throw self.mismatch(Data.self, at: index) }
-        switch self.rules.blobs {
-        case .base64:
+        guard !self.rules.writesBase64 else {
             if let data = Data(base64Encoded: try self.string(at: index)) { return data }
             throw self.corrupted("the string is not Base64", at: index)
-        case .attachments:
-            let members = try ObjectMembers(self, index, convertingKeys: false)
-            guard let flag = members.find(Attachment.flag), self.tokens[flag].kind == .true,
-                let number = members.find(Attachment.number),
-                let attachment = try? self.integer(Int.self, at: number), self.attachments.indices.contains(attachment)
-            else { throw self.corrupted("there is no such attachment", at: index) }
-            return Data(self.attachments[attachment])
         }
+        let members = try ObjectMembers(self, index, convertingKeys: false)
+        guard let flag = members.find(Attachment.flag), self.tokens[flag].kind == .true,
+            let number = members.find(Attachment.number),
+            let attachment = try? self.integer(Int.self, at: number), self.attachments.indices.contains(attachment)
+        else { throw self.corrupted("there is no such attachment", at: index) }
+        return Data(self.attachments[attachment])
     }
 }
 

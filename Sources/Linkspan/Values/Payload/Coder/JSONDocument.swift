@@ -134,7 +134,7 @@ extension JSONDocument {
     }
 
     private func nonConforming<Number: BinaryFloatingPoint>(_ type: Number.Type, at index: Int) throws -> Number {
-        guard case .strings(let positiveInfinity, let negativeInfinity, let nan) = self.rules.floats,
+        guard let (positiveInfinity, negativeInfinity, nan) = self.rules.floats,
             [.string, .escapedString].contains(self.tokens[index].kind)
         else { throw self.mismatch(type, at: index) }
         return switch try self.string(at: index) {
@@ -196,8 +196,7 @@ extension JSONDocument {
                     key = Int(self.tokens[key + 1].next)
                 }
                 self.steps[index] = (0, key)
-                let around = path
-                path.append(PayloadKey.name(self.rules.read(self.key(at: key), path: around)))
+                path.append(PayloadKey.name(self.rules.read(self.key(at: key))))
                 index = key + 1
             } else {
                 var (ordinal, element) = (0, index + 1)

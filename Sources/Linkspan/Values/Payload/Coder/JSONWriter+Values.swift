@@ -71,7 +71,7 @@ extension JSONWriter {
 
     private func writeByItself<Value: Encodable>(_ value: Value) throws {
         // The keys of a dictionary are data, which no conversion may touch.
-        if !self.rules.keepsKeys, let dictionary = value as? any EncodableDictionary {
+        if self.rules.usesSnakeCase, let dictionary = value as? any EncodableDictionary {
             return try dictionary.write(to: self)
         }
         try self.encode { try value.encode(to: $0) }
@@ -97,7 +97,7 @@ extension JSONWriter {
                 self.text.append(contentsOf: UnsafeBufferPointer(rebasing: bytes.dropLast(isWhole ? 2 : 0)))
             }
         }
-        guard case .strings(let positiveInfinity, let negativeInfinity, let nan) = self.rules.floats else {
+        guard let (positiveInfinity, negativeInfinity, nan) = self.rules.floats else {
             throw self.invalid(number, "Unable to encode \(Number.self).\(number) directly in JSON.")
         }
         JSONString.append(number.isNaN ? nan : number < 0 ? negativeInfinity : positiveInfinity, to: &self.text)
@@ -123,14 +123,11 @@ extension JSONWriter {
     }
 
     private func write(_ data: Data) throws {
-        switch self.rules.blobs {
-        case .base64: JSONString.append(data.base64EncodedString(), to: &self.text)
-        case .attachments:
-            guard self.baseDepth + self.levels.count < JSONScanner.maximumDepth else {
-                throw self.invalid(data, "more than \(JSONScanner.maximumDepth) levels")
-            }
-            self.appendPlaceholder(of: self.attach(Array(data)[...]))
+        guard !self.rules.writesBase64 else { return JSONString.append(data.base64EncodedString(), to: &self.text) }
+        guard self.baseDepth + self.levels.count < JSONScanner.maximumDepth else {
+            throw self.invalid(data, "more than \(JSONScanner.maximumDepth) levels")
         }
+        self.appendPlaceholder(of: self.attach(Array(data)[...]))
     }
 
     /// Puts JSON text in place, and its blobs behind those that there are.

@@ -186,7 +186,7 @@ extension JSONWriter {
         try self.check(place)
         let level = place.level
         let mark = self.mark
-        let written = self.rules.keepsKeys ? key.stringValue : self.rules.written(key, path: self.codingPath(level))
+        let written = self.rules.written(key.stringValue)
         self.separate(level)
         JSONString.append(written, to: &self.text)
         self.text.append(UInt8(ascii: ":"))
@@ -275,7 +275,7 @@ extension JSONWriter {
         var writer = JSONWriter(inside: self, path: path, depth: self.baseDepth + place.level + 1)
         do {
             try self.check(place)
-            let written = self.rules.written(key, path: self.codingPath(place.level))
+            let written = self.rules.written(key.stringValue)
             if let earlier = self.earlier(written, level: place.level, path: path) {
                 writer = earlier
             } else {

@@ -17,7 +17,7 @@ struct ObjectMembers {
         guard token.kind == .object else { throw document.mismatch([String: Any].self, at: object) }
         self.document = document
         self.object = object
-        self.isConverted = convertingKeys && !document.rules.keepsKeys
+        self.isConverted = convertingKeys && document.rules.usesSnakeCase
         if !self.isConverted, token.count <= Self.searchedMembers {
             self.table = nil
         } else {
@@ -27,12 +27,11 @@ struct ObjectMembers {
 
     @inline(never)
     private static func table(_ document: JSONDocument, _ object: Int, convertingKeys: Bool) -> [String: Int] {
-        let path = convertingKeys ? document.path(to: object) : []
         var table: [String: Int] = [:]
         table.reserveCapacity(Int(document.tokens[object].count))
         Self.forEachKey(of: object, in: document) { key in
             let written = document.key(at: key)
-            let name = convertingKeys ? document.rules.read(written, path: path) : written
+            let name = convertingKeys ? document.rules.read(written) : written
             if table[name] == nil { table[name] = key + 1 }
         }
         return table

@@ -1,7 +1,7 @@
 /// Rules by which `Codable` values are written as JSON and read from it.
 ///
 /// ```swift
-/// let coder = PayloadCoder(dates: .millisecondsSince1970, keys: .snakeCase)
+/// let coder = PayloadCoder(dates: .millisecondsSince1970, usesSnakeCase: true)
 /// let moved = Event<Move, NoReply>("move", coder: coder)
 /// try connection.send(moved, move)
 /// let answer = try message.payload.decode(Move.self, coder: coder)
@@ -19,16 +19,18 @@ public struct PayloadCoder: Sendable {
     ///
     /// - Parameters:
     ///   - dates: the form of `Date`.
-    ///   - keys: the form of the keys of objects; the keys of a `Dictionary` stay as they are.
-    ///   - blobs: the form of `Data`.
-    ///   - nonConformingFloats: the form of infinity and NaN, which JSON cannot express.
+    ///   - usesSnakeCase: whether `sentAt` in a type is `sent_at` in the text; the keys of a `Dictionary` stay as they are.
+    ///   - writesBase64: whether `Data` is a string in Base64 instead of a binary attachment with a placeholder in the text.
+    ///   - nonConformingFloats: the strings for infinity and NaN, which JSON cannot express; nil to refuse them.
     ///   - userInfo: values for `init(from:)` and `encode(to:)` of your types.
     public init(
-        dates: Dates = .iso8601, keys: Keys = .unchanged, blobs: Blobs = .attachments,
-        nonConformingFloats: NonConformingFloats = .refused, userInfo: [CodingUserInfoKey: any Sendable] = [:]
+        dates: Dates = .iso8601, usesSnakeCase: Bool = false, writesBase64: Bool = false,
+        nonConformingFloats: (positiveInfinity: String, negativeInfinity: String, nan: String)? = nil,
+        userInfo: [CodingUserInfoKey: any Sendable] = [:]
     ) {
         self.ownRules = CodingRules(
-            dates: dates, keys: keys, blobs: blobs, floats: nonConformingFloats, userInfo: userInfo)
+            dates: dates, usesSnakeCase: usesSnakeCase, writesBase64: writesBase64, floats: nonConformingFloats,
+            userInfo: userInfo)
     }
 
     /// ISO 8601 dates, unchanged keys, `Data` as attachments.
@@ -55,77 +57,36 @@ public struct PayloadCoder: Sendable {
             decode: @Sendable (_ decoder: any Decoder) throws -> Double)
     }
 
-    /// The form of the keys of objects.
-    public enum Keys: Sendable {
-        /// As the type has them.
-        case unchanged
-        /// `sentAt` in the type, `sent_at` in the text.
-        case snakeCase
-        /// A form of your own; each closure gets the path to a key, the key itself last.
-        case custom(
-            encode: @Sendable (_ path: [any CodingKey]) -> any CodingKey,
-            decode: @Sendable (_ path: [any CodingKey]) -> any CodingKey)
-    }
-
-    /// The form of `Data`.
-    public enum Blobs: Sendable {
-        /// A binary attachment, with a placeholder in the text.
-        case attachments
-        /// A string in Base64.
-        case base64
-    }
-
-    /// The representation of infinity and NaN.
-    public enum NonConformingFloats: Sendable {
-        /// They are an error.
-        case refused
-        /// They are strings.
-        case strings(positiveInfinity: String, negativeInfinity: String, nan: String)
-    }
 }
 
 /// The settings of a ``PayloadCoder``.
 final class CodingRules: Sendable {
     static let standard = CodingRules(
-        dates: .iso8601, keys: .unchanged, blobs: .attachments, floats: .refused, userInfo: [:])
+        dates: .iso8601, usesSnakeCase: false, writesBase64: false, floats: nil, userInfo: [:])
 
     let dates: PayloadCoder.Dates
-    let keys: PayloadCoder.Keys
-    let blobs: PayloadCoder.Blobs
-    let floats: PayloadCoder.NonConformingFloats
+    let usesSnakeCase: Bool
+    let writesBase64: Bool
+    let floats: (positiveInfinity: String, negativeInfinity: String, nan: String)?
     let userInfo: [CodingUserInfoKey: any Sendable]
-    /// Whether keys are compared and written without a conversion.
-    let keepsKeys: Bool
 
     init(
-        dates: PayloadCoder.Dates, keys: PayloadCoder.Keys, blobs: PayloadCoder.Blobs,
-        floats: PayloadCoder.NonConformingFloats, userInfo: [CodingUserInfoKey: any Sendable]
+        dates: PayloadCoder.Dates, usesSnakeCase: Bool, writesBase64: Bool,
+        floats: (positiveInfinity: String, negativeInfinity: String, nan: String)?,
+        userInfo: [CodingUserInfoKey: any Sendable]
     ) {
         self.dates = dates
-        self.keys = keys
-        self.blobs = blobs
+        self.usesSnakeCase = usesSnakeCase
+        self.writesBase64 = writesBase64
         self.floats = floats
         self.userInfo = userInfo
-        self.keepsKeys = if case .unchanged = keys { true } else { false }
     }
 
     /// The key in the text for a key of a type.
-    func written(_ key: any CodingKey, path: @autoclosure () -> [any CodingKey]) -> String {
-        switch self.keys {
-        case .unchanged: key.stringValue
-        case .snakeCase: SnakeCase.written(key.stringValue)
-        case .custom(let encode, _): encode(path() + [key]).stringValue
-        }
-    }
+    func written(_ key: String) -> String { self.usesSnakeCase ? SnakeCase.written(key) : key }
 
     /// The key of a type for a key in the text.
-    func read(_ key: String, path: @autoclosure () -> [any CodingKey]) -> String {
-        switch self.keys {
-        case .unchanged: key
-        case .snakeCase: SnakeCase.read(key)
-        case .custom(_, let decode): decode(path() + [PayloadKey.name(key)]).stringValue
-        }
-    }
+    func read(_ key: String) -> String { self.usesSnakeCase ? SnakeCase.read(key) : key }
 }
 
 /// A step of a coding path that is not a key of the app's.
