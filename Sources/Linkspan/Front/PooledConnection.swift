@@ -188,7 +188,7 @@ extension ConnectionInbox.State {
         status.lastError = shown.lastError
         status.refusals = shown.refusals
         status.droppedMessages = self.droppedMessages
-        status.place = shown.place?.value
+        status.place = shown.place
         status.history = self.history
         switch shown.state {
         // Left on purpose, or about to be.

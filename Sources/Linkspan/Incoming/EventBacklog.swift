@@ -105,7 +105,7 @@ struct EventBacklog: Sendable {
     }
 
     /// Puts all that an earlier backlog holds before what is here.
-    mutating func putBack(_ earlier: consuming EventBacklog) {
+    mutating func putBack(_ earlier: EventBacklog) {
         var whole = earlier
         for var entry in self.entries {
             if !whole.end.isEmpty {

@@ -77,8 +77,6 @@ struct Outgoing: ~Copyable {
     var isOpen: Bool { if case .open = self.phase { true } else { false } }
 
     /// Whether what is submitted from now on waits for nothing but its turn.
-    // Inlined, as is `load`, which are asked in each turn, so that the value is not copied for the answer.
-    @inline(__always)
     var isFlowing: Bool {
         switch self.phase {
         case .open: true
@@ -94,7 +92,6 @@ struct Outgoing: ~Copyable {
     var greetedLink: UInt64? { if case .greeting(let epoch) = self.phase { epoch } else { nil } }
 
     /// The waiting load: commands in the buffer, and deliveries without a reply.
-    @inline(__always)
     var load: ConnectionLoad {
         var load = ConnectionLoad(commands: self.buffer.count, bytes: self.buffer.byteCount)
         if let deliveries = self.deliveries {

@@ -151,7 +151,8 @@ struct DeliveryLedger {
     /// Makes a command end as the delivery with a key does.
     ///
     /// It is never sent itself, so that its payload is let go of: followers are bounded by their number alone.
-    mutating func follow(_ command: consuming Command, key: String) {
+    mutating func follow(_ command: Command, key: String) {
+        var command = command
         command.payload = .empty
         self.followed[command.id] = key
         self.followers[key, default: []].append(command)

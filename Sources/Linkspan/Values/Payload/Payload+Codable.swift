@@ -145,7 +145,7 @@ struct PayloadWriter {
     init(coder: PayloadCoder = .standard) { self.coder = coder }
 
     @usableFromInline
-    consuming func finish() -> Payload {
+    func finish() -> Payload {
         let (elements, attachments) = (self.elements, self.attachments)
         return Payload(trustedElements: ArraySlice(elements), attachments: attachments)
     }
