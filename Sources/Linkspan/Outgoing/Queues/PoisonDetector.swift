@@ -30,7 +30,9 @@ struct PoisonDetector {
     var ids: [Command.ID] { self.candidates.map(\.id) }
 
     /// A new link is up.
-    mutating func linkOpened() { (self.isActive, self.isFirst, self.hasReplied) = (!self.candidates.isEmpty, true, false) }
+    mutating func linkOpened() {
+        (self.isActive, self.isFirst, self.hasReplied) = (!self.candidates.isEmpty, true, false)
+    }
 
     /// A candidate is given to the link.
     mutating func isolate(_ id: Command.ID) { self.isolated = id }
@@ -48,7 +50,9 @@ struct PoisonDetector {
         defer { self.stop() }
         if let isolated = self.isolated {
             let index = self.candidates.firstIndex { $0.id == isolated }
-            guard self.hasReplied, let index, self.candidates[index].doubts < Self.maximumDoubts else { return isolated }
+            guard self.hasReplied, let index, self.candidates[index].doubts < Self.maximumDoubts else {
+                return isolated
+            }
             self.candidates[index].doubts += 1
         }
         let known = Set(self.ids)
