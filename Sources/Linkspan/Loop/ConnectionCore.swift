@@ -45,8 +45,8 @@ final class ConnectionCore {
     let credentials: CredentialKeeper
     let session: SessionKeeper
     private var settlement = Settlement()
-    // Looked at for each message or turn, as is the next one; nothing is called while they change (W1).
-    @exclusivity(unchecked) private var timer: (due: Moment, work: any ScheduledWork)?
+    private var timer: (due: Moment, work: any ScheduledWork)?
+    // Looked at for each message; nothing is called while it changes (W1).
     @exclusivity(unchecked) private var turn = Turn()
     let meter = RoundTripMeter()
 

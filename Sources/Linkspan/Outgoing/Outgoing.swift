@@ -227,7 +227,7 @@ extension Outgoing {
 
 extension Outgoing {
     /// Whether a command goes to the link as it is: a plain send while nothing waits, the commonest of all.
-    func passes(_ command: borrowing Command) -> Bool { if case .open = self.phase { command.isPlain } else { false } }
+    func passes(_ command: Command) -> Bool { if case .open = self.phase { command.isPlain } else { false } }
 
     /// Takes a command.
     ///
@@ -591,7 +591,7 @@ extension Outgoing {
 
 extension Command {
     /// The time that the command may take.
-    fileprivate borrowing func timeLimit(_ options: borrowing ConnectionOptions) -> Duration? {
+    fileprivate func timeLimit(_ options: ConnectionOptions) -> Duration? {
         self.timeout ?? (self.isRequest ? options.replyTimeout : nil)
     }
 }

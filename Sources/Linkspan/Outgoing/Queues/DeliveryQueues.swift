@@ -49,7 +49,7 @@ struct DeliveryQueues {
     private var commands = CommandLists()
     private var keys = Slab<OrderingKey>()
     /// The ordering keys by name.
-    private var names = PlaceIndex()
+    private var names: [String: Slab<OrderingKey>.Place] = [:]
     /// The heads that are not under way, the oldest first, so that a reply to one need not look at all others; some are
     /// out of date.
     private var ready = Heap<Ready>()
@@ -80,10 +80,6 @@ struct DeliveryQueues {
 extension DeliveryQueues {
     private typealias Place = Slab<OrderingKey>.Place
 
-    private func find(_ name: String) -> Place? {
-        self.names.find(PlaceIndex.hash(name)) { self.keys[$0].name == name }
-    }
-
     /// The ordering key of a command, if the command is its head.
     private func orderingKey(ofHead id: Command.ID) -> Place? {
         guard let place = self.commands.find(id) else { return nil }
@@ -92,23 +88,15 @@ extension DeliveryQueues {
     }
 
     private mutating func addKey(_ name: String) -> Place {
-        if let key = self.find(name) { return key }
+        if let key = self.names[name] { return key }
         let key = self.keys.insert(OrderingKey(name: name))
-        let keys = self.keys
-        self.names.insert(key, PlaceIndex.hash(name)) { PlaceIndex.hash(keys[$0].name) }
+        self.names[name] = key
         return key
     }
 
     private mutating func removeKey(_ key: Place) {
-        self.forgetName(of: key)
-        _ = self.keys.remove(key)
-    }
-
-    // On its own: no copy of the slab may be alive while it is changed.
-    private mutating func forgetName(of key: Place) {
-        let keys = self.keys
-        _ = self.names.remove(
-            PlaceIndex.hash(keys[key].name), hashOf: { PlaceIndex.hash(keys[$0].name) }, where: { $0 == key })
+        self.names[self.keys.remove(key).name] = nil
+        self.names.trim()
     }
 }
 
@@ -195,7 +183,7 @@ extension DeliveryQueues {
     private mutating func forgetAll() {
         self.commands.removeAll()
         self.keys.removeAll()
-        self.names.removeAll()
+        self.names = [:]
         (self.ready, self.hasGrown, self.poison) = (Heap(), false, PoisonDetector())
         (self.byteCount, self.restoredCount, self.restoredByteCount) = (0, 0, 0)
     }
