@@ -5,26 +5,14 @@ internal import Foundation
 #endif
 
 extension Payload {
-    /// Encodes values as arguments, one after another.
-    ///
-    /// `Data` inside them becomes binary attachments, a `Date` a string; see ``PayloadCoder/standard``.
-    ///
-    /// - Throws: ``LinkspanError`` with code `encodingFailed` when a value cannot be written as JSON.
-    @inlinable
-    public init<each Argument: Encodable>(_ arguments: repeat each Argument) throws(LinkspanError) {
-        var writer = PayloadWriter()
-        for argument in repeat each arguments {
-            try writer.append(argument)
-        }
-        self = writer.finish()
-    }
-
     /// Encodes values as arguments, one after another, by the rules of a coder.
+    ///
+    /// By those of ``PayloadCoder/standard``, `Data` inside them becomes binary attachments, a `Date` a string.
     ///
     /// - Throws: ``LinkspanError`` with code `encodingFailed` when a value cannot be written as JSON.
     @inlinable
     public init<each Argument: Encodable>(
-        _ arguments: repeat each Argument, coder: PayloadCoder
+        _ arguments: repeat each Argument, coder: PayloadCoder = .standard
     ) throws(LinkspanError) {
         var writer = PayloadWriter(coder: coder)
         for argument in repeat each arguments {
@@ -142,7 +130,7 @@ struct PayloadWriter {
     private static let initialCapacity = 64
 
     @usableFromInline
-    init(coder: PayloadCoder = .standard) { self.coder = coder }
+    init(coder: PayloadCoder) { self.coder = coder }
 
     @usableFromInline
     func finish() -> Payload {
