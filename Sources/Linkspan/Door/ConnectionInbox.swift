@@ -28,7 +28,7 @@ final class ConnectionInbox: Sendable {
         var failure: LinkspanError?
         var refusals = 0
         /// The place among several endpoints.
-        var place: Boxed<EndpointPlace>?
+        var place: EndpointPlace?
     }
 
     /// Commands that may be on their way to the executor while the link takes what it gets.
@@ -286,12 +286,8 @@ extension ConnectionInbox {
     /// Follows other options from now on.
     func adopt(_ destination: Destination) {
         // The former ones are let go of outside the lock, because that may run foreign code.
-        let former = self.state.withLock { state in
-            let former = state.destination
-            state.destination = destination
-            return former
-        }
-        _ = consume former
+        var former = destination
+        self.state.withLock { swap(&$0.destination, &former) }
     }
 
     /// Moves the connection to another executor, at the end of a turn.

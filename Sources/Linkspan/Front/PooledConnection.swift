@@ -188,7 +188,7 @@ extension ConnectionInbox.State {
         status.lastError = shown.lastError
         status.refusals = shown.refusals
         status.droppedMessages = self.droppedMessages
-        status.place = shown.place?.value
+        status.place = shown.place
         status.history = self.history
         switch shown.state {
         // Left on purpose, or about to be.
@@ -272,12 +272,12 @@ extension PooledConnection {
     }
 
     /// Whether a delivery without a key of its own needs one.
-    private func mustName(_ command: borrowing Command) -> Bool {
+    private func mustName(_ command: Command) -> Bool {
         command.isDelivery && command.key == nil && (self.keyPrefix != nil || command.wantsReceipt)
     }
 
     /// Refuses a delivery that cannot carry its key where the server expects it.
-    private func checkRoomForKey(of command: borrowing Command) throws(LinkspanError) {
+    private func checkRoomForKey(of command: Command) throws(LinkspanError) {
         guard let field = self.keyField, command.isDelivery, !command.payload.hasRoom(for: field) else { return }
         throw LinkspanError(
             .encodingFailed,

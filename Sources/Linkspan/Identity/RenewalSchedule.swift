@@ -4,28 +4,30 @@ package import LinkspanRuntime
 ///
 /// Pure: time and chance come in, decisions go out.
 package struct RenewalSchedule: Sendable {
-    /// The times of renewals, and the number of attempts.
-    package struct Timing: Sendable {
+    /// The times of renewals, and the number of attempts; schedules share one.
+    package final class Timing: Sendable {
         /// The time before the expiry, and the part of it that is added by chance; nil for a fifth of the lifetime and
         /// up to a twentieth more.
-        var lead: (least: Duration, spread: Duration)?
+        let lead: (least: Duration, spread: Duration)?
         /// The number of failures in a row that ends it; nil when only the expiry does.
-        var maxFailures: Int?
-        var backoff = Backoff()
+        let maxFailures: Int?
+        let backoff: Backoff
 
         /// Renews in the last quarter of the lifetime, and tries until it ends.
-        static let standard = Boxed(Self())
+        static let standard = Timing()
 
-        private init() {}
+        private init() { (self.lead, self.maxFailures, self.backoff) = (nil, nil, Backoff()) }
 
         /// Renews so long before the expiry, but not in the first half of the lifetime, and tries so often.
         package init(lead: Duration, spread: Duration, maxFailures: Int) {
             self.lead = (lead, spread)
             self.maxFailures = maxFailures
-            self.backoff.firstSpread = .seconds(1)
-            self.backoff.initial = .seconds(2)
-            self.backoff.earlyCap = .seconds(60)
-            self.backoff.cap = .seconds(60)
+            var backoff = Backoff()
+            backoff.firstSpread = .seconds(1)
+            backoff.initial = .seconds(2)
+            backoff.earlyCap = .seconds(60)
+            backoff.cap = .seconds(60)
+            self.backoff = backoff
         }
 
         fileprivate func renewal(of issued: IssuedCredentials, random: Double) -> Moment? {
@@ -47,13 +49,13 @@ package struct RenewalSchedule: Sendable {
 
     private enum Phase: Sendable {
         case idle
-        case waiting(until: Moment, Outage?)
-        case asking(until: Moment, Outage?)
+        case waiting(until: Moment, Failures?)
+        case asking(until: Moment, Failures?)
     }
 
     /// Failures in a row, and since when.
-    private struct Outage: Sendable {
-        var failures: Int
+    private struct Failures: Sendable {
+        var count: Int
         var began: Moment
     }
 
@@ -61,13 +63,13 @@ package struct RenewalSchedule: Sendable {
     static let shortestPeriod = Duration.seconds(1)
 
     private let credentialDeadline: Duration
-    private let timing: Boxed<Timing>
+    private let timing: Timing
     private var phase = Phase.idle
     private var expiry: Moment?
 
-    package init(credentialDeadline: Duration, timing: Timing? = nil) {
+    package init(credentialDeadline: Duration, timing: Timing = .standard) {
         self.credentialDeadline = credentialDeadline
-        self.timing = timing.map { Boxed($0) } ?? Timing.standard
+        self.timing = timing
     }
 
     /// Whether the provider is being asked.
@@ -84,7 +86,7 @@ package struct RenewalSchedule: Sendable {
     /// Follows these credentials from now on; nothing is due when they do not say how long they are good.
     mutating func follow(_ issued: IssuedCredentials?, now: Moment, random: Double) {
         self.expiry = issued?.expiry
-        self.wait(until: issued.flatMap { self.timing.value.renewal(of: $0, random: random) } ?? now, nil, now: now)
+        self.wait(until: issued.flatMap { self.timing.renewal(of: $0, random: random) } ?? now, nil, now: now)
     }
 
     /// Follows credentials that are good for so long, counted from now.
@@ -102,8 +104,8 @@ package struct RenewalSchedule: Sendable {
 
     package mutating func timerFired(now: Moment, random: Double) -> OnTimer {
         switch self.phase {
-        case .waiting(let instant, let outage) where instant <= now:
-            self.phase = .asking(until: now + self.credentialDeadline, outage)
+        case .waiting(let instant, let failures) where instant <= now:
+            self.phase = .asking(until: now + self.credentialDeadline, failures)
             return .ask
         case .asking(let instant, _) where instant <= now:
             self.failed(now: now, random: random)
@@ -116,23 +118,23 @@ package struct RenewalSchedule: Sendable {
     /// The provider has failed: it is asked again, unless it failed too often or the credentials expire before.
     package mutating func failed(now: Moment, random: Double) {
         guard case .asking(_, let before) = self.phase else { return }
-        let outage = Outage(failures: (before?.failures ?? 0) + 1, began: before?.began ?? now)
+        let failures = Failures(count: (before?.count ?? 0) + 1, began: before?.began ?? now)
         let question = RetryQuestion(
             error: LinkspanError(.credentialsUnavailable, "the credentials were not renewed"),
-            failures: outage.failures, outage: outage.began.duration(to: now), random: random)
-        self.wait(until: now + self.timing.value.backoff.delay(for: question), outage, now: now)
+            failures: failures.count, outage: failures.began.duration(to: now), random: random)
+        self.wait(until: now + self.timing.backoff.delay(for: question), failures, now: now)
     }
 
-    private mutating func wait(until wanted: Moment, _ outage: Outage?, now: Moment) {
+    private mutating func wait(until wanted: Moment, _ failures: Failures?, now: Moment) {
         let instant = max(wanted, now + Self.shortestPeriod)
-        guard let expiry = self.expiry, self.mayAsk(at: instant, expiry, failures: outage?.failures ?? 0) else {
+        guard let expiry = self.expiry, self.mayAsk(at: instant, expiry, failures: failures?.count ?? 0) else {
             self.phase = .idle
             return
         }
-        self.phase = .waiting(until: instant, outage)
+        self.phase = .waiting(until: instant, failures)
     }
 
     private func mayAsk(at instant: Moment, _ expiry: Moment, failures: Int) -> Bool {
-        self.timing.value.maxFailures.map { failures < $0 } ?? (instant < expiry)
+        self.timing.maxFailures.map { failures < $0 } ?? (instant < expiry)
     }
 }

@@ -261,7 +261,7 @@ extension CommandSender {
             }
         }
         guard self.link?.waitingReplies != nil || !self.give(payload, right) else { return }
-        guard right.isOpen(over: self.link?.link), var waiting = self.link?.waitingReplies.take() else { return }
+        guard right.isOpen(over: self.link?.epoch), var waiting = self.link?.waitingReplies.take() else { return }
         let isKept = waiting.append(payload, by: right, within: self.destination.options.buffer)
         self.link?.waitingReplies = waiting
         guard !isKept else { return }
@@ -285,11 +285,13 @@ extension CommandSender {
         self.change { $0.linkIsWritable() }
     }
 
-    /// Gives an answer to the link.
+    /// Gives an answer to the link, unless there was one; another may follow one that the link would not take.
     ///
     /// - Returns: false when the link takes it later, if it does not end first.
     private func give(_ payload: Payload, _ right: ReplyRight) -> Bool {
-        guard let acceptance = self.queue.calling({ right.use(payload, over: self.link?.link) }) else { return true }
+        guard right.isOpen(over: self.link?.epoch), let link = self.link?.link else { return true }
+        let acceptance = self.queue.calling { link.reply(to: right.id, with: payload) }
+        right.isUsed.value = acceptance == .accepted || acceptance == .acceptedAndFull
         switch acceptance {
         case .accepted:
             self.outgoing.deliveries?.queues.noteReply()

@@ -14,7 +14,7 @@ final class ConnectionCore {
         /// The executor on which the next turn is made, when the connection is moving there.
         fileprivate var next: (any JobExecutor)?
         /// Outputs that have to wait until the connection has moved there.
-        fileprivate var deferred: [Output] = []
+        fileprivate var deferred: [CoreOutput] = []
     }
 
     /// The state of the present turn.
@@ -149,7 +149,7 @@ extension ConnectionCore {
         self.turn.isCarryingOut = false
     }
 
-    private func carryOut(_ output: Output) {
+    private func carryOut(_ output: CoreOutput) {
         switch output {
         case .announce(let change):
             self.turn.hasAnnounced = true
@@ -295,7 +295,7 @@ extension ConnectionCore {
         ConnectionInbox.Published(
             state: self.attempts.state, progress: self.attempts.progress, lastError: self.attempts.lastError,
             failure: self.attempts.failure, refusals: self.attempts.refusals,
-            place: self.attempts.place.map { Boxed($0) })
+            place: self.attempts.place)
     }
 
     private func carryOut(_ output: Attempts.Output) {
@@ -396,7 +396,7 @@ extension ConnectionCore {
             core: self.reference, epoch: attempt.epoch, executor: self.home.executor,
             scheduler: self.environment.scheduler)
         let link = self.destination.transport.makeLink(request, receiver: adapter)
-        self.sender.link = CurrentLink(link)
+        self.sender.link = CurrentLink(link, epoch: attempt.epoch)
         self.session.memory.follow(link)
         self.sender.queue.calling { link.open() }
     }

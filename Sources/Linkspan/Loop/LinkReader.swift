@@ -85,8 +85,10 @@ final class LinkReader {
         }
         self.probe?.received(inbound.event, inbound.payload)
         var replier: Replier?
-        if let id = inbound.replyID, let link = self.sender.link?.link {
-            let right = ReplyRight(id: id, of: self.sender.chain == nil ? nil : inbound.event, link: link)
+        if let id = inbound.replyID, let epoch = self.sender.link?.epoch {
+            let event = self.sender.chain == nil ? nil : inbound.event
+            let isUsed = Confined(false, to: core.home.executor)
+            let right = ReplyRight(id: id, event: event, epoch: epoch, isUsed: isUsed)
             replier = Replier(right, core.reference)
         }
         self.router.route(Message(inbound, replier: replier))

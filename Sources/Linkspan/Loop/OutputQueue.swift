@@ -2,7 +2,7 @@ internal import DequeModule
 internal import LinkspanRuntime
 
 /// Something that a connection does, in the order in which it was decided.
-enum Output {
+enum CoreOutput {
     // Indirect where it holds instants, whose size the compiler does not know: all outputs would be moved more slowly.
     indirect case announce(StateChange)
     indirect case report(ConnectionProgress)
@@ -30,11 +30,11 @@ enum Output {
 /// them. So callbacks never nest, and what a callback asks for happens after it has returned.
 final class OutputQueue {
     // Taken out one by one, before each is carried out.
-    @exclusivity(unchecked) var outputs: Deque<Output> = []
+    @exclusivity(unchecked) var outputs: Deque<CoreOutput> = []
     /// Whether a link, an observer, an interceptor or a policy is being called: what these ask for happens after the turn.
     @exclusivity(unchecked) var isCalling = false
 
-    func append(_ output: Output) { self.outputs.append(output) }
+    func append(_ output: CoreOutput) { self.outputs.append(output) }
 
     /// Calls a link, the observer, an interceptor or a policy of the app.
     func calling<Result: ~Copyable, Failure: Error>(

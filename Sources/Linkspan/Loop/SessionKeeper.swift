@@ -4,8 +4,7 @@ internal import LinkspanRuntime
 ///
 /// Confined to the connection's executor, as a part of its ``ConnectionCore``.
 final class SessionKeeper {
-    // Looked at for each read; nothing is called while it changes (W1).
-    @exclusivity(unchecked) var memory: SessionMemory
+    var memory: SessionMemory
 
     init(_ destination: Destination) {
         self.memory = SessionMemory(resuming: destination.resumption, isStored: destination.options.store != nil)

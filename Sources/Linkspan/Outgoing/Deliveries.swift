@@ -316,7 +316,7 @@ extension Deliveries {
         case .refused: return .failure(delivery.failure(.messageRefused, "was refused by the server", details: reply))
         case .later:
             // Until then it counts as unanswered, but it has not ended its link.
-            self.queues.acquit(delivery.id)
+            self.queues.clear(delivery.id)
             guard let refused = self.queues.noteRefusal(of: delivery.id) else { return nil }
             guard refused.refusals >= options.refusals else {
                 if self.ledger.isStored, let key = refused.key, let account = self.ledger.account(of: key) {

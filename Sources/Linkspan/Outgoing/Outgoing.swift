@@ -53,8 +53,8 @@ struct Outgoing: ~Copyable {
     private var deadlines = CommandDeadlines()
     private var lastRequestID: UInt64 = 0
     private var lastPause: UInt64 = 0
-    /// The pause in which everything else waits for trials of suspected deliveries.
-    private var trialPause: UInt64 = 0
+    /// The pause in which everything else waits for deliveries that are sent alone.
+    private var isolation: UInt64 = 0
     /// Replies that nothing waited for any more.
     private(set) var lateReplies: UInt64 = 0
     /// The outputs that have not been taken yet.
@@ -77,8 +77,6 @@ struct Outgoing: ~Copyable {
     var isOpen: Bool { if case .open = self.phase { true } else { false } }
 
     /// Whether what is submitted from now on waits for nothing but its turn.
-    // Inlined, as is `load`, which are asked in each turn, so that the value is not copied for the answer.
-    @inline(__always)
     var isFlowing: Bool {
         switch self.phase {
         case .open: true
@@ -94,7 +92,6 @@ struct Outgoing: ~Copyable {
     var greetedLink: UInt64? { if case .greeting(let epoch) = self.phase { epoch } else { nil } }
 
     /// The waiting load: commands in the buffer, and deliveries without a reply.
-    @inline(__always)
     var load: ConnectionLoad {
         var load = ConnectionLoad(commands: self.buffer.count, bytes: self.buffer.byteCount)
         if let deliveries = self.deliveries {
@@ -144,12 +141,12 @@ extension Outgoing {
 
     /// The link takes what waits: it has no greeting, or that is complete.
     ///
-    /// Suspected deliveries go first, one after the other; what waits for them waits for a bounded time.
+    /// Deliveries that may have ended the last link go first, each alone; the rest waits for a bounded time.
     mutating func linkIsReady() {
-        if let deliveries = self.deliveries, deliveries.queues.beginTrials() {
+        if let deliveries = self.deliveries, deliveries.queues.beginIsolation() {
             self.lastPause += 1
-            self.trialPause = self.lastPause
-            self.outputs.append(.pauseFlush(self.trialPause, self.options.deliveries.repeatAfter))
+            self.isolation = self.lastPause
+            self.outputs.append(.pauseFlush(self.isolation, self.options.deliveries.repeatAfter))
         }
         self.beginFlush()
     }
@@ -230,7 +227,7 @@ extension Outgoing {
 
 extension Outgoing {
     /// Whether a command goes to the link as it is: a plain send while nothing waits, the commonest of all.
-    func passes(_ command: borrowing Command) -> Bool { if case .open = self.phase { command.isPlain } else { false } }
+    func passes(_ command: Command) -> Bool { if case .open = self.phase { command.isPlain } else { false } }
 
     /// Takes a command.
     ///
@@ -339,13 +336,13 @@ extension Outgoing {
     /// A turn that is used up while more waits is followed by a pause, which is left as an output.
     mutating func nextToFlush(now: Moment) -> ReadyCommand? {
         guard case .flushing = self.phase else { return nil }
-        if let deliveries = self.deliveries, deliveries.queues.isTrying {
-            if let begun = deliveries.queues.beginTrial() {
+        if let deliveries = self.deliveries, deliveries.queues.isIsolating {
+            if let begun = deliveries.queues.beginIsolated() {
                 self.turn.count(begun.command)
                 return self.ready(begun, deliveries, now: now)
             }
-            if deliveries.queues.isTrying {
-                self.phase = .pausing(number: self.trialPause)
+            if deliveries.queues.isIsolating {
+                self.phase = .pausing(number: self.isolation)
                 return nil
             }
         }
@@ -379,17 +376,17 @@ extension Outgoing {
     ///   - pause: its number.
     ///   - hasLeft: whether the link has passed all of the turn to the network: then the next pause is half as long.
     mutating func resume(pause: UInt64, hasLeft: Bool) {
-        if pause == self.trialPause { return self.endTrials() }
+        if pause == self.isolation { return self.endIsolation() }
         guard case .pausing(number: pause) = self.phase else { return }
         let longest = self.options.flush.pause
         self.pause = self.pause.map { hasLeft ? max($0 / 2, longest / 16) : min($0 * 2, longest) }
         self.beginFlush()
     }
 
-    /// Everything is sent, whether or not suspects have been answered.
-    private mutating func endTrials() {
-        self.deliveries?.queues.endTrials()
-        if case .pausing(number: self.trialPause) = self.phase { self.beginFlush() }
+    /// Everything is sent, whether or not the delivery under way alone has been answered.
+    private mutating func endIsolation() {
+        self.deliveries?.queues.endIsolation()
+        if case .pausing(number: self.isolation) = self.phase { self.beginFlush() }
     }
 
     /// The link has taken a command: from now on its reply is awaited, if it gets one.
@@ -440,7 +437,7 @@ extension Outgoing {
     /// Sends the next of an ordering key through the flush, so that there is one place that sends deliveries.
     private mutating func beginNext() {
         switch self.phase {
-        case .open where self.hasReady, .pausing(number: self.trialPause) where self.deliveries?.queues.tried == nil:
+        case .open where self.hasReady, .pausing(number: self.isolation) where self.deliveries?.queues.isolated == nil:
             self.beginFlush()
         case .down, .greeting, .flushing, .pausing, .full, .open, .failed, .ended: ()
         }
@@ -527,7 +524,7 @@ extension Outgoing {
 
     /// Takes out a delivery that cannot end its link any more.
     private mutating func settleDelivery(_ id: Command.ID) {
-        self.deliveries?.queues.acquit(id)
+        self.deliveries?.queues.clear(id)
         _ = self.deliveries?.queues.remove(id)
         self.beginNext()
     }
@@ -562,7 +559,7 @@ extension Outgoing {
             hasMore = true
             // One that the link did not take at first has a later instant by now.
             guard self.awaited.contains(id), deliveries.queues.mayRepeat(id, now: now) else { continue }
-            if deliveries.queues.tried == id { self.endTrials() }
+            if deliveries.queues.isolated == id { self.endIsolation() }
             if let limit = self.options.deliveries.attempts, deliveries.queues.attempts(of: id) ?? 0 >= limit {
                 exhausted.insert(id)
             } else {
@@ -594,7 +591,7 @@ extension Outgoing {
 
 extension Command {
     /// The time that the command may take.
-    fileprivate borrowing func timeLimit(_ replyTimeout: Duration) -> Duration? {
+    fileprivate func timeLimit(_ replyTimeout: Duration) -> Duration? {
         self.timeout ?? (self.isRequest ? replyTimeout : nil)
     }
 }

@@ -1,35 +1,19 @@
 internal import DequeModule
+internal import LinkspanRuntime
 
-/// An answer that is still owed; touched on the connection's executor.
-// Unchecked because the compiler cannot see that it is; the core alone touches it.
-final class ReplyRight: @unchecked Sendable {
-    private let id: UInt64
+/// The right to answer a message once, over the link that brought it.
+struct ReplyRight: Sendable {
+    /// The number by which the link knows the answer.
+    let id: UInt64
     /// The name of the message that is answered, where interceptors want to know.
     let event: String?
-    private let link: any Link
-    /// Whether an answer was given, or waits for room.
-    fileprivate var isUsed = false
+    /// The number of the link.
+    let epoch: UInt64
+    /// Whether an answer was given, or waits for room; looked at on the executor of the connection with that link.
+    let isUsed: Confined<Bool>
 
-    init(id: UInt64, of event: String?, link: any Link) {
-        self.id = id
-        self.event = event
-        self.link = link
-    }
-
-    /// Whether an answer would still be given: there was none, and the link is `current`.
-    func isOpen(over current: (any Link)?) -> Bool { !self.isUsed && self.link === current }
-
-    /// Answers, unless that has been done or the link is not `current`.
-    ///
-    /// An answer that the link would not take may be followed by another.
-    ///
-    /// - Returns: what became of it; nil when there was nothing to do.
-    func use(_ payload: Payload, over current: (any Link)?) -> SendAcceptance? {
-        guard self.isOpen(over: current) else { return nil }
-        let acceptance = self.link.reply(to: self.id, with: payload)
-        self.isUsed = acceptance == .accepted || acceptance == .acceptedAndFull
-        return acceptance
-    }
+    /// Whether an answer would still be given: there was none, and the connection has the same link.
+    func isOpen(over epoch: UInt64?) -> Bool { self.epoch == epoch && !self.isUsed.value }
 }
 
 /// Answers that wait until their link has room again.
@@ -50,7 +34,7 @@ struct WaitingReplies {
         guard self.replies.isEmpty || self.replies.count < limits.commands && bytes <= limits.bytes else {
             return false
         }
-        right.isUsed = true
+        right.isUsed.value = true
         // What a handler sends back as it came is a slice of a read.
         self.replies.append((right, payload.detached()))
         self.byteCount = bytes
@@ -60,13 +44,13 @@ struct WaitingReplies {
     mutating func popFirst() -> (right: ReplyRight, payload: Payload)? {
         guard let first = self.replies.popFirst() else { return nil }
         self.byteCount -= first.payload.byteCount
-        first.right.isUsed = false
+        first.right.isUsed.value = false
         return first
     }
 
     /// Puts an answer back that the link would not take yet.
     mutating func putBack(_ payload: Payload, by right: ReplyRight) {
-        right.isUsed = true
+        right.isUsed.value = true
         self.replies.prepend((right, payload))
         self.byteCount += payload.byteCount
     }

@@ -44,7 +44,7 @@ package protocol ConnectionProbe: AnyObject {
     /// The round trip over the open link has been measured.
     func measured(roundTrip: Duration)
     /// A message has arrived.
-    func received(_ event: String, _ payload: borrowing Payload)
+    func received(_ event: String, _ payload: Payload)
     /// A command has its outcome.
     func finished(_ command: Command, _ outcome: Result<Payload, LinkspanError>)
     /// The connection has obtained or renewed its credentials, or failed to.
@@ -65,7 +65,7 @@ extension ConnectionProbe {
     /// Does nothing.
     package func sent(_ command: Command) {}
     /// Does nothing.
-    package func received(_ event: String, _ payload: borrowing Payload) {}
+    package func received(_ event: String, _ payload: Payload) {}
     /// Does nothing.
     package func measured(roundTrip: Duration) {}
     /// Does nothing.

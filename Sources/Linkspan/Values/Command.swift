@@ -91,7 +91,7 @@ extension Command {
     ///   - accepted: called with the delivery's key at most once, before the completion, when a delivery is accepted:
     ///     with a store, when it is committed.
     public init(
-        _ kind: Kind, event: consuming String, payload: consuming Payload, timeout: Duration? = nil,
+        _ kind: Kind, event: String, payload: Payload, timeout: Duration? = nil,
         isVolatile: Bool = false, key: String? = nil, isCompressible: Bool = true,
         completion: (@Sendable (Result<Payload, LinkspanError>) -> Void)? = nil,
         accepted: (@Sendable (String) -> Void)? = nil
@@ -102,7 +102,7 @@ extension Command {
     }
 
     private init(
-        _ kind: Kind, id: ID, event: consuming String, payload: consuming Payload, timeout: Duration?,
+        _ kind: Kind, id: ID, event: String, payload: Payload, timeout: Duration?,
         isVolatile: Bool = false, key: String?, isCompressible: Bool = true,
         completion: (@Sendable (Result<Payload, LinkspanError>) -> Void)?,
         accepted: (@Sendable (String) -> Void)? = nil
@@ -122,7 +122,7 @@ extension Command {
     /// It gets its identity when it has to wait.
     @usableFromInline
     init(
-        sending event: consuming String, payload: consuming Payload, isVolatile: Bool = false,
+        sending event: String, payload: Payload, isVolatile: Bool = false,
         isCompressible: Bool = true
     ) {
         self.init(
@@ -135,7 +135,7 @@ extension Command {
     /// Makes a command to be sent in the place of one that waits under the same key.
     @usableFromInline
     init(
-        replacing key: String?, event: consuming String, payload: consuming Payload, isVolatile: Bool = false,
+        replacing key: String?, event: String, payload: Payload, isVolatile: Bool = false,
         isCompressible: Bool = true
     ) {
         self.init(sending: event, payload: payload, isVolatile: isVolatile, isCompressible: isCompressible)
@@ -258,16 +258,15 @@ extension Command {
     /// The key under which it replaces a waiting send.
     var replacedKey: String? { self.replacing }
 
-    // Inlined, so that the command is not copied for one byte of it.
-    @inline(__always) var isSend: Bool { self.form == .send }
+    var isSend: Bool { self.form == .send }
 
-    @inline(__always) var isRequest: Bool { self.form == .request }
+    var isRequest: Bool { self.form == .request }
 
     /// Whether it is sent again when it is not answered.
     var isDelivery: Bool { self.form == .deliver }
 
     /// Whether it is a delivery, or waits for the outcome of one.
-    @inline(__always) var isOfDelivery: Bool { self.form == .deliver || self.form == .outcome }
+    var isOfDelivery: Bool { self.form == .deliver || self.form == .outcome }
 
     /// Whether somebody asks for the key of the delivery.
     var wantsReceipt: Bool { self.extras.rare { $0.accepted != nil } }

@@ -93,7 +93,6 @@ struct CommandExtras: Sendable {
         }
     }
 
-    @inline(__always)
     func rare<Answer>(_ look: (Rare) -> Answer) -> Answer {
         switch self.storage {
         case .none, .common: look(Rare())

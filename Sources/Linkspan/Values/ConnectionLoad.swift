@@ -8,7 +8,7 @@ struct ConnectionLoad: Sendable, Hashable {
     /// Commands that wait to be sent or, for deliveries, to be answered.
     var waiting: Int { self.commands + self.deliveries }
 
-    mutating func add(_ command: borrowing Command) {
+    mutating func add(_ command: Command) {
         let size = command.byteCount
         if command.isOfDelivery {
             self.deliveries += 1
@@ -19,7 +19,7 @@ struct ConnectionLoad: Sendable, Hashable {
         }
     }
 
-    mutating func remove(_ command: borrowing Command) {
+    mutating func remove(_ command: Command) {
         let size = command.byteCount
         if command.isOfDelivery {
             self.deliveries -= 1

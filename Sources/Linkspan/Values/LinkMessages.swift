@@ -8,7 +8,7 @@ public struct InboundMessage: Sendable {
     public var replyID: UInt64?
 
     /// Makes a message.
-    public init(event: consuming String, payload: consuming Payload, replyID: UInt64? = nil) {
+    public init(event: String, payload: Payload, replyID: UInt64? = nil) {
         self.event = event
         self.payload = payload
         self.replyID = replyID
@@ -32,7 +32,7 @@ public struct OutboundMessage: Sendable {
 
     /// Makes a message.
     package init(
-        event: consuming String, payload: consuming Payload, requestID: UInt64? = nil, isVolatile: Bool = false,
+        event: String, payload: Payload, requestID: UInt64? = nil, isVolatile: Bool = false,
         isCompressible: Bool = true
     ) {
         self.event = event

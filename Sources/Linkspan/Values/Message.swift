@@ -62,7 +62,7 @@ extension Message {
         self.init(InboundMessage(event: event, payload: payload), replier: onReply.map { Replier(once: $0) })
     }
 
-    init(_ inbound: consuming InboundMessage, replier: consuming Replier?) {
+    init(_ inbound: InboundMessage, replier: Replier?) {
         self.init(inbound: inbound, replier: replier)
     }
 }

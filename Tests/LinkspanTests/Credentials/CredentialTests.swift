@@ -253,10 +253,10 @@ struct SecretTests {
         let url = try ConnectionURL("scripted://server/?token=\(Self.canary)")
         let request = CredentialRequest(url: url, reason: .first)
         let issued = IssuedCredentials(credentials: credentials, generation: 1, issuedAt: .now, reason: .first)
-        let waiter = CredentialDesk.Waiter(id: 1, request: request, held: 0) { _ in }
-        var desk = CredentialDesk()
-        _ = desk.ask(waiter, now: .now)
-        desk.keep(issued)
+        let waiter = CredentialQueue.Waiter(id: 1, request: request, held: 0) { _ in }
+        var queue = CredentialQueue()
+        _ = queue.ask(waiter, now: .now)
+        queue.keep(issued)
         var machine = SharedCredentials.StateMachine()
         _ = machine.ask(request, login: 0, held: 0, now: .now) { _ in }
         _ = machine.answered(1, credentials, now: .now)
@@ -265,8 +265,8 @@ struct SecretTests {
             .credentials(.fixed(credentials)).build()
         let link = LinkRequest(url: url, credentials: credentials)
         let values: [Any] = [
-            credentials, url, request, issued, waiter, desk, machine, link, configuration, configuration.credentials,
-            CredentialSource.provider { [credentials] _ in credentials }, CredentialDesk.OnAsk.answer(issued),
+            credentials, url, request, issued, waiter, queue, machine, link, configuration, configuration.credentials,
+            CredentialSource.provider { [credentials] _ in credentials }, CredentialQueue.OnAsk.answer(issued),
             SharedCredentials.StateMachine.Action.answer([waiter], .success(issued)),
         ]
         for text in values.flatMap({ self.everyText(of: $0) }) { #expect(!text.contains(Self.canary), "\(text)") }

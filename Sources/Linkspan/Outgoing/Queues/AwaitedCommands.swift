@@ -2,54 +2,36 @@
 struct AwaitedCommands {
     private struct Entry: SlabElement {
         var command: Command?
-        var number: UInt64 = 0
     }
 
     private var entries = Slab<Entry>()
-    private var numbers = PlaceIndex()
-    private var ids = PlaceIndex()
+    private var places: [UInt64: Slab<Entry>.Place] = [:]
+    private var numbers: [Command.ID: UInt64] = [:]
 
     var count: Int { self.entries.count }
 
     /// The command whose reply has this number.
-    subscript(number: UInt64) -> Command? {
-        self.numbers.find(PlaceIndex.hash(number)) { self.entries[$0].number == number }
-            .flatMap { self.entries[$0].command }
-    }
+    subscript(number: UInt64) -> Command? { self.places[number].flatMap { self.entries[$0].command } }
 
     /// The number of a command's reply.
-    func number(of id: Command.ID) -> UInt64? {
-        self.ids.find(PlaceIndex.hash(id.number)) { self.entries[$0].command?.id == id }
-            .map { self.entries[$0].number }
-    }
+    func number(of id: Command.ID) -> UInt64? { self.numbers[id] }
 
-    func contains(_ id: Command.ID) -> Bool { self.number(of: id) != nil }
+    func contains(_ id: Command.ID) -> Bool { self.numbers[id] != nil }
 
     mutating func insert(_ command: consuming Command, number: UInt64) {
+        self.numbers[command.id] = number
+        let place = self.entries.insert(Entry(command: command))
         // A repetition has the number of the first attempt.
-        _ = self.remove(number)
-        let id = command.id
-        let place = self.entries.insert(Entry(command: consume command, number: number))
-        let entries = self.entries
-        self.numbers.insert(place, PlaceIndex.hash(number)) { PlaceIndex.hash(entries[$0].number) }
-        self.ids.insert(place, PlaceIndex.hash(id.number)) { PlaceIndex.hash(entries[$0].command?.id.number ?? 0) }
+        if let former = self.places.updateValue(place, forKey: number) { _ = self.entries.remove(former) }
     }
 
     mutating func remove(_ number: UInt64) -> Command? {
-        guard let place = self.forget(number) else { return nil }
-        return self.entries.remove(place).command
-    }
-
-    // On its own: no copy of the entries may be alive while they are changed.
-    private mutating func forget(_ number: UInt64) -> Slab<Entry>.Place? {
-        let entries = self.entries
-        let place = self.numbers.remove(
-            PlaceIndex.hash(number), hashOf: { PlaceIndex.hash(entries[$0].number) },
-            where: { entries[$0].number == number })
-        guard let place, let id = entries[place].command?.id else { return nil }
-        return self.ids.remove(
-            PlaceIndex.hash(id.number), hashOf: { PlaceIndex.hash(entries[$0].command?.id.number ?? 0) },
-            where: { $0 == place })
+        guard let place = self.places.removeValue(forKey: number) else { return nil }
+        let command = self.entries.remove(place).command
+        if let command { self.numbers[command.id] = nil }
+        self.places.trim()
+        self.numbers.trim()
+        return command
     }
 
     /// Takes all requests out, in the order in which they were made, and forgets the deliveries.

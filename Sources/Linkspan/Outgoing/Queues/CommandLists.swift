@@ -22,14 +22,12 @@ struct CommandLists {
     }
 
     private var slots = Slab<Slot>()
-    private var index = PlaceIndex()
+    private var places: [Command.ID: Place] = [:]
 
     var count: Int { self.slots.count }
 
     /// The place of a command.
-    func find(_ id: Command.ID) -> Place? {
-        self.index.find(Self.hash(id)) { self.slots[$0].command?.id == id }
-    }
+    func find(_ id: Command.ID) -> Place? { self.places[id] }
 
     func command(at place: Place) -> Command? { place == Self.none ? nil : self.slots[place].command }
 
@@ -54,9 +52,9 @@ struct CommandLists {
 
     /// Puts a command in the place of another.
     mutating func replace(_ place: Place, by command: Command) {
-        if let former = self.id(at: place) { self.forget(former) }
+        if let former = self.id(at: place) { self.places[former] = nil }
         self.slots[place].command = command
-        self.remember(place, command.id)
+        self.places[command.id] = place
     }
 
     /// Inserts a command behind another of a list; at the front without one.
@@ -69,7 +67,7 @@ struct CommandLists {
             Slot(command: command, previous: previous, next: next, owner: owner, isMarked: false))
         if previous == Self.none { list.first = place } else { self.slots[previous].next = place }
         if next == Self.none { list.last = place } else { self.slots[next].previous = place }
-        self.remember(place, id)
+        self.places[id] = place
         return place
     }
 
@@ -78,7 +76,8 @@ struct CommandLists {
         let (previous, next) = (self.slots[place].previous, self.slots[place].next)
         if previous == Self.none { list.first = next } else { self.slots[previous].next = next }
         if next == Self.none { list.last = previous } else { self.slots[next].previous = previous }
-        if let id = self.id(at: place) { self.forget(id) }
+        if let id = self.id(at: place) { self.places[id] = nil }
+        self.places.trim()
         return self.slots.remove(place).command
     }
 
@@ -95,19 +94,6 @@ struct CommandLists {
 
     mutating func removeAll() {
         self.slots.removeAll()
-        self.index.removeAll()
+        self.places = [:]
     }
-
-    private mutating func remember(_ place: Place, _ id: Command.ID) {
-        self.index.insert(place, Self.hash(id)) { [slots = self.slots] in Self.hash(slots[$0].command?.id ?? .none) }
-    }
-
-    private mutating func forget(_ id: Command.ID) {
-        let slots = self.slots
-        _ = self.index.remove(Self.hash(id), hashOf: { Self.hash(slots[$0].command?.id ?? .none) }) {
-            slots[$0].command?.id == id
-        }
-    }
-
-    private static func hash(_ id: Command.ID) -> UInt64 { PlaceIndex.hash(id.number) }
 }

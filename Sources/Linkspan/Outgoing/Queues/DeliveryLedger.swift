@@ -14,11 +14,10 @@ struct DeliveryLedger {
     }
 
     /// A delivery that waits.
-    private struct Delivery: SlabElement {
-        var key = ""
-        var id = Command.ID.none
+    private struct Delivery {
+        var id: Command.ID
         /// Its place among the accounts.
-        var account: UInt32 = 0
+        var account: UInt32
     }
 
     /// Whether there is a store.
@@ -28,8 +27,7 @@ struct DeliveryLedger {
     var backlog = Backlog.closed
     /// Counts the openings, so that an answer to a former one is recognised.
     private(set) var session: UInt64 = 0
-    private var deliveries = Slab<Delivery>()
-    private var keys = PlaceIndex()
+    private var deliveries: [String: Delivery] = [:]
     /// The accounts that deliveries have belonged to.
     private var accounts: [String?] = []
     private var followers: [String: [Command]] = [:]
@@ -70,51 +68,26 @@ struct DeliveryLedger {
     // MARK: Deliveries
 
     /// The delivery with a key.
-    func delivery(_ key: String) -> Command.ID? { self.find(key).map { self.deliveries[$0].id } }
+    func delivery(_ key: String) -> Command.ID? { self.deliveries[key]?.id }
 
     /// The account of the delivery with a key; nil when there is none.
-    func account(of key: String) -> String?? { self.find(key).map { self.accounts[Int(self.deliveries[$0].account)] } }
-
-    private func find(_ key: String) -> Slab<Delivery>.Place? {
-        self.keys.find(PlaceIndex.hash(key)) { self.deliveries[$0].key == key }
-    }
+    func account(of key: String) -> String?? { self.deliveries[key].map { self.accounts[Int($0.account)] } }
 
     mutating func add(_ id: Command.ID, key: String) {
-        if self.deliveries.count == 0 { self.accounts = [] }
+        if self.deliveries.isEmpty { self.accounts = [] }
         let account = self.accounts.firstIndex(of: self.account) ?? self.accounts.count
         if account == self.accounts.count { self.accounts.append(self.account) }
-        if let place = self.find(key) {
-            (self.deliveries[place].id, self.deliveries[place].account) = (id, UInt32(account))
-        } else {
-            self.insert(Delivery(key: key, id: id, account: UInt32(account)))
-        }
-    }
-
-    private mutating func insert(_ delivery: Delivery) {
-        let place = self.deliveries.insert(delivery)
-        let deliveries = self.deliveries
-        self.keys.insert(place, PlaceIndex.hash(delivery.key)) { PlaceIndex.hash(deliveries[$0].key) }
+        self.deliveries[key] = Delivery(id: id, account: UInt32(account))
     }
 
     /// Forgets a delivery that has ended.
     ///
     /// - Returns: whose it was; nil when this command does not stand for the key.
     mutating func remove(_ id: Command.ID, key: String) -> (account: String?, followers: [Command])? {
-        guard self.delivery(key) == id, let delivery = self.take(key) else { return nil }
+        guard self.delivery(key) == id, let delivery = self.deliveries.removeValue(forKey: key) else { return nil }
+        self.deliveries.trim()
         if case .loading(_, isAsked: true) = self.backlog { self.endedMeanwhile.insert(key) }
         return (self.accounts[Int(delivery.account)], self.removeFollowers(key: key))
-    }
-
-    private mutating func take(_ key: String) -> Delivery? {
-        guard let place = self.forget(key) else { return nil }
-        return self.deliveries.remove(place)
-    }
-
-    // On its own: no copy of the deliveries may be alive while they are changed.
-    private mutating func forget(_ key: String) -> Slab<Delivery>.Place? {
-        let deliveries = self.deliveries
-        return self.keys.remove(
-            PlaceIndex.hash(key), hashOf: { PlaceIndex.hash(deliveries[$0].key) }, where: { deliveries[$0].key == key })
     }
 
     /// A delivery has ended before the store has answered whether it keeps it, perhaps under another key.
@@ -129,10 +102,8 @@ struct DeliveryLedger {
 
     /// The store has given a delivery another key.
     mutating func rename(_ id: Command.ID, from former: String, to key: String) {
-        guard former != key, self.delivery(former) == id, var delivery = self.take(former) else { return }
-        _ = self.take(key)
-        delivery.key = key
-        self.insert(delivery)
+        guard former != key, self.delivery(former) == id else { return }
+        self.deliveries[key] = self.deliveries.removeValue(forKey: former)
         guard let commands = self.followers.removeValue(forKey: former) else { return }
         self.followers[key, default: []] += commands
         for command in commands { self.followed[command.id] = key }
@@ -151,7 +122,8 @@ struct DeliveryLedger {
     /// Makes a command end as the delivery with a key does.
     ///
     /// It is never sent itself, so that its payload is let go of: followers are bounded by their number alone.
-    mutating func follow(_ command: consuming Command, key: String) {
+    mutating func follow(_ command: Command, key: String) {
+        var command = command
         command.payload = .empty
         self.followed[command.id] = key
         self.followers[key, default: []].append(command)

@@ -14,7 +14,7 @@ struct DeliveryQueues {
     }
 
     /// An ordering key, and what is known of its head.
-    private struct Lane: SlabElement {
+    private struct OrderingKey: SlabElement {
         var name = ""
         var list = CommandLists.List()
         /// The last of those that an earlier process left, which come first.
@@ -30,7 +30,7 @@ struct DeliveryQueues {
         var repeatAt: Moment?
 
         /// Forgets the head.
-        mutating func beginAnew() {
+        mutating func forgetHead() {
             self.isUnderWay = false
             self.attempts = 0
             self.requestID = nil
@@ -40,16 +40,16 @@ struct DeliveryQueues {
     /// A head that is not under way.
     private struct Ready: Comparable {
         let head: Command.ID
-        let lane: Slab<Lane>.Place
+        let key: Slab<OrderingKey>.Place
 
         static func < (left: Self, right: Self) -> Bool { left.head < right.head }
     }
 
     /// The commands of all ordering keys; those that the store has not committed yet are marked.
     private var commands = CommandLists()
-    private var lanes = Slab<Lane>()
+    private var keys = Slab<OrderingKey>()
     /// The ordering keys by name.
-    private var names = PlaceIndex()
+    private var names: [String: Slab<OrderingKey>.Place] = [:]
     /// The heads that are not under way, the oldest first, so that a reply to one need not look at all others; some are
     /// out of date.
     private var ready = Heap<Ready>()
@@ -61,57 +61,43 @@ struct DeliveryQueues {
     /// The number of deliveries that an earlier process left, and their bytes.
     private(set) var restoredCount = 0
     private(set) var restoredByteCount = 0
-    private var suspects = Suspects()
+    private var poison = PoisonDetector()
 
     var count: Int { self.commands.count }
 
     /// Whether some ordering key's head could be sent.
     var hasReady: Bool { !self.ready.isEmpty }
 
-    /// Whether everything else waits for trials of suspects.
-    var isTrying: Bool { self.suspects.isTrying }
+    /// Whether everything else waits for deliveries that may have ended the last link, which are sent alone.
+    var isIsolating: Bool { self.poison.isActive }
 
-    /// The suspect that is under way alone.
-    var tried: Command.ID? { self.suspects.tried }
+    /// The delivery that is under way alone.
+    var isolated: Command.ID? { self.poison.isolated }
 }
 
 // MARK: - Ordering keys
 
 extension DeliveryQueues {
-    private typealias Place = Slab<Lane>.Place
-
-    private func find(_ name: String) -> Place? {
-        self.names.find(PlaceIndex.hash(name)) { self.lanes[$0].name == name }
-    }
+    private typealias Place = Slab<OrderingKey>.Place
 
     /// The ordering key of a command, if the command is its head.
-    private func lane(ofHead id: Command.ID) -> Place? {
+    private func orderingKey(ofHead id: Command.ID) -> Place? {
         guard let place = self.commands.find(id) else { return nil }
-        let lane = self.commands.owner(of: place)
-        return self.lanes[lane].list.first == place ? lane : nil
+        let key = self.commands.owner(of: place)
+        return self.keys[key].list.first == place ? key : nil
     }
 
-    private mutating func addLane(_ name: String) -> Place {
-        if let lane = self.find(name) { return lane }
-        let lane = self.lanes.insert(Lane(name: name))
-        let lanes = self.lanes
-        self.names.insert(lane, PlaceIndex.hash(name)) { PlaceIndex.hash(lanes[$0].name) }
-        return lane
+    private mutating func addKey(_ name: String) -> Place {
+        if let key = self.names[name] { return key }
+        let key = self.keys.insert(OrderingKey(name: name))
+        self.names[name] = key
+        return key
     }
 
-    private mutating func removeLane(_ lane: Place) {
-        self.forgetName(of: lane)
-        _ = self.lanes.remove(lane)
+    private mutating func removeKey(_ key: Place) {
+        self.names[self.keys.remove(key).name] = nil
+        self.names.trim()
     }
-
-    // On its own: no copy of the slab may be alive while it is changed.
-    private mutating func forgetName(of lane: Place) {
-        let lanes = self.lanes
-        _ = self.names.remove(
-            PlaceIndex.hash(lanes[lane].name), hashOf: { PlaceIndex.hash(lanes[$0].name) }, where: { $0 == lane })
-    }
-
-    private func head(of lane: Place) -> Command? { self.commands.command(at: self.lanes[lane].list.first) }
 }
 
 // MARK: - In and out
@@ -134,57 +120,57 @@ extension DeliveryQueues {
                 .bufferFull, "'\(command.event)' refused: \(self.count) deliveries are waiting", certainty: .notSent
             )
         }
-        let lane = self.addLane(orderingKey)
-        self.insert(command, behind: self.lanes[lane].list.last, in: lane, isCommitted: isCommitted)
+        let key = self.addKey(orderingKey)
+        self.insert(command, behind: self.keys[key].list.last, in: key, isCommitted: isCommitted)
     }
 
     /// Adds a command that an earlier process left, behind others of these and before all new ones, whatever the limits
     /// say.
     mutating func restore(_ command: Command, orderingKey: String) {
-        let lane = self.addLane(orderingKey)
-        var previous = self.lanes[lane].lastRestored
+        let key = self.addKey(orderingKey)
+        var previous = self.keys[key].lastRestored
         // A new one that has been given to a link has its place already.
-        if previous == CommandLists.none, self.lanes[lane].attempts > 0 { previous = self.lanes[lane].list.first }
+        if previous == CommandLists.none, self.keys[key].attempts > 0 { previous = self.keys[key].list.first }
         self.restoredCount += 1
         self.restoredByteCount += command.byteCount
-        self.lanes[lane].lastRestored = self.insert(command, behind: previous, in: lane, isCommitted: true)
+        self.keys[key].lastRestored = self.insert(command, behind: previous, in: key, isCommitted: true)
     }
 
     @discardableResult
     private mutating func insert(
-        _ command: Command, behind previous: CommandLists.Place, in lane: Place, isCommitted: Bool
+        _ command: Command, behind previous: CommandLists.Place, in key: Place, isCommitted: Bool
     ) -> CommandLists.Place {
-        let place = self.commands.insert(command, behind: previous, in: &self.lanes[lane].list, owner: lane)
+        let place = self.commands.insert(command, behind: previous, in: &self.keys[key].list, owner: key)
         if !isCommitted { self.commands.mark(place, true) }
         self.byteCount += command.byteCount
-        self.makeReady(lane)
+        self.makeReady(key)
         return place
     }
 
     /// Takes a command out, because it is done or given up.
     mutating func remove(_ id: Command.ID) -> (command: Command, wasSent: Bool)? {
         guard let place = self.commands.find(id) else { return nil }
-        let lane = self.commands.owner(of: place)
-        let wasHead = self.lanes[lane].list.first == place
+        let key = self.commands.owner(of: place)
+        let wasHead = self.keys[key].list.first == place
         let previous = self.commands.previous(place)
         let isCommitted = !self.commands.isMarked(place)
-        guard var command = self.commands.remove(place, from: &self.lanes[lane].list) else { return nil }
+        guard var command = self.commands.remove(place, from: &self.keys[key].list) else { return nil }
         if !isCommitted { command.isUnkept = true }
-        let wasSent = command.isRestored || wasHead && self.lanes[lane].attempts > 0
-        if self.lanes[lane].lastRestored == place {
+        let wasSent = command.isRestored || wasHead && self.keys[key].attempts > 0
+        if self.keys[key].lastRestored == place {
             let isRestored = self.commands.command(at: previous)?.isRestored == true
-            self.lanes[lane].lastRestored = isRestored ? previous : CommandLists.none
+            self.keys[key].lastRestored = isRestored ? previous : CommandLists.none
         }
         if wasHead {
-            self.lanes[lane].beginAnew()
-            self.suspects.remove(id)
+            self.keys[key].forgetHead()
+            self.poison.remove(id)
         }
         self.byteCount -= command.byteCount
         if command.isRestored {
             self.restoredCount -= 1
             self.restoredByteCount -= command.byteCount
         }
-        if self.lanes[lane].list.isEmpty { self.removeLane(lane) } else { self.makeReady(lane) }
+        if self.keys[key].list.isEmpty { self.removeKey(key) } else { self.makeReady(key) }
         if self.count == 0, self.hasGrown || !self.ready.isEmpty { (self.ready, self.hasGrown) = (Heap(), false) }
         return (command, wasSent)
     }
@@ -196,24 +182,24 @@ extension DeliveryQueues {
 
     private mutating func forgetAll() {
         self.commands.removeAll()
-        self.lanes.removeAll()
-        self.names.removeAll()
-        (self.ready, self.hasGrown, self.suspects) = (Heap(), false, Suspects())
+        self.keys.removeAll()
+        self.names = [:]
+        (self.ready, self.hasGrown, self.poison) = (Heap(), false, PoisonDetector())
         (self.byteCount, self.restoredCount, self.restoredByteCount) = (0, 0, 0)
     }
 
     /// The oldest of each ordering key, when there are few enough keys to look at each.
     var heads: [Command.ID] {
-        self.count <= 4_096 ? self.lanes.all.compactMap { self.commands.id(at: $0.list.first) } : []
+        self.count <= 4_096 ? self.keys.all.compactMap { self.commands.id(at: $0.list.first) } : []
     }
 
     /// Everything in the ordering keys, in the order in which it was made.
     var all: [(command: Command, isUnderWay: Bool, wasSent: Bool)] {
         var all: [(command: Command, isUnderWay: Bool, wasSent: Bool)] = []
-        for lane in self.lanes.all where !lane.list.isEmpty {
-            for (index, command) in self.commands.all(lane.list).enumerated() {
+        for key in self.keys.all where !key.list.isEmpty {
+            for (index, command) in self.commands.all(key.list).enumerated() {
                 let isHead = index == 0
-                all.append((command, isHead && lane.isUnderWay, command.isRestored || isHead && lane.attempts > 0))
+                all.append((command, isHead && key.isUnderWay, command.isRestored || isHead && key.attempts > 0))
             }
         }
         return all.sorted { $0.command.id < $1.command.id }
@@ -252,7 +238,7 @@ extension DeliveryQueues {
     /// All that an earlier process left is here, or has ended.
     mutating func releaseNew() {
         self.isHoldingNew = false
-        for lane in self.lanes.places { self.makeReady(lane) }
+        for key in self.keys.places { self.makeReady(key) }
     }
 
     private func mayBeSent(_ command: Command, at place: CommandLists.Place) -> Bool {
@@ -266,39 +252,39 @@ extension DeliveryQueues {
     /// The next head that is not under way, to be sent now: heads come in the order in which they were made.
     mutating func beginNext() -> Begun? {
         while let next = self.ready.popMin() {
-            guard self.lanes[next.lane].ready == next.head else { continue }
-            if let begun = self.begin(next.lane) { return begun }
+            guard self.keys[next.key].ready == next.head else { continue }
+            if let begun = self.begin(next.key) { return begun }
         }
         return nil
     }
 
     /// Notes that a head is given to a link; nil when there is none to give.
-    private mutating func begin(_ lane: Place) -> Begun? {
-        let ready = self.lanes[lane].ready
-        self.lanes[lane].ready = .none
-        let place = self.lanes[lane].list.first
-        guard let head = self.commands.command(at: place), head.id == ready, !self.lanes[lane].isUnderWay,
+    private mutating func begin(_ key: Place) -> Begun? {
+        let ready = self.keys[key].ready
+        self.keys[key].ready = .none
+        let place = self.keys[key].list.first
+        guard let head = self.commands.command(at: place), head.id == ready, !self.keys[key].isUnderWay,
             self.mayBeSent(head, at: place)
         else { return nil }
-        self.lanes[lane].isUnderWay = true
-        self.lanes[lane].attempts += 1
-        return Begun(command: head, requestID: self.lanes[lane].requestID)
+        self.keys[key].isUnderWay = true
+        self.keys[key].attempts += 1
+        return Begun(command: head, requestID: self.keys[key].requestID)
     }
 
     /// Records the number and the deadline of a head that is under way.
     mutating func note(requestID: UInt64, repeatAt: Moment, of id: Command.ID) {
-        guard let lane = self.lane(ofHead: id) else { return }
-        self.lanes[lane].requestID = requestID
-        self.lanes[lane].repeatAt = repeatAt
+        guard let key = self.orderingKey(ofHead: id) else { return }
+        self.keys[key].requestID = requestID
+        self.keys[key].repeatAt = repeatAt
     }
 
     /// Whether a head has waited long enough for its reply.
     func mayRepeat(_ id: Command.ID, now: Moment) -> Bool {
-        self.lane(ofHead: id).flatMap { self.lanes[$0].repeatAt }.map { $0 <= now } ?? true
+        self.orderingKey(ofHead: id).flatMap { self.keys[$0].repeatAt }.map { $0 <= now } ?? true
     }
 
     /// The number of times a head was given to a link; nil when the command is no head.
-    func attempts(of id: Command.ID) -> Int? { self.lane(ofHead: id).map { Int(self.lanes[$0].attempts) } }
+    func attempts(of id: Command.ID) -> Int? { self.orderingKey(ofHead: id).map { Int(self.keys[$0].attempts) } }
 
     /// Counts that the server has asked for a head to come later.
     ///
@@ -311,26 +297,26 @@ extension DeliveryQueues {
 
     /// A head was not given to the link after all, and stays first.
     mutating func giveBack(_ id: Command.ID) {
-        guard let lane = self.lane(ofHead: id), self.lanes[lane].isUnderWay else { return }
-        self.lanes[lane].attempts -= 1
-        self.suspects.giveBack(id)
-        self.interrupt(lane)
+        guard let key = self.orderingKey(ofHead: id), self.keys[key].isUnderWay else { return }
+        self.keys[key].attempts -= 1
+        self.poison.giveBack(id)
+        self.interrupt(key)
     }
 
     /// Takes out the heads that are not under way and were given to a link so often, the oldest first.
     mutating func removeHeads(givenTimes limit: Int) -> [Command] {
-        let heads = self.lanes.all.compactMap { lane in
-            lane.isUnderWay || lane.attempts < limit ? nil : self.commands.id(at: lane.list.first)
+        let heads = self.keys.all.compactMap { key in
+            key.isUnderWay || key.attempts < limit ? nil : self.commands.id(at: key.list.first)
         }
         return heads.sorted { $0 < $1 }.compactMap { self.remove($0)?.command }
     }
 
     /// A head is no longer under way, and stays first.
-    mutating func interrupt(_ id: Command.ID) { if let lane = self.lane(ofHead: id) { self.interrupt(lane) } }
+    mutating func interrupt(_ id: Command.ID) { if let key = self.orderingKey(ofHead: id) { self.interrupt(key) } }
 
-    private mutating func interrupt(_ lane: Place) {
-        self.lanes[lane].isUnderWay = false
-        self.makeReady(lane)
+    private mutating func interrupt(_ key: Place) {
+        self.keys[key].isUnderWay = false
+        self.makeReady(key)
     }
 
     /// The link is gone: every head is to be sent again, under a number of the next link.
@@ -338,63 +324,66 @@ extension DeliveryQueues {
     /// - Parameter isBlamed: whether the link ended because of a message.
     /// - Returns: the head that is known to have ended two links; it is taken out.
     mutating func interruptAll(isBlamed: Bool) -> Command? {
-        let guilty = isBlamed ? self.suspects.convict() : nil
-        // A link that ended in another way proves nothing, and trials over each of many such links would stop the rest.
-        if !isBlamed { self.suspects = Suspects() }
-        for lane in self.lanes.places {
-            guard let head = self.commands.id(at: self.lanes[lane].list.first) else { continue }
-            self.lanes[lane].requestID = nil
-            if isBlamed, guilty == nil, self.lanes[lane].isUnderWay { self.suspects.add(head) }
-            self.interrupt(lane)
+        var underWay: [Command.ID] = []
+        for key in self.keys.places {
+            guard let head = self.commands.id(at: self.keys[key].list.first) else { continue }
+            self.keys[key].requestID = nil
+            if self.keys[key].isUnderWay { underWay.append(head) }
+            self.interrupt(key)
         }
-        return guilty.flatMap { self.remove($0)?.command }
+        guard isBlamed else {
+            // Such an end proves nothing, and a window of one over each of many such links would stop the rest.
+            self.poison = PoisonDetector()
+            return nil
+        }
+        return self.poison.linkEnded(underWay).flatMap { self.remove($0)?.command }
     }
 
-    private mutating func makeReady(_ lane: Place) {
-        let place = self.lanes[lane].list.first
-        guard let head = self.commands.command(at: place), self.lanes[lane].ready != head.id,
-            !self.lanes[lane].isUnderWay, self.mayBeSent(head, at: place)
+    private mutating func makeReady(_ key: Place) {
+        let place = self.keys[key].list.first
+        guard let head = self.commands.command(at: place), self.keys[key].ready != head.id,
+            !self.keys[key].isUnderWay, self.mayBeSent(head, at: place)
         else { return }
-        self.lanes[lane].ready = head.id
-        self.ready.insert(Ready(head: head.id, lane: lane))
+        self.keys[key].ready = head.id
+        self.ready.insert(Ready(head: head.id, key: key))
         guard self.ready.count > 64 else { return }
         self.hasGrown = true
-        guard self.ready.count > 64 + 2 * self.lanes.count else { return }
+        guard self.ready.count > 64 + 2 * self.keys.count else { return }
         // Most are heads that went without being sent.
-        let lanes = self.lanes
-        self.ready = Heap(self.ready.unordered.filter { lanes[$0.lane].ready == $0.head })
+        let keys = self.keys
+        self.ready = Heap(self.ready.unordered.filter { keys[$0.key].ready == $0.head })
     }
 }
 
-// MARK: - Trials
+// MARK: - A window of one
 
 extension DeliveryQueues {
     /// A new link is up, and nothing has been given to it.
     ///
-    /// - Returns: whether there are suspects, which go first.
-    mutating func beginTrials() -> Bool {
-        self.suspects.beginTrials()
-        return self.isTrying
+    /// - Returns: whether deliveries that may have ended the last one go first, each alone.
+    mutating func beginIsolation() -> Bool {
+        self.poison.linkOpened()
+        return self.isIsolating
     }
 
-    /// The next suspect, to be sent now; nil when one is under way, and when nothing waits for trials any longer.
-    mutating func beginTrial() -> Begun? {
-        guard self.tried == nil else { return nil }
-        for head in self.suspects.all {
-            guard let lane = self.lane(ofHead: head), let begun = self.begin(lane) else { continue }
-            self.suspects.beginTrial(of: head)
+    /// The next delivery that is to be sent alone; nil when one is under way, and when nothing waits for these any longer.
+    mutating func beginIsolated() -> Begun? {
+        guard self.isolated == nil else { return nil }
+        for head in self.poison.ids {
+            guard let key = self.orderingKey(ofHead: head), let begun = self.begin(key) else { continue }
+            self.poison.isolate(head)
             return begun
         }
-        self.suspects.stop()
+        self.poison.stop()
         return nil
     }
 
     /// A reply was given to the link, which may end because of it.
-    mutating func noteReply() { self.suspects.noteReply() }
+    mutating func noteReply() { self.poison.noteReply() }
 
     /// The server has answered a head, or no link can carry it.
-    mutating func acquit(_ id: Command.ID) { self.suspects.acquit(id) }
+    mutating func clear(_ id: Command.ID) { self.poison.clear(id) }
 
-    /// The time of the trials is over.
-    mutating func endTrials() { self.suspects.endTrials() }
+    /// Everything is sent from now on.
+    mutating func endIsolation() { self.poison.timeIsOver() }
 }

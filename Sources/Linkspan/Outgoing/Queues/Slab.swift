@@ -71,3 +71,8 @@ struct Slab<Element: SlabElement> {
     /// Takes all elements out.
     mutating func removeAll() { self = Self() }
 }
+
+extension Dictionary {
+    /// Gives the memory back when nothing is left, unless it is little, which one that is filled and emptied all the time keeps.
+    mutating func trim() { if self.isEmpty, self.capacity > 24 { self = [:] } }
+}

@@ -6,7 +6,7 @@ extension SharedCredentials {
     /// Pure: time comes in, actions go out. News of a call or a waiter that is gone is dropped without a word: an
     /// ordinary race.
     struct StateMachine: Sendable {
-        typealias Waiter = CredentialDesk.Waiter
+        typealias Waiter = CredentialQueue.Waiter
 
         enum Action: Sendable {
             case call(UInt64, CredentialRequest, login: UInt64)
@@ -36,8 +36,8 @@ extension SharedCredentials {
         private let isForAllServers: Bool
         /// Counts the times that all was forgotten.
         private(set) var login: UInt64 = 0
-        private var desks: [Scope: CredentialDesk] = [:]
-        private var mostDesks = 16
+        private var queues: [Scope: CredentialQueue] = [:]
+        private var queueLimit = 16
         /// The scopes of waiters and of calls under way, by their numbers.
         private var places: [UInt64: Scope] = [:]
         private var calls: [UInt64: Scope] = [:]
@@ -62,22 +62,22 @@ extension SharedCredentials.StateMachine {
         let waiter = Waiter(id: self.lastWaiter, request: request, held: held, answer: answer)
         // One that the log-out has not reached yet would ask for the user who has gone, and leave the answer to the next.
         guard login == self.login else { return (waiter.id, self.answer([waiter], .failure(Self.loggedOut))) }
-        return (waiter.id, self.seat([waiter], now: now))
+        return (waiter.id, self.enqueue([waiter], now: now))
     }
 
     /// Keeps the task of a call, to cancel it; false when the call is over.
     mutating func keep(_ task: Task<Void, Never>, for call: UInt64) -> Bool {
         guard let scope = self.calls[call] else { return false }
-        return self.desks[scope]?.keep(task, for: call) ?? false
+        return self.queues[scope]?.keep(task, for: call) ?? false
     }
 
     /// A connection waits no longer.
     mutating func leave(_ id: UInt64, now: Moment) -> [Action] {
         guard let scope = self.places.removeValue(forKey: id) else { return [] }
-        switch self.desks[scope]?.leave(id) {
+        switch self.queues[scope]?.leave(id) {
         case .abandon(let call, let behind)?:
             self.calls[call.id] = nil
-            return (call.task.map { [.cancel($0)] } ?? []) + self.seat(behind, now: now)
+            return (call.task.map { [.cancel($0)] } ?? []) + self.enqueue(behind, now: now)
         case .nothing?, nil:
             return []
         }
@@ -90,34 +90,34 @@ extension SharedCredentials.StateMachine {
         let issued = IssuedCredentials(
             credentials: credentials, generation: self.generation, issuedAt: now, reason: call.request.reason)
         var home = scope
-        var waiters = call.queue
+        var waiters = call.waitersInOrder
         var others = behind
         if case .server(let server) = scope, credentials.url != nil {
             self.serversWithURLs.insert(server)
-            self.desks[scope] = nil
+            self.queues[scope] = nil
             home = .endpoint(call.request.url)
             others += waiters.filter { $0.request.url != call.request.url }
             waiters = waiters.filter { $0.request.url == call.request.url }
         }
-        self.desks[home, default: CredentialDesk()].keep(issued)
-        return self.answer(waiters, .success(issued)) + self.seat(others, now: now)
+        self.queues[home, default: CredentialQueue()].keep(issued)
+        return self.answer(waiters, .success(issued)) + self.enqueue(others, now: now)
     }
 
     /// The provider has failed.
     mutating func failed(_ id: UInt64, _ error: LinkspanError, now: Moment) -> [Action] {
         guard let (_, call, behind) = self.end(id) else { return [] }
-        return self.answer(call.queue, .failure(error)) + self.seat(behind, now: now)
+        return self.answer(call.waitersInOrder, .failure(error)) + self.enqueue(behind, now: now)
     }
 
     /// Forgets all answers and all calls; an answer that comes yet is one to nobody.
     ///
     /// - Returns: the calls to cancel, and those who waited.
     mutating func forget() -> (calls: [Task<Void, Never>], waiters: [Waiter]) {
-        let desks = self.desks.values
-        let waiters = desks.flatMap(\.waiters).sorted { $0.id < $1.id }
-        let tasks = desks.compactMap(\.task)
+        let queues = self.queues.values
+        let waiters = queues.flatMap(\.waiters).sorted { $0.id < $1.id }
+        let tasks = queues.compactMap(\.task)
         self.login += 1
-        self.desks = [:]
+        self.queues = [:]
         self.places = [:]
         self.calls = [:]
         return (tasks, waiters)
@@ -125,11 +125,11 @@ extension SharedCredentials.StateMachine {
 }
 
 extension SharedCredentials.StateMachine {
-    private mutating func seat(_ waiters: [Waiter], now: Moment) -> [Action] {
+    private mutating func enqueue(_ waiters: [Waiter], now: Moment) -> [Action] {
         waiters.flatMap { waiter -> [Action] in
             let scope = self.scope(of: waiter.request.url)
-            if self.desks[scope] == nil { self.clearDesks(now: now) }
-            switch self.desks[scope, default: CredentialDesk()].ask(waiter, now: now) {
+            if self.queues[scope] == nil { self.removeIdleQueues(now: now) }
+            switch self.queues[scope, default: CredentialQueue()].ask(waiter, now: now) {
             case .answer(let issued):
                 return self.answer([waiter], .success(issued))
             case .call(let id, let request):
@@ -143,8 +143,8 @@ extension SharedCredentials.StateMachine {
         }
     }
 
-    private mutating func end(_ id: UInt64) -> (Scope, CredentialDesk.Call, behind: [Waiter])? {
-        guard let scope = self.calls.removeValue(forKey: id), let (call, behind) = self.desks[scope]?.end(id) else {
+    private mutating func end(_ id: UInt64) -> (Scope, CredentialQueue.Call, behind: [Waiter])? {
+        guard let scope = self.calls.removeValue(forKey: id), let (call, behind) = self.queues[scope]?.end(id) else {
             return nil
         }
         return (scope, call, behind)
@@ -164,9 +164,9 @@ extension SharedCredentials.StateMachine {
     }
 
     /// Makes room for another scope: from time to time drops the idle ones.
-    private mutating func clearDesks(now: Moment) {
-        guard self.desks.count >= self.mostDesks else { return }
-        self.desks = self.desks.filter { !$0.value.isIdle(at: now) }
-        self.mostDesks = max(16, 2 * self.desks.count)
+    private mutating func removeIdleQueues(now: Moment) {
+        guard self.queues.count >= self.queueLimit else { return }
+        self.queues = self.queues.filter { !$0.value.isIdle(at: now) }
+        self.queueLimit = max(16, 2 * self.queues.count)
     }
 }

@@ -62,7 +62,6 @@ package struct JSONScanner: Sendable {
     }
 
     /// Skips white space from `position`.
-    @inline(__always)
     package static func skipSpace(_ text: UnsafeBufferPointer<UInt8>, from position: Int) -> Int {
         var position = position
         while position < text.count, Self.isSpace(text[position]) { position &+= 1 }
@@ -151,7 +150,6 @@ package struct JSONScanner: Sendable {
 }
 
 extension JSONScanner {
-    @inline(__always)
     static func isSpace(_ byte: UInt8) -> Bool {
         byte == 0x20 || byte == 0x0A || byte == 0x0D || byte == 0x09
     }

@@ -5,9 +5,9 @@ internal import Foundation
 #endif
 
 extension Payload {
-    /// Encodes values as arguments, one after another.
+    /// Encodes values as arguments, one after another, by the rules of a coder.
     ///
-    /// By default `Data` inside them becomes binary attachments, a `Date` a string; see ``PayloadCoder/standard``.
+    /// By those of ``PayloadCoder/standard``, `Data` inside them becomes binary attachments, a `Date` a string.
     ///
     /// - Throws: ``LinkspanError`` with code `encodingFailed` when a value cannot be written as JSON.
     @inlinable
@@ -130,10 +130,10 @@ struct PayloadWriter {
     private static let initialCapacity = 64
 
     @usableFromInline
-    init(coder: PayloadCoder = .standard) { self.coder = coder }
+    init(coder: PayloadCoder) { self.coder = coder }
 
     @usableFromInline
-    consuming func finish() -> Payload {
+    func finish() -> Payload {
         let (elements, attachments) = (self.elements, self.attachments)
         return Payload(trustedElements: ArraySlice(elements), attachments: attachments)
     }

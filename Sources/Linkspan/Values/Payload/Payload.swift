@@ -55,16 +55,9 @@ public struct Payload: Sendable, Hashable {
 
     /// The same arguments with a string as a further member of the first, which has room for it.
     func adding(_ text: String, as member: String) -> Payload {
-        guard self.hasRoom(for: member), let brace = self.elements.firstIndex(of: UInt8(ascii: "{")) else {
-            return self
-        }
-        var elements = Array(self.elements[...brace])
-        JSONString.append(member, to: &elements)
-        elements.append(UInt8(ascii: ":"))
-        JSONString.append(text, to: &elements)
-        let rest = self.elements[(brace + 1)...]
-        if rest.first(where: { !JSONScanner.isSpace($0) }) != UInt8(ascii: "}") { elements.append(UInt8(ascii: ",")) }
-        return Payload(trustedElements: (elements + rest)[...], attachments: self.attachments)
+        var payload = self
+        if self.hasRoom(for: member) { try? payload.setField(member, to: text) }
+        return payload
     }
 
     /// The arguments, each still undecoded.

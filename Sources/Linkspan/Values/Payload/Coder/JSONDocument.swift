@@ -63,7 +63,6 @@ extension JSONDocument {
 // MARK: - Scalars
 
 extension JSONDocument {
-    @inline(__always)
     func isNull(at index: Int) -> Bool { self.tokens[index].kind == .null }
 
     func bytes(of token: JSONToken) -> UnsafeBufferPointer<UInt8> {
@@ -71,7 +70,6 @@ extension JSONDocument {
     }
 
     /// The bytes of a string or key without its quotes, escapes and all.
-    @inline(__always)
     func inside(of token: JSONToken) -> UnsafeBufferPointer<UInt8> {
         UnsafeBufferPointer(rebasing: self.text[Int(token.start &+ 1)..<Int(token.start &+ token.count &- 1)])
     }
@@ -101,7 +99,6 @@ extension JSONDocument {
         throw self.corrupted("the string is not UTF-8", at: index)
     }
 
-    @inline(__always)
     func bool(at index: Int) throws -> Bool {
         switch self.tokens[index].kind {
         case .true: true
@@ -118,7 +115,6 @@ extension JSONDocument {
         throw self.corrupted("the number does not fit \(type)", at: index)
     }
 
-    @inline(__always)
     func double(at index: Int) throws -> Double {
         let token = self.tokens[index]
         guard token.kind == .number else { return try self.nonConforming(Double.self, at: index) }

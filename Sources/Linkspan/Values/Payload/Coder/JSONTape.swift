@@ -108,7 +108,6 @@ struct JSONTape {
     }
 
     /// Takes `"key" :` and returns the first byte of the member's value.
-    @inline(__always)
     private mutating func appendKey(
         _ text: UnsafeBufferPointer<UInt8>, from position: Int
     ) throws(JSONScanError) -> Int {
@@ -120,7 +119,6 @@ struct JSONTape {
         return JSONScanner.skipSpace(text, from: end &+ 1)
     }
 
-    @inline(__always)
     private mutating func appendString(
         _ text: UnsafeBufferPointer<UInt8>, from position: Int
     ) throws(JSONScanError) -> Int {

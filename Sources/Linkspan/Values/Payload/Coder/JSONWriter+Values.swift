@@ -15,7 +15,6 @@ extension JSONWriter {
     }
 
     /// Writes the value of a single-value container.
-    @inline(__always)
     func single(_ place: Place, _ write: () throws -> Void) throws {
         guard self.text.count == place.start, self.levels.count == place.level, !self.hasFailed else {
             throw self.refusal(place.level)
@@ -38,7 +37,6 @@ extension JSONWriter {
     }
 
     /// Whether writing a type neither fails nor runs code of the app's, so that no path is needed.
-    @inline(__always)
     static func isPlain<Value>(_ type: Value.Type) -> Bool {
         type == String.self || type == Int.self || type == Bool.self
     }

@@ -162,7 +162,6 @@ extension JSONWriter {
     }
 
     /// Throws unless the container of a place may be written to now.
-    @inline(__always)
     func check(_ place: Place) throws {
         if !self.hasFailed, self.levels.count == place.level &+ 1, self.levels[place.level].start == place.start {
             return
@@ -210,7 +209,6 @@ extension JSONWriter {
     }
 
     /// Writes an element; nothing of it stays when that fails.
-    @inline(__always)
     func element(in place: Place, _ write: () throws -> Void) throws {
         try self.check(place)
         let level = place.level

@@ -3,7 +3,6 @@
 /// Everything that is read has the form of a number (RFC 8259 §6): the scanner has seen to it.
 enum NumberText {
     /// An integer by its exact value: `1.50e1` is 15, `1.5` and what does not fit are none.
-    @inline(__always)
     static func integer<Integer: FixedWidthInteger>(
         _ text: UnsafeBufferPointer<UInt8>, as type: Integer.Type
     ) -> Integer? {
@@ -93,7 +92,6 @@ enum NumberText {
     }
 
     /// Appends an integer in decimal.
-    @inline(__always)
     static func append(_ number: some FixedWidthInteger, to output: inout [UInt8]) {
         guard var rest = UInt64(exactly: number.magnitude) else {
             output.append(contentsOf: String(number).utf8)

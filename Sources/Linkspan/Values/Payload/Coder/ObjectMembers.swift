@@ -11,7 +11,6 @@ struct ObjectMembers {
 
     private static let searchedMembers = 16
 
-    @inline(__always)
     init(_ document: JSONDocument, _ object: Int, convertingKeys: Bool = true) throws {
         let token = document.tokens[object]
         guard token.kind == .object else { throw document.mismatch([String: Any].self, at: object) }
@@ -60,7 +59,6 @@ struct ObjectMembers {
     }
 
     /// The token of the value with this key.
-    @inline(__always)
     func find(_ key: String) -> Int? {
         if let table = self.table { return table[key] }
         var wanted = key

@@ -41,7 +41,6 @@ struct KeyedReader<Key: CodingKey>: KeyedDecodingContainerProtocol {
     func contains(_ key: Key) -> Bool { self.members.find(key.stringValue) != nil }
 
     /// The value of a key, or the error that there is none.
-    @inline(__always)
     func index(of key: Key) throws -> Int {
         if let index = self.members.find(key.stringValue) { return index }
         throw self.missing(key)
@@ -117,7 +116,6 @@ struct UnkeyedReader: UnkeyedDecodingContainer {
     var isAtEnd: Bool { self.next >= Int(self.document.tokens[self.array].next) }
 
     /// Reads the next element and goes on to the one behind it, unless that fails.
-    @inline(__always)
     mutating func take<Value>(_ type: Any.Type, _ read: (Int) throws -> Value) throws -> Value {
         guard !self.isAtEnd else { throw self.ended(type) }
         let value = try read(self.next)
@@ -125,7 +123,6 @@ struct UnkeyedReader: UnkeyedDecodingContainer {
         return value
     }
 
-    @inline(__always)
     private mutating func advance() {
         self.next = Int(self.document.tokens[self.next].next)
         self.currentIndex &+= 1

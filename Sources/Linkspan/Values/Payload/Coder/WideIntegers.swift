@@ -17,14 +17,6 @@ extension KeyedReader {
     func decode(_ type: UInt128.Type, forKey key: Key) throws -> UInt128 {
         try self.document.integer(type, at: try self.index(of: key))
     }
-
-    func decodeIfPresent(_ type: Int128.Type, forKey key: Key) throws -> Int128? {
-        try self.contains(key) && !self.decodeNil(forKey: key) ? try self.decode(type, forKey: key) : nil
-    }
-
-    func decodeIfPresent(_ type: UInt128.Type, forKey key: Key) throws -> UInt128? {
-        try self.contains(key) && !self.decodeNil(forKey: key) ? try self.decode(type, forKey: key) : nil
-    }
 }
 
 @available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)

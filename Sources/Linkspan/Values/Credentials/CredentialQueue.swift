@@ -1,10 +1,10 @@
 internal import LinkspanRuntime
 
-/// Decides for one server, or one endpoint, who waits for which call of the provider.
+/// The connections that wait for credentials of one server or endpoint, and the call of the provider that they wait for.
 ///
-/// At most one call is under way. Who asks joins it if its answer will do; those whose credentials will not do any more
-/// wait behind a call that was not told so.
-struct CredentialDesk: Sendable {
+/// At most one call is under way. A connection joins it when the answer suffices; one whose credentials were refused or
+/// expire waits for the next call when the present one does not ask for newer ones.
+struct CredentialQueue: Sendable {
     /// A connection that wants credentials.
     struct Waiter: Sendable {
         /// Counts the waiters of a source, from 1.
@@ -25,7 +25,7 @@ struct CredentialDesk: Sendable {
         fileprivate(set) var waiters: [UInt64: Waiter] = [:]
 
         /// Those who wait, in the order in which they came.
-        var queue: [Waiter] { self.waiters.values.sorted { $0.id < $1.id } }
+        var waitersInOrder: [Waiter] { self.waiters.values.sorted { $0.id < $1.id } }
     }
 
     enum OnAsk: Sendable {
@@ -53,7 +53,7 @@ struct CredentialDesk: Sendable {
     }
 
     /// All who wait, for the call or behind it.
-    var waiters: [Waiter] { (self.call?.queue ?? []) + self.behind.values }
+    var waiters: [Waiter] { (self.call?.waitersInOrder ?? []) + self.behind.values }
 
     /// The task of the call that is under way.
     var task: Task<Void, Never>? { self.call?.task }

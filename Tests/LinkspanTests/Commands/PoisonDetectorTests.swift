@@ -3,8 +3,8 @@ internal import LinkspanTesting
 internal import Testing
 
 /// Deliveries that were under way when a link ended because of a message; retries come within 6 s.
-@Suite("Suspected deliveries")
-struct SuspectTests {
+@Suite("Deliveries that end their links")
+struct PoisonDetectorTests {
     /// A connection to a server that ends the link over each message whose name begins with "poison", and answers the others
     /// unless their names begin with "silent".
     private func harness(
@@ -71,7 +71,7 @@ struct SuspectTests {
     }
 
     @Test
-    func `a suspect that is not answered stops everything else for no longer than repeatAfter`() throws {
+    func `a candidate that is not answered stops everything else for no longer than repeatAfter`() throws {
         let harness = try self.harness()
         try harness.perform(.deliver(orderingKey: "a"), "silent")
         try self.endLink(of: harness)
@@ -95,7 +95,7 @@ struct SuspectTests {
     }
 
     @Test
-    func `a suspect that the server asks for later stops nothing else`() throws {
+    func `a candidate that the server asks for later stops nothing else`() throws {
         let harness = try self.harness {
             $0.deliveries.replies = ReplyPolicy { $0[0]?.string == "busy" ? .later : .taken }
         }
@@ -104,7 +104,7 @@ struct SuspectTests {
         try self.endLink(of: harness)
         try harness.perform(.deliver(orderingKey: "b"), "other")
         harness.scheduler.advance(by: .seconds(6))
-        #expect(Array(harness.arrived.suffix(2)) == ["busy", "silent"], "the next suspect has its turn")
+        #expect(Array(harness.arrived.suffix(2)) == ["busy", "silent"], "the next candidate has its turn")
         harness.transport.openPeers.first?.reply(try #require(harness.transport.sent.last?.requestID))
         harness.scheduler.advance(by: .seconds(1))
         #expect(harness.isSuccess("silent"))
@@ -113,7 +113,7 @@ struct SuspectTests {
     }
 
     @Test
-    func `suspects that are never answered do not hide the one that ends its links`() throws {
+    func `candidates that are never answered do not hide the one that ends its links`() throws {
         let harness = try self.harness(endingAfter: .milliseconds(250))
         for number in 0..<3 { try harness.perform(.deliver(orderingKey: "\(number)"), "silent \(number)") }
         try harness.perform(.deliver(orderingKey: "p"), "poison")
@@ -129,7 +129,7 @@ struct SuspectTests {
     }
 
     @Test
-    func `a suspect is not blamed for another one that was cancelled before its answer`() throws {
+    func `a candidate is not blamed for another one that was cancelled before its answer`() throws {
         let harness = try self.harness()
         try harness.perform(.deliver(orderingKey: "a"), "silent and cancelled")
         try harness.perform(.deliver(orderingKey: "b"), "silent")
@@ -145,7 +145,7 @@ struct SuspectTests {
     }
 
     @Test
-    func `a suspect is not blamed for a reply beside its trial that ends the link`() throws {
+    func `a candidate is not blamed for a reply beside it that ends the link`() throws {
         let harness = try self.harness()
         try harness.connection.on("question") { $0.reply(payload: .json("too large")) }
         try harness.perform(.deliver(orderingKey: "a"), "silent")
@@ -187,7 +187,7 @@ struct SuspectTests {
     }
 
     @Test
-    func `a suspect that fills its link is tried alone, and what waits follows its answer`() throws {
+    func `a candidate that fills its link is sent alone, and what waits follows its answer`() throws {
         let harness = try Harness { number in .init { if number == 2 { $0.capacity = 1 } } }
         try harness.enter(.connected)
         try harness.perform(.deliver(orderingKey: "a"), "large")
