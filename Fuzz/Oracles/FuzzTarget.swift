@@ -1,7 +1,7 @@
 /// A part of the SDK that reads bytes from outside, and what has to hold whatever the bytes are.
 ///
 /// To add one: write its oracle beside the others, list it in ``all``, add its name to `Package.swift` and an executable
-/// to `Targets`, and give it seeds.
+/// to `Targets`, and give it seeds and a section of `dictionaries`.
 public struct FuzzTarget: Sendable, CustomStringConvertible {
     /// The name, as `make fuzz TARGET=` takes it.
     public let name: String

@@ -46,10 +46,12 @@ struct ReplayTests {
     @Test
     func `are all built for the fuzzer, and have what it needs`() throws {
         let names = FuzzTarget.all.map(\.name)
-        for (folder, suffix) in [("Targets", ""), ("Seeds", ".json"), ("Dictionaries", ".dict")] {
+        for (folder, suffix) in [("Targets", ""), ("Seeds", ".json")] {
             let path = Self.folder.appendingPathComponent(folder).path
             let found = try FileManager.default.contentsOfDirectory(atPath: path).sorted()
             #expect(found == names.map { $0 + suffix }, "in \(folder)")
         }
+        let dictionaries = try String(contentsOf: Self.folder.appendingPathComponent("dictionaries"), encoding: .utf8)
+        #expect(dictionaries.matches(of: /(?m)^# === (.+)$/).map { String($0.1) } == names)
     }
 }

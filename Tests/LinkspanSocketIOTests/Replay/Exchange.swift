@@ -3,8 +3,9 @@ internal import Testing
 
 /// A recorded exchange between a client and a server of other makers: all that went over the wire, in order.
 ///
-/// The files in `Exchanges/` have one thing a line:
+/// `exchanges.txt` has one thing a line:
 ///
+///     ## 10 closing                the number and the name of a chapter
 ///     # title
 ///     > 1 GET /socket.io/?EIO=4      the client's request, on the connection with this number
 ///     > 1 body 40                    the body of the request above, or with < of the answer above
@@ -46,10 +47,10 @@ struct Exchange: Sendable, CustomTestStringConvertible {
         var detail: String
     }
 
-    /// What a file cannot be read for.
+    /// A line that cannot be read.
     struct Malformed: Error { var line: String }
 
-    /// The file's number and the title, such as `10: Python-socketio`.
+    /// The chapter's number and the title, such as `10: Python-socketio`.
     var name: String
     var lines: [Line] = []
     var reports: [Report] = []
@@ -58,26 +59,28 @@ struct Exchange: Sendable, CustomTestStringConvertible {
 }
 
 extension Exchange {
-    /// All of them, in the order of the files; none when a file cannot be read, which a test finds out.
+    /// All of them, in the file's order; none when it cannot be read, which a test finds out.
     static let all = (try? Self.load()) ?? []
 
     /// The exchange of this name.
     static func named(_ name: String) throws -> Self { try #require(Self.all.first { $0.name == name }) }
 
     static func load() throws -> [Self] {
-        let folder = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../Exchanges").standardized
-        let files = try FileManager.default.contentsOfDirectory(at: folder, includingPropertiesForKeys: nil)
-        return try files.filter { $0.pathExtension == "txt" }.sorted { $0.path < $1.path }.flatMap { file in
-            try Self.read(String(contentsOf: file, encoding: .utf8), number: file.lastPathComponent.prefix(2))
-        }
+        let file = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "exchanges.txt")
+        return try Self.read(String(contentsOf: file, encoding: .utf8))
     }
 
-    static func read(_ text: String, number: some StringProtocol) throws -> [Self] {
+    static func read(_ text: String) throws -> [Self] {
         var exchanges: [Self] = []
+        var chapter = ""
         for line in text.split(separator: "\n") {
             let parts = line.split(separator: " ", maxSplits: 3, omittingEmptySubsequences: false).map(String.init)
+            if parts[0] == "##", parts.count >= 2 {
+                chapter = parts[1]
+                continue
+            }
             if parts[0] == "#" {
-                exchanges.append(Self(name: "\(number): \(line.dropFirst(2))"))
+                exchanges.append(Self(name: "\(chapter): \(line.dropFirst(2))"))
                 continue
             }
             guard let last = exchanges.indices.last, parts.count >= 3 else { throw Malformed(line: String(line)) }

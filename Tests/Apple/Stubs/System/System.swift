@@ -1,4 +1,33 @@
 // swift-format-ignore-file
+// === Darwin
+// The part of Darwin that is Swift.
+@_exported import Darwin
+
+public var errno: Int32 {
+    get { __error().pointee }
+    set { __error().pointee = newValue }
+}
+
+public enum POSIXErrorCode: Int32, Sendable {
+    case ECONNRESET = 54
+    case ECONNREFUSED = 61
+}
+
+/// `open` with the mode of a file that it makes; Swift imports no variadic functions.
+public func open(_ path: UnsafePointer<CChar>, _ flags: Int32, _ mode: mode_t) -> Int32 { -1 }
+public func open(_ path: UnsafePointer<CChar>, _ flags: Int32) -> Int32 { -1 }
+public func fcntl(_ descriptor: Int32, _ command: Int32) -> Int32 { -1 }
+public func fcntl(_ descriptor: Int32, _ command: Int32, _ value: Int32) -> Int32 { -1 }
+public func ioctl(_ descriptor: Int32, _ request: UInt, _ value: UnsafeMutableRawPointer) -> Int32 { -1 }
+
+public var S_IFMT: mode_t { 0o170000 }
+public var S_IFIFO: mode_t { 0o010000 }
+public var S_IFCHR: mode_t { 0o020000 }
+public var S_IFDIR: mode_t { 0o040000 }
+public var S_IFBLK: mode_t { 0o060000 }
+public var S_IFREG: mode_t { 0o100000 }
+
+// === Dispatch
 // Dispatch, as of macOS 10.15 and iOS 13.
 public class DispatchObject {
     public func activate() {}
@@ -90,4 +119,18 @@ public class DispatchSource: DispatchObject {
     public class func makeMemoryPressureSource(
         eventMask: MemoryPressureEvent, queue: DispatchQueue? = nil
     ) -> any DispatchSourceMemoryPressure { fatalError() }
+}
+
+// === Synchronization
+// The toolchain's own, of which Linux and Apple platforms have different bodies.
+@available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
+public struct Mutex<Value: ~Copyable>: ~Copyable, @unchecked Sendable {
+    private let value: UnsafeMutablePointer<Value>
+    public init(_ initial: consuming sending Value) {
+        self.value = .allocate(capacity: 1)
+        self.value.initialize(to: initial)
+    }
+    public borrowing func withLock<Result: ~Copyable, Failure: Error>(
+        _ body: (inout sending Value) throws(Failure) -> sending Result
+    ) throws(Failure) -> sending Result { fatalError() }
 }

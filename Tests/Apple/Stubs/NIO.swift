@@ -1,4 +1,36 @@
 // swift-format-ignore-file
+// === NIOPosix
+// SwiftNIO's sockets.
+import Dispatch
+import NIOCore
+
+public final class MultiThreadedEventLoopGroup: EventLoopGroup {
+    public init(numberOfThreads: Int) {}
+    public static let singleton = MultiThreadedEventLoopGroup(numberOfThreads: 1)
+    public static var currentEventLoop: (any EventLoop)? { nil }
+    public static func withCurrentThreadAsEventLoop(_ body: @escaping (any EventLoop) -> Void) {}
+    public func next() -> any EventLoop { fatalError() }
+    public func shutdownGracefully(queue: DispatchQueue = .global(), _ callback: @escaping @Sendable ((any Error)?) -> Void) {}
+}
+public final class ClientBootstrap {
+    public init(group: any EventLoopGroup) {}
+    public func channelOption<Option: ChannelOption>(_ option: Option, value: Option.Value) -> Self { self }
+    public func connectTimeout(_ timeout: TimeAmount) -> Self { self }
+    public func channelInitializer(_ handler: @escaping @Sendable (any Channel) -> EventLoopFuture<Void>) -> Self { self }
+    public func connect(to address: SocketAddress) -> EventLoopFuture<any Channel> { fatalError() }
+    public func connect(unixDomainSocketPath: String) -> EventLoopFuture<any Channel> { fatalError() }
+    public func withConnectedSocket(_ descriptor: NIOBSDSocket.Handle) -> EventLoopFuture<any Channel> { fatalError() }
+}
+public final class ServerBootstrap {
+    public init(group: any EventLoopGroup) {}
+    public func serverChannelOption<Option: ChannelOption>(_ option: Option, value: Option.Value) -> Self { self }
+    public func childChannelOption<Option: ChannelOption>(_ option: Option, value: Option.Value) -> Self { self }
+    public func childChannelInitializer(_ handler: @escaping @Sendable (any Channel) -> EventLoopFuture<Void>) -> Self { self }
+    public func withBoundSocket(_ descriptor: NIOBSDSocket.Handle) -> EventLoopFuture<any Channel> { fatalError() }
+    public func bind(to address: SocketAddress) -> EventLoopFuture<any Channel> { fatalError() }
+}
+
+// === NIOSSL
 // SwiftNIO's TLS.
 import NIOCore
 
@@ -112,4 +144,47 @@ public final class NIOSSLClientHandler: NIOSSLHandler {
 }
 public final class NIOSSLServerHandler: NIOSSLHandler {
     public init(context: NIOSSLContext) {}
+}
+
+// === NIOTLS
+// SwiftNIO's words for TLS.
+public enum TLSUserEvent: Equatable, Sendable {
+    case handshakeCompleted(negotiatedProtocol: String?)
+    case shutdownCompleted
+}
+
+// === NIOTransportServices (optional)
+// SwiftNIO over Network.framework, 1.28.
+import Dispatch
+import NIOCore
+import Network
+
+public final class NIOTSEventLoopGroup: EventLoopGroup {
+    public convenience init(loopCount: Int = 1, defaultQoS: DispatchQoS = .default) { fatalError() }
+    public func next() -> any EventLoop { fatalError() }
+    public func shutdownGracefully(queue: DispatchQueue, _ callback: @escaping @Sendable ((any Error)?) -> Void) {}
+}
+public struct NIOTSChannelOptions: Sendable {
+    public static let waitForActivity = NIOTSChannelOptions.Types.NIOTSWaitForActivityOption()
+    public static let maximumReceiveLength = NIOTSChannelOptions.Types.NIOTSMaximumReceiveLengthOption()
+    public enum Types: Sendable {
+        public struct NIOTSWaitForActivityOption: ChannelOption {
+            public typealias Value = Bool
+            public init() {}
+        }
+        public struct NIOTSMaximumReceiveLengthOption: ChannelOption {
+            public typealias Value = Int
+            public init() {}
+        }
+    }
+}
+public final class NIOTSConnectionBootstrap {
+    public convenience init(group: any EventLoopGroup) { fatalError() }
+    public func channelInitializer(_ handler: @escaping @Sendable (any Channel) -> EventLoopFuture<Void>) -> Self { self }
+    public func channelOption<Option: ChannelOption>(_ option: Option, value: Option.Value) -> Self { self }
+    public func connectTimeout(_ timeout: TimeAmount) -> Self { self }
+    public func configureNWParameters(_ configurator: @Sendable @escaping (NWParameters) -> Void) -> Self { self }
+    public func connect(host: String, port: Int) -> EventLoopFuture<any Channel> { fatalError() }
+    public func connect(to address: SocketAddress) -> EventLoopFuture<any Channel> { fatalError() }
+    public func connect(unixDomainSocketPath: String) -> EventLoopFuture<any Channel> { fatalError() }
 }
