@@ -247,7 +247,7 @@ let tests: [Target] = [
     test("LinkspanWebSocketProtocol", ["LinkspanWebSocketProtocol", "LinkspanTesting"]),
     test("LinkspanNetwork", core + network),
     test("LinkspanWebSocket", ["Linkspan", "LinkspanWebSocket"] + network),
-    test("LinkspanSocketIO", core + network + ["LinkspanSocketIO", "LinkspanTesting"], exclude: ["Exchanges"]),
+    test("LinkspanSocketIO", core + network + ["LinkspanSocketIO", "LinkspanTesting"], exclude: ["Replay/exchanges.txt"]),
     test("LinkspanDevServer", everything + ["TestedBackEnds", "TestSupport"]),
     test("Interop", everything + ["quick-exit", "TestSupport"], exclude: ["servers"]),
     test("Documentation", everything + [serviceLifecycle, unixSignals, crypto, openCombine]),
@@ -267,7 +267,7 @@ let fuzzing: [Target] =
     ? [
         .testTarget(
             name: "FuzzTests", dependencies: oracles + ["LinkspanTesting"], path: "Fuzz",
-            exclude: ["Targets", "Dictionaries", "Seeds", "README.md", "differential.py", "run", "seeds"],
+            exclude: ["Targets", "dictionaries", "Seeds", "README.md", "differential.py", "run", "seeds"],
             swiftSettings: settings)
     ]
     : [.target(name: "FuzzOracles", dependencies: oracles, path: "Fuzz/Oracles", swiftSettings: settings)]

@@ -1,7 +1,7 @@
 /// A part of the SDK that reads bytes from outside, and what has to hold whatever the bytes are.
 ///
 /// To add one: write its oracle beside the others, list it in ``all``, add its name to `Package.swift` and an executable
-/// to `Targets`, and give it seeds.
+/// to `Targets`, and give it seeds and a section of `dictionaries`.
 public struct FuzzTarget: Sendable, CustomStringConvertible {
     /// The name, as `make fuzz TARGET=` takes it.
     public let name: String
@@ -41,4 +41,29 @@ struct Violation: Error {
 /// Throws unless a condition holds.
 func require(_ condition: Bool, _ message: @autoclosure () -> String) throws(Violation) {
     guard condition else { throw Violation(message: message()) }
+}
+
+/// Takes an input apart.
+///
+/// The forms are chosen so that seeds can be written by hand: lines, or fields with a bar between.
+enum FuzzInput {
+    /// The lines of a script; the newline belongs to none.
+    static func lines(_ input: [UInt8]) -> [ArraySlice<UInt8>] {
+        input.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: true)
+    }
+
+    /// The fields of a record as text, as many as wanted; missing ones are empty.
+    static func fields(_ input: [UInt8], _ count: Int) -> [String] {
+        let parts = input.split(
+            separator: UInt8(ascii: "|"), maxSplits: count - 1, omittingEmptySubsequences: false)
+        return (0..<count).map { $0 < parts.count ? String(decoding: parts[$0], as: UTF8.self) : "" }
+    }
+
+    /// The text of bytes, for messages.
+    static func text(_ bytes: some Sequence<UInt8>) -> String { String(decoding: Array(bytes), as: UTF8.self) }
+
+    /// Whether bytes are UTF-8, which frames are checked for before any parser sees them.
+    static func isUTF8(_ bytes: some Sequence<UInt8>) -> Bool {
+        String(validating: Array(bytes), as: UTF8.self) != nil
+    }
 }

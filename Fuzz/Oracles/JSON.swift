@@ -95,3 +95,199 @@ private enum JSONOracle {
             || text.split { !"0123456789.".contains($0) }.contains { $0.utf8.count > 15 }
     }
 }
+
+/// A JSON value as RFC 8259 has it, read by a parser that shares nothing with the one under test.
+///
+/// It recurses and builds everything, which the SDK must not do; here it makes the second opinion easy to believe.
+indirect enum ReferenceJSON {
+    case null
+    case bool(Bool)
+    case number(String)
+    case string(String)
+    case array([Self])
+    case object([(key: String, value: Self)])
+
+    /// Why a text is none.
+    enum Problem: Error {
+        case malformed
+        /// More nested than any limit; given up, so that the parser cannot overflow the stack.
+        case tooDeep
+    }
+
+    /// Reads comma-separated values, as payloads have them.
+    static func elements(_ text: [UInt8]) throws(Problem) -> [Self] {
+        var reader = Reader(text: text)
+        reader.skipSpace()
+        guard reader.next != nil else { return [] }
+        var elements: [Self] = []
+        repeat {
+            reader.skipSpace()
+            elements.append(try reader.value(depth: 0))
+            reader.skipSpace()
+        } while reader.take(",")
+        guard reader.next == nil else { throw .malformed }
+        return elements
+    }
+
+    /// How many values there are, this one included.
+    var count: Int {
+        switch self {
+        case .null, .bool, .number, .string: 1
+        case .array(let elements): elements.reduce(1) { $0 + $1.count }
+        case .object(let members): members.reduce(1) { $0 + $1.value.count }
+        }
+    }
+
+    /// How many arrays and objects are inside one another.
+    var depth: Int {
+        switch self {
+        case .null, .bool, .number, .string: 0
+        case .array(let elements): 1 + (elements.map(\.depth).max() ?? 0)
+        case .object(let members): 1 + (members.map(\.value.depth).max() ?? 0)
+        }
+    }
+
+    /// Every object in it.
+    var objects: [[(key: String, value: Self)]] {
+        switch self {
+        case .null, .bool, .number, .string: []
+        case .array(let elements): elements.flatMap(\.objects)
+        case .object(let members): [members] + members.flatMap(\.value.objects)
+        }
+    }
+}
+
+extension ReferenceJSON {
+    private struct Reader {
+        static let maximumDepth = 256
+        let text: [UInt8]
+        var position = 0
+
+        var next: UInt8? { self.position < self.text.count ? self.text[self.position] : nil }
+
+        mutating func take(_ character: Unicode.Scalar) -> Bool {
+            guard self.next == UInt8(ascii: character) else { return false }
+            self.position += 1
+            return true
+        }
+
+        mutating func skipSpace() {
+            while let byte = self.next, " \t\r\n".utf8.contains(byte) { self.position += 1 }
+        }
+
+        mutating func word(_ word: String, _ value: ReferenceJSON) throws(Problem) -> ReferenceJSON {
+            guard self.text[self.position...].starts(with: word.utf8) else { throw .malformed }
+            self.position += word.utf8.count
+            return value
+        }
+
+        mutating func value(depth: Int) throws(Problem) -> ReferenceJSON {
+            guard depth < Self.maximumDepth else { throw .tooDeep }
+            switch self.next {
+            case UInt8(ascii: "n"): return try self.word("null", .null)
+            case UInt8(ascii: "t"): return try self.word("true", .bool(true))
+            case UInt8(ascii: "f"): return try self.word("false", .bool(false))
+            case UInt8(ascii: "\""): return .string(try self.string())
+            case UInt8(ascii: "["): return try self.array(depth: depth)
+            case UInt8(ascii: "{"): return try self.object(depth: depth)
+            default: return .number(try self.number())
+            }
+        }
+
+        private mutating func array(depth: Int) throws(Problem) -> ReferenceJSON {
+            self.position += 1
+            self.skipSpace()
+            guard !self.take("]") else { return .array([]) }
+            var elements: [ReferenceJSON] = []
+            repeat {
+                self.skipSpace()
+                elements.append(try self.value(depth: depth + 1))
+                self.skipSpace()
+            } while self.take(",")
+            guard self.take("]") else { throw .malformed }
+            return .array(elements)
+        }
+
+        private mutating func object(depth: Int) throws(Problem) -> ReferenceJSON {
+            self.position += 1
+            self.skipSpace()
+            guard !self.take("}") else { return .object([]) }
+            var members: [(key: String, value: ReferenceJSON)] = []
+            repeat {
+                self.skipSpace()
+                guard self.next == UInt8(ascii: "\"") else { throw .malformed }
+                let key = try self.string()
+                self.skipSpace()
+                guard self.take(":") else { throw .malformed }
+                self.skipSpace()
+                members.append((key, try self.value(depth: depth + 1)))
+                self.skipSpace()
+            } while self.take(",")
+            guard self.take("}") else { throw .malformed }
+            return .object(members)
+        }
+
+        /// In UTF-16, as the escapes are meant.
+        private mutating func string() throws(Problem) -> String {
+            self.position += 1
+            var result = ""
+            var units: [UInt16] = []
+            var bytes: [UInt8] = []
+            while let byte = self.next {
+                self.position += 1
+                if byte == UInt8(ascii: "\\") {
+                    result += String(decoding: bytes, as: UTF8.self)
+                    bytes = []
+                    units.append(try self.escape())
+                    continue
+                }
+                result += String(decoding: units, as: UTF16.self)
+                units = []
+                if byte == UInt8(ascii: "\"") { return result + String(decoding: bytes, as: UTF8.self) }
+                guard byte >= 0x20 else { throw .malformed }
+                bytes.append(byte)
+            }
+            throw .malformed
+        }
+
+        private mutating func escape() throws(Problem) -> UInt16 {
+            guard let byte = self.next else { throw .malformed }
+            self.position += 1
+            switch byte {
+            case UInt8(ascii: "\""), UInt8(ascii: "\\"), UInt8(ascii: "/"): return UInt16(byte)
+            case UInt8(ascii: "b"): return 8
+            case UInt8(ascii: "t"): return 9
+            case UInt8(ascii: "n"): return 10
+            case UInt8(ascii: "f"): return 12
+            case UInt8(ascii: "r"): return 13
+            case UInt8(ascii: "u"):
+                let digits = self.text[self.position...].prefix(4)
+                let isHex = digits.allSatisfy { "0123456789abcdefABCDEF".utf8.contains($0) }
+                guard digits.count == 4, isHex, let unit = UInt16(FuzzInput.text(digits), radix: 16) else {
+                    throw .malformed
+                }
+                self.position += 4
+                return unit
+            default: throw .malformed
+            }
+        }
+
+        private mutating func number() throws(Problem) -> String {
+            let start = self.position
+            _ = self.take("-")
+            if !self.take("0") { try self.digits() }
+            if self.take(".") { try self.digits() }
+            if self.take("e") || self.take("E") {
+                if !self.take("+") { _ = self.take("-") }
+                try self.digits()
+            }
+            return FuzzInput.text(self.text[start..<self.position])
+        }
+
+        private mutating func digits() throws(Problem) {
+            let start = self.position
+            while let byte = self.next, (0x30...0x39).contains(byte) { self.position += 1 }
+            guard self.position > start else { throw .malformed }
+        }
+    }
+}

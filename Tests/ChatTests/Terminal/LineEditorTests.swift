@@ -1,5 +1,6 @@
-@testable internal import chat
 internal import Testing
+
+@testable internal import chat
 
 @Suite
 struct LineEditorTests {
@@ -139,5 +140,124 @@ struct LineEditorTests {
         #expect(editor.visible(in: 10) == ("pqrstuvwxy", 7))
         for _ in 0..<20 { _ = editor.press(.left) }
         #expect(editor.visible(in: 10) == ("abcdefghij", 2))
+    }
+}
+
+@Suite
+struct HistorySearchTests {
+    /// An editor with a history.
+    private static func editor() -> LineEditor {
+        var editor = LineEditor()
+        for line in ["make tea", "Make test", "read mail", "make tea"] {
+            _ = editor.press(.paste(line))
+            _ = editor.press(.enter)
+        }
+        return editor
+    }
+
+    private static func press(_ editor: inout LineEditor, _ keys: [Key]) -> LineEditor.Effect {
+        var effect = LineEditor.Effect.none
+        for key in keys { effect = editor.press(key) }
+        return effect
+    }
+
+    @Test
+    func `Ctrl-R finds the latest entry that contains what is typed, then older ones`() {
+        var editor = Self.editor()
+        _ = Self.press(&editor, [.control("r"), .text("t"), .text("e")])
+        #expect(editor.text == "make tea")
+        #expect(editor.search?.prompt == "(history: 'te') ")
+        _ = Self.press(&editor, [.control("r")])
+        #expect(editor.text == "Make test")
+        _ = Self.press(&editor, [.text("a")])
+        #expect(editor.text == "make tea")
+        _ = Self.press(&editor, [.control("r")])
+        #expect(editor.search?.prompt == "(nothing older has 'tea') ")
+        #expect(editor.text == "make tea")
+        _ = Self.press(&editor, [.backspace, .backspace, .backspace, .text("m"), .text("A"), .text("i")])
+        #expect(editor.text == "read mail")
+    }
+
+    @Test
+    func `Enter says what was found, an editing key goes on with it, Ctrl-G gives the former line back`() {
+        var editor = Self.editor()
+        #expect(Self.press(&editor, [.control("r"), .text("r"), .enter]) == .submitted("read mail"))
+        #expect(editor.search == nil)
+        _ = Self.press(&editor, [.text("x"), .control("r"), .text("s"), .text("t"), .left, .text("!")])
+        #expect(LineEditorTests.picture(editor) == "Make tes!|t")
+        _ = Self.press(&editor, [.control("r"), .text("m"), .control("g")])
+        #expect(editor.text == "Make tes!t" && editor.search == nil)
+        _ = Self.press(&editor, [.control("r"), .text("m"), .control("c")])
+        #expect(editor.text == "Make tes!t" && editor.search == nil)
+    }
+
+    @Test
+    func `the search is in front of the line, and Ctrl-C ends it rather than the chat`() {
+        var view = ChatView(name: "ann", room: "lobby")
+        let size = ChatViewTests.size(60, 12)
+        for key in [Key.paste("hello there"), .enter, .control("r"), .text("t")] {
+            _ = view.press(key, size: size, now: ChatViewTests.now)
+        }
+        #expect(ChatViewTests.picture(view, 60, 12).hasSuffix("\n(history: 't') hello there"))
+        #expect(view.press(.control("c"), size: size, now: ChatViewTests.now) == [])
+        #expect(view.press(.control("c"), size: size, now: ChatViewTests.now) == [.quit])
+    }
+}
+
+@Suite
+struct CompletionTests {
+    private static let words = Completion.Words(
+        people: ["bob", "Anna", "bert"], rooms: ["lobby", "attic"], transports: ["memory", "socketio", "websocket"])
+
+    /// The line after some text and some presses of Tab, or of Shift-Tab.
+    private static func line(_ text: String, tabs: Int = 1, step: Int = 1) -> String {
+        var editor = LineEditorTests.editor(text)
+        for _ in 0..<tabs { _ = editor.complete(Self.words, step: step) }
+        return editor.text
+    }
+
+    @Test(
+        arguments: [
+            ("bo", "bob: "), ("an", "Anna: "), ("hi BO", "hi bob "), ("hi @an", "hi @Anna "), ("x", "x"),
+            ("/tr", "/transport "), ("/transport w", "/transport websocket"), ("/join l", "/join lobby"),
+            ("/leave at", "/leave attic"), ("/msg b", "/msg bob "), ("/msg bob an", "/msg bob Anna "),
+            ("/mouse of", "/mouse off"), ("//who an", "//who Anna "), ("/topic a", "/topic a"),
+        ])
+    func `names, rooms, commands and transports are completed where they belong`(text: String, line: String) {
+        #expect(Self.line(text) == line)
+    }
+
+    @Test
+    func `Tab goes through all that fit, and Shift-Tab back`() {
+        #expect((1...4).map { Self.line("b", tabs: $0) } == ["bob: ", "bert: ", "bob: ", "bert: "])
+        #expect((1...2).map { Self.line("hi b", tabs: $0, step: -1) } == ["hi bob ", "hi bert "])
+        #expect(Self.line("", tabs: 2) == "Anna: ")
+    }
+
+    @Test
+    func `the word in the middle of a line is completed, and another key ends the choice`() {
+        var editor = LineEditorTests.editor("hi b there")
+        for _ in 0..<6 { _ = editor.press(.left) }
+        _ = editor.complete(Self.words, step: 1)
+        #expect(LineEditorTests.picture(editor) == "hi bob | there")
+        _ = editor.press(.backspace)
+        #expect(editor.candidates == nil)
+        _ = editor.complete(Self.words, step: 1)
+        #expect(LineEditorTests.picture(editor) == "hi bob | there")
+    }
+
+    @Test
+    func `the choice is shown, with the word on the line first`() {
+        var view = ChatView(name: "ann", room: "lobby")
+        view.hear(.members(["ann", "bob", "bert"], room: "lobby"), now: ChatViewTests.now)
+        view.hear(ChatViewTests.line(1, "hi", from: "bert"), now: ChatViewTests.now)
+        let size = ChatViewTests.size(60, 12)
+        _ = view.press(.text("b"), size: size, now: ChatViewTests.now)
+        _ = view.press(.tab, size: size, now: ChatViewTests.now)
+        // Who spoke last comes first.
+        #expect(ChatViewTests.picture(view, 60, 12).hasSuffix("> bert:"))
+        _ = view.press(.tab, size: size, now: ChatViewTests.now)
+        #expect(ChatViewTests.picture(view, 60, 12).hasSuffix("> bob:"))
+        #expect(view.frame(size, now: ChatViewTests.now).panel[0].text == "bob  bert")
     }
 }

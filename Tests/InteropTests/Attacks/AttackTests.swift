@@ -1,10 +1,13 @@
-internal import TestSupport
 internal import Foundation
 internal import Linkspan
 internal import LinkspanNetwork
+internal import LinkspanRuntime
 internal import LinkspanSocketIO
-internal import LinkspanWebSocket
+internal import LinkspanWebSocketProtocol
 internal import Testing
+internal import TestSupport
+
+@testable internal import LinkspanWebSocket
 
 extension Interop {
     /// Servers that mean harm: memory stays, the link ends with a reason and in time, and other connections notice
@@ -144,5 +147,180 @@ extension Interop {
                     + " | \(end) | \(victim.delay.map { "\(milliseconds($0)) ms" } ?? "–") | +\(memory >> 10) KiB"
                     + " | \(milliseconds(slowest)) ms | \(changes.count { $0.to == .disconnected }) links")
         }
+    }
+}
+
+extension Interop {
+    /// Messages that come drop by drop.
+    @Suite(.overBackEnds) struct DripTests {
+        private final class Recorder: WebSocketChannelHandler, Sendable {
+            let ends = Journal<WebSocketEnd>("the end of the channel")
+            let openings = Journal<Void>("the opening of the channel")
+
+            func opened(subprotocol: String?) { self.openings.append(()) }
+            func received(_ next: () -> WebSocketMessage?) { while next() != nil {} }
+            func writable() {}
+            func closed(_ end: WebSocketEnd) { self.ends.append(end) }
+        }
+
+        /// Opens a channel to a server that drips, whose messages have so long to make progress.
+        private static func channel(
+            _ bench: Bench, _ server: PythonServer, _ deadline: Duration, _ recorder: Recorder
+        ) async throws -> Confined<WebSocketChannel> {
+            let upgrade = UpgradeRequest(host: "127.0.0.1", port: server.port, isSecure: false)
+            var request = WebSocketRequest(upgrade: upgrade)
+            request.messageDeadline = deadline
+            let loop = bench.loop
+            return try await loop.perform { [request] in
+                Result {
+                    let channel = try WebSocketChannel(request, on: loop, handler: recorder)
+                    channel.open()
+                    return Confined(channel, to: loop)
+                }
+            }.get()
+        }
+
+        @Test
+        func `a message that makes no progress ends the connection, and at once for its owner`() async throws {
+            let server = PythonServer("hostile_server.py", ["--attack", "dripped-message"])
+            try await server.start()
+            try await Bench.use { bench in
+                let recorder = Recorder()
+                let channel = try await Self.channel(bench, server, .milliseconds(300), recorder)
+                try await server.says("limit")
+                guard case .closed(let event) = try await recorder.ends.first(1)[0] else {
+                    Issue.record("it ended otherwise")
+                    return
+                }
+                #expect(event.violation?.code == .messageOverdue)
+                #expect(event.code == .policyViolation)
+                #expect(await bench.loop.perform { channel.value.send(.text, expectedLength: 0) { _ in } } == .refused)
+            }
+            await server.stop()
+        }
+
+        @Test
+        func `a message that makes progress may take longer than that`() async throws {
+            let server = PythonServer("hostile_server.py", ["--attack", "flowing-message"])
+            try await server.start()
+            try await Bench.use { bench in
+                let recorder = Recorder()
+                let channel = try await Self.channel(bench, server, .seconds(2), recorder)
+                // The server says so once it has sent for three seconds.
+                try await server.says("limit")
+                #expect(recorder.ends.entries.isEmpty)
+                await bench.loop.perform { channel.value.abort() }
+                _ = try await recorder.ends.first(1)
+            }
+            await server.stop()
+        }
+    }
+}
+
+extension Interop {
+    /// Attachments over raw WebSocket that are announced and do not come.
+    @Suite(.overBackEnds) struct LateAttachmentTests {
+        private final class Receiver: LinkReceiver {
+            let events = Journal<LinkEvent>("link events")
+
+            func receive(_ next: () -> LinkEvent?) {
+                while let event = next() { self.events.append(event) }
+            }
+        }
+
+        private static func open(_ bench: Bench, _ server: PythonServer, _ timeout: Duration) throws
+            -> (link: Confined<WebSocketLink>, receiver: Receiver)
+        {
+            let receiver = Receiver()
+            let made = WebSocketLink(
+                request: LinkRequest(url: try ConnectionURL("ws://127.0.0.1:\(server.port)/")),
+                configuration: Boxed(WebSocketConfiguration()), loop: bench.loop,
+                receiver: receiver, attachmentsTimeout: timeout)
+            let link = Confined(made, to: bench.loop)
+            bench.loop.execute { link.value.open() }
+            return (link, receiver)
+        }
+
+        private static func error(_ event: LinkEvent) -> LinkspanError? {
+            if case .closed(let error) = event { error } else { nil }
+        }
+
+        @Test
+        func `a missing attachment ends the link, with a reason for the server`() async throws {
+            let server = PythonServer("hostile_server.py", ["--attack", "missing-attachment"])
+            try await server.use {
+                try await Bench.use { bench in
+                    let (_, receiver) = try Self.open(bench, server, .milliseconds(200))
+                    try await server.says("limit")
+                    let end = try await receiver.events.first { Self.error($0) != nil }
+                    #expect(Self.error(end)?.code == .protocolViolation)
+                    try await server.says("closed 1008")
+                }
+            }
+        }
+
+        @Test
+        func `each message has the time for itself`() async throws {
+            let server = PythonServer("hostile_server.py", ["--attack", "late-attachments"])
+            try await server.use {
+                try await Bench.use { bench in
+                    let (link, receiver) = try Self.open(bench, server, .seconds(2))
+                    // After three seconds.
+                    try await server.says("limit")
+                    #expect(!receiver.events.entries.contains { Self.error($0) != nil })
+                    bench.loop.execute { link.value.abort() }
+                    try await receiver.events.first { Self.error($0) != nil }
+                }
+            }
+        }
+    }
+}
+
+#if canImport(Glibc)
+/// Gives free memory back to the system; the C library's header is in none of Swift's modules.
+@_silgen_name("malloc_trim")
+private func trim(_ keep: Int) -> CInt
+
+/// Sets an option of the allocator.
+@_silgen_name("mallopt")
+private func setOption(_ option: CInt, _ value: CInt) -> CInt
+#endif
+
+/// How much more memory this process has than at a moment, in bytes: looked at all the time until it is let go.
+final class MemoryGrowth: Sendable {
+    private let start: Int
+    private let peak = Lock(0)
+
+    /// Begins to look.
+    init() {
+        #if canImport(Glibc)
+        // What earlier tests left free would hide what the next one takes.
+        _ = trim(0)
+        // The same goes for large pieces, which the allocator learns to keep: M_MMAP_THRESHOLD stops it from learning.
+        _ = setOption(-3, 256 << 10)
+        #endif
+        self.start = Self.resident
+        Thread.detachNewThread { [weak self] in
+            while self?.measure() != nil { Thread.sleep(forTimeInterval: 0.005) }
+        }
+    }
+
+    /// The most so far.
+    var largest: Int {
+        self.measure()
+        return self.peak.withLock { $0 }
+    }
+
+    private func measure() {
+        let growth = Self.resident - self.start
+        self.peak.withLock { $0 = max($0, growth) }
+    }
+
+    /// What is resident, from the second number of `/proc/self/statm`, which counts pages; 0 where there is no such
+    /// file.
+    private static var resident: Int {
+        guard let text = try? String(contentsOfFile: "/proc/self/statm", encoding: .utf8) else { return 0 }
+        let numbers = text.split(separator: " ")
+        return numbers.count > 1 ? (Int(numbers[1]) ?? 0) * Int(sysconf(Int32(_SC_PAGESIZE))) : 0
     }
 }

@@ -110,3 +110,10 @@ extension RetryPolicy {
         firstSpread: .milliseconds(50), initial: .milliseconds(50), earlyCap: .milliseconds(200),
         cap: .milliseconds(200))
 }
+
+/// Everything that is proved against servers by other authors.
+///
+/// One test at a time: some stop their server for a moment, and what they prove is about time. The time limit is for a case
+/// over all of its wires.
+@Suite(.serialized, .sharedServers, .timeLimit(.minutes(4)))
+enum Interop {}

@@ -158,3 +158,36 @@ final class ScriptedWire: LinkReceiver, @unchecked Sendable {
         }
     }
 }
+
+/// Keeps the messages and the ends of a channel.
+final class ChannelRecorder: WebSocketChannelHandler {
+    private(set) var ends: [WebSocketEnd] = []
+    private(set) var messages: [WebSocketMessage] = []
+
+    func opened(subprotocol: String?) {}
+    func received(_ next: () -> WebSocketMessage?) { while let message = next() { self.messages.append(message) } }
+    func writable() {}
+    func closed(_ end: WebSocketEnd) { self.ends.append(end) }
+}
+
+/// A stream whose peer takes everything.
+final class RecordingStream: ByteStream {
+    let pendingBytes = 0
+    private(set) var output: [UInt8] = []
+    private(set) var hasEnded = false
+
+    /// What was written.
+    var text: String { String(decoding: self.output, as: UTF8.self) }
+
+    func write(_ fill: (inout [UInt8]) -> Void) -> SendAcceptance {
+        guard !self.hasEnded else { return .refused }
+        fill(&self.output)
+        return .accepted
+    }
+
+    func finish(readingAtMost limit: Int) { self.hasEnded = true }
+
+    func abort() { self.hasEnded = true }
+
+    func setReadingPaused(_ isPaused: Bool) {}
+}

@@ -1,6 +1,9 @@
+internal import Foundation
+internal import Linkspan
 internal import LinkspanLifecycle
-@testable import LinkspanServices
 internal import Testing
+
+@testable import LinkspanServices
 
 @Suite("Phases of an app")
 struct AppPhaseTests {
@@ -44,5 +47,154 @@ struct AppPhaseTests {
     @Test
     func `an app that is launched in the background does not come from anywhere`() {
         #expect(self.events([(.background, 0)]) == [.didEnterBackground(grace: nil)])
+    }
+}
+
+@Suite("Calls of an app's delegate", .timeLimit(.minutes(1)))
+struct AppForwarderTests {
+    @Test
+    func `a link that launches the app reaches services that start later, once`() async throws {
+        let forwarder = AppForwarder()
+        forwarder.open(try #require(URL(string: "chat://rooms/swift")))
+        let feature = Feature("feature")
+        let registry = ServiceRegistry(name: "app")
+        try registry.register(feature).keep()
+        try registry.register(forwarder).keep()
+        _ = try await registry.start()
+        #expect(await feature.next() == "link chat://rooms/swift scheme")
+        forwarder.registered(deviceToken: Data([0x0A, 0xFF]))
+        #expect(await feature.next() == "token 0aff")
+        _ = await registry.stop()
+    }
+
+    @Test
+    func `a phase of a scene reaches services as an event of the app`() async throws {
+        let forwarder = AppForwarder()
+        let feature = Feature("feature")
+        let registry = ServiceRegistry(name: "app")
+        try registry.register(feature).keep()
+        try registry.register(forwarder).keep()
+        _ = try await registry.start()
+        forwarder.moved(to: .active)
+        #expect(await feature.next() == "didBecomeActive")
+        forwarder.moved(to: .background)
+        #expect(await feature.next() == "willResignActive")
+        #expect(await feature.next() == "didEnterBackground(grace: nil)")
+        _ = await registry.stop()
+    }
+
+    @Test
+    func `a forwarder that is restarted forwards what came meanwhile and what comes then`() async throws {
+        let forwarder = AppForwarder()
+        let feature = Feature("feature")
+        let registry = ServiceRegistry(name: "app")
+        try registry.register(feature).keep()
+        let former = try registry.register(forwarder)
+        _ = try await registry.start()
+        forwarder.moved(to: .active)
+        #expect(await feature.next() == "didBecomeActive")
+        await former.cancelAndDrain()
+        forwarder.registered(deviceToken: Data([1]))
+        try registry.register(forwarder).keep()
+        #expect(await feature.next() == "token 01")
+        forwarder.moved(to: .background)
+        #expect(await feature.next() == "willResignActive")
+        _ = await registry.stop()
+    }
+
+    @Test
+    func `a service that starts later gets the token`() async throws {
+        let forwarder = AppForwarder()
+        let registry = ServiceRegistry(name: "app")
+        let early = Feature("early")
+        try registry.register(early).keep()
+        try registry.register(forwarder).keep()
+        _ = try await registry.start()
+        forwarder.registered(deviceToken: Data([1]))
+        #expect(await early.next() == "token 01")
+        let late = Feature("late")
+        try registry.register(late).keep()
+        #expect(await late.next() == "token 01")
+        _ = await registry.stop()
+    }
+
+    @Test(
+        arguments: [
+            ([], PushOutcome.noData), ([.noData, .noData], .noData), ([.failed, .noData], .failed),
+            ([.noData, .newData, .failed], .newData), ([nil, .noData], .failed),
+        ] as [([PushOutcome?], PushOutcome)])
+    func `the outcomes of services become one`(outcomes: [PushOutcome?], expected: PushOutcome) async throws {
+        let registry = ServiceRegistry(name: "app")
+        for (number, outcome) in outcomes.enumerated() {
+            try registry.register(Fetcher(name: ServiceName(stringLiteral: "fetcher\(number)"), outcome: outcome))
+                .keep()
+        }
+        _ = try await registry.start()
+        let notification = try PushNotification(payload: PayloadValue(json: #"{"aps":{"content-available":1}}"#))
+        #expect(await registry.deliver(notification) == expected)
+        _ = await registry.stop()
+    }
+
+    @Test
+    func `a fetch has the time that the system gives`() {
+        #expect(Fetcher(name: "fetcher", outcome: nil).budgets.handle == .seconds(25))
+    }
+
+    @Test
+    func `a notification keeps its payload`() throws {
+        let info: [AnyHashable: Any] = ["aps": ["alert": "Hello", "badge": 3], "room": "swift"]
+        let notification = try #require(PushNotification(id: "1", userInfo: info))
+        #expect(notification.payload["room"]?.string == "swift")
+        #expect(notification.payload["aps"]?["badge"]?.int == 3)
+        #expect(!notification.isSilent)
+    }
+
+    @Test
+    func `a dictionary that is no JSON is no notification`() {
+        #expect(PushNotification(userInfo: ["when": Date()]) == nil)
+    }
+
+    @Test
+    func `descriptions tell neither tokens nor links`() {
+        #expect("\(PushToken([1, 2, 3]))" == "push token (3 bytes)")
+        #expect("\(DeepLinkEvent(url: "chat://login?token=abc"))" == "deep link (chat:)")
+    }
+}
+
+/// A service that writes down what it hears.
+private struct Feature: DeepLinkObserving, PushObserving, AppObserving {
+    let name: ServiceName
+    private let heard: AsyncStream<String>
+    private let hear: AsyncStream<String>.Continuation
+
+    init(_ name: ServiceName) {
+        self.name = name
+        (self.heard, self.hear) = AsyncStream.makeStream()
+    }
+
+    func next() async -> String? {
+        var iterator = self.heard.makeAsyncIterator()
+        return await iterator.next()
+    }
+
+    func on(_ event: Stamped<DeepLinkEvent>, _ scope: ServiceScope) async throws {
+        self.hear.yield("link \(event.event.url) \(event.event.origin)")
+    }
+
+    func on(_ event: Stamped<PushEvent>, _ scope: ServiceScope) async throws {
+        if case .registered(let token) = event.event { self.hear.yield("token \(token.hexadecimal)") }
+    }
+
+    func on(_ event: Stamped<AppEvent>, _ scope: ServiceScope) async throws { self.hear.yield("\(event.event)") }
+}
+
+/// A service that answers in the same way each time; nil is an error.
+private struct Fetcher: PushResponding {
+    let name: ServiceName
+    let outcome: PushOutcome?
+
+    func respond(to notification: PushNotification, _ scope: ServiceScope) async throws -> PushOutcome {
+        guard let outcome = self.outcome else { throw LinkspanError(.connectionLost, "no network") }
+        return outcome
     }
 }

@@ -106,3 +106,134 @@ struct PollingPayloadTests {
         }
     }
 }
+
+@Suite("Answers to polls and posts")
+struct PollingAnswerTests {
+    private static func error(
+        _ status: Int, body: String = "", retryAfter: Duration? = nil, isFirst: Bool
+    ) -> LinkspanError? {
+        var head = ResponseHead(status: status)
+        head.retryAfter = retryAfter
+        let answer = HTTPExchange.Answer(head: head, body: Array(body.utf8))
+        do throws(LinkspanError) {
+            _ = try PollingAnswer.body(of: .success(answer), isFirst: isFirst)
+            return nil
+        } catch {
+            return error
+        }
+    }
+
+    @Test(
+        arguments: [
+            (200, nil),
+            (300, .connectionLost), (301, .connectionLost), (302, .connectionLost), (307, .connectionLost),
+            (399, .connectionLost), (400, .connectionLost), (401, .credentialsRefused), (403, .connectionLost),
+            (404, .connectionLost), (405, .connectionLost), (407, .credentialsRefused), (410, .connectionLost),
+            (413, .messageRefused), (426, .connectionLost), (429, .serverUnavailable), (500, .serverUnavailable),
+            (503, .serverUnavailable),
+        ] as [(Int, LinkspanError.Code?)])
+    func `in an open session a refusal is the loss of the session`(_ status: Int, _ code: LinkspanError.Code?) {
+        #expect(Self.error(status, isFirst: false)?.code == code)
+    }
+
+    @Test(
+        arguments: [
+            (302, .redirected), (400, .refused), (403, .refused), (404, .refused), (405, .refused), (410, .refused),
+            (426, .unsupportedVersion),
+        ] as [(Int, LinkspanError.Code)])
+    func `in the handshake the same refusals are final`(_ status: Int, _ code: LinkspanError.Code) {
+        #expect(Self.error(status, isFirst: true)?.code == code)
+    }
+
+    @Test(arguments: [302, 403, 405, 410, 426])
+    func `the loss names the status, and keeps to the time that was asked for`(_ status: Int) throws {
+        let error = try #require(Self.error(status, retryAfter: .seconds(7), isFirst: false))
+        #expect(error.message.contains("status \(status)"))
+        #expect((error.cause as? ByteStreamError)?.status == status)
+        #expect(error.retryAfter == .seconds(7))
+    }
+
+    @Test
+    func `an unknown session is lost, whatever the server says of it`() {
+        let bodies = [
+            "", #"{"code":1,"message":"Session ID unknown"}"#, #"{"code":5,"message":"unsupported version"}"#,
+        ]
+        for body in bodies {
+            #expect(Self.error(400, body: body, isFirst: false)?.code == .connectionLost)
+        }
+    }
+}
+
+@Suite("Bodies of polls that come in parts")
+struct PollingDecoderTests {
+    /// What a decoder makes of a body that comes in parts of so many bytes.
+    private static func decode(
+        _ body: [UInt8], parts size: Int, version: EngineIOVersion = .v4, maximum: Int = 1 << 20
+    ) throws(SocketIOProtocolError) -> [WebSocketMessage] {
+        var decoder = PollingDecoder(version: version, maximumBytes: maximum)
+        var packets: [WebSocketMessage] = []
+        var rest = body[...]
+        while !rest.isEmpty {
+            packets += try decoder.receive(Array(rest.prefix(size)))
+            rest = rest.dropFirst(size)
+        }
+        return packets + (try decoder.finish())
+    }
+
+    private static func code(_ body: [UInt8], parts size: Int, maximum: Int = 1 << 20) -> SocketIOProtocolError.Code? {
+        do throws(SocketIOProtocolError) {
+            _ = try Self.decode(body, parts: size, maximum: maximum)
+            return nil
+        } catch {
+            return error.code
+        }
+    }
+
+    @Test(arguments: [1, 2, 3, 7, 65_536, 100_000])
+    func `have the packets that they have as a whole, wherever they are cut`(size: Int) throws {
+        for length in [0, 1, 2, 3, 49_149, 49_150, 49_151, 100_000] {
+            let packets: [WebSocketMessage] = [
+                .text(bytes("42[\"é😀\"]")), .binary(Array((0..<length).map { UInt8(truncatingIfNeeded: $0) })[...]),
+                .text(bytes("2")), .text(Array(repeating: UInt8(ascii: "x"), count: length + 1)[...]),
+            ]
+            var body: [UInt8] = []
+            PollingPayload.append(packets, to: &body)
+            #expect(try Self.decode(body, parts: size) == packets)
+        }
+    }
+
+    @Test
+    func `may be empty, or end in a separator: then a packet is empty`() throws {
+        #expect(try Self.decode([], parts: 1) == [.text([])])
+        #expect(try Self.decode([0x32, 0x1E], parts: 1) == [.text(bytes("2")), .text([])])
+    }
+
+    @Test(arguments: [1, 100])
+    func `of version 3 are gathered`(size: Int) throws {
+        let body = Array("8:42[\"😀\"]1:2".utf8)
+        #expect(try Self.decode(body, parts: size, version: .v3) == [.text(bytes("42[\"😀\"]")), .text(bytes("2"))])
+    }
+
+    @Test(arguments: [1000, 65_536, 1 << 20])
+    func `are refused where base64 or UTF-8 is broken, in long packets too`(size: Int) {
+        let long = Array(repeating: UInt8(ascii: "A"), count: 200_000)
+        #expect(Self.code([UInt8(ascii: "b")] + long + Array("=AAA".utf8), parts: size) == .badPolling)
+        #expect(Self.code([UInt8(ascii: "b")] + long + Array("AA==".utf8) + long, parts: size) == .badPolling)
+        #expect(Self.code([UInt8(ascii: "b")] + long + Array("A".utf8), parts: size) == .badPolling)
+        #expect(Self.code([UInt8(ascii: "4")] + long + [0xFF], parts: size) == .badPolling)
+        #expect(Self.code([UInt8(ascii: "b")] + long + Array("AA==".utf8), parts: size) == nil)
+    }
+
+    @Test
+    func `may have packets up to the limit, however many`() {
+        let packet = Array(repeating: UInt8(ascii: "4"), count: 1000)
+        let binary = [UInt8(ascii: "b")] + Array(repeating: UInt8(ascii: "A"), count: 4 * 66_667)
+        #expect(
+            Self.code(
+                Array(repeating: packet, count: 100).joined(separator: [0x1E]).map { $0 }, parts: 10, maximum: 1000)
+                == nil)
+        #expect(Self.code(packet + [0x34], parts: 10, maximum: 1000) == .tooLarge)
+        #expect(Self.code(binary, parts: 1000, maximum: 3 * 66_667) == nil)
+        #expect(Self.code(binary, parts: 1000, maximum: 3 * 66_667 - 1) == .tooLarge)
+    }
+}

@@ -20,7 +20,7 @@ struct ExchangeTests {
 
     @Test(arguments: ["<", "< 1", "< x text 2", "? 1 text 2", "< 1 binary 0g", "< 1 what"])
     func `a line that means nothing is refused`(line: String) {
-        #expect(throws: Exchange.Malformed.self) { try Exchange.read("# title\n\(line)\n", number: "1") }
+        #expect(throws: Exchange.Malformed.self) { try Exchange.read("# title\n\(line)\n") }
     }
 
     @Test(arguments: Exchange.all)

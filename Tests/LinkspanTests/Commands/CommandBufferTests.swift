@@ -1,5 +1,8 @@
-@testable import Linkspan
+internal import LinkspanRuntime
+internal import LinkspanTesting
 internal import Testing
+
+@testable import Linkspan
 
 @Suite("The command buffer")
 struct CommandBufferTests {
@@ -132,5 +135,63 @@ struct CommandBufferTests {
         #expect(self.drain(buffer) == ["1234567", "a"])
         for event in ["123456", "b"] { _ = try buffer.add(self.replacing(event), within: limits) }
         #expect(self.drain(buffer) == ["b", "a"])
+    }
+}
+
+@Suite("The index of places")
+struct PlaceIndexTests {
+    @Test(arguments: [1, 2, 64, 987, 1_597, 2_584, 1 << 20] as [UInt64])
+    func `numbers in steps of any width are found after a few looks`(width: UInt64) {
+        let places = 0..<PlaceIndex.Place(3_000)
+        func hash(_ place: PlaceIndex.Place) -> UInt64 { PlaceIndex.hash(UInt64(place) * width) }
+        var index = PlaceIndex()
+        for place in places { index.insert(place, hash(place), hashOf: hash) }
+        var found = 0
+        let steps = countSteps {
+            for place in places where index.find(hash(place), where: { $0 == place }) == place { found += 1 }
+        }
+        #expect(found == places.count)
+        #expect(steps <= 4 * places.count, "\(steps) steps")
+    }
+}
+
+@Suite("The deadline queue")
+struct DeadlineQueueTests {
+    private let start = Moment.now
+
+    @Test(arguments: 0..<50)
+    func `deadlines pass in order of time, whatever the order of insertion`(seed: Int) {
+        var generator = SeededGenerator(seed: UInt64(seed))
+        var queue = DeadlineQueue()
+        var due: [Command.ID: Int] = [:]
+        for _ in 0..<Int.random(in: 1...200, using: &generator) {
+            let (id, second) = (Command.ID.next(), Int.random(in: 0...100, using: &generator))
+            due[id] = second
+            queue.insert(id, at: self.start + .seconds(second))
+        }
+        let alive = Set(due.keys.filter { _ in Int.random(in: 0..<3, using: &generator) > 0 })
+        if seed.isMultiple(of: 2) {
+            queue.compact { alive.contains($0) }
+            due = due.filter { alive.contains($0.key) }
+        }
+        var order: [Int] = []
+        for second in 0...100 {
+            while let id = queue.popExpired(now: self.start + .seconds(second)) {
+                #expect(due[id] == second)
+                order.append(second)
+            }
+        }
+        #expect(order == due.values.sorted())
+        #expect(queue.earliest == nil)
+    }
+
+    @Test
+    func `nothing passes before its time`() {
+        var queue = DeadlineQueue()
+        let id = Command.ID.next()
+        queue.insert(id, at: self.start + .seconds(1))
+        #expect(queue.popExpired(now: self.start + .milliseconds(999)) == nil)
+        #expect(queue.popExpired(now: self.start + .seconds(1)) == id)
+        #expect(queue.popExpired(now: self.start + .seconds(1)) == nil)
     }
 }

@@ -60,3 +60,84 @@ struct VirtualSchedulerTests {
         #expect(self.recorder.notes == ["a"])
     }
 }
+
+@Suite("The executor for tests", .timeLimit(.minutes(1)))
+struct TestExecutorTests {
+    private func connect(_ clock: VirtualScheduler) throws -> (ScriptedTransport, ConnectionHandler) {
+        let transport = ScriptedTransport(scheduler: clock)
+        transport.onMessage { $0.reply($0.payload) }
+        let manager = ConnectionManager(options: .init { $0.scheduler = clock })
+        return (
+            transport, try ConnectionBuilder("scripted://server").transport(transport).connect(by: manager)
+        )
+    }
+
+    @Test
+    func `callbacks are called while the clock runs, not inside calls, also under a lock of the app`() throws {
+        let (clock, app) = (VirtualScheduler(holdsJobs: true), Lock<[String]>([]))
+        let (_, connection) = try self.connect(clock)
+        connection.onStateChange { change in app.withLock { $0.append("\(change.to)") } }
+        connection.onEnd { app.withLock { $0.append("end") } }
+        clock.settle()
+        // The lock is not recursive: a callback inside the call would wait for it for ever.
+        try app.withLock { notes in
+            notes.append("call")
+            for kind in [Command.Kind.send, .request] {
+                try connection.perform(
+                    Command(kind, event: "say", payload: .empty) { _ in app.withLock { $0.append("outcome") } })
+            }
+        }
+        clock.settle()
+        try app.withLock { notes in
+            try connection.disconnect()
+            notes.append("disconnect")
+        }
+        clock.settle()
+        app.withLock { notes in
+            connection.release()
+            notes.append("release")
+        }
+        clock.settle()
+        #expect(
+            app.withLock { $0 } == [
+                "connected", "call", "outcome", "outcome", "disconnect", "disconnected", "release", "end",
+            ])
+    }
+
+    @Test
+    func `a look at a scripted transport runs what is held`() throws {
+        let clock = VirtualScheduler(holdsJobs: true)
+        let (transport, connection) = try self.connect(clock)
+        clock.settle()
+        try connection.send("say", "hello")
+        #expect(transport.sent.map(\.event) == ["say"])
+        connection.release()
+    }
+
+    @Test
+    func `a wait for a condition runs what a task brings`() async throws {
+        let clock = VirtualScheduler(holdsJobs: true)
+        let (transport, connection) = try self.connect(clock)
+        async let answer = connection.request("say", 7).decode(Int.self)
+        await clock.run { transport.received.count == 1 }
+        clock.settle()
+        #expect(try await answer == 7)
+        connection.release()
+    }
+
+    @Test
+    func `jobs run at once, or wait for a drain; those of a job run after it`() {
+        for holdsJobs in [false, true] {
+            let (executor, recorder) = (TestExecutor(holdsJobs: holdsJobs), EventRecorder())
+            executor.execute {
+                executor.execute { recorder.note("second") }
+                executor.drain()
+                recorder.note(executor.isCurrent ? "first" : "elsewhere")
+            }
+            #expect(recorder.notes == (holdsJobs ? [] : ["first", "second"]))
+            executor.drain()
+            #expect(recorder.notes == ["first", "second"])
+            #expect(!executor.isCurrent)
+        }
+    }
+}

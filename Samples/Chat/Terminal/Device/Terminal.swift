@@ -1,3 +1,5 @@
+import Foundation
+
 /// An interactive terminal.
 protocol Terminal: Sendable {
     /// Events of the model, for one listener.
@@ -31,4 +33,20 @@ enum TerminalInput: Hashable, Sendable {
     case terminated(signal: Int32)
     /// Something was written to standard error.
     case stray(String)
+}
+
+/// Lines of standard input as they are typed.
+enum LineInput {
+    /// The lines, without their ends, until the end of input.
+    ///
+    /// A thread of its own reads them, because a read cannot be cancelled; the process does not wait for it.
+    static func lines() -> AsyncStream<String> {
+        AsyncStream { lines in
+            let thread = Thread {
+                while let line = readLine(strippingNewline: true) { lines.yield(line) }
+                lines.finish()
+            }
+            thread.start()
+        }
+    }
 }

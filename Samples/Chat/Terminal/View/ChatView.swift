@@ -162,3 +162,154 @@ struct ChatView: Sendable {
         self.people[room] = isHere ? (others + [name]).sorted() : others
     }
 }
+
+/// The visible part.
+extension ChatView {
+    /// The rows below the conversation, if there is room.
+    private static let panelHeight = 3
+
+    /// What the terminal has to show.
+    func frame(_ size: TerminalSize, now: ContinuousClock.Instant) -> Frame {
+        let height = Self.listHeight(size)
+        let prompt = self.prompt(width: size.columns)
+        let input = self.editor.visible(in: size.columns - prompt.columns - (size.columns > 1 ? 1 : 0))
+        var panel: [[Span]] = [prompt + [Span(input.text)]]
+        if size.rows > 1 { panel.insert(self.status.spans(width: size.columns, now: now), at: 0) }
+        if size.rows - height > 2 { panel.insert(self.hint(now: now).fitted(to: size.columns), at: 0) }
+        return Frame(
+            size: size, listHeight: height, list: self.list.rows(height, width: size.columns),
+            isFollowing: self.list.isFollowing, panel: panel,
+            cursor: (size.rows - 1, min(prompt.columns + input.cursor, size.columns - 1)))
+    }
+
+    /// When something will look different, if nothing happens until then.
+    func nextChange(after now: ContinuousClock.Instant) -> ContinuousClock.Instant? {
+        [self.status.nextChange(after: now), self.marks.nextChange(after: now)].compactMap(\.self).min()
+    }
+
+    /// The rows of the conversation.
+    static func listHeight(_ size: TerminalSize) -> Int {
+        size.rows > Self.panelHeight ? size.rows - Self.panelHeight : max(0, size.rows - 2)
+    }
+
+    private func prompt(width: Int) -> [Span] {
+        if let search = self.editor.search, width >= 30 {
+            return [Span(search.prompt, .warning)].fitted(to: width / 2)
+        }
+        return width < 8 ? [] : [Span("> ", .prompt)]
+    }
+
+    private func hint(now: ContinuousClock.Instant) -> [Span] {
+        if self.isLeaving { return [Span("leaving once all is confirmed; Ctrl-C leaves at once", .warning)] }
+        if let choice = self.editor.candidates { return Self.choice(choice.words, choice.index) }
+        if let search = self.search { return [Span(search.hint, .warning)] }
+        if !self.list.isFollowing {
+            let below = self.list.below
+            return [Span(below > 0 ? "↓ \(below) below, Page Down" : "↓ Page Down", .warning)]
+        }
+        if let sentence = self.marks.sentence(now: now) { return [Span(sentence, .hint)] }
+        guard !self.present.isEmpty else { return [] }
+        return [Span("here: \(self.present.map { VisibleText.name($0) }.joined(separator: ", "))", .hint)]
+    }
+
+    /// What Tab goes through; the word that is on the line comes first, so that it is seen in any window.
+    private static func choice(_ words: [String], _ index: Int) -> [Span] {
+        let rest = words[(index + 1)...] + words[..<index]
+        return [Span(VisibleText.of(words[index]), .own)] + rest.map { Span("  " + VisibleText.of($0), .hint) }
+    }
+}
+
+/// What keys do.
+extension ChatView {
+    /// Tells the others at intervals that the user types.
+    private static let typingInterval = Duration.seconds(3)
+    /// The rows that one step of the wheel moves.
+    private static let wheelStep = 3
+
+    /// Takes a key.
+    mutating func press(_ key: Key, size: TerminalSize, now: ContinuousClock.Instant) -> [Request] {
+        if self.editor.search != nil { return self.edit(key, size: size, now: now) }
+        let height = Self.listHeight(size)
+        switch key {
+        case .control("c"): return [.quit]
+        case .control("d") where self.editor.text.isEmpty: return [.quit]
+        case .control("l"): return [.redraw]
+        case .control("z"): return [.suspend]
+        case .pageUp: self.list.scroll(back: max(1, height - 1), height: height, width: size.columns)
+        case .pageDown: self.list.scroll(back: -max(1, height - 1), height: height, width: size.columns)
+        case .wheelUp: self.list.scroll(back: Self.wheelStep, height: height, width: size.columns)
+        case .wheelDown: self.list.scroll(back: -Self.wheelStep, height: height, width: size.columns)
+        case .escape: self.goToEnd()
+        case .up where self.isStepping: self.find(step: 1, size: size)
+        case .down where self.isStepping: self.find(step: -1, size: size)
+        case .tab: return self.note(self.editor.complete(self.words, step: 1), size: size, now: now)
+        case .backTab: return self.note(self.editor.complete(self.words, step: -1), size: size, now: now)
+        default: return self.edit(key, size: size, now: now)
+        }
+        return []
+    }
+
+    /// Whether Up and Down go from match to match.
+    private var isStepping: Bool { self.search != nil && self.editor.text.isEmpty }
+
+    private mutating func goToEnd() {
+        self.search = nil
+        self.list.query = nil
+        self.list.follow()
+    }
+
+    private mutating func edit(_ key: Key, size: TerminalSize, now: ContinuousClock.Instant) -> [Request] {
+        self.note(self.editor.press(key), size: size, now: now)
+    }
+
+    private mutating func note(
+        _ effect: LineEditor.Effect, size: TerminalSize, now: ContinuousClock.Instant
+    ) -> [Request] {
+        switch effect {
+        case .none, .moved: return []
+        case .submitted(let text):
+            self.lastTyping = nil
+            return self.submit(ChatInput.read(text), size: size, now: now)
+        case .edited:
+            let text = self.editor.text
+            let isDue = self.lastTyping.map { $0 + Self.typingInterval <= now } ?? true
+            guard isDue, self.room != nil, !text.isEmpty, !text.hasPrefix("/") else { return [] }
+            self.lastTyping = now
+            return [.typing]
+        }
+    }
+
+    private mutating func submit(
+        _ inputs: [ChatInput], size: TerminalSize, now: ContinuousClock.Instant
+    ) -> [Request] {
+        if case .search(let query)? = inputs.first {
+            self.find(query, size: size, now: now)
+            return []
+        }
+        self.goToEnd()
+        if !inputs.isEmpty { self.list.markRead() }
+        return inputs.map { input in
+            if case .mouse(let isOn) = input { .mouse(isOn) } else { .input(input) }
+        }
+    }
+
+    private mutating func find(_ query: String?, size: TerminalSize, now: ContinuousClock.Instant) {
+        guard let query else {
+            guard self.search != nil else { return self.tell(.failure("/search needs a text"), now: now) }
+            return self.find(step: 1, size: size)
+        }
+        guard let search = MessageSearch(query, in: self.list) else {
+            self.goToEnd()
+            return self.tell(.failure("nobody has said '\(query)' here"), now: now)
+        }
+        self.search = search
+        self.list.query = query
+        self.list.show(search.entry, height: Self.listHeight(size), width: size.columns)
+    }
+
+    private mutating func find(step: Int, size: TerminalSize) {
+        self.search?.advance(by: step, in: self.list)
+        guard let entry = self.search?.entry else { return }
+        self.list.show(entry, height: Self.listHeight(size), width: size.columns)
+    }
+}

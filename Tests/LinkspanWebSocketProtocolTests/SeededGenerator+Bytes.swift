@@ -1,7 +1,0 @@
-internal import LinkspanTesting
-
-extension SeededGenerator {
-    mutating func bytes(_ count: Int) -> [UInt8] {
-        (0..<count).map { _ in UInt8(truncatingIfNeeded: self.next()) }
-    }
-}
