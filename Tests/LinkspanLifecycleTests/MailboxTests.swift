@@ -183,7 +183,8 @@ struct MailboxTests {
     }
 
     @Test
-    func `a barrier waits for services that handle the event or fail, and for a late one until its limit`() async throws {
+    func `a barrier waits for services that handle the event or fail, and for a late one until its limit`() async throws
+    {
         let clock = ManualScheduler()
         let registry = ServiceRegistry(options: .init { $0.scheduler = clock })
         let (entered, door) = (Door(), Door())

@@ -190,7 +190,8 @@ extension Fanout {
     func inspected(_ id: ServiceID) -> InspectedMailbox? {
         self[id].map { mailbox in
             InspectedMailbox(
-                waiting: mailbox.waiting, capacity: mailbox.recipient.capacity, delivered: mailbox.delivered, lost: mailbox.lost)
+                waiting: mailbox.waiting, capacity: mailbox.recipient.capacity, delivered: mailbox.delivered,
+                lost: mailbox.lost)
         }
     }
 }

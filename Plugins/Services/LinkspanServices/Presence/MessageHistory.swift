@@ -173,7 +173,9 @@ extension MessageHistory {
         self.tell { $0.fail(number, isGone: isGone, self.identity) }
     }
 
-    private func tell(_ body: (inout HistoryMerge<Item>) -> [HistoryNews<Item>]) { self.tellAndAsk { (body(&$0), nil) } }
+    private func tell(_ body: (inout HistoryMerge<Item>) -> [HistoryNews<Item>]) {
+        self.tellAndAsk { (body(&$0), nil) }
+    }
 
     private func tellAndAsk(
         _ body: (inout HistoryMerge<Item>) -> ([HistoryNews<Item>], HistoryMerge<Item>.Question?)
