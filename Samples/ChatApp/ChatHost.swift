@@ -81,7 +81,7 @@ final class ChatHost {
     ) throws -> LoadedPlan {
         var loaded = try configuration.load(for: visitor, news)
         loaded.plan.services += [
-            PlannedService(SourceService("network", NetworkPathSource())), PlannedService(BackgroundTimeService()),
+            PlannedService(NetworkPathSource().service(named: "network")), PlannedService(BackgroundTimeService()),
             PlannedService(self.forwarder),
         ]
         return loaded

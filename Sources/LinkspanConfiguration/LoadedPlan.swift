@@ -1,5 +1,5 @@
 internal import Linkspan
-public import LinkspanLifecycle
+package import LinkspanLifecycle
 public import LinkspanMessaging
 
 /// A checked configuration, ready to run, with the origin of each value.
@@ -15,7 +15,7 @@ public struct LoadedPlan: Sendable {
     /// Every declared key in alphabetical order, with its value and origin.
     public let settings: [Setting]
     /// The start order of the services, with reasons.
-    public let order: StartOrder
+    package let order: StartOrder
     /// The checked values of the given keys, without the root.
     let values: [String: OptionValue]
     /// Every declared key, without the root.

@@ -124,7 +124,7 @@ struct PlanTransaction {
         switch state {
         case .failed(let text): text
         case .skipped(let path): "it needs '\(path)', which is not ready"
-        case .abandoned(let step): "\(step) took too long"
+        case .abandoned(let steps): "\(steps.map { "\($0)" }.joined(separator: ", ")) took too long"
         case nil: "it was removed"
         case .registered, .starting, .ready, .quiescing, .stopping, .stopped: "the services are being stopped"
         }

@@ -227,7 +227,7 @@ private enum CommentExamples {
 
     static func events(_ registry: ServiceRegistry) throws {
         let (phases, phase) = AsyncStream.makeStream(of: AppEvent.self)
-        try registry.register(SourceService("app", phases)).keep()
+        try registry.register(phases.service(named: "app")).keep()
         phase.yield(.didBecomeActive)
     }
 

@@ -25,7 +25,7 @@ struct EventSourceTests {
         let journal = Journal()
         sink.yield(.didBecomeActive)
         try registry.register(PhaseFollower(journal: journal)).keep()
-        try registry.register(SourceService("app", source)).keep()
+        try registry.register(source.service(named: "app")).keep()
         #expect(try await registry.start().waves == [["services.app"], ["services.follower"]])
         await eventually { journal.all.count == 1 }
         sink.yield(.willResignActive)
@@ -42,8 +42,7 @@ struct EventSourceTests {
         let journal = Journal()
         try registry.register(PhaseFollower(journal: journal)).keep()
         // Not one that would end the tests if it were not caught.
-        let harmless = UnixSignalSource.Signal(rawValue: SIGWINCH)
-        try registry.register(SourceService("signals", UnixSignalSource([harmless]))).keep()
+        try registry.register(UnixSignalSource([SIGWINCH]).service(named: "signals")).keep()
         try await registry.start()
         while journal.all.isEmpty {
             kill(getpid(), SIGWINCH)
@@ -69,7 +68,7 @@ struct EventSourceTests {
             #endif
             var taken: [Int32] = []
             while case let descriptor = dup(0), descriptor >= 0 { taken.append(descriptor) }
-            let source = UnixSignalSource([.init(rawValue: SIGWINCH)])
+            let source = UnixSignalSource([SIGWINCH])
             await #expect(throws: ResourceShortage.self) { try await source.run { _ in } }
             for descriptor in taken { close(descriptor) }
             let (signals, signal) = AsyncStream.makeStream(of: AppEvent.self)
@@ -95,7 +94,7 @@ struct EventSourceTests {
             var limit = rlimit(rlim_cur: 1, rlim_max: 1)
             setrlimit(__rlimit_resource_t(__RLIMIT_NPROC.rawValue), &limit)
             if getuid() == 0 { try #require(setuid(65_534) == 0) }
-            let source = UnixSignalSource([.init(rawValue: SIGWINCH)])
+            let source = UnixSignalSource([SIGWINCH])
             await #expect(throws: ResourceShortage.self) { try await source.run { _ in } }
         }
     }

@@ -83,14 +83,13 @@ struct FaultTests {
             self.clock.advance(by: .milliseconds(1))
         }
         let report = try await start
-        let state: ServiceState = misbehaviour.endsInTime ? .failed("trouble") : .abandoned(during: .start)
+        let state: ServiceState = misbehaviour.endsInTime ? .failed("trouble") : .abandoned(during: [.start])
         #expect(report.degraded == ["services.bad": state])
         for name in ["first", "beside", "last"] {
             #expect(registry.state(of: "services.\(name)") == .ready)
         }
         let shutdown = await registry.stop()
-        let fate: ShutdownReport.Fate = misbehaviour.endsInTime ? .failed("trouble") : .abandoned(during: [.start])
-        #expect(shutdown.fate(of: "services.bad") == fate)
+        #expect(shutdown.fate(of: "services.bad") == state)
         #expect(self.journal.all(with: "stop ").filter { $0 != "bad" } == ["last", "beside", "first"])
     }
 
@@ -276,7 +275,7 @@ struct FaultTests {
         await entered.pass()
         await eventually { registry.state(of: "services.beside") == .ready }
         self.clock.advance(by: .seconds(10))
-        #expect(try await start.degraded == ["services.bad": .abandoned(during: .start)])
+        #expect(try await start.degraded == ["services.bad": .abandoned(during: [.start])])
         door.open()
         await eventually { journal.all.contains("stop bad") }
         #expect(journal.all(with: "abandoned ") == ["true"])

@@ -179,26 +179,11 @@ struct PropertyTests {
         #expect(stopped.count == Set(stopped).count, "seed \(seed)")
         #expect(Set(stopped) == Set(journal.all(with: "start ")), "seed \(seed)")
     }
-
-    @Test(arguments: 0..<200)
-    func `answers merge the same in every nesting`(index: Int) {
-        var generator = SeededGenerator(seed: UInt64(index))
-        func check<Answer: Equatable & Sendable>(_ rule: MergeRule<Answer>, _ some: () -> Answer) {
-            let (a, b, c) = (some(), some(), some())
-            #expect(rule.combine(rule.combine(a, b), c) == rule.combine(a, rule.combine(b, c)))
-            #expect(rule.combine(rule.none, a) == a)
-            #expect(rule.combine(a, rule.none) == a)
-        }
-        check(.anyTrue) { Bool.random(using: &generator) }
-        check(.allTrue) { Bool.random(using: &generator) }
-        check(.firstNonNil()) { Bool.random(using: &generator) ? Int.random(in: 0..<9, using: &generator) : nil }
-        check(.veto) { Bool.random(using: &generator) ? .allow : .veto("\(Int.random(in: 0..<9, using: &generator))") }
-    }
 }
 
 extension ShutdownReport.Row {
     /// The fate without the path of another service, which nesting changes.
-    fileprivate var isSkippedOrFate: ShutdownReport.Fate {
+    fileprivate var isSkippedOrFate: ServiceState {
         if case .skipped(let because) = self.fate {
             return .skipped(because: String(because.split(separator: ".").last ?? ""))
         }

@@ -18,6 +18,22 @@ private final class View: Sendable {
     init(_ journal: Journal) { self.journal = journal }
 }
 
+/// An answer that allows something or vetoes it.
+private enum Verdict: Sendable, Hashable {
+    case allow
+    case veto([String])
+
+    static func veto(_ reason: String) -> Verdict { .veto([reason]) }
+
+    /// Allowed unless one of both vetoes; all reasons are kept, in order.
+    static func merge(_ left: Verdict, _ right: Verdict) -> Verdict {
+        switch (left, right) {
+        case (.allow, let other), (let other, .allow): other
+        case (.veto(let first), .veto(let second)): .veto(first + second)
+        }
+    }
+}
+
 /// A question that the services of a test answer.
 private protocol Deciding: LifecycleService {
     var isClosedOnFault: Bool { get }
@@ -36,8 +52,9 @@ private struct Decider: Deciding {
 extension ServiceRegistry {
     fileprivate func mayGoOn() async -> Verdict {
         await self.ask(
-            (any Deciding).self, merging: .veto, onFault: { $0.isClosedOnFault ? .veto($1) : .allow },
-            { responder, _ in try await responder.decide() })
+            (any Deciding).self, onFault: { $0.isClosedOnFault ? .veto($1) : .allow },
+            { responder, _ in try await responder.decide() }
+        ).reduce(.allow, Verdict.merge)
     }
 }
 
@@ -46,7 +63,9 @@ struct RegistrationTests {
     @Test
     func `a name is taken once among siblings, and the error names both origins`() throws {
         let registry = ServiceRegistry(name: "app")
-        try registry.register(Probe("a"), settings: ServiceSettings(origin: "msg.json")).keep()
+        var settings = ServiceSettings()
+        settings.origin = "msg.json"
+        try registry.register(Probe("a"), settings: settings).keep()
         let error = #expect(throws: RegistryError.self) { try registry.register(Probe("a")).keep() }
         #expect(error?.code == .duplicateName)
         #expect(error?.message == "app.a is registered twice: by msg.json and by code")
@@ -366,10 +385,10 @@ struct RegistrationTests {
         clock.advance(by: .seconds(1))
         #expect(await verdict == .veto(["services.silent: no answer in time"]))
         door.open()
-        let first = await registry.ask(
-            (any Deciding).self, merging: .firstNonNil(), onFault: { _, _ in nil },
+        let names = await registry.ask(
+            (any Deciding).self, onFault: { _, _ in nil },
             { responder, _ in responder.name == "silent" ? responder.name : nil })
-        #expect(first == "silent")
+        #expect(names == [nil, "silent", nil])
         await registry.stop()
     }
 

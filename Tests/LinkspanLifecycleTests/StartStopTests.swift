@@ -12,7 +12,7 @@ struct StartStopTests {
         try registry.register(Probe("a", in: journal)).keep()
         let report = try await registry.start()
         #expect(report.waves == [["services.a"], ["services.b"], ["services.c"]])
-        #expect(report.isComplete)
+        #expect(report.degraded.isEmpty)
         let shutdown = await registry.stop()
         #expect(
             journal.all == [
@@ -43,7 +43,7 @@ struct StartStopTests {
                 }
             }
         ).keep()
-        #expect(try await registry.start().isComplete)
+        #expect(try await registry.start().degraded.isEmpty)
         await registry.stop()
     }
 
@@ -82,7 +82,7 @@ struct StartStopTests {
             journal.all == ["start a", "start b", "quiesce b", "quiesce a", "stop c", "stop b", "stop a"])
         #expect(error?.report?.fate(of: "services.a") == .stopped)
         #expect(error?.report?.fate(of: "services.c") == .failed("trouble"))
-        #expect(error?.report?.fate(of: "services.d") == .notStarted)
+        #expect(error?.report?.fate(of: "services.d") == .registered)
         let again = await #expect(throws: RegistryError.self) { try await registry.start() }
         #expect(again?.code == .alreadyStopped)
     }
@@ -191,7 +191,7 @@ struct StartStopTests {
         let registry = ServiceRegistry()
         try registry.register(Probe("a", in: journal)).keep()
         let report = await registry.stop()
-        #expect(report.rows.map { $0.fate } == [.notStarted])
+        #expect(report.rows.map { $0.fate } == [.registered])
         let error = await #expect(throws: RegistryError.self) { try await registry.start() }
         #expect(error?.code == .alreadyStopped)
         #expect(journal.all.isEmpty)
@@ -220,7 +220,7 @@ struct StartStopTests {
         #expect(error?.code == .startCancelled)
         #expect(error?.report == report)
         #expect(journal.all == ["start a", "quiesce a", "stop b", "stop a"])
-        #expect(report.fate(of: "services.c") == .notStarted)
+        #expect(report.fate(of: "services.c") == .registered)
     }
 
     @Test

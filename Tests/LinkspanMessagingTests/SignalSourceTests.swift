@@ -64,8 +64,8 @@ struct SignalSourceTests {
         let services = ServiceRegistry()
         let (paths, path) = AsyncStream.makeStream(of: NetworkEvent.self)
         let (phases, app) = AsyncStream.makeStream(of: AppEvent.self)
-        try services.register(SourceService("path", paths)).keep()
-        try services.register(SourceService("app", phases)).keep()
+        try services.register(paths.service(named: "path")).keep()
+        try services.register(phases.service(named: "app")).keep()
         try await services.start()
         let manager = ConnectionManager(
             options: .init {

@@ -1,3 +1,4 @@
+import Foundation
 import Linkspan
 import LinkspanConfiguration
 import LinkspanLifecycle
@@ -16,7 +17,7 @@ extension Visit {
             on: self.messaging, prepare: { $0.credentials = self.visitor.credentials })
         var running = self.plan
         await withTaskGroup(of: Void.self) { group in
-            group.addTask { try? await UnixSignalSource([.hangUp]).run { _ in reloader.reload() } }
+            group.addTask { try? await UnixSignalSource([SIGHUP]).run { _ in reloader.reload() } }
             await reloader.run { outcome in
                 if case .applied = outcome {
                     let next = await reloader.running

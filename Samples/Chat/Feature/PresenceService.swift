@@ -65,22 +65,20 @@ final class PresenceService: ConnectionUsing {
     private func follow(_ room: String, over channel: any Connection) throws(LinkspanError) {
         guard self.state.withLock({ $0.rooms[room] == nil }) else { return }
         let people = try PresenceSet<String>(
-            over: channel,
-            .init(
-                joined: "joined", left: "left",
-                entry: { ("who", try Payload(ChatVocabulary.Place(room: room))) },
-                member: { message in
-                    let who = try message.decode(ChatVocabulary.Presence.self)
-                    return who.room == room ? who.name : nil
-                },
-                members: { try $0.decode(ChatVocabulary.Answer.self).members })
+            over: channel, joined: "joined", left: "left",
+            entry: { ("who", try Payload(ChatVocabulary.Place(room: room))) },
+            member: { message in
+                let who = try message.decode(ChatVocabulary.Presence.self)
+                return who.room == room ? who.name : nil
+            },
+            members: { try $0.decode(ChatVocabulary.Answer.self).members }
         ) { [weak self] in
             self?.tell($0, in: room)
         }
         self.state.withLock { $0.rooms[room] = people }
     }
 
-    private func tell(_ difference: PresenceSet<String>.Difference, in room: String) {
+    private func tell(_ difference: PresenceDifference<String>, in room: String) {
         let visitor = self.visitor
         guard visitor.isIn(room) else { return }
         // Who was there before has not joined, and oneself does so by another name.

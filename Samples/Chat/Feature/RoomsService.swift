@@ -112,14 +112,12 @@ extension RoomsService {
     private func follow(_ room: String, over channel: any Connection) throws(LinkspanError) {
         guard self.histories.withLock({ $0[room] == nil }) else { return }
         let history = try MessageHistory<ChatVocabulary.Line>(
-            over: channel, after: self.visitor.seen(in: room),
-            .init(
-                event: "message", isDense: false,
-                item: { message in
-                    let line = try message.decode(ChatVocabulary.Line.self)
-                    return line.room == room ? line : nil
-                },
-                offset: { $0.seq }, identity: { "\($0.from) \($0.id)" }, page: { _ in .init(items: []) })
+            over: channel, after: self.visitor.seen(in: room), event: "message", isDense: false,
+            item: { message in
+                let line = try message.decode(ChatVocabulary.Line.self)
+                return line.room == room ? line : nil
+            },
+            offset: { $0.seq }, identity: { "\($0.from) \($0.id)" }, page: { _ in .init(items: []) }
         ) { [weak self] news in
             if case .item(let line) = news { self?.hear(line) }
         }

@@ -28,7 +28,8 @@ extension ServiceSettings {
     ///   - service: the defaults.
     ///   - origin: where the service was enabled.
     init(_ values: OptionValues, for service: any LifecycleService, origin: String) {
-        self.init(origin: origin)
+        self.init()
+        self.origin = origin
         self.importance = values["importance"] as Importance?
         if values.values["after"] != nil || values.values["priority"] != nil {
             var placement = service.placement

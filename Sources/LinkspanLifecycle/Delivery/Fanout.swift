@@ -12,8 +12,6 @@ struct Fanout: Sendable {
     // Consumers whose mailbox is gone while they still handle a letter, and who waits for them to end.
     private var departing: [ServiceID: Departing] = [:]
     private var idleWaiters: [ServiceID: [@Sendable () -> Void]] = [:]
-    /// The awaited events, by number.
-    var barriers: [UInt64: Barrier] = [:]
     private var observers = 0
 
     /// A family that has been emitted, or asked for.
@@ -32,7 +30,6 @@ struct Fanout: Sendable {
     struct Effects: Sendable {
         var wake: [ServiceID] = []
         var overflowing: [(path: String, capacity: Int)] = []
-        var dropped: [Receipt] = []
     }
 }
 
@@ -48,45 +45,35 @@ extension Fanout {
     private mutating func receivers(of traits: FamilyTraits) -> [Int] {
         if let known = self.families[traits.family] { return known.receivers }
         let receivers = self.slots.indices.filter { slot in
-            self.slots[slot].map { traits.includes($0.interest) } ?? false
+            self.slots[slot].map { traits.includes($0.recipient.interest) } ?? false
         }
         self.families[traits.family] = Family(traits: traits, receivers: receivers)
         return receivers
     }
 
     mutating func post(
-        _ posting: Posting, now: ContinuousClock.Instant, cause: UInt64?, effects: inout Effects,
-        receipts: ((ServiceID, UInt64) -> Receipt)? = nil
+        _ posting: Posting, now: ContinuousClock.Instant, cause: UInt64?, effects: inout Effects
     ) -> UInt64 {
         self.sequence += 1
-        var letter = Letter(
+        let letter = Letter(
             stamped: Stamped(posting.event, seq: self.sequence, time: now, cause: cause), retention: posting.retention,
             isTotal: posting.isTotal)
         self.remember(letter)
-        var awaited: [ServiceID: String] = [:]
         for slot in self.receivers(of: posting.traits) {
             // No copy of a mailbox may be alive while it is changed, or all that waits in it is copied.
-            guard let mode = self.slots[slot]?.mode, let id = self.slots[slot]?.id, mode.accepts else { continue }
-            // Who is not ready gets a barrier as state or news later; nobody waits for it.
-            letter.receipt = mode == .open ? receipts?(id, self.sequence) : nil
-            if letter.receipt != nil { awaited[id] = self.slots[slot]?.path }
-            self.deliver(letter, slot, id, &effects)
+            guard self.slots[slot]?.mode != .sealed, let beginsOverflow = self.slots[slot]?.post(letter),
+                let recipient = self.slots[slot]?.recipient
+            else { continue }
+            if beginsOverflow { effects.overflowing.append((recipient.path, recipient.capacity)) }
+            if self.slots[slot]?.wantsConsumer == true { effects.wake.append(recipient.id) }
         }
-        if !awaited.isEmpty { self.barriers[self.sequence] = Barrier(awaited) }
         return self.sequence
     }
 
-    private mutating func deliver(
-        _ letter: Letter, _ slot: Int, _ id: ServiceID, _ effects: inout Effects
-    ) {
-        guard let result = self.slots[slot]?.post(letter) else { return }
-        effects.dropped += result.receipts
-        if result.beginsOverflow, let mailbox = self.slots[slot] {
-            effects.overflowing.append((mailbox.path, mailbox.capacity))
-        }
-        if self.slots[slot]?.wantsConsumer == true {
-            effects.wake.append(id)
-        }
+    /// The receivers of a family that are ready, each with its limit for one event.
+    mutating func openReceivers(of traits: FamilyTraits) -> [(ServiceID, limit: Duration)] {
+        self.receivers(of: traits).compactMap { self.slots[$0] }.filter { $0.mode == .open }
+            .map { ($0.recipient.id, $0.recipient.limit) }
     }
 
     private mutating func remember(_ letter: Letter) {
@@ -116,14 +103,14 @@ extension Fanout {
         }
         var mailbox = mailbox
         var heard: Set<FamilyID> = []
-        for (name, family) in self.families where family.traits.includes(mailbox.interest) {
+        for (name, family) in self.families where family.traits.includes(mailbox.recipient.interest) {
             heard.insert(name)
             self.families[name]?.receivers.append(slot)
         }
         let states = self.current.values.flatMap(\.values).filter { heard.contains($0.stamped.event.familyID) }
-        for letter in states.sorted(by: { $0.stamped.seq < $1.stamped.seq }) { _ = mailbox.post(letter) }
+        for letter in states.sorted(by: { $0.stamped.seq < $1.stamped.seq }) { mailbox.post(letter) }
         self.slots[slot] = mailbox
-        self.index[mailbox.id] = slot
+        self.index[mailbox.recipient.id] = slot
     }
 
     func hasMailbox(_ id: ServiceID) -> Bool { self.index[id] != nil }
@@ -139,7 +126,6 @@ extension Fanout {
 
     /// The remains of a receiver that was removed.
     struct Removed: Sendable {
-        var receipts: [Receipt] = []
         var lost = 0
         var task: Task<Void, Never>?
         var handling: LetterHandling?
@@ -161,14 +147,14 @@ extension Fanout {
         for family in self.families.keys { self.families[family]?.receivers.removeAll { $0 == slot } }
         let (left, isHandling) = mailbox.handling.close()
         mailbox.giveBack(left)
-        let receipts = mailbox.discard()
+        mailbox.discard()
         let consumer = mailbox.consumer
         if consumer.isBusy {
             self.departing[id] = Departing(
                 generation: consumer.generation, handling: mailbox.handling, task: consumer.task)
         }
         return Removed(
-            receipts: receipts, lost: mailbox.lost, task: consumer.task, handling: mailbox.handling,
+            lost: mailbox.lost, task: consumer.task, handling: mailbox.handling,
             isHandling: isHandling, mailbox: mailbox)
     }
 
@@ -187,34 +173,26 @@ extension Fanout {
 
     /// Takes all receivers out, for a registry that is being nested; they start again there.
     mutating func surrender() -> [Mailbox] {
-        let all = self.slots.compactMap { $0 }
-        for mailbox in all {
-            _ = self.remove(mailbox.id)
-        }
+        let all = self.slots.compactMap { $0?.recipient }
+        for recipient in all { _ = self.remove(recipient.id) }
         self.current = [:]
-        return all.map(\.renewed)
+        return all.map { Mailbox($0, mode: .open) }
     }
 
     /// Leaves a receiver in place when its registration goes.
-    mutating func keep(_ id: ServiceID) {
-        self[id]?.isKept = true
-    }
+    mutating func keep(_ id: ServiceID) { self[id]?.recipient.isKept = true }
 
-    func isKept(_ id: ServiceID) -> Bool { self[id]?.isKept ?? false }
+    func isKept(_ id: ServiceID) -> Bool { self[id]?.recipient.isKept ?? false }
 
-    mutating func rename(_ id: ServiceID, to path: String) { self[id]?.path = path }
+    mutating func rename(_ id: ServiceID, to path: String) { self[id]?.recipient.path = path }
 
     /// The mailbox of a receiver, for a service that shows it; nil when there is none.
     func inspected(_ id: ServiceID) -> InspectedMailbox? {
         self[id].map { mailbox in
             InspectedMailbox(
-                waiting: mailbox.waiting, capacity: mailbox.capacity, delivered: mailbox.delivered, lost: mailbox.lost)
+                waiting: mailbox.waiting, capacity: mailbox.recipient.capacity, delivered: mailbox.delivered,
+                lost: mailbox.lost)
         }
-    }
-
-    /// The numbers of letters that a receiver got and lost.
-    func counts(_ id: ServiceID) -> (delivered: Int, lost: Int, waiting: Int)? {
-        self[id].map { ($0.delivered, $0.lost, $0.waiting) }
     }
 }
 
@@ -240,7 +218,8 @@ extension Fanout {
         mailbox.consumer.generation += 1
         mailbox.consumer.isBusy = true
         defer { mailbox.consumer.isWatched = true }
-        return (mailbox.consumer.generation, mailbox.urgency, mailbox.consumer.isWatched ? nil : mailbox.limit)
+        let recipient = mailbox.recipient
+        return (mailbox.consumer.generation, recipient.urgency, mailbox.consumer.isWatched ? nil : recipient.limit)
     }
 
     /// Remembers a consumer's task, so that it can be cancelled when it is late.
@@ -250,7 +229,7 @@ extension Fanout {
     }
 
     enum OnTake: Sendable {
-        case handle(LetterHandling, path: String, any EventReceiver)
+        case handle(LetterHandling, Recipient)
         /// This consumer was cancelled; another must go on.
         case renew
         case end([@Sendable () -> Void])
@@ -268,7 +247,7 @@ extension Fanout {
             mailbox.giveBack(left)
         } else if mailbox.waiting > 0 {
             mailbox.handling.fill(mailbox.takeShare())
-            return .handle(mailbox.handling, path: mailbox.path, mailbox.receiver)
+            return .handle(mailbox.handling, mailbox.recipient)
         }
         (mailbox.consumer.isBusy, mailbox.consumer.task) = (false, nil)
         if mailbox.wantsConsumer {
@@ -278,9 +257,7 @@ extension Fanout {
     }
 
     enum OnCheck: Sendable {
-        case late(
-            path: String, family: FamilyID, limit: Duration, task: Task<Void, Never>?,
-            again: ContinuousClock.Instant)
+        case late(Recipient, family: FamilyID, task: Task<Void, Never>?, again: ContinuousClock.Instant)
         case again(at: ContinuousClock.Instant)
         case done
     }
@@ -291,12 +268,12 @@ extension Fanout {
             self[id]?.consumer.isWatched = false
             return .done
         }
-        switch mailbox.handling.check(now: now, limit: mailbox.limit) {
+        let limit = mailbox.recipient.limit
+        switch mailbox.handling.check(now: now, limit: limit) {
         case .again(let next): return .again(at: next)
         case .late(let family):
             return .late(
-                path: mailbox.path, family: family, limit: mailbox.limit, task: mailbox.consumer.task,
-                again: now.advanced(by: mailbox.limit))
+                mailbox.recipient, family: family, task: mailbox.consumer.task, again: now.advanced(by: limit))
         }
     }
 }

@@ -1,48 +1,16 @@
 internal import DequeModule
 
-/// The events that wait for one receiver, as a value.
-struct Mailbox: Sendable {
-    /// Whether letters go in and out.
-    enum Mode: Sendable {
-        /// The receiver is not ready; letters wait.
-        case held
-        case open
-        /// Nothing goes in any more; what is there may still be delivered.
-        case sealed
-
-        var accepts: Bool { self != .sealed }
-    }
-
+/// A receiver of events, and what it may get.
+struct Recipient: Sendable {
     let id: ServiceID
+    var path: String
     let interest: Interest
     let capacity: Int
     let limit: Duration
     let urgency: Urgency
     let receiver: any EventReceiver
-    /// The handling of the letters that were taken out.
-    let handling = LetterHandling()
     /// Whether the receiver stays when its registration goes.
     var isKept = false
-    var path: String
-    var mode: Mode = .held
-    /// The task that handles letters, if there is one.
-    var consumer = Consumer()
-    private(set) var delivered = 0
-    private(set) var lost = 0
-    private var letters: Deque<Letter> = []
-    private var totals = WaitingTotals()
-    private var missed: [FamilyID: Int] = [:]
-    private var isOverflowing = false
-
-    /// The task that takes letters out and handles them.
-    struct Consumer: Sendable {
-        var isBusy = false
-        /// Whether a timer limits the handling of each letter.
-        var isWatched = false
-        /// The number of tasks that were begun.
-        var generation: UInt64 = 0
-        var task: Task<Void, Never>?
-    }
 
     init(
         id: ServiceID, path: String, interest: Interest, capacity: Int, limit: Duration,
@@ -57,51 +25,74 @@ struct Mailbox: Sendable {
         self.urgency = urgency
         self.receiver = receiver
     }
+}
+
+/// The events that wait for one recipient, as a value.
+struct Mailbox: Sendable {
+    /// Whether letters go in and out.
+    enum Mode: Sendable {
+        /// The receiver is not ready; letters wait.
+        case held
+        case open
+        /// Nothing goes in any more; what is there may still be delivered.
+        case sealed
+    }
+
+    var recipient: Recipient
+    var mode: Mode
+    /// The handling of the letters that were taken out.
+    let handling = LetterHandling()
+    /// The task that handles letters, if there is one.
+    var consumer = Consumer()
+    private(set) var delivered = 0
+    private(set) var lost = 0
+    private var letters: Deque<Letter> = []
+    private var totals = WaitingTotals()
+    private var missed: [FamilyID: Int] = [:]
+    private var isOverflowing = false
+
+    init(_ recipient: Recipient, mode: Mode = .held) {
+        self.recipient = recipient
+        self.mode = mode
+    }
+
+    /// The task that takes letters out and handles them.
+    struct Consumer: Sendable {
+        var isBusy = false
+        /// Whether a timer limits the handling of each letter.
+        var isWatched = false
+        /// The number of tasks that were begun.
+        var generation: UInt64 = 0
+        var task: Task<Void, Never>?
+    }
 
     /// The number of events that wait.
     var waiting: Int { self.letters.count + self.totals.count }
 
     /// Whether a consumer must be begun: there are letters, they may go out, and nobody takes them out yet.
     var wantsConsumer: Bool { !self.consumer.isBusy && self.waiting > 0 && self.mode != .held }
-
-    /// The same receiver with an empty mailbox, open from the beginning.
-    var renewed: Mailbox {
-        var mailbox = Mailbox(
-            id: self.id, path: self.path, interest: self.interest, capacity: self.capacity, limit: self.limit,
-            urgency: self.urgency, receiver: self.receiver)
-        mailbox.isKept = self.isKept
-        mailbox.mode = .open
-        return mailbox
-    }
 }
 
 extension Mailbox {
-    struct OnPost: Sendable {
-        /// The receipts of letters that had to go.
-        var receipts: [Receipt] = []
-        /// Whether this is the first loss since the mailbox was last empty.
-        var beginsOverflow = false
-    }
-
     /// Adds a letter: a running total in place of the last one, any other at the cost of the oldest if there is no room.
-    mutating func post(_ letter: Letter) -> OnPost {
-        var result = OnPost()
+    ///
+    /// - Returns: whether this is the first loss since the mailbox was last empty.
+    @discardableResult
+    mutating func post(_ letter: Letter) -> Bool {
         if let key = letter.totalKey {
-            if let receipt = self.totals.add(letter, key)?.receipt { result.receipts = [receipt] }
-            return result
+            self.totals.add(letter, key)
+            return false
         }
         self.letters.append(letter)
-        guard self.letters.count > self.capacity, let oldest = self.letters.popFirst() else { return result }
-        result.beginsOverflow = !self.isOverflowing
-        self.isOverflowing = true
+        guard self.letters.count > self.recipient.capacity, let oldest = self.letters.popFirst() else { return false }
+        defer { self.isOverflowing = true }
         self.lost += 1
         self.missed[oldest.stamped.event.familyID, default: 0] += 1
-        if let receipt = oldest.receipt { result.receipts = [receipt] }
-        return result
+        return !self.isOverflowing
     }
 
     /// The number of letters that a consumer takes at once: few enough that the mailbox remains where letters wait.
-    var share: Int { min(32, max(1, self.capacity / 4)) }
+    var share: Int { min(32, max(1, self.recipient.capacity / 4)) }
 
     /// Takes the next letters out, for a consumer.
     mutating func takeShare() -> [Letter] {
@@ -151,17 +142,13 @@ extension Mailbox {
         for var letter in letters {
             if let key = letter.retention.keptKey, latest[key] != letter.stamped.seq { continue }
             letter.stamped.replayed = true
-            _ = self.post(letter)
+            self.post(letter)
         }
     }
 
     /// Empties the mailbox, and counts its letters as lost.
-    ///
-    /// - Returns: their receipts.
-    mutating func discard() -> [Receipt] {
-        let all = self.letters + self.totals.removeAll()
-        self.letters = []
-        self.lost += all.count
-        return all.compactMap(\.receipt)
+    mutating func discard() {
+        self.lost += self.waiting
+        (self.letters, self.totals) = ([], WaitingTotals())
     }
 }

@@ -20,14 +20,11 @@ struct WaitingTotals: Sendable {
     var firstSeq: UInt64? { self.order.first?.seq }
 
     /// Adds a letter, which takes the place of an older one about the same state.
-    ///
-    /// - Returns: the letter that was replaced.
-    mutating func add(_ letter: Letter, _ key: RetentionKey) -> Letter? {
+    mutating func add(_ letter: Letter, _ key: RetentionKey) {
         let place = Place(key: key, isReplayed: letter.stamped.replayed)
-        let replaced = self.newest.updateValue(letter, forKey: place)
+        self.newest[place] = letter
         self.order.append((letter.stamped.seq, place))
         self.dropReplaced()
-        return replaced
     }
 
     /// Puts back a letter that is older than all others, unless a newer one about the same state waits.

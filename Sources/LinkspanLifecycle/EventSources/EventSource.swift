@@ -14,13 +14,10 @@ public protocol EventSource<Event>: Sendable {
 ///
 /// ```swift
 /// let (phases, phase) = AsyncStream.makeStream(of: AppEvent.self)
-/// try registry.register(SourceService("app", phases)).keep()
+/// try registry.register(phases.service(named: "app")).keep()
 /// phase.yield(.didBecomeActive)
 /// ```
 extension AsyncStream: EventSource where Element: LifecycleEvent {
-    /// The family of events.
-    public typealias Event = Element
-
     /// Emits the events of the stream, until the task is cancelled.
     public func run(_ emit: @escaping @Sendable (Element) -> Void) async throws {
         for await event in self { emit(event) }
@@ -28,24 +25,17 @@ extension AsyncStream: EventSource where Element: LifecycleEvent {
     }
 }
 
-/// A service that runs an event source, started before and stopped after the services that follow its events.
-public struct SourceService<Source: EventSource>: LifecycleService {
-    /// The name of the service.
-    public let name: ServiceName
+extension EventSource {
+    /// Makes a service that runs the source, started before and stopped after the services that follow its events.
+    public func service(named name: ServiceName) -> some LifecycleService { SourceService(name: name, source: self) }
+}
+
+private struct SourceService<Source: EventSource>: LifecycleService {
+    let name: ServiceName
+    let source: Source
 
     /// Among the first to start.
-    public var placement: Placement { Placement(phase: .core) }
+    var placement: Placement { Placement(phase: .core) }
 
-    private let source: Source
-
-    /// Makes a service that runs `source`.
-    public init(_ name: ServiceName, _ source: Source) {
-        self.name = name
-        self.source = source
-    }
-
-    /// Runs the source for as long as the service is ready.
-    public func run(_ scope: ServiceScope) async throws {
-        try await self.source.run { try? scope.emit($0) }
-    }
+    func run(_ scope: ServiceScope) async throws { try await self.source.run { try? scope.emit($0) } }
 }

@@ -15,38 +15,26 @@ private import Android
 /// While a source runs, the signals no longer end the process: the application must stop on the event. Afterwards the
 /// former dispositions are restored.
 public struct UnixSignalSource: EventSource {
-    /// A signal that asks the process to end.
-    public struct Signal: RawRepresentable, Sendable, Hashable {
-        /// The number of the signal.
-        public var rawValue: Int32
-
-        /// Makes a signal of its number.
-        public init(rawValue: Int32) { self.rawValue = rawValue }
-
-        /// SIGTERM, as sent by supervisors.
-        public static let terminate = Signal(rawValue: SIGTERM)
-        /// SIGINT, as sent by Ctrl-C.
-        public static let interrupt = Signal(rawValue: SIGINT)
-        /// SIGHUP, as sent when the terminal closes.
-        public static let hangUp = Signal(rawValue: SIGHUP)
-
-        var reason: String {
-            switch self {
-            case .terminate: "SIGTERM"
-            case .interrupt: "SIGINT"
-            case .hangUp: "SIGHUP"
-            default: "signal \(self.rawValue)"
-            }
-        }
-    }
-
-    private let signals: Set<Signal>
+    private let signals: Set<Int32>
     private let grace: Duration?
 
-    /// Makes a source for `signals`; `grace` is the time the supervisor waits before it kills the process.
-    public init(_ signals: Set<Signal> = [.terminate, .interrupt], grace: Duration? = nil) {
-        self.signals = signals
+    /// Makes a source.
+    ///
+    /// - Parameters:
+    ///   - signals: the numbers of the signals; nil for SIGTERM, as sent by supervisors, and SIGINT, as sent by Ctrl-C.
+    ///   - grace: the time the supervisor waits before it kills the process.
+    public init(_ signals: Set<Int32>? = nil, grace: Duration? = nil) {
+        self.signals = signals ?? [SIGTERM, SIGINT]
         self.grace = grace
+    }
+
+    private static func reason(_ signal: Int32) -> String {
+        switch signal {
+        case SIGTERM: "SIGTERM"
+        case SIGINT: "SIGINT"
+        case SIGHUP: "SIGHUP"
+        default: "signal \(signal)"
+        }
     }
 
     /// Reports signals until the task is cancelled.
@@ -54,8 +42,8 @@ public struct UnixSignalSource: EventSource {
     /// - Throws: an error with the reason when the process has no descriptor or thread left to receive signals with.
     public func run(_ emit: @escaping @Sendable (AppEvent) -> Void) async throws {
         let grace = self.grace
-        let token = try await SignalPipe.shared.listen(to: self.signals.map { $0.rawValue }) { number in
-            emit(.willTerminate(reason: Signal(rawValue: number).reason, grace: grace))
+        let token = try await SignalPipe.shared.listen(to: Array(self.signals)) { number in
+            emit(.willTerminate(reason: Self.reason(number), grace: grace))
         }
         await untilCancelled()
         await SignalPipe.shared.forget(token)

@@ -13,8 +13,6 @@ public struct FaultEvent: Sendable, Hashable {
         case limitHit
         /// A mailbox was full and lost events.
         case mailboxOverflow
-        /// A call that should have awaited others was made from inside one of them.
-        case reentrantBarrier
     }
 
     /// The severity of a fault.

@@ -28,29 +28,28 @@ extension EventDelivery {
         self.emit(FaultEvent(path: path, code: code, message: message, severity: severity, hint: hint))
     }
 
-    func post(
-        _ posting: Posting, cause: UInt64?, receipts: ((ServiceID, UInt64) -> Receipt)? = nil
-    ) -> UInt64 {
+    private func post(_ posting: Posting, cause: UInt64?) -> UInt64 {
         let now = self.core.scheduler.now
         var effects = Fanout.Effects()
-        let seq = self.core.fanout { fanout in
-            fanout.post(posting, now: now, cause: cause, effects: &effects, receipts: receipts)
-        }
-        self.carryOut(effects)
-        return seq
-    }
-
-    private func carryOut(_ effects: Fanout.Effects) {
-        for receipt in effects.dropped {
-            receipt(.lost)
-        }
-        for id in effects.wake {
-            self.beginConsumer(id)
-        }
+        let seq = self.core.fanout { $0.post(posting, now: now, cause: cause, effects: &effects) }
+        for id in effects.wake { self.beginConsumer(id) }
         for mailbox in effects.overflowing {
             self.fault(
                 mailbox.path, .mailboxOverflow, "more than \(mailbox.capacity) events wait; the oldest are dropped",
                 hint: "budgets.mailbox is \(mailbox.capacity)")
+        }
+        return seq
+    }
+
+    /// Emits an event, and waits until each open receiver of its family has nothing left to handle, or its time is over.
+    func barrier<Event: LifecycleEvent>(_ event: Event, within limit: Duration?) async {
+        let posting = Posting(event)
+        let receivers = self.core.fanout { $0.openReceivers(of: posting.traits) }
+        _ = self.post(posting, cause: nil)
+        await withTaskGroup { group in
+            for (id, own) in receivers {
+                group.addTask { await self.idle(id, within: min(own, limit ?? own)) }
+            }
         }
     }
 }
@@ -60,12 +59,12 @@ extension EventDelivery {
 extension EventDelivery {
     /// Adds the mailbox of a service.
     func addMailbox(_ entry: Entry, path: String) {
-        let mailbox = Mailbox(
+        let recipient = Recipient(
             id: entry.id, path: path, interest: .service(entry.service),
             capacity: entry.budgets.mailbox, limit: entry.budgets.handle, urgency: entry.urgency,
             receiver: ServiceReceiver(service: entry.service))
         self.core.reportTotals()
-        self.core.fanout { $0.add(mailbox) }
+        self.core.fanout { $0.add(Mailbox(recipient)) }
     }
 
     /// Gives a receiver the events that waited for it.
@@ -77,12 +76,11 @@ extension EventDelivery {
 
     /// Takes a receiver's mailbox away.
     @discardableResult
-    func close(_ id: ServiceID) -> Fanout.Removed {
-        let removed = self.core.fanout { $0.remove(id) }
-        for receipt in removed.receipts {
-            receipt(.lost)
-        }
-        return removed
+    func close(_ id: ServiceID) -> Fanout.Removed { self.core.fanout { $0.remove(id) } }
+
+    /// Returns once a receiver has nothing in hand, or after `limit`.
+    func idle(_ id: ServiceID, within limit: Duration) async {
+        await self.core.wait(until: self.core.later(limit)) { done in self.core.fanout { $0.whenIdle(id, done) } }
     }
 
     /// Begins to hand out what waits for a receiver, if anything does and nobody hands it out yet.
@@ -99,40 +97,25 @@ extension EventDelivery {
     private func handOut(_ id: ServiceID, _ generation: UInt64) async {
         while true {
             switch self.core.fanout({ $0.take(id, generation: generation) }) {
-            case .handle(let handling, let path, let receiver):
-                let scope = self.core.scope(id, path, handling.call)
+            case .handle(let handling, let recipient):
+                let scope = self.core.scope(id, recipient.path, handling.call)
                 while let letter = handling.next(now: self.core.scheduler.now) {
-                    await self.handle(letter, scope.caused(by: letter.stamped.seq), receiver)
+                    await self.handle(letter, scope.caused(by: letter.stamped.seq), recipient.receiver)
                 }
             case .renew: return self.beginConsumer(id)
             case .end(let waiters):
-                for waiter in waiters {
-                    waiter()
-                }
+                for waiter in waiters { waiter() }
                 return
             }
         }
     }
 
     private func handle(_ letter: Letter, _ scope: ServiceScope, _ receiver: any EventReceiver) async {
-        let family = letter.stamped.event.familyID
         do {
-            let isThere: Bool
-            if letter.receipt == nil {
-                isThere = try await receiver.deliver(letter.stamped, scope)
-            } else {
-                isThere = try await BarrierContext.$families.withValue(BarrierContext.families.union([family])) {
-                    try await receiver.deliver(letter.stamped, scope)
-                }
-            }
-            letter.receipt?(isThere ? .handled : .lost)
-            if !isThere {
-                self.close(scope.id)
-            }
+            if try await !receiver.deliver(letter.stamped, scope) { self.close(scope.id) }
         } catch {
-            letter.receipt?(.failed("\(error)"))
             // A fault about the handling of a fault would go round in circles.
-            guard family != FaultEvent.familyID else { return }
+            guard letter.stamped.event.familyID != FaultEvent.familyID else { return }
             self.emit(
                 FaultEvent(path: scope.path, code: .handlerFailed, message: "handler threw: \(error)"),
                 cause: letter.stamped.seq)
@@ -148,58 +131,16 @@ extension EventDelivery {
             switch core.fanout({ $0.check(id, now: now) }) {
             case .done: ()
             case .again(let next): delivery.watch(id, at: next)
-            case .late(let path, let family, let limit, let task, let next):
-                if let task {
-                    core.threads.submit { task.cancel() }
-                }
+            case .late(let recipient, let family, let task, let next):
+                if let task { core.threads.submit { task.cancel() } }
                 if family != FaultEvent.familyID {
                     delivery.fault(
-                        path, .limitHit, "handling an event of family \(family) takes longer than \(limit)",
-                        hint: "budgets.handle is \(limit)")
+                        recipient.path, .limitHit,
+                        "handling an event of family \(family) takes longer than \(recipient.limit)",
+                        hint: "budgets.handle is \(recipient.limit)")
                 }
                 delivery.watch(id, at: next)
             }
         }
-    }
-}
-
-// MARK: - Awaited events
-
-extension EventDelivery {
-    func barrier<Event: LifecycleEvent>(_ event: Event, within limit: Duration?) async -> BarrierReport {
-        guard !BarrierContext.families.contains(Event.familyID) else {
-            // Waiting for a service from inside its own handler would never end.
-            let seq = self.post(Posting(event), cause: nil)
-            self.fault(
-                "registry", .reentrantBarrier,
-                "an event of family \(Event.familyID) was awaited inside an event handler, so it was emitted without waiting"
-            )
-            return BarrierReport(seq: seq, fates: [:])
-        }
-        let seq = self.post(Posting(event), cause: nil) { id, seq in
-            { [weak core = self.core] fate in if let core { EventDelivery(core).report(id, fate, to: seq) } }
-        }
-        guard let barrier = self.core.fanout({ $0.barriers[seq] }) else { return BarrierReport(seq: seq, fates: [:]) }
-        let timers = barrier.waiting.map { id in
-            let own = self.core.machine { $0.members[id]?.entry.budgets.handle } ?? .seconds(1)
-            return self.core.scheduler.schedule(at: self.core.later(min(own, limit ?? own))) {
-                [weak core = self.core] in
-                if let core { EventDelivery(core).report(id, .late, to: seq) }
-            }
-        }
-        await barrier.done.value
-        for timer in timers {
-            timer.cancel()
-        }
-        let fates = self.core.fanout { $0.barriers.removeValue(forKey: seq)?.fates }
-        return BarrierReport(seq: seq, fates: fates ?? [:])
-    }
-
-    /// Notes what became of an awaited event at one service.
-    private func report(_ id: ServiceID, _ fate: BarrierReport.Fate, to barrier: UInt64) {
-        let done = self.core.fanout { fanout in
-            fanout.barriers[barrier]?.note(id, fate) == true ? fanout.barriers[barrier]?.done : nil
-        }
-        done?.fulfill()
     }
 }

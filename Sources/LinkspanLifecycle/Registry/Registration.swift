@@ -26,7 +26,7 @@ public final class Registration: Sendable {
     }
 
     /// Removes the registered object, and waits until it has stopped or its budget has passed.
-    public func cancelAndDrain() async {
+    package func cancelAndDrain() async {
         self.cancel()
         _ = await self.settled()
     }
@@ -44,13 +44,13 @@ public final class Registration: Sendable {
     /// Waits until the service is no longer being started or stopped; `nil` once it was removed.
     ///
     /// Before the registry is started this waits for the start.
-    public func settled() async -> ServiceState? {
+    package func settled() async -> ServiceState? {
         guard let core = self.core.object?.home else { return nil }
         let stop = RegistryStop(core)
         switch self.subject {
         case .service(let id): return await stop.settled(id)
         case .observer(let id):
-            await stop.idle(id, within: .seconds(1))
+            await EventDelivery(core).idle(id, within: .seconds(1))
             return nil
         case .group(_, _, let members):
             var last: ServiceState?

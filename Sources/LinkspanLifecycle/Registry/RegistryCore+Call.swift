@@ -66,26 +66,40 @@ extension RegistryCore {
         }
     }
 
-    /// Runs `body` for each service at once, or one after the other if the registry is set so.
-    func each<Value: Sendable>(
-        _ ids: [ServiceID], _ body: @escaping @Sendable (ServiceID) async -> Value
-    ) async -> [(ServiceID, Value)] {
-        guard !self.options.isSequential else {
-            var results: [(ServiceID, Value)] = []
-            for id in ids {
-                results.append((id, await body(id)))
-            }
-            return results
-        }
-        return await withTaskGroup(of: (Int, Value).self) { group in
-            for (index, id) in ids.enumerated() {
-                group.addTask { (index, await body(id)) }
-            }
+    /// Asks a service, for as long as it may handle an event; cancelling the caller ends the call.
+    func ask<Answer: Sendable>(
+        _ member: Member, within limit: Duration?, _ body: @escaping @Sendable (ServiceScope) async throws -> Answer
+    ) async -> CallOutcome<Answer> {
+        let own = member.entry.budgets.handle
+        let deadline = self.later(min(own, limit ?? own))
+        let call = ServiceCall()
+        let scope = self.scope(member.entry.id, member.path, call, deadline: deadline)
+        return await self.run(member.entry.urgency, call, until: deadline, grace: .zero) { try await body(scope) }
+    }
+
+    /// Runs `body` for each item at once, or one after the other if the registry is set so.
+    ///
+    /// - Returns: the results in the order of the items.
+    func each<Item: Sendable, Value: Sendable>(
+        _ items: some Collection<Item> & Sendable, _ body: @escaping @Sendable (Item) async -> Value
+    ) async -> [Value] {
+        guard self.options.isSequential else { return await Self.concurrently(items, body) }
+        var results: [Value] = []
+        for item in items { results.append(await body(item)) }
+        return results
+    }
+
+    /// Runs `body` for each item at once.
+    ///
+    /// - Returns: the results in the order of the items.
+    static func concurrently<Item: Sendable, Value: Sendable>(
+        _ items: some Collection<Item> & Sendable, _ body: @escaping @Sendable (Item) async -> Value
+    ) async -> [Value] {
+        await withTaskGroup(of: (Int, Value).self) { group in
+            for (index, item) in items.enumerated() { group.addTask { (index, await body(item)) } }
             var results: [(Int, Value)] = []
-            for await result in group {
-                results.append(result)
-            }
-            return results.sorted { $0.0 < $1.0 }.map { (ids[$0.0], $0.1) }
+            for await result in group { results.append(result) }
+            return results.sorted { $0.0 < $1.0 }.map(\.1)
         }
     }
 }

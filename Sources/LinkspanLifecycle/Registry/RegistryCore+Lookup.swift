@@ -15,7 +15,7 @@ extension RegistryCore {
     }
 
     /// The ready services that adopt `Responder`, in the order of start.
-    func responders<Responder>(_ type: Responder.Type) -> [(member: Member, responder: Responder)] {
+    func responders<Responder: Sendable>(_ type: Responder.Type) -> [(member: Member, responder: Responder)] {
         let members = self.machine { machine in
             machine.plan.order.compactMap { machine.members[$0] }.filter { $0.state == .ready && !$0.isRemoved }
         }

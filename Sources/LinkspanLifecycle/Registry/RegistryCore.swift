@@ -66,8 +66,15 @@ final class RegistryCore: Sendable {
         ServiceScope(path: path, deadline: deadline, id: id, registry: self, call: call)
     }
 
-    func later(_ duration: Duration) -> ContinuousClock.Instant {
-        self.scheduler.now.advanced(by: duration)
+    func later(_ duration: Duration) -> ContinuousClock.Instant { self.scheduler.now.advanced(by: duration) }
+
+    /// Waits for a call of the closure that `register` gets, until `deadline` if there is one; not at all if it returns false.
+    func wait(
+        until deadline: ContinuousClock.Instant? = nil, _ register: (@escaping @Sendable () -> Void) -> Bool
+    ) async {
+        let done = Promise<Void>()
+        guard register({ done.fulfill() }) else { return }
+        if let deadline { await done.wait(until: deadline, by: self.scheduler) } else { await done.value }
     }
 }
 

@@ -53,12 +53,7 @@ extension RegistryStart {
         for wave in plan.waves {
             let claim = self.core.machine { $0.claim(wave) }
             self.tellSkipped(claim.skipped)
-            let members = Dictionary(claim.begin.map { ($0.entry.id, $0) }) { first, _ in first }
-            _ = await self.core.each(claim.begin.map { $0.entry.id }) { id in
-                if let member = members[id] {
-                    await self.startOne(member, until: deadline)
-                }
-            }
+            _ = await self.core.each(claim.begin) { await self.startOne($0, until: deadline) }
         }
         let time = began.duration(to: self.core.scheduler.now)
         guard let done = self.core.machine({ $0.finishStart(waves: plan.waves, time: time) }) else {
@@ -66,9 +61,7 @@ extension RegistryStart {
         }
         self.events.emit(RegistryEvent.started(after: time))
         self.stopping.tellDegraded()
-        for waiter in done.waiters {
-            waiter(.success(done.report))
-        }
+        for waiter in done.waiters { waiter(.success(done.report)) }
         self.beginLate(done.late)
         return .success(done.report)
     }
@@ -111,7 +104,7 @@ extension RegistryStart {
             switch outcome {
             case .returned: .ready
             case .threw(let error): .failed("\(error)")
-            case .abandoned: .abandoned(during: .start)
+            case .abandoned: .abandoned(during: [.start])
             }
         guard let result = self.core.settleStart(member.entry.id, state) else { return }
         if result.isReady {
@@ -127,9 +120,7 @@ extension RegistryStart {
         if result.mustTearDown {
             self.stopping.beginRemoval(member.entry.id)
         }
-        for waiter in result.waiters {
-            waiter()
-        }
+        for waiter in result.waiters { waiter() }
         self.beginLate(result.late)
         self.stopping.tellDegraded()
         if case .failed = state { self.retryLater(member.entry.id) }
@@ -213,7 +204,7 @@ extension ServiceState {
     var reason: String {
         switch self {
         case .failed(let text): text
-        case .abandoned(let step): "\(step) did not return in time"
+        case .abandoned(let steps): "\(steps.map { "\($0)" }.joined(separator: ", ")) did not return in time"
         case .skipped(let because): "needs \(because)"
         case .registered, .starting, .ready, .quiescing, .stopping, .stopped: "\(self)"
         }

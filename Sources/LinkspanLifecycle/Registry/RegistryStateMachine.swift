@@ -51,11 +51,12 @@ struct RegistryStateMachine: Sendable {
 extension RegistryStateMachine {
     /// Adds services and groups, all or none; in a running registry they may have to be started now.
     mutating func add(_ entries: [Entry], groups: [Group]) throws(RegistryError) -> OnClaim {
-        if case .stopped = self.state {
-            throw RegistryError(code: .alreadyStopped, message: "\(self.groups.rootPath) has stopped")
-        }
-        if case .stopping = self.state {
-            throw RegistryError(code: .alreadyStopped, message: "\(self.groups.rootPath) is stopping")
+        let isPlanned: Bool
+        switch self.state {
+        case .idle: isPlanned = false
+        case .starting, .running: isPlanned = true
+        case .stopping, .stopped:
+            throw RegistryError(code: .alreadyStopped, message: "\(self.groups.rootPath) has been stopped")
         }
         var next = self
         for group in groups {
@@ -67,9 +68,7 @@ extension RegistryStateMachine {
             next.members[entry.id] = Member(
                 entry: entry, path: "\(next.groups.path(of: entry.group)).\(entry.name)")
         }
-        switch self.state {
-        case .idle: ()
-        case .starting, .running, .stopping, .stopped:
+        if isPlanned {
             next.plan = try ServicePlan.make(next.nodes, tolerating: Set(self.members.keys).union(self.groups.ids))
         }
         self = next
@@ -511,15 +510,11 @@ extension RegistryStateMachine {
         let others = self.members.values.filter { !named.contains($0.path) }.sorted { $0.path < $1.path }
         return done
             + others.map { member in
-                let fate: ShutdownReport.Fate =
+                let fate: ServiceState =
                     switch member.state {
-                    case .registered: .notStarted
-                    case .skipped(let because): .skipped(because: because)
-                    case .abandoned(let step): .abandoned(during: [step])
-                    case .failed(let text): .failed(text)
                     case .starting: .abandoned(during: [.start])
                     case .ready, .quiescing, .stopping: .abandoned(during: [.stop])
-                    case .stopped: .stopped
+                    case .registered, .skipped, .abandoned, .failed, .stopped: member.state
                     }
                 return ShutdownReport.Row(path: member.path, fate: fate, time: .zero, undelivered: 0)
             }

@@ -18,16 +18,13 @@ private struct TearDown: Sendable {
     }
 
     var row: ShutdownReport.Row {
-        let fate: ShutdownReport.Fate =
-            if !self.late.isEmpty {
-                .abandoned(during: self.late)
-            } else if let error {
-                .failed(error)
-            } else {
-                .stopped
-            }
-        return ShutdownReport.Row(
-            path: self.member.path, fate: fate, time: self.time, undelivered: self.undelivered)
+        ShutdownReport.Row(
+            path: self.member.path, fate: self.state, time: self.time, undelivered: self.undelivered)
+    }
+
+    var state: ServiceState {
+        if !self.late.isEmpty { return .abandoned(during: self.late) }
+        return self.error.map { .failed($0) } ?? .stopped
     }
 }
 
@@ -70,21 +67,16 @@ extension RegistryStop {
         let waves = Array(plan.waves.reversed())
         for (index, wave) in waves.enumerated() {
             let limit = self.share(until: flushed, isLast: index == waves.count - 1)
-            let results = await self.core.each(self.inReverse(wave)) { await self.quiesce($0, until: limit) }
-            for (id, result) in results {
-                progress[id] = result
+            for case let tearDown? in await self.core.each(wave.reversed(), { await self.quiesce($0, until: limit) }) {
+                progress[tearDown.member.entry.id] = tearDown
             }
         }
         var rows: [ShutdownReport.Row] = []
         let begun = progress
         for (index, wave) in waves.enumerated() {
             let limit = self.share(until: ended, isLast: index == waves.count - 1)
-            let known = self.inReverse(wave).filter { begun[$0] != nil }
-            let results = await self.core.each(known) { id -> TearDown? in
-                guard let tearDown = begun[id] else { return nil }
-                return await self.finish(tearDown, until: limit)
-            }
-            rows += results.compactMap { $0.1?.row }
+            let known = wave.reversed().compactMap { begun[$0] }
+            rows += await self.core.each(known) { await self.finish($0, until: limit).row }
         }
         return self.finishStop(rows, time: began.duration(to: self.core.scheduler.now))
     }
@@ -92,14 +84,10 @@ extension RegistryStop {
     private func finishStop(_ rows: [ShutdownReport.Row], time: Duration) -> ShutdownReport {
         let (report, waiters) = self.core.machine { $0.finishStop(rows, time: time) }
         self.dropServices()
-        for waiter in waiters.stop {
-            waiter(report)
-        }
+        for waiter in waiters.stop { waiter(report) }
         if !waiters.start.isEmpty {
             let error = RegistryError(code: .startCancelled, message: "the start was cancelled", report: report)
-            for waiter in waiters.start {
-                waiter(.failure(error))
-            }
+            for waiter in waiters.start { waiter(.failure(error)) }
         }
         return report
     }
@@ -111,8 +99,6 @@ extension RegistryStop {
         for id in services.keys { self.events.close(id) }
         self.core.closeThreads()
     }
-
-    private func inReverse(_ wave: [ServiceID]) -> [ServiceID] { wave.reversed() }
 
     /// A wave may use half of what is left, so that one that hangs leaves time for the rest; the last may use all.
     private func share(until end: ContinuousClock.Instant, isLast: Bool) -> ContinuousClock.Instant {
@@ -127,10 +113,7 @@ extension RegistryStop {
         let ids = self.core.machine { $0.unsettled }
         guard !ids.isEmpty else { return }
         _ = await self.core.each(ids) { id in
-            let reply = Promise<Void>()
-            if self.core.machine({ $0.whenSettled(id) { reply.fulfill() } }) {
-                await reply.wait(until: deadline, by: self.core.scheduler)
-            }
+            await self.core.wait(until: deadline) { done in self.core.machine { $0.whenSettled(id, done) } }
         }
     }
 }
@@ -163,10 +146,7 @@ extension RegistryStop {
     ) async {
         self.core.reportTotals()
         self.core.fanout { $0.seal(id) }
-        let reply = Promise<Void>()
-        if self.core.fanout({ $0.whenIdle(id) { reply.fulfill() } }) {
-            await reply.wait(until: deadline, by: self.core.scheduler)
-        }
+        await self.core.wait(until: deadline) { done in self.core.fanout { $0.whenIdle(id, done) } }
         let removed = self.events.close(id)
         tearDown.undelivered = removed.lost
         if removed.isHandling {
@@ -194,7 +174,7 @@ extension RegistryStop {
         tearDown.note(
             await self.core.call(begun.member, until: limit) { service, scope in try await service.stop(scope) }, .stop)
         tearDown.time = begun.began.duration(to: self.core.scheduler.now)
-        let state: ServiceState = tearDown.late.last.map { .abandoned(during: $0) } ?? .stopped
+        let state: ServiceState = tearDown.late.isEmpty ? .stopped : tearDown.state
         self.core.machine { $0.set(id, state) }
         return tearDown
     }
@@ -209,9 +189,7 @@ extension RegistryStop {
         case .nothing: ()
         case .forgotten(let forgotten):
             self.events.close(id)
-            for waiter in forgotten.waiters {
-                waiter()
-            }
+            for waiter in forgotten.waiters { waiter() }
         case .cancelStart:
             self.events.close(id)
             for cancel in self.core.starts(of: id) { cancel(self.core.options.grace) }
@@ -244,27 +222,13 @@ extension RegistryStop {
                     self.events.fault(member.path, .limitHit, "removed, but did not return in time from: \(names)")
                 }
             }
-            let forgotten = self.core.machine { $0.forget(id) }
-            for waiter in forgotten.waiters {
-                waiter()
-            }
-        }
-    }
-
-    /// Returns once a receiver has nothing in hand, or after `limit`.
-    func idle(_ id: ServiceID, within limit: Duration) async {
-        let reply = Promise<Void>()
-        if self.core.fanout({ $0.whenIdle(id) { reply.fulfill() } }) {
-            await reply.wait(until: self.core.later(limit), by: self.core.scheduler)
+            for waiter in self.core.machine({ $0.forget(id) }).waiters { waiter() }
         }
     }
 
     /// Returns once the service is no longer being started or stopped.
     func settled(_ id: ServiceID) async -> ServiceState? {
-        let reply = Promise<Void>()
-        if self.core.machine({ $0.whenSettled(id) { reply.fulfill() } }) {
-            await reply.value
-        }
+        await self.core.wait { done in self.core.machine { $0.whenSettled(id, done) } }
         return self.core.machine { $0.members[id]?.state }
     }
 

@@ -86,13 +86,15 @@ extension ServiceRegistry {
     /// The health of every ready service, by path; a service that does not answer in time is unhealthy.
     public func healths() async -> [String: Health] {
         let core = self.core.home
-        let pairs = core.responders((any LifecycleService).self)
-        return await withTaskGroup(of: (String, Health).self) { group in
-            for (member, service) in pairs {
-                group.addTask { (member.path, await RegistryQuestions(core).health(of: member, service)) }
+        let services = core.responders((any LifecycleService).self)
+        let healths = await RegistryCore.concurrently(services) { member, service -> Health in
+            switch await core.ask(member, within: nil, { _ in await service.health() }) {
+            case .returned(let health): health
+            case .threw(let error): .unhealthy("\(error)")
+            case .abandoned: .unhealthy("no answer in time")
             }
-            return await group.reduce(into: [:]) { $0[$1.0] = $1.1 }
         }
+        return Dictionary(zip(services.map(\.member.path), healths)) { first, _ in first }
     }
 }
 
@@ -139,7 +141,7 @@ extension ServiceRegistry {
         for report in core.takeTotals() { home.addTotals(report) }
         let known = Set(content.entries.map { $0.id })
         home.fanout { fanout in
-            for mailbox in observers where !known.contains(mailbox.id) {
+            for mailbox in observers where !known.contains(mailbox.recipient.id) {
                 fanout.add(mailbox)
             }
         }
@@ -160,10 +162,10 @@ extension ServiceRegistry {
         let core = self.core.home
         core.reportTotals()
         core.fanout { fanout in
-            fanout.add(
-                Mailbox(
-                    id: id, path: "\(self.name).observer#\(fanout.nextObserver())", interest: .family(Event.familyID),
-                    capacity: mailbox, limit: .seconds(1), receiver: receiver))
+            let recipient = Recipient(
+                id: id, path: "\(self.name).observer#\(fanout.nextObserver())", interest: .family(Event.familyID),
+                capacity: mailbox, limit: .seconds(1), receiver: receiver)
+            fanout.add(Mailbox(recipient))
         }
         EventDelivery(core).open(id)
         return Registration(.observer(id), self.core)
@@ -193,29 +195,42 @@ extension ServiceRegistry {
     /// It is called before a service comes, and before a service that is stopped gets its last events.
     package func addTotals(_ report: @escaping @Sendable () -> Void) { self.core.home.addTotals(report) }
 
-    /// Emits an event and waits until all observers have handled it, each within its own budget and `limit`.
+    /// Emits an event and waits until its observers have handled all their events, each within its own budget and `limit`.
     ///
     /// Services get it in order with all other events. The call does not wait for services that are not ready.
-    @discardableResult
-    public func barrier<Event: LifecycleEvent>(_ event: Event, within limit: Duration? = nil) async -> BarrierReport {
+    public func barrier<Event: LifecycleEvent>(_ event: Event, within limit: Duration? = nil) async {
         await EventDelivery(self.core.home).barrier(event, within: limit)
     }
 
-    /// Asks every ready service that adopts `responder`, all at once, and merges the answers in the order of start.
+    /// Asks every ready service that adopts `responder`, all at once.
     ///
     /// - Parameters:
     ///   - responder: The protocol, such as `(any UploadDeciding).self`.
-    ///   - rule: How answers become one.
     ///   - limit: The longest wait; a service's own budget may be shorter.
     ///   - onFault: The answer that stands in for one that threw or did not come, with the reason.
     ///   - body: Asks one service.
-    /// - Returns: The merged answer, or the rule's `none` if no service adopts `responder`.
+    /// - Returns: The answers in the order of start, which nesting does not change; merge them by `reduce`.
     public func ask<Responder: Sendable, Answer: Sendable>(
-        _ responder: Responder.Type, merging rule: MergeRule<Answer>, within limit: Duration? = nil,
+        _ responder: Responder.Type, within limit: Duration? = nil,
         onFault: @escaping @Sendable (Responder, String) -> Answer,
         _ body: @escaping @Sendable (Responder, ServiceScope) async throws -> Answer
-    ) async -> Answer {
-        await RegistryQuestions(self.core.home).ask(responder, merging: rule, within: limit, onFault: onFault, body)
+    ) async -> [Answer] {
+        let core = self.core.home
+        let events = EventDelivery(core)
+        return await RegistryCore.concurrently(core.responders(responder)) { member, responder -> Answer in
+            switch await core.ask(member, within: limit, { try await body(responder, $0) }) {
+            case .returned(let answer): return answer
+            case .threw(let error):
+                events.fault(member.path, .handlerFailed, "answering threw: \(error)")
+                return onFault(responder, "\(member.path): \(error)")
+            case .abandoned:
+                let own = member.entry.budgets.handle
+                events.fault(
+                    member.path, .limitHit, "answering takes longer than \(min(own, limit ?? own))",
+                    hint: "budgets.handle is \(own)")
+                return onFault(responder, "\(member.path): no answer in time")
+            }
+        }
     }
 }
 

@@ -1,20 +1,20 @@
 /// The order in which services would start, and why.
 ///
 /// A registry of the same services starts them in just this order.
-public struct StartOrder: Sendable, Hashable {
+package struct StartOrder: Sendable, Hashable {
     /// The services in groups: each group starts together, after the group before it.
-    public let waves: [[Step]]
+    package let waves: [[Step]]
 
     /// A service in the order.
-    public struct Step: Sendable, Hashable {
+    package struct Step: Sendable, Hashable {
         /// Its name, or its path if it is in a nested registry.
-        public let name: String
+        package let name: String
         /// The phase it declares, or that of the registry it is in.
-        public let phase: Placement.Phase
+        package let phase: Placement.Phase
         /// The rank among services of the same phase; higher is earlier.
-        public let priority: Int
+        package let priority: Int
         /// The services that start before it.
-        public let needs: [Placement.Need]
+        package let needs: [Placement.Need]
     }
 
     /// Works out the order.
@@ -22,7 +22,7 @@ public struct StartOrder: Sendable, Hashable {
     /// - Parameter services: the services, each with its registration settings.
     /// - Throws: ``RegistryError`` with code `duplicateName`; or `invalidPlan`, which names all needs that are missing,
     ///   unclear or circular.
-    public init(_ services: [(service: any LifecycleService, settings: ServiceSettings)]) throws(RegistryError) {
+    package init(_ services: [(service: any LifecycleService, settings: ServiceSettings)]) throws(RegistryError) {
         let root = ServiceNode(
             id: .make(), group: nil, name: "services", placement: Placement(), isGroup: true)
         var nodes = [root]
@@ -48,7 +48,8 @@ public struct StartOrder: Sendable, Hashable {
         return plan.waves.map { wave in
             wave.map { id in
                 let needs = Set(plan.needs[id] ?? []).map { edge in
-                    Placement.Need(name: ServiceName(rawValue: tree.localPath(of: edge.to)), isHard: edge.isHard)
+                    let name = ServiceName(rawValue: tree.localPath(of: edge.to))
+                    return edge.isHard ? Placement.Need.hard(name) : .soft(name)
                 }
                 return Step(
                     name: tree.localPath(of: id), phase: tree.phase(of: id), priority: -tree.rank(of: id).0,

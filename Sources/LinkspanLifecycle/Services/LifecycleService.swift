@@ -99,7 +99,7 @@ public struct ServiceScope: Sendable {
     }
 
     /// Whether the registry has abandoned this call; its result is ignored.
-    public var isAbandoned: Bool { self.call.isAbandoned }
+    package var isAbandoned: Bool { self.call.isAbandoned }
 
     /// Emits an event that names the one being handled as its cause.
     ///

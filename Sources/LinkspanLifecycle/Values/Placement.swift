@@ -51,17 +51,20 @@ extension Placement {
     }
 
     /// Another service, or a whole nested registry, that must be ready first.
-    public struct Need: Sendable, Hashable {
+    public enum Need: Sendable, Hashable {
+        /// A service that must be ready first; without it this one is not started, and a missing name is an error.
+        case hard(ServiceName)
+        /// A service that starts first if it is registered.
+        case soft(ServiceName)
+
         /// The service that must be ready: a name, or a path from an enclosing registry such as `chat.presence`.
-        public var name: ServiceName
+        package var name: ServiceName {
+            switch self {
+            case .hard(let name), .soft(let name): name
+            }
+        }
 
         /// Whether its absence or failure keeps this service from starting.
-        public var isHard: Bool
-
-        /// A service that must be ready first; without it this one is not started, and a missing name is an error.
-        public static func hard(_ name: ServiceName) -> Need { Need(name: name, isHard: true) }
-
-        /// A service that starts first if it is registered.
-        public static func soft(_ name: ServiceName) -> Need { Need(name: name, isHard: false) }
+        package var isHard: Bool { self == .hard(self.name) }
     }
 }

@@ -6,33 +6,16 @@ public struct StartReport: Sendable, Hashable {
     public var degraded: [String: ServiceState]
     /// The duration of the start.
     public var time: Duration
-
-    /// Whether every service is ready.
-    public var isComplete: Bool { self.degraded.isEmpty }
 }
 
 /// The result of a stop, with one row for every service.
 public struct ShutdownReport: Sendable, Hashable {
-    /// The fate of one service.
-    public enum Fate: Sendable, Hashable {
-        /// Stopped.
-        case stopped
-        /// Stopped with an error, described by this text.
-        case failed(String)
-        /// These steps did not return in time; they may still be going on.
-        case abandoned(during: [LifecycleStep])
-        /// Never started.
-        case notStarted
-        /// Skipped, because of the service of this path.
-        case skipped(because: String)
-    }
-
     /// One service.
     public struct Row: Sendable, Hashable {
         /// The path of the service.
         public var path: String
-        /// Its fate.
-        public var fate: Fate
+        /// The state in which it was left; `registered` if it was never started.
+        public var fate: ServiceState
         /// The duration of quiesce and stop together.
         public var time: Duration
         /// The number of events that it was never given.
@@ -45,7 +28,7 @@ public struct ShutdownReport: Sendable, Hashable {
     public var time: Duration
 
     /// The fate of the service of `path`.
-    public func fate(of path: String) -> Fate? {
+    public func fate(of path: String) -> ServiceState? {
         self.rows.first { $0.path == path }?.fate
     }
 
@@ -53,32 +36,9 @@ public struct ShutdownReport: Sendable, Hashable {
     public var isClean: Bool {
         self.rows.allSatisfy { row in
             switch row.fate {
-            case .stopped, .notStarted, .skipped: true
-            case .failed, .abandoned: false
+            case .stopped, .registered, .skipped: true
+            case .starting, .ready, .quiescing, .stopping, .failed, .abandoned: false
             }
         }
     }
-}
-
-/// The result of an event that the emitter waited for.
-public struct BarrierReport: Sendable, Hashable {
-    /// The fate of the event at one service.
-    public enum Fate: Sendable, Hashable {
-        /// Handled.
-        case handled
-        /// The handler threw, with this text.
-        case failed(String)
-        /// Not handled in time; it may still be.
-        case late
-        /// The service was removed, or its mailbox overflowed.
-        case lost
-    }
-
-    /// The number of the event.
-    public var seq: UInt64
-    /// The fates by path, of the services that were ready.
-    public var fates: [String: Fate]
-
-    /// Whether every service handled it.
-    public var isComplete: Bool { self.fates.values.allSatisfy { $0 == .handled } }
 }

@@ -9,17 +9,16 @@ public struct ServiceSettings: Sendable, Hashable {
     /// The importance, if not the service's own.
     public var importance: Importance?
     /// The origin of the registration, for error messages: `code`, or a file and key.
-    public var origin: String
+    package var origin = "code"
 
     /// Makes settings; parts that are left out are the service's own.
     public init(
         name: ServiceName? = nil, placement: Placement? = nil, budgets: Budgets? = nil,
-        importance: Importance? = nil, origin: String = "code"
+        importance: Importance? = nil
     ) {
         self.name = name
         self.placement = placement
         self.budgets = budgets
         self.importance = importance
-        self.origin = origin
     }
 }

@@ -16,8 +16,8 @@ public enum ServiceState: Sendable, Hashable {
     case failed(String)
     /// Not started because of the service of this path, which it needs.
     case skipped(because: String)
-    /// This step did not return in time.
-    case abandoned(during: LifecycleStep)
+    /// These steps did not return in time; they may still be going on.
+    case abandoned(during: [LifecycleStep])
 }
 
 /// A kind of call to a service.

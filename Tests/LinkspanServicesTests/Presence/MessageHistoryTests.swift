@@ -145,16 +145,14 @@ struct MessageHistoryTests {
         }
         let recorder = self.recorder
         let history = try MessageHistory<Int>(
-            over: scripted.connection, after: 0,
-            .init(
-                event: "line", item: { try $0.decode(Int.self) }, offset: { $0 },
-                missed: { ("since", try Payload($0)) },
-                page: { answer in
-                    let range = try answer.decode([String: Int].self)
-                    let (first, last) = (range["first"] ?? 0, range["last"] ?? 0)
-                    return .init(
-                        items: first > last ? [] : Array(first...last), lost: first == 1 ? 1 : nil, hasMore: last < 8)
-                })
+            over: scripted.connection, after: 0, event: "line", item: { try $0.decode(Int.self) }, offset: { $0 },
+            missed: { ("since", try Payload($0)) },
+            page: { answer in
+                let range = try answer.decode([String: Int].self)
+                let (first, last) = (range["first"] ?? 0, range["last"] ?? 0)
+                return .init(
+                    items: first > last ? [] : Array(first...last), lost: first == 1 ? 1 : nil, hasMore: last < 8)
+            }
         ) { news in
             switch news {
             case .item(let item): recorder.note("\(item)")
@@ -203,10 +201,8 @@ struct MessageHistoryTests {
         let scripted = try Scripted()
         let recorder = self.recorder
         let history = try MessageHistory<[String]>(
-            over: scripted.connection,
-            .init(
-                event: "line", isDense: false, item: { try $0.decode([String].self) }, offset: { Int($0[0]) ?? 0 },
-                identity: { $0[1] }, page: { _ in .init(items: []) })
+            over: scripted.connection, event: "line", isDense: false, item: { try $0.decode([String].self) },
+            offset: { Int($0[0]) ?? 0 }, identity: { $0[1] }, page: { _ in .init(items: []) }
         ) { if case .item(let item) = $0 { recorder.note(item[1]) } }
         scripted.clock.settle()
         try scripted.emit("line", ["1", "a"])
@@ -238,10 +234,8 @@ struct MessageHistoryTests {
         scripted.transport.onMessage { $0.reply(.empty) }
         let recorder = self.recorder
         let history = try MessageHistory<Int>(
-            over: scripted.connection, after: 7,
-            .init(
-                event: "line", item: { try $0.decode(Int.self) }, offset: { $0 },
-                missed: { ("since", try Payload($0)) }, page: { _ in .init(items: [8], lost: lost) })
+            over: scripted.connection, after: 7, event: "line", item: { try $0.decode(Int.self) }, offset: { $0 },
+            missed: { ("since", try Payload($0)) }, page: { _ in .init(items: [8], lost: lost) }
         ) { news in
             switch news {
             case .item(let item): recorder.note("\(item)")

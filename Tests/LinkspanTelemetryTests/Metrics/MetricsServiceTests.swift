@@ -196,7 +196,7 @@ struct MetricsServiceTests {
         let service = MetricsService(factory: self.metrics)
         try await run([service]) { registry in
             await registry.barrier(self.traffic { $0.sent = 1 })
-            service.options = MetricsService.Options(prefix: "app")
+            await service.use(prefix: "app")
             await registry.barrier(self.traffic { $0.sent = 2 })
         }
         #expect(self.metrics.counterTotal(label: "linkspan_sent_total") == 1)

@@ -63,20 +63,17 @@ public final class JournalService: LifecycleService {
     }
 
     /// Counts of everything that has no entry.
-    public struct Summary: Sendable, Hashable {
+    package struct Summary: Sendable, Hashable {
         /// The number of entries that made room for others.
-        public var dropped = 0
+        package var dropped = 0
         /// The number of events that the journal was not given, because too many waited for it.
-        public var missed = 0
+        package var missed = 0
         /// The number of messages sent.
-        public var sent = 0
+        package var sent = 0
         /// The number of messages received.
-        public var received = 0
+        package var received = 0
         /// The number of messages that the server confirmed.
-        public var acknowledged = 0
-
-        /// Nothing has happened.
-        public init() {}
+        package var acknowledged = 0
     }
 
     /// Makes the service.
@@ -106,13 +103,13 @@ public final class JournalService: LifecycleService {
     public var entries: [Entry] { self.state.withLock { Array($0.entries) } }
 
     /// Counts of everything that has no entry.
-    public var summary: Summary { self.state.withLock { $0.summary } }
+    package var summary: Summary { self.state.withLock { $0.summary } }
 
     /// Describes an event in one line, as the report does: without payloads, credentials and names of users.
     ///
     /// - Parameter event: an event of any family; for an unknown family the entry has its name.
     /// - Returns: the line.
-    public static func line(for event: any LifecycleEvent) -> String { JournalText.line(event) }
+    package static func line(for event: any LifecycleEvent) -> String { JournalText.line(event) }
 
     /// The journal as text, with the age of each entry in seconds.
     public var report: String { self.report { _ in } }
@@ -121,7 +118,7 @@ public final class JournalService: LifecycleService {
     ///
     /// - Parameter count: replaces counts of the journal by others.
     /// - Returns: the text.
-    public func report(count: (inout Summary) -> Void) -> String {
+    package func report(count: (inout Summary) -> Void) -> String {
         let now = self.now()
         var (entries, summary) = self.state.withLock { (Array($0.entries), $0.summary) }
         count(&summary)

@@ -96,7 +96,7 @@ enum JournalText {
     private static func fault(_ event: FaultEvent) -> String {
         var line = "\(event.severity) \(event.code.rawValue) path=\(event.path)"
         // The registry's own sentences; those of other codes may quote errors of foreign code.
-        let own: Set<FaultEvent.Code> = [.limitHit, .mailboxOverflow, .reentrantBarrier]
+        let own: Set<FaultEvent.Code> = [.limitHit, .mailboxOverflow]
         if own.contains(event.code) { line += " message='\(event.message)'" }
         return line
     }

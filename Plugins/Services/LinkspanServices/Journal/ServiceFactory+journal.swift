@@ -18,10 +18,8 @@ extension ServiceFactory {
 }
 
 extension JournalService.Options {
-    /// Reads the options that configuration has given.
-    ///
-    /// - Parameter values: the options, checked against their declarations.
-    public init(_ values: OptionValues) {
+    /// The options that configuration has given.
+    init(_ values: OptionValues) {
         self.init()
         if let capacity: Int = values["capacity"] { self.capacity = capacity }
     }

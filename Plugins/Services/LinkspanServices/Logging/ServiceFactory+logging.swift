@@ -3,7 +3,10 @@ public import LinkspanMessaging
 public import Logging
 
 extension ServiceFactory {
-    /// The service `logging`, which writes to `logger`.
+    /// The service `logging`, which writes events of connections, services and credentials to `logger`.
+    ///
+    /// Every line is a fixed sentence with metadata, so that lines can be counted and searched. Payloads, credentials,
+    /// queries of URLs and names of users are never written.
     ///
     /// Its options are `level`, the lowest level that is written, `info` by default; and `families`, the families to
     /// log: any of `connection`, `fault`, `registry`, `authentication`, `buffer`; the first three by default.

@@ -18,9 +18,6 @@ public import Linkspan
 /// ``position``; new messages wait meanwhile, and follow in order. Repeated messages are dropped. What the server does not have any more is
 /// a gap. Keep ``position`` to go on there in the next process.
 public final class MessageHistory<Item: Sendable>: Sendable {
-    /// The next thing of the conversation.
-    public typealias News = HistoryNews<Item>
-
     /// An answer of the server.
     public struct Page: Sendable {
         /// The messages.
@@ -38,41 +35,6 @@ public final class MessageHistory<Item: Sendable>: Sendable {
         }
     }
 
-    /// The server's words for a conversation.
-    public struct Vocabulary: Sendable {
-        /// The event of a message.
-        public var event: String
-        /// Whether offsets count up by one, so that a skipped one is a missing message.
-        public var isDense: Bool
-        /// Reads a message; nil when it belongs to another conversation.
-        public var item: @Sendable (Message) throws -> Item?
-        /// The offset of a message.
-        public var offset: @Sendable (Item) -> Int
-        /// The identity by which a message that is repeated under another offset is recognised; nil for none.
-        public var identity: @Sendable (Item) -> String?
-        /// Makes the request for the messages after an offset; nil for servers that repeat it by themselves.
-        public var missed: (@Sendable (_ after: Int) throws -> (event: String, arguments: Payload))?
-        /// Reads the answer to it.
-        public var page: @Sendable (Payload) throws -> Page
-
-        /// Makes a vocabulary.
-        public init(
-            event: String, isDense: Bool = true, item: @escaping @Sendable (Message) throws -> Item?,
-            offset: @escaping @Sendable (Item) -> Int,
-            identity: @escaping @Sendable (Item) -> String? = { _ in nil },
-            missed: (@Sendable (_ after: Int) throws -> (event: String, arguments: Payload))? = nil,
-            page: @escaping @Sendable (Payload) throws -> Page
-        ) {
-            self.event = event
-            self.isDense = isDense
-            self.item = item
-            self.offset = offset
-            self.identity = identity
-            self.missed = missed
-            self.page = page
-        }
-    }
-
     private struct State: Sendable {
         var merge: HistoryMerge<Item>
         var subscriptions: [Subscription] = []
@@ -80,8 +42,12 @@ public final class MessageHistory<Item: Sendable>: Sendable {
     }
 
     private let connection: any Connection
-    private let vocabulary: Vocabulary
-    private let onNews: @Sendable (News) -> Void
+    private let item: @Sendable (Message) throws -> Item?
+    private let offset: @Sendable (Item) -> Int
+    private let identity: @Sendable (Item) -> String?
+    private let missed: (@Sendable (_ after: Int) throws -> (event: String, arguments: Payload))?
+    private let page: @Sendable (Payload) throws -> Page
+    private let onNews: @Sendable (HistoryNews<Item>) -> Void
     private let state: Guarded<State>
 
     /// Begins to follow a conversation.
@@ -89,22 +55,28 @@ public final class MessageHistory<Item: Sendable>: Sendable {
     /// - Parameters:
     ///   - connection: the connection; it is held until ``end()``.
     ///   - position: the offset of the last message that was seen; nil to begin with the next that arrives.
-    ///   - vocabulary: the server's words.
+    ///   - event: the event of a message.
+    ///   - isDense: whether offsets count up by one, so that a skipped one is a missing message.
+    ///   - item: reads a message; nil when it belongs to another conversation.
+    ///   - offset: the offset of a message.
+    ///   - identity: the identity by which a message that is repeated under another offset is recognised; nil for none.
+    ///   - missed: makes the request for the messages after an offset; nil for servers that repeat it by themselves.
+    ///   - page: reads the answer to it.
     ///   - onNews: gets messages and gaps, in order, on the connection's executor.
     /// - Throws: `LinkspanError` with code `released`.
     public init(
-        over connection: any Connection, after position: Int? = nil, _ vocabulary: Vocabulary,
-        onNews: @escaping @Sendable (News) -> Void
+        over connection: any Connection, after position: Int? = nil, event: String, isDense: Bool = true,
+        item: @escaping @Sendable (Message) throws -> Item?, offset: @escaping @Sendable (Item) -> Int,
+        identity: @escaping @Sendable (Item) -> String? = { _ in nil },
+        missed: (@Sendable (_ after: Int) throws -> (event: String, arguments: Payload))? = nil,
+        page: @escaping @Sendable (Payload) throws -> Page, onNews: @escaping @Sendable (HistoryNews<Item>) -> Void
     ) throws(LinkspanError) {
         self.connection = connection
-        self.vocabulary = vocabulary
-        self.onNews = onNews
-        self.state = Guarded(
-            State(
-                merge: HistoryMerge(
-                    after: position, isDense: vocabulary.isDense, canAsk: vocabulary.missed != nil)))
+        (self.item, self.offset, self.identity) = (item, offset, identity)
+        (self.missed, self.page, self.onNews) = (missed, page, onNews)
+        self.state = Guarded(State(merge: HistoryMerge(after: position, isDense: isDense, canAsk: missed != nil)))
         let messages = try connection.subscribe(
-            to: vocabulary.event, once: false, onMark: { [weak self] in self?.note($0) },
+            to: event, once: false, onMark: { [weak self] in self?.note($0) },
             { [weak self] in self?.receive($0) })
         let states = connection.onStatusChange { [weak self] change in
             if case .state(let change) = change { self?.follow(change) }
@@ -118,10 +90,10 @@ public final class MessageHistory<Item: Sendable>: Sendable {
     public var position: Int? { self.state.withLock { $0.merge.position } }
 
     /// Continues after an offset that the server has named, even if it is lower.
-    public func reset(to position: Int) { self.tell { $0.reset(to: position, self.vocabulary.identity) } }
+    public func reset(to position: Int) { self.tell { $0.reset(to: position, self.identity) } }
 
     /// Notes the offset of a message that the app knows without receiving it, such as one of its own.
-    public func note(_ offset: Int) { self.tell { $0.note(offset, self.vocabulary.identity) } }
+    public func note(_ offset: Int) { self.tell { $0.note(offset, self.identity) } }
 
     /// Ends the history; nothing is delivered afterwards.
     public func end() {
@@ -136,18 +108,16 @@ public final class MessageHistory<Item: Sendable>: Sendable {
 
 extension MessageHistory where Item: Decodable {
     /// Begins to follow a conversation whose events have the message as their argument, and whose answers have a list of messages; see
-    /// ``init(over:after:_:onNews:)``.
+    /// ``init(over:after:event:isDense:item:offset:identity:missed:page:onNews:)``.
     public convenience init(
         over connection: any Connection, after position: Int? = nil, event: String, isDense: Bool = true,
         offset: @escaping @Sendable (Item) -> Int,
         missed: (@Sendable (_ after: Int) throws -> (event: String, arguments: Payload))? = nil,
-        onNews: @escaping @Sendable (News) -> Void
+        onNews: @escaping @Sendable (HistoryNews<Item>) -> Void
     ) throws(LinkspanError) {
         try self.init(
-            over: connection, after: position,
-            Vocabulary(
-                event: event, isDense: isDense, item: { try $0.decode(Item.self) }, offset: offset, missed: missed,
-                page: { Page(items: try $0.decode([Item].self)) }), onNews: onNews)
+            over: connection, after: position, event: event, isDense: isDense, item: { try $0.decode(Item.self) },
+            offset: offset, missed: missed, page: { Page(items: try $0.decode([Item].self)) }, onNews: onNews)
     }
 }
 
@@ -155,9 +125,9 @@ extension MessageHistory where Item: Decodable {
 
 extension MessageHistory {
     private func receive(_ message: Message) {
-        guard let item = try? self.vocabulary.item(message) else { return }
-        let offset = self.vocabulary.offset(item)
-        self.tellAndAsk { $0.receive(item, at: offset, self.vocabulary.identity) }
+        guard let item = try? self.item(message) else { return }
+        let offset = self.offset(item)
+        self.tellAndAsk { $0.receive(item, at: offset, self.identity) }
     }
 
     private func note(_ mark: Continuity) {
@@ -173,7 +143,7 @@ extension MessageHistory {
     }
 
     private func ask(_ question: HistoryMerge<Item>.Question) {
-        guard let missed = self.vocabulary.missed else { return }
+        guard let missed = self.missed else { return }
         do {
             let (event, arguments) = try missed(question.after)
             // By the completion, which comes in one order with the events.
@@ -188,10 +158,10 @@ extension MessageHistory {
 
     private func answered(_ number: UInt64, _ outcome: Result<Payload, LinkspanError>) {
         do {
-            let page = try self.vocabulary.page(try outcome.get())
-            let items = page.items.map { (offset: self.vocabulary.offset($0), item: $0) }
+            let page = try self.page(try outcome.get())
+            let items = page.items.map { (offset: self.offset($0), item: $0) }
             self.tellAndAsk {
-                $0.answer(number, items, lost: page.lost, hasMore: page.hasMore, self.vocabulary.identity)
+                $0.answer(number, items, lost: page.lost, hasMore: page.hasMore, self.identity)
             }
         } catch {
             self.fail(number, error)
@@ -200,13 +170,15 @@ extension MessageHistory {
 
     private func fail(_ number: UInt64, _ error: any Error) {
         let isGone = (error as? LinkspanError)?.code == .disconnected
-        self.tell { $0.fail(number, isGone: isGone, self.vocabulary.identity) }
+        self.tell { $0.fail(number, isGone: isGone, self.identity) }
     }
 
-    private func tell(_ body: (inout HistoryMerge<Item>) -> [News]) { self.tellAndAsk { (body(&$0), nil) } }
+    private func tell(_ body: (inout HistoryMerge<Item>) -> [HistoryNews<Item>]) {
+        self.tellAndAsk { (body(&$0), nil) }
+    }
 
     private func tellAndAsk(
-        _ body: (inout HistoryMerge<Item>) -> ([News], HistoryMerge<Item>.Question?)
+        _ body: (inout HistoryMerge<Item>) -> ([HistoryNews<Item>], HistoryMerge<Item>.Question?)
     ) {
         let (news, question) = self.state.withLock { $0.isEnded ? ([], nil) : body(&$0.merge) }
         for item in news { self.onNews(item) }

@@ -21,18 +21,6 @@ public final class PresenceService: ConnectionUsing {
     /// The name in registries and configuration.
     public let name: ServiceName = "presence"
 
-    /// Whether the user is there.
-    public typealias Status = PresenceStatus
-
-    /// The announcement of a user's presence.
-    public struct Announcement: Sendable, Hashable, Codable {
-        /// Whether the user is there.
-        public var status: Status
-
-        /// Makes an announcement.
-        public init(status: Status) { self.status = status }
-    }
-
     /// Options of the service.
     public struct Options: Sendable, Hashable {
         /// The time without activity after which the user is away.
@@ -67,13 +55,13 @@ public final class PresenceService: ConnectionUsing {
     }
 
     fileprivate struct Outgoing: Sendable {
-        var status: Status
+        var status: PresenceStatus
         var event: String
         /// Called when it has left or has been given up.
         var onEnd: (@Sendable () -> Void)?
     }
 
-    // Status, timer and queue: the connection's executor contends with the registry's threads and the app.
+    // PresenceStatus, timer and queue: the connection's executor contends with the registry's threads and the app.
     private let state: Guarded<State>
 
     /// Makes the service.
@@ -97,7 +85,7 @@ public final class PresenceService: ConnectionUsing {
     }
 
     /// The status that others see: offline while the connection is down.
-    public var status: Status { self.state.withLock { $0.machine.status } }
+    public var status: PresenceStatus { self.state.withLock { $0.machine.status } }
 
     /// The user did something, such as typing or scrolling: is online again, and not idle before `awayAfter`.
     public func noteActivity() { self.change { $0.machine.active(now: $1) } }
@@ -180,7 +168,7 @@ extension PresenceService {
     ///   - onEnd: called when the announcement has left or has been given up; at once when there is none.
     ///   - body: decides the announcement.
     private func change(
-        onEnd: (@Sendable () -> Void)? = nil, _ body: (inout State, ContinuousClock.Instant) -> Status?
+        onEnd: (@Sendable () -> Void)? = nil, _ body: (inout State, ContinuousClock.Instant) -> PresenceStatus?
     ) {
         let channel = self.state.withLock { $0.channel }
         let scheduler = channel?.scheduler
@@ -218,7 +206,7 @@ extension PresenceService {
         guard self.state.withLock({ $0.beginSending() }) else { return }
         while let next = self.state.withLock({ $0.nextOutgoing() }) {
             do throws(LinkspanError) {
-                let payload = try Payload(Announcement(status: next.status))
+                let payload = try Payload(["status": next.status])
                 try channel.perform(Command(.send, event: next.event, payload: payload) { _ in next.onEnd?() })
             } catch {
                 self.state.withLock { $0.machine.refused(next.status) }

@@ -15,40 +15,6 @@ public import Linkspan
 /// difference to what it knew. Joins and leaves meanwhile are not lost, in any order. A session that the server resumed has
 /// missed nothing, so that nothing is asked. While the connection is down the members stay as they were, and ``isComplete`` is false.
 public final class PresenceSet<Member: Hashable & Sendable>: Sendable {
-    /// A change of the set.
-    public typealias Difference = PresenceDifference<Member>
-
-    /// The server's words for members.
-    public struct Vocabulary: Sendable {
-        /// The event for a member who joined.
-        public var joined: String
-        /// The event for a member who left.
-        public var left: String
-        /// The event with all members, for servers that send it by themselves.
-        public var all: String?
-        /// Makes the request whose answer has all members, at each entry; nil for servers that send ``all``.
-        public var entry: (@Sendable () throws -> (event: String, arguments: Payload))?
-        /// Reads the member of a message; nil when it is about another room.
-        public var member: @Sendable (Message) throws -> Member?
-        /// Reads all members of an answer, or of the event ``all``; nil when it is about another room.
-        public var members: @Sendable (Payload) throws -> [Member]?
-
-        /// Makes a vocabulary.
-        public init(
-            joined: String, left: String, all: String? = nil,
-            entry: (@Sendable () throws -> (event: String, arguments: Payload))? = nil,
-            member: @escaping @Sendable (Message) throws -> Member?,
-            members: @escaping @Sendable (Payload) throws -> [Member]?
-        ) {
-            self.joined = joined
-            self.left = left
-            self.all = all
-            self.entry = entry
-            self.member = member
-            self.members = members
-        }
-    }
-
     private struct State: Sendable {
         var roster = PresenceRoster<Member>()
         var subscriptions: [Subscription] = []
@@ -57,29 +23,38 @@ public final class PresenceSet<Member: Hashable & Sendable>: Sendable {
     }
 
     private let connection: any Connection
-    private let vocabulary: Vocabulary
-    private let onChange: @Sendable (Difference) -> Void
+    private let entry: (@Sendable () throws -> (event: String, arguments: Payload))?
+    private let member: @Sendable (Message) throws -> Member?
+    private let list: @Sendable (Payload) throws -> [Member]?
+    private let onChange: @Sendable (PresenceDifference<Member>) -> Void
     private let state = Guarded(State())
 
     /// Begins to follow a room, and enters it if the connection is up.
     ///
     /// - Parameters:
     ///   - connection: the connection; it is held until ``end()``.
-    ///   - vocabulary: the server's words.
+    ///   - joined: the event for a member who joined.
+    ///   - left: the event for a member who left.
+    ///   - all: the event with all members, for servers that send it by themselves.
+    ///   - entry: makes the request whose answer has all members, at each entry; nil for servers that send `all`.
+    ///   - member: reads the member of a message; nil when it is about another room.
+    ///   - members: reads all members of an answer, or of the event `all`; nil when it is about another room.
     ///   - onChange: gets each difference, in order, on the connection's executor.
     /// - Throws: `LinkspanError` with code `released`.
     public init(
-        over connection: any Connection, _ vocabulary: Vocabulary,
-        onChange: @escaping @Sendable (Difference) -> Void = { _ in }
+        over connection: any Connection, joined: String, left: String, all: String? = nil,
+        entry: (@Sendable () throws -> (event: String, arguments: Payload))? = nil,
+        member: @escaping @Sendable (Message) throws -> Member?,
+        members: @escaping @Sendable (Payload) throws -> [Member]?,
+        onChange: @escaping @Sendable (PresenceDifference<Member>) -> Void = { _ in }
     ) throws(LinkspanError) {
-        self.connection = connection
-        self.vocabulary = vocabulary
-        self.onChange = onChange
+        (self.connection, self.entry) = (connection, entry)
+        (self.member, self.list, self.onChange) = (member, members, onChange)
         var subscriptions: [Subscription] = []
         do throws(LinkspanError) {
-            subscriptions.append(try self.listen(to: vocabulary.joined) { $0.hear($1, isIn: true) })
-            subscriptions.append(try self.listen(to: vocabulary.left) { $0.hear($1, isIn: false) })
-            if let all = vocabulary.all { subscriptions.append(try self.listen(toAll: all)) }
+            subscriptions.append(try self.listen(to: joined) { $0.hear($1, isIn: true) })
+            subscriptions.append(try self.listen(to: left) { $0.hear($1, isIn: false) })
+            if let all { subscriptions.append(try self.listen(toAll: all)) }
         } catch {
             for subscription in subscriptions { subscription.cancel() }
             throw error
@@ -118,17 +93,15 @@ public final class PresenceSet<Member: Hashable & Sendable>: Sendable {
 
 extension PresenceSet where Member: Decodable {
     /// Begins to follow a room whose events have the member as their argument, and whose answers have the list of members; see
-    /// ``init(over:_:onChange:)``.
+    /// ``init(over:joined:left:all:entry:member:members:onChange:)``.
     public convenience init(
         over connection: any Connection, joined: String, left: String, all: String? = nil,
         entry: (@Sendable () throws -> (event: String, arguments: Payload))? = nil,
-        onChange: @escaping @Sendable (Difference) -> Void = { _ in }
+        onChange: @escaping @Sendable (PresenceDifference<Member>) -> Void = { _ in }
     ) throws(LinkspanError) {
         try self.init(
-            over: connection,
-            Vocabulary(
-                joined: joined, left: left, all: all, entry: entry, member: { try $0.decode(Member.self) },
-                members: { try $0.decode([Member].self) }), onChange: onChange)
+            over: connection, joined: joined, left: left, all: all, entry: entry,
+            member: { try $0.decode(Member.self) }, members: { try $0.decode([Member].self) }, onChange: onChange)
     }
 }
 
@@ -136,18 +109,19 @@ extension PresenceSet where Member: Decodable {
 
 extension PresenceSet {
     private func listen(
-        to event: String, _ hear: @escaping @Sendable (inout PresenceRoster<Member>, Member) -> Difference?
+        to event: String,
+        _ hear: @escaping @Sendable (inout PresenceRoster<Member>, Member) -> PresenceDifference<Member>?
     ) throws(LinkspanError) -> Subscription {
         try self.connection.subscribe(to: event, once: false, onMark: { [weak self] in self?.note($0) }) {
             [weak self] message in
-            guard let self, let member = try? self.vocabulary.member(message) else { return }
+            guard let self, let member = try? self.member(message) else { return }
             self.change { hear(&$0, member) }
         }
     }
 
     private func listen(toAll event: String) throws(LinkspanError) -> Subscription {
         try self.connection.subscribe(to: event, once: false, onMark: nil) { [weak self] message in
-            guard let self, let members = try? self.vocabulary.members(message.payload) else { return }
+            guard let self, let members = try? self.list(message.payload) else { return }
             self.change { $0.replace(by: Set(members)) }
         }
     }
@@ -170,7 +144,7 @@ extension PresenceSet {
     }
 
     private func enter() {
-        guard let entry = self.vocabulary.entry else { return }
+        guard let entry else { return }
         let number = self.state.withLock { $0.roster.ask() }
         do {
             let (event, arguments) = try entry()
@@ -186,7 +160,7 @@ extension PresenceSet {
 
     private func entered(_ number: UInt64, _ outcome: Result<Payload, LinkspanError>) {
         do {
-            guard let members = try self.vocabulary.members(try outcome.get()) else { return }
+            guard let members = try self.list(try outcome.get()) else { return }
             self.state.withLock { $0.lastError = nil }
             self.change { $0.answer(number, members) }
         } catch {
@@ -199,7 +173,7 @@ extension PresenceSet {
         self.state.withLock { $0.lastError = error }
     }
 
-    private func change(_ body: (inout PresenceRoster<Member>) -> Difference?) {
+    private func change(_ body: (inout PresenceRoster<Member>) -> PresenceDifference<Member>?) {
         let difference = self.state.withLock { $0.isEnded ? nil : body(&$0.roster) }
         if let difference { self.onChange(difference) }
     }

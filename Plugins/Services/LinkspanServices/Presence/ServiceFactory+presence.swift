@@ -21,10 +21,8 @@ extension ServiceFactory {
 }
 
 extension PresenceService.Options {
-    /// Reads the options that configuration has given.
-    ///
-    /// - Parameter values: the options, checked against their declarations.
-    public init(_ values: OptionValues) {
+    /// The options that configuration has given.
+    init(_ values: OptionValues) {
         self.init()
         if let time: Duration = values["awayAfter"] { self.awayAfter = time }
         if let event: String = values["event"] { self.event = event }

@@ -1,8 +1,23 @@
-public import Linkspan
+package import Linkspan
 public import LinkspanMessaging
 
 extension ServiceFactory {
-    /// The service `tokenrefresh`, which renews tokens before they expire; see ``TokenRefreshService``.
+    /// The service `tokenrefresh`, which renews the tokens of a ``TokenSource`` before they expire, whether or not the
+    /// connection is up.
+    ///
+    /// Connections have their credentials renewed ahead themselves, but only while they are up. With this service a
+    /// reconnect after a long outage finds a fresh token too, and emits events about tokens:
+    ///
+    /// - `refreshed` for every token that comes, with its lifetime and how many fetches it took;
+    /// - `refreshFailed` for every fetch that fails, with the code or the type of the error and never its text, and when
+    ///   the next one follows, if any;
+    /// - `revoked` once, when the fetch throws ``TokenRevoked`` or a connection with these tokens is refused
+    ///   permanently.
+    ///
+    /// A token is renewed `lead` and up to `jitter` before its end, after half of its time at the earliest, or when a
+    /// connection asks before that. A renewal that fails is repeated after pauses that double from 1 s to 60 s, half of
+    /// them left to chance, until `maxAttempts` have failed; from then on only a connection that asks begins a fetch. No
+    /// token is in any event.
     ///
     /// Its options are `lead`, how long before its end a token is renewed, 60 s by default; `jitter`, how much earlier
     /// chance may have it, 15 s by default; and `maxAttempts`, how many fetches in a row may fail, 5 by default.
@@ -29,10 +44,8 @@ extension ServiceFactory {
 }
 
 extension TokenRefreshService.Options {
-    /// Reads the options that configuration has given.
-    ///
-    /// - Parameter values: the options, checked against their declarations.
-    public init(_ values: OptionValues) {
+    /// The options that configuration has given.
+    init(_ values: OptionValues) {
         self.init()
         if let lead: Duration = values["lead"] { self.lead = lead }
         if let jitter: Duration = values["jitter"] { self.jitter = jitter }
@@ -44,7 +57,7 @@ extension TokenRefreshService: Reconfigurable {
     /// Takes over when tokens are renewed, for those there are, too.
     ///
     /// - Parameter options: all of them.
-    public func reconfigure(_ options: OptionValues) async {
+    package func reconfigure(_ options: OptionValues) async {
         await self.tokens.refresher.apply(Options(options).timing, of: self.owner)
     }
 }

@@ -2,15 +2,13 @@
 internal import CoreMetrics
 
 /// The counters, timers and gauges of a backend, each made when it is first needed and then kept.
-///
-/// A value: the backend is foreign code, so instruments are made and used outside the service's lock.
 struct Instruments: Sendable {
     private struct Key: Sendable, Hashable {
         var name: String
         var labels: [Measurement.Label]
     }
 
-    enum Instrument: Sendable {
+    fileprivate enum Instrument: Sendable {
         case counter(Counter)
         case timer(Timer)
         case gauge(Gauge)
@@ -25,19 +23,15 @@ struct Instruments: Sendable {
         self.factory = factory
     }
 
-    /// The instrument of a measurement, if it has been made.
-    func instrument(for measurement: Measurement) -> Instrument? {
-        self.known[Key(name: measurement.name, labels: measurement.labels)]
-    }
-
-    /// Keeps an instrument, unless there is one.
-    mutating func keep(_ instrument: Instrument, for measurement: Measurement) {
+    mutating func record(_ measurement: Measurement) {
         let key = Key(name: measurement.name, labels: measurement.labels)
-        if self.known[key] == nil { self.known[key] = instrument }
+        let instrument = self.known[key] ?? self.make(measurement)
+        self.known[key] = instrument
+        instrument.record(measurement.value)
     }
 
     /// Asks the backend for the instrument of a measurement.
-    func make(_ measurement: Measurement) -> Instrument {
+    private func make(_ measurement: Measurement) -> Instrument {
         let name = "\(self.prefix)_\(measurement.name)"
         let labels = measurement.labels.map { ($0.name, $0.value) }
         return switch measurement.value {
@@ -49,7 +43,7 @@ struct Instruments: Sendable {
 }
 
 extension Instruments.Instrument {
-    func record(_ value: Measurement.Value) {
+    fileprivate func record(_ value: Measurement.Value) {
         switch (value, self) {
         case (.count(let number), .counter(let counter)): counter.increment(by: number)
         case (.time(let time), .timer(let timer)): timer.recordNanoseconds(Self.nanoseconds(time))

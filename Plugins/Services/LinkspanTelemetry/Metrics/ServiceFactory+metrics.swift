@@ -1,11 +1,37 @@
 #if Metrics
 public import CoreMetrics
-public import Linkspan
+package import Linkspan
 public import LinkspanMessaging
 
 extension ServiceFactory {
-    /// The service `metrics`, which counts and times into a backend of swift-metrics; see ``MetricsService`` for the
-    /// names.
+    /// The service `metrics`, which counts and times connections, messages and queues, for any back end of swift-metrics.
+    ///
+    /// Every name begins with the prefix, `linkspan` by default:
+    ///
+    /// | name | kind | labels | meaning |
+    /// | --- | --- | --- | --- |
+    /// | `connects_total` | counter | `endpoint` | a connection opened for the first time |
+    /// | `reconnects_total` | counter | `endpoint` | a connection opened again |
+    /// | `disconnects_total` | counter | `endpoint`, `code` | a connection that was up went down; `requested` without an error |
+    /// | `failed_attempts_total` | counter | `endpoint`, `code` | a connection that was down stays so |
+    /// | `handshake_time` | timer | `endpoint` | from the attempt to the open connection |
+    /// | `ping_time` | timer | `endpoint` | the round trip by the wire's ping or the connection's probe |
+    /// | `sent_total`, `sent_bytes_total` | counter | `endpoint` | messages that a link took |
+    /// | `received_total`, `received_bytes_total` | counter | `endpoint` | received messages |
+    /// | `delivered_total` | counter | `endpoint` | messages that the server confirmed |
+    /// | `round_trip_time` | timer | `endpoint` | how long the confirmation took |
+    /// | `timed_out_total` | counter | `endpoint` | messages without an answer in time |
+    /// | `expired_total` | counter | `endpoint` | messages that waited too long to be sent |
+    /// | `dropped_total` | counter | `endpoint` | messages that were given up |
+    /// | `queue_depth` | gauge | `endpoint` | commands that waited to be sent at the last report |
+    /// | `faults_total` | counter | `code`, `severity` | faults that were not returned to a caller |
+    /// | `events_missed_total` | counter | `family` | events that this service missed, so that the others count too low |
+    ///
+    /// Labels are bounded: endpoints are without query and credentials, names of events and texts are no labels at all, and
+    /// the sixty-fifth value of a label becomes `other`. State that is replayed to a late service is not counted again.
+    ///
+    /// Counts of messages are exact. They come as running totals, so round trips are recorded as the mean of each interval, as often as
+    /// there were any.
     ///
     /// Its option is `prefix`, the prefix of every name, `linkspan` by default.
     ///
@@ -13,7 +39,7 @@ extension ServiceFactory {
     /// - Returns: the factory.
     public static func metrics(factory: (any MetricsFactory)? = nil) -> ServiceFactory {
         ServiceFactory("metrics", options: Self.metricsOptions) { values throws(LinkspanError) in
-            MetricsService(options: try MetricsService.Options(values), factory: factory)
+            MetricsService(prefix: try MetricsService.prefix(values), factory: factory)
         }
     }
 
@@ -22,14 +48,13 @@ extension ServiceFactory {
     ]
 }
 
-extension MetricsService.Options {
-    /// Reads the options that configuration has given.
-    ///
-    /// - Parameter values: the options, checked against their declarations.
-    /// - Throws: ``/Linkspan/LinkspanError`` with code `invalidConfiguration` for a prefix that backends do not take.
-    public init(_ values: OptionValues) throws(LinkspanError) {
-        self.init()
-        guard let prefix: String = values["prefix"] else { return }
+extension MetricsService: Reconfigurable {
+    /// Takes over the prefix; counts under the former one stay there.
+    package func reconfigure(_ options: OptionValues) async throws { self.use(prefix: try Self.prefix(options)) }
+
+    /// The prefix that configuration has given.
+    fileprivate static func prefix(_ values: OptionValues) throws(LinkspanError) -> String {
+        guard let prefix: String = values["prefix"] else { return Self.usualPrefix }
         let isName = prefix.utf8.allSatisfy { byte in
             switch byte {
             case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
@@ -43,17 +68,7 @@ extension MetricsService.Options {
                 .invalidConfiguration,
                 "'prefix' must begin with a letter and hold letters, digits, '_' and '.' only")
         }
-        self.prefix = prefix
-    }
-}
-
-extension MetricsService: Reconfigurable {
-    /// Takes over the prefix; counts under the former one stay there.
-    ///
-    /// - Parameter options: all of them.
-    /// - Throws: ``/Linkspan/LinkspanError`` with code `invalidConfiguration`, as when the service is made.
-    public func reconfigure(_ options: OptionValues) async throws {
-        self.options = try Options(options)
+        return prefix
     }
 }
 #else

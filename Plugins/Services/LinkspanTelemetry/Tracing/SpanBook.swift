@@ -71,12 +71,11 @@ struct SpanBook: Sendable {
 
 extension SpanAttributes {
     /// The attributes of all spans about messages.
-    static func message(_ event: String, bytes: Int, endpoint: String?) -> Self {
+    static func message(_ event: String, bytes: Int) -> Self {
         var attributes: Self = [:]
         attributes["messaging.system"] = "linkspan"
         attributes["messaging.destination.name"] = event
         attributes["messaging.message.body.size"] = bytes
-        if let endpoint { attributes["linkspan.endpoint"] = endpoint }
         return attributes
     }
 }

@@ -1,21 +1,16 @@
 #if Tracing
-public import LinkspanLifecycle
-public import LinkspanMessaging
-public import Tracing
+package import LinkspanLifecycle
+package import LinkspanMessaging
+package import Tracing
 
-/// A service that makes a span of each attempt to connect, after the fact, for any tracer of swift-distributed-tracing.
-///
-/// A span is called `linkspan connect`, is of the kind `client`, lasts from the beginning of an attempt to the open connection or the
-/// end of the attempt, and begins a trace. Its attributes are `messaging.system` (`linkspan`), `linkspan.endpoint` (without query
-/// and credentials), `linkspan.attempt`, `linkspan.resumed`, `linkspan.transport`, and on failure `error.type` with the error's
-/// code. Texts of errors are in no span. ``TracingInterceptor`` makes the spans of messages.
-public actor TracingService: LifecycleService {
+/// Makes a span of each attempt to connect, after the fact; see ``ServiceFactory/tracing(tracer:)``.
+package actor TracingService: LifecycleService {
     /// The name in registries and configuration.
-    public nonisolated let name: ServiceName = "tracing"
+    package nonisolated let name: ServiceName = "tracing"
     /// Behind other threads, since the service only observes.
-    public nonisolated let urgency: Urgency = .utility
+    package nonisolated let urgency: Urgency = .utility
     /// Among the first, so that it sees the others start.
-    public nonisolated let placement = Placement(phase: .core, priority: 70)
+    package nonisolated let placement = Placement(phase: .core, priority: 70)
 
     private var book = SpanBook()
     private let tracer: any Tracer
@@ -23,12 +18,12 @@ public actor TracingService: LifecycleService {
     /// Makes the service.
     ///
     /// - Parameter tracer: where spans go; nil for the tracer of the process, as it is now.
-    public init(tracer: (any Tracer)? = nil) { self.tracer = tracer ?? InstrumentationSystem.tracer }
+    package init(tracer: (any Tracer)? = nil) { self.tracer = tracer ?? InstrumentationSystem.tracer }
 }
 
 extension TracingService: ConnectionObserving {
     /// Makes a span of an attempt that has ended.
-    public func on(_ event: Stamped<ConnectionEvent>, _ scope: ServiceScope) async throws {
+    package func on(_ event: Stamped<ConnectionEvent>, _ scope: ServiceScope) async throws {
         guard let draft = self.book.note(event) else { return }
         // Wall time, reckoned back from the present: events know the monotonic clock alone.
         let (wall, now) = (DefaultTracerClock.now, ContinuousClock.now)

@@ -39,20 +39,10 @@ extension ServiceRegistry {
     /// - Returns: `newData` if any service had some, else `failed` if any failed.
     public func deliver(_ notification: PushNotification, within limit: Duration = .seconds(25)) async -> PushOutcome {
         self.emit(PushEvent.received(notification))
-        let rule = MergeRule<PushOutcome>(none: .noData) { $0.merged(with: $1) }
         let failed: @Sendable (any PushResponding, String) -> PushOutcome = { _, _ in .failed }
-        return await self.ask((any PushResponding).self, merging: rule, within: limit, onFault: failed) {
-            service, scope in
+        let outcomes = await self.ask((any PushResponding).self, within: limit, onFault: failed) { service, scope in
             try await service.respond(to: notification, scope)
         }
-    }
-}
-
-extension PushOutcome {
-    /// The outcome of two fetches: new data counts more than a failure, and a failure more than nothing.
-    fileprivate func merged(with other: Self) -> Self {
-        let both = [self, other]
-        if both.contains(.newData) { return .newData }
-        return both.contains(.failed) ? .failed : .noData
+        return [.newData, .failed].first(where: outcomes.contains) ?? .noData
     }
 }
