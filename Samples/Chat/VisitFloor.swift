@@ -221,7 +221,7 @@ extension VisitFloor {
     }
 
     func outbox() async throws(ChatRefusal) -> String {
-        #if Outbox
+        #if OUTBOX
         guard let outbox = self.visit.outbox else {
             throw ChatRefusal(sentence: "no outbox: start with --outbox FILE")
         }

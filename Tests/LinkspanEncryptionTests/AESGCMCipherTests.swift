@@ -1,4 +1,4 @@
-#if Encryption && Outbox
+#if Encryption && OUTBOX
 internal import Crypto
 internal import Foundation
 internal import Linkspan

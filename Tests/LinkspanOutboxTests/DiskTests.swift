@@ -1,4 +1,4 @@
-#if Outbox && Metrics
+#if OUTBOX && Metrics
 #if os(Linux)
 internal import Foundation
 internal import Linkspan

@@ -1,4 +1,4 @@
-#if Outbox
+#if OUTBOX
 // A client that tests kill: it hands deliveries over as fast as they are committed, and says on its standard output what
 // was promised to it.
 import LinkspanRuntime

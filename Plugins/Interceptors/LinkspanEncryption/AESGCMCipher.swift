@@ -1,4 +1,4 @@
-#if Encryption && Outbox
+#if Encryption && OUTBOX
 public import Crypto
 internal import Foundation
 public import LinkspanOutbox

@@ -1,4 +1,4 @@
-#if Outbox
+#if OUTBOX
 internal import Linkspan
 
 /// The outcome of a delivery in an outbox.

@@ -1,4 +1,4 @@
-#if Outbox
+#if OUTBOX
 internal import CoreMetrics
 public import Linkspan
 public import LinkspanRuntime

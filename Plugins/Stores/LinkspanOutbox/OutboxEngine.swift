@@ -1,4 +1,4 @@
-#if Outbox
+#if OUTBOX
 internal import Linkspan
 internal import Logging
 

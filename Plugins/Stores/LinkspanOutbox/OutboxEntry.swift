@@ -1,4 +1,4 @@
-#if Outbox
+#if OUTBOX
 public import Linkspan
 
 /// A row of an outbox, as apps and support tools see it.

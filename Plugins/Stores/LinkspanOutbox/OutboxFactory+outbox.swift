@@ -1,4 +1,4 @@
-#if Outbox
+#if OUTBOX
 internal import Linkspan
 public import LinkspanMessaging
 internal import LinkspanRuntime

@@ -1,4 +1,4 @@
-#if Outbox
+#if OUTBOX
 public import Logging
 
 /// Settings of an outbox: limits, ages and the rules beyond them.

@@ -1,4 +1,4 @@
-#if Outbox
+#if OUTBOX
 /// Points at which the death of the process leaves different rows, for tests that kill it there.
 @_spi(OutboxSteps) public enum OutboxStep: String, Sendable, CaseIterable {
     /// A delivery is about to be inserted.

@@ -1,4 +1,4 @@
-#if Outbox
+#if OUTBOX
 #if canImport(Darwin)
 private import Darwin
 #elseif canImport(Glibc)

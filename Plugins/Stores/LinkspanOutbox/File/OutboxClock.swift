@@ -1,4 +1,4 @@
-#if Outbox
+#if OUTBOX
 private import Foundation
 
 #if canImport(Darwin)

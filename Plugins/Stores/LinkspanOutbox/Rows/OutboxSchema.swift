@@ -1,4 +1,4 @@
-#if Outbox
+#if OUTBOX
 internal import GRDB
 
 /// The tables of the file, and how older files get them.
