@@ -198,7 +198,7 @@ extension VisitFloor {
         do {
             try self.visit.move(to: configuration.load(for: self.visit.visitor, self.visit.news))
         } catch let error as ConfigurationError {
-            if error.problems.allSatisfy({ $0.code == .missing }) {
+            if error.problems.allSatisfy(\.isMissing) {
                 throw ChatRefusal(sentence: "no server is known for \(name): /transport \(name) URL")
             }
             throw ChatRefusal(sentence: error.problems.map(\.message).joined(separator: "; "))
