@@ -226,7 +226,7 @@ extension VisitFloor {
             throw ChatRefusal(sentence: "no outbox: start with --outbox FILE")
         }
         do throws(OutboxError) {
-            let waiting = try await outbox.entries().filter { $0.fate == nil }
+            let waiting = try await outbox.entries().filter { $0.delivery.outcome == nil }
             return waiting.isEmpty ? "nothing waits" : waiting.map(\.line).joined(separator: "\n")
         } catch {
             throw ChatRefusal(sentence: error.message)

@@ -1,16 +1,6 @@
 #if OUTBOX
 private import Foundation
 
-#if canImport(Darwin)
-private import Darwin
-#elseif canImport(Glibc)
-private import Glibc
-#elseif canImport(Musl)
-private import Musl
-#elseif canImport(Android)
-private import Android
-#endif
-
 /// The time, for ages that are kept over restarts.
 ///
 /// The time of the day can be set; the time since the system started cannot, and means nothing after the next start. So a
