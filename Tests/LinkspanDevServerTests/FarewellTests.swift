@@ -57,7 +57,7 @@ struct FarewellTests {
     @Test
     func `a client that gives up while it polls for the first time leaves no session behind`() async throws {
         // With sessions left behind there would be no room for the last one before their heartbeat is missed.
-        try await Bench.run(configuration: .init { $0.maximumConnections = 8 }) { bench in
+        try await Bench.run(configuration: .init { $0.limits.maximumConnections = 8 }) { bench in
             for _ in 0..<40 {
                 let client = try await bench.client(.socketIO(.polling))
                 try client.handler.disconnect()

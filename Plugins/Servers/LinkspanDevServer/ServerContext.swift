@@ -17,22 +17,25 @@ final class ServerContext: Sendable {
     let loop: any NetworkLoop
     let configuration: DevServerConfiguration
     let hubs: [String: InMemoryHub]
-    let faults: ServerFaults
+    private let faultsInForce: Lock<ServerFaults>
     /// The clock of delays.
     private let scheduler: any Scheduler
     private let state: Confined<State>
 
     init(
-        _ configuration: DevServerConfiguration, hubs: [String: InMemoryHub], faults: ServerFaults,
+        _ configuration: DevServerConfiguration, hubs: [String: InMemoryHub], faults: Lock<ServerFaults>,
         scheduler: any Scheduler, loop: any NetworkLoop
     ) {
         self.configuration = configuration
         self.hubs = hubs
-        self.faults = faults
+        self.faultsInForce = faults
         self.scheduler = scheduler
         self.loop = loop
         self.state = Confined(State(port: configuration.port), to: loop)
     }
+
+    /// The faults that are switched on at the moment.
+    var faults: ServerFaults { self.faultsInForce.withLock { $0 } }
 
     /// Notes the port that the server listens at.
     func listens(at port: Int) { self.state.value.port = port }
