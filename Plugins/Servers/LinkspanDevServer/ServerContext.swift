@@ -17,7 +17,7 @@ final class ServerContext: Sendable {
     let loop: any NetworkLoop
     let configuration: DevServerConfiguration
     let hubs: [String: InMemoryHub]
-    private let faultsInForce: Lock<ServerFaults>
+    private let currentFaults: @Sendable () -> ServerFaults
     /// The clock of delays.
     private let scheduler: any Scheduler
     private let state: Confined<State>
@@ -28,14 +28,14 @@ final class ServerContext: Sendable {
     ) {
         self.configuration = configuration
         self.hubs = hubs
-        self.faultsInForce = faults
+        self.currentFaults = { faults.withLock { $0 } }
         self.scheduler = scheduler
         self.loop = loop
         self.state = Confined(State(port: configuration.port), to: loop)
     }
 
     /// The faults that are switched on at the moment.
-    var faults: ServerFaults { self.faultsInForce.withLock { $0 } }
+    var faults: ServerFaults { self.currentFaults() }
 
     /// Notes the port that the server listens at.
     func listens(at port: Int) { self.state.value.port = port }

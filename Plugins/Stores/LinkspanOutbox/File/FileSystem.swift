@@ -84,7 +84,7 @@ enum FileSystem {
 /// The right to be the only outbox on a file, until the process ends however it ends.
 ///
 /// On a file of its own: closing any descriptor of a database drops SQLite's locks on it.
-struct FileLock: ~Copyable {
+final class FileLock {
     private let descriptor: CInt
 
     /// Takes the lock at once.
