@@ -2,9 +2,9 @@
 import Foundation
 import PackageDescription
 
-// The proposals SE-0335, SE-0409, SE-0444 and SE-0461 of Swift Evolution.
+// The proposals SE-0335, SE-0409, SE-0444 and SE-0461 of Swift Evolution; OUTBOX, because `Outbox` is also a type.
 let settings: [SwiftSetting] =
-    [.swiftLanguageMode(.v6)]
+    [.swiftLanguageMode(.v6), .define("OUTBOX", .when(traits: ["Outbox"]))]
     + ["ExistentialAny", "InternalImportsByDefault", "MemberImportVisibility", "NonisolatedNonsendingByDefault"]
     .map { .enableUpcomingFeature($0) }
 

@@ -60,7 +60,7 @@ enum Workloads {
             try await CodableWorkload.runEcho(server: server)
             try await CodableWorkload.runFlood(server: server)
         case "stream": try await CodableWorkload.runStream(server: server)
-        #if Outbox
+        #if OUTBOX
         case "outbox": try await OutboxWorkload.run()
         #endif
         case "inspector": try await InspectorWorkload.run(port: server.port, server: server)

@@ -12,7 +12,7 @@ struct ChatCommand: AsyncParsableCommand {
             DemoCommand.self, JoinCommand.self, ServeCommand.self, ProbeCommand.self, ConfigCommand.self,
             TopCommand.self,
         ]
-        #if Outbox
+        #if OUTBOX
         return always + [OutboxCommand.self]
         #else
         return always

@@ -28,7 +28,7 @@ struct ChatConfiguration {
     var server: String?
     /// The chat inside this process, which is one however often the configuration is read.
     private let chat = ChatHub()
-    #if Outbox
+    #if OUTBOX
     /// Knows the outbox that it has made, for each further reading of the configuration.
     private let outboxFactory = OutboxFactory.outbox
     #endif
@@ -94,7 +94,7 @@ struct ChatConfiguration {
         catalog.add(.inMemory(self.chat.hub))
         catalog.add(.socketIO)
         catalog.add(.webSocket)
-        #if Outbox
+        #if OUTBOX
         catalog.add(self.outboxFactory)
         #endif
         catalog.add(.logging(logger: logger))

@@ -69,7 +69,7 @@ struct DemoTour {
     func run() async throws -> Bool {
         try await self.server.start()
         var results: [(name: String, typed: Int, arrived: Int)] = []
-        #if Outbox
+        #if OUTBOX
         let acts = DemoWire.allCases.count + 1
         #else
         let acts = DemoWire.allCases.count
@@ -80,7 +80,7 @@ struct DemoTour {
             results.append((wire.name, 2 * Self.offline, try await self.visit(wire)))
             LineOutput.show("")
         }
-        #if Outbox
+        #if OUTBOX
         LineOutput.show("\(acts) of \(acts): an outbox. Ann's chat is a process of its own, and will be killed")
         LineOutput.show("")
         results.append(("outbox, after kill -9", Self.offline, try await self.killAnn()))

@@ -36,7 +36,7 @@ struct JoinCommand: AsyncParsableCommand {
     var drain = 10.0
 
     func validate() throws {
-        #if !Outbox
+        #if !OUTBOX
         guard self.outbox == nil else {
             throw ValidationError("--outbox is not built in: switch the trait Outbox of the package linkspan on")
         }

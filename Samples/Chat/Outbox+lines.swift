@@ -1,4 +1,4 @@
-#if Outbox
+#if OUTBOX
 import Linkspan
 import LinkspanOutbox
 
@@ -10,7 +10,12 @@ extension OutboxFigures {
 extension OutboxEntry {
     /// The row in one line: key, outcome, account, age, event and size; no contents.
     var line: String {
-        let state = self.fate.map { "\($0)" } ?? "waiting"
+        let state =
+            switch self.delivery.outcome {
+            case nil: "waiting"
+            case .success?: "delivered"
+            case .failure(let error)?: error.code.rawValue
+            }
         let account = self.delivery.account.map { VisibleText.name($0) } ?? "nobody"
         let seconds = self.age.components.seconds
         return "\(self.delivery.key) \(state) \(account) \(seconds)s \(self.delivery.event) "

@@ -1,4 +1,4 @@
-#if Outbox
+#if OUTBOX
 import ArgumentParser
 import Linkspan
 import LinkspanOutbox

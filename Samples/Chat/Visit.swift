@@ -33,7 +33,7 @@ struct Visit: Sendable {
     /// Whether lines that wait survive this process.
     var isKept: Bool { self.plan.plan.options.store != nil }
 
-    #if Outbox
+    #if OUTBOX
     /// Where lines wait that survive this process.
     var outbox: Outbox? { self.plan.plan.options.store as? Outbox }
     #endif
@@ -42,13 +42,13 @@ struct Visit: Sendable {
     ///
     /// - Returns: how many are still open.
     func drain(within limit: Duration) async -> Int {
-        #if Outbox
+        #if OUTBOX
         let end = ContinuousClock.now + limit
         #endif
         let direct = self.messaging.services.services(of: DirectMessageService.self).first
         async let directOpen = direct?.drain(within: limit) ?? 0
         let open = await self.rooms.drain(within: limit) + directOpen
-        #if Outbox
+        #if OUTBOX
         guard let outbox = self.outbox else { return open }
         // What an earlier visit left is nobody's line here, so the file has to be asked.
         while let figures = try? await outbox.figures(account: self.visitor.account), !figures.isEmpty {
@@ -64,7 +64,7 @@ struct Visit: Sendable {
 
     /// Confirms outcomes, and reports those of earlier visits, until the task is cancelled.
     func confirmOutcomes() async {
-        #if Outbox
+        #if OUTBOX
         guard let outbox = self.outbox else { return }
         do {
             for try await entry in outbox.outcomes(account: self.visitor.account) {

@@ -198,7 +198,7 @@ extension VisitFloor {
         do {
             try self.visit.move(to: configuration.load(for: self.visit.visitor, self.visit.news))
         } catch let error as ConfigurationError {
-            if error.problems.allSatisfy({ $0.code == .missing }) {
+            if error.problems.allSatisfy(\.isMissing) {
                 throw ChatRefusal(sentence: "no server is known for \(name): /transport \(name) URL")
             }
             throw ChatRefusal(sentence: error.problems.map(\.message).joined(separator: "; "))
@@ -221,12 +221,12 @@ extension VisitFloor {
     }
 
     func outbox() async throws(ChatRefusal) -> String {
-        #if Outbox
+        #if OUTBOX
         guard let outbox = self.visit.outbox else {
             throw ChatRefusal(sentence: "no outbox: start with --outbox FILE")
         }
         do throws(OutboxError) {
-            let waiting = try await outbox.entries().filter { $0.fate == nil }
+            let waiting = try await outbox.entries().filter { $0.delivery.outcome == nil }
             return waiting.isEmpty ? "nothing waits" : waiting.map(\.line).joined(separator: "\n")
         } catch {
             throw ChatRefusal(sentence: error.message)

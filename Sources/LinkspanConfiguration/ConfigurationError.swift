@@ -24,9 +24,9 @@ extension ConfigurationError: CustomStringConvertible {
 }
 
 /// A problem of a configuration.
-public struct ConfigurationProblem: Sendable, Hashable {
+public struct ConfigurationProblem: Sendable, Hashable, Encodable {
     /// The kind of problem.
-    public var code: Code
+    package var code: Code
     /// The full key, such as `linkspan.transport.adapter`; or the file with line and column, when it cannot be read.
     public var path: String
     /// The fault, and the value that was expected.
@@ -36,8 +36,10 @@ public struct ConfigurationProblem: Sendable, Hashable {
     /// The value that this one overrides, and its origin.
     public var hides: String?
 
-    /// Makes a problem.
-    public init(_ code: Code, _ path: String, _ message: String, origin: String? = nil, hides: String? = nil) {
+    /// Whether a required key is missing.
+    public var isMissing: Bool { self.code == .missing }
+
+    init(_ code: Code, _ path: String, _ message: String, origin: String? = nil, hides: String? = nil) {
         self.code = code
         self.path = path
         self.message = message
@@ -45,11 +47,8 @@ public struct ConfigurationProblem: Sendable, Hashable {
         self.hides = hides
     }
 
-    /// The kind of a ``ConfigurationProblem``.
-    ///
-    /// A struct, so that new kinds are not a breaking change.
-    @nonexhaustive
-    public enum Code: String, Sendable, Hashable {
+    /// The kind of a problem, which reports for programs name.
+    package enum Code: String, Sendable, Hashable, Encodable {
         /// The file does not exist, cannot be read, or is not text.
         case unreadableFile
         /// The file is not well-formed.

@@ -83,41 +83,10 @@ public struct ConfigurationLoader: Sendable {
         return plan
     }
 
-    /// Describes the problem with a key, with the nearest known name.
-    ///
-    /// - Parameter path: the key, such as `transport.adapter`; the root `linkspan.` may be left out.
-    /// - Returns: the problem; nil for a key that may be given.
-    public func diagnose(_ path: String) -> ConfigurationProblem? {
+    /// The problem of a key, with the nearest known name; nil for a key that may be given.
+    func diagnose(_ path: String) -> ConfigurationProblem? {
         self.schema.diagnose(ConfigurationPath.withoutRoot(path)).map { wrong in
             ConfigurationProblem(.unknownName, ConfigurationPath.full(wrong.path), wrong.message)
         }
     }
-
-    /// Every key that may be given, with its variable and flag, for a help text.
-    public var reference: [KeyReference] {
-        self.spelling.variables.map { variable, path in
-            KeyReference(
-                path: ConfigurationPath.full(path), variable: variable,
-                flag: self.spelling.flags.first { $0.value == path }?.key ?? "",
-                expectation: self.schema.keys[path]?.expectation ?? "",
-                fallback: self.schema.keys[path]?.fallback, summary: self.schema.keys[path]?.summary ?? "")
-        }
-        .sorted { $0.path < $1.path }
-    }
-}
-
-/// A declared key and its spelling in each source.
-public struct KeyReference: Sendable, Hashable {
-    /// The full key, such as `linkspan.transport.adapter`.
-    public let path: String
-    /// The environment variable.
-    public let variable: String
-    /// The command line argument.
-    public let flag: String
-    /// The form of its values.
-    public let expectation: String
-    /// The default; nil when a value is required.
-    public let fallback: String?
-    /// The purpose of the key.
-    public let summary: String
 }

@@ -49,9 +49,13 @@ public struct Setting: Sendable, Hashable {
     public let fallback: String?
     /// The effect of a change on a running app: `hot`, `reconnect` or `restart`.
     public let reload: String
+    /// The environment variable.
+    public let variable: String
+    /// The command line argument.
+    public let flag: String
 
     /// A value that lost to another.
-    public struct Hidden: Sendable, Hashable {
+    public struct Hidden: Sendable, Hashable, Encodable {
         /// The value as text, redacted like ``Setting/value``.
         public let value: String
         /// The origin of the value.

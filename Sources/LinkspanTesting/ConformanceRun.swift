@@ -2,7 +2,7 @@ internal import Linkspan
 internal import LinkspanRuntime
 
 /// One check under way: the links it has made, and the checks themselves.
-final class ConformanceRun<Fixture: TransportFixture> {
+final class ConformanceRun {
     /// A link and what it has delivered.
     ///
     /// As the core does, it calls the link on the transport's executor.
@@ -39,11 +39,11 @@ final class ConformanceRun<Fixture: TransportFixture> {
         }
     }
 
-    private let fixture: Fixture
+    private let fixture: any TransportFixture
     private let transport: any Transport
     private var lines: [Line] = []
 
-    init(fixture: Fixture) {
+    init(fixture: any TransportFixture) {
         self.fixture = fixture
         self.transport = fixture.makeTransport()
     }

@@ -137,9 +137,9 @@ extension LinkEvent {
 }
 
 /// A failure of a conformance check.
-public struct ConformanceFailure: Error, Sendable, CustomStringConvertible {
+package struct ConformanceFailure: Error, Sendable, CustomStringConvertible {
     /// One sentence.
-    public let description: String
+    package let description: String
 
     init(_ description: String) { self.description = description }
 }

@@ -77,7 +77,7 @@ public struct LinkScript: Sendable {
     public static let perfect = Self()
 
     /// A server that never answers.
-    public static let hanging = Self { $0.opening = .hangs }
+    package static let hanging = Self { $0.opening = .hangs }
 
     /// A server that refuses the link.
     public static func refusing(_ error: LinkspanError) -> Self { .init { $0.opening = .refuses(error) } }
@@ -86,7 +86,7 @@ public struct LinkScript: Sendable {
     public static func dropping(after duration: Duration) -> Self { .init { $0.dropsAfter = duration } }
 
     /// A link on which everything takes a while in both directions, opening included.
-    public static func delaying(by delay: Duration) -> Self {
+    package static func delaying(by delay: Duration) -> Self {
         .init {
             $0.openingDelay = delay
             $0.delayToServer = { delay }

@@ -11,52 +11,57 @@ public import Testing
 /// ```
 public enum TransportConformance {
     /// One promise.
-    public enum Check: String, Sendable, CaseIterable, CustomTestStringConvertible {
-        /// `opened` comes once, before everything else.
-        case opensOnceBeforeAnythingElse
-        /// A thousand events come back in order.
-        case keepsTheOrderOfEvents
-        /// A thousand events of the server come in order, and the reply after them.
-        case keepsTheOrderOfAFlood
-        /// Requests are answered, each with its own reply.
-        case bringsRepliesToRequests
-        /// The server's questions are answered.
-        case takesAnswersToQuestions
-        /// Blobs travel both ways.
-        case carriesBinaryBothWays
-        /// No argument, several arguments and every kind of character survive.
-        case carriesArgumentsUnchanged
-        /// Messages of 1 MiB travel both ways.
-        case carriesLargeMessages
-        /// The auth payload reaches the server.
-        case showsCredentials
-        /// Refused credentials end the link with code `credentialsRefused`.
-        case reportsRefusedCredentials
-        /// Events that the server emits before it accepts follow `opened`, in order.
-        case holdsEarlyEvents
-        /// A link to an address without a listener ends with a code that allows another attempt.
-        case reportsUnreachablePeers
-        /// `close` sends all accepted messages, and ends the link exactly once.
-        case closesPolitely
-        /// `abort` ends the link exactly once, at any moment, also from inside the receiver.
-        case abortsAtAnyMoment
-        /// After its end a link refuses sends and ignores replies.
-        case refusesSendsAfterTheEnd
-        /// Before it is open a link refuses sends.
-        case refusesSendsBeforeOpening
-        /// A server that ends the link on purpose is understood.
-        case reportsKicks
-        /// A lost link is reported, with a code that allows another attempt.
-        case reportsLosses
-        /// Links of one transport do not mix.
-        case keepsLinksApart
+    public struct Check: Sendable, CaseIterable, CustomTestStringConvertible {
+        /// The promise in a few words.
+        public let testDescription: String
+        fileprivate let perform: @Sendable (ConformanceRun) async throws -> Void
 
-        /// The requirement in a sentence.
-        public var testDescription: String {
-            self.rawValue.reduce(into: "") { text, character in
-                text += character.isUppercase ? " \(character.lowercased())" : String(character)
-            }
+        private init(_ promise: String, _ perform: @escaping @Sendable (ConformanceRun) async throws -> Void) {
+            self.testDescription = promise
+            self.perform = perform
         }
+
+        /// Every promise.
+        public static let allCases = [
+            // `opened` comes once, before everything else.
+            Self("opens once before anything else") { try await $0.opensOnceBeforeAnythingElse() },
+            // A thousand events come back in order.
+            Self("keeps the order of events") { try await $0.keepsTheOrderOfEvents() },
+            // A thousand events of the server come in order, and the reply after them.
+            Self("keeps the order of a flood") { try await $0.keepsTheOrderOfAFlood() },
+            // Requests are answered, each with its own reply.
+            Self("brings replies to requests") { try await $0.bringsRepliesToRequests() },
+            // The server's questions are answered.
+            Self("takes answers to questions") { try await $0.takesAnswersToQuestions() },
+            // Blobs travel both ways.
+            Self("carries binary both ways") { try await $0.carriesBinaryBothWays() },
+            // No argument, several arguments and every kind of character survive.
+            Self("carries arguments unchanged") { try await $0.carriesArgumentsUnchanged() },
+            // Messages of 1 MiB travel both ways.
+            Self("carries large messages") { try await $0.carriesLargeMessages() },
+            // The auth payload reaches the server.
+            Self("shows credentials") { try await $0.showsCredentials() },
+            // Refused credentials end the link with code `credentialsRefused`.
+            Self("reports refused credentials") { try await $0.reportsRefusedCredentials() },
+            // Events that the server emits before it accepts follow `opened`, in order.
+            Self("holds early events") { try await $0.holdsEarlyEvents() },
+            // A link to an address without a listener ends with a code that allows another attempt.
+            Self("reports unreachable peers") { try await $0.reportsUnreachablePeers() },
+            // `close` sends all accepted messages, and ends the link exactly once.
+            Self("closes politely") { try await $0.closesPolitely() },
+            // `abort` ends the link exactly once, at any moment, also from inside the receiver.
+            Self("aborts at any moment") { try await $0.abortsAtAnyMoment() },
+            // After its end a link refuses sends and ignores replies.
+            Self("refuses sends after the end") { try await $0.refusesSendsAfterTheEnd() },
+            // Before it is open a link refuses sends.
+            Self("refuses sends before opening") { try await $0.refusesSendsBeforeOpening() },
+            // A server that ends the link on purpose is understood.
+            Self("reports kicks") { try await $0.reportsKicks() },
+            // A lost link is reported, with a code that allows another attempt.
+            Self("reports losses") { try await $0.reportsLosses() },
+            // Links of one transport do not mix.
+            Self("keeps links apart") { try await $0.keepsLinksApart() },
+        ]
     }
 
     /// Runs one check and records failures as issues of the running test.
@@ -68,45 +73,17 @@ public enum TransportConformance {
     public static func run(
         _ check: Check, over fixture: some TransportFixture, sourceLocation: SourceLocation = #_sourceLocation
     ) async {
-        do throws(ConformanceFailure) {
+        do {
             try await self.verify(check, over: fixture)
         } catch {
             Issue.record("\(check.testDescription): \(error)", sourceLocation: sourceLocation)
         }
     }
 
-    /// Runs one check, for frameworks of other kinds.
-    ///
-    /// - Throws: ``ConformanceFailure`` with the reason.
-    public static func verify(_ check: Check, over fixture: some TransportFixture) async throws(ConformanceFailure) {
+    /// Runs one check.
+    package static func verify(_ check: Check, over fixture: some TransportFixture) async throws {
         let run = ConformanceRun(fixture: fixture)
-        try await run.perform(check)
+        try await check.perform(run)
         try run.conclude()
-    }
-}
-
-extension ConformanceRun {
-    fileprivate func perform(_ check: TransportConformance.Check) async throws(ConformanceFailure) {
-        switch check {
-        case .opensOnceBeforeAnythingElse: try await self.opensOnceBeforeAnythingElse()
-        case .keepsTheOrderOfEvents: try await self.keepsTheOrderOfEvents()
-        case .keepsTheOrderOfAFlood: try await self.keepsTheOrderOfAFlood()
-        case .bringsRepliesToRequests: try await self.bringsRepliesToRequests()
-        case .takesAnswersToQuestions: try await self.takesAnswersToQuestions()
-        case .carriesBinaryBothWays: try await self.carriesBinaryBothWays()
-        case .carriesArgumentsUnchanged: try await self.carriesArgumentsUnchanged()
-        case .carriesLargeMessages: try await self.carriesLargeMessages()
-        case .showsCredentials: try await self.showsCredentials()
-        case .reportsRefusedCredentials: try await self.reportsRefusedCredentials()
-        case .holdsEarlyEvents: try await self.holdsEarlyEvents()
-        case .reportsUnreachablePeers: try await self.reportsUnreachablePeers()
-        case .closesPolitely: try await self.closesPolitely()
-        case .abortsAtAnyMoment: try await self.abortsAtAnyMoment()
-        case .refusesSendsAfterTheEnd: try await self.refusesSendsAfterTheEnd()
-        case .refusesSendsBeforeOpening: try await self.refusesSendsBeforeOpening()
-        case .reportsKicks: try await self.reportsKicks()
-        case .reportsLosses: try await self.reportsLosses()
-        case .keepsLinksApart: try await self.keepsLinksApart()
-        }
     }
 }

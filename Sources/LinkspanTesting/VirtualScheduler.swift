@@ -105,7 +105,15 @@ public final class VirtualScheduler: Scheduler {
     ///
     /// - Parameter condition: is asked after each job of the ``executor``, and after each piece of work that was
     ///   scheduled.
-    public func run(until condition: () -> Bool) async { await self.settle(until: condition) }
+    public func run(until condition: () -> Bool) async {
+        await self.watch {
+            self.settle()
+            return condition()
+        }
+        // What holds may be seen in the middle of a job of another thread, whose timers are not set yet.
+        self.executor.execute {}
+        self.settle()
+    }
 
     /// Advances the clock to one piece of work after the other until a condition holds.
     ///
@@ -125,17 +133,6 @@ public final class VirtualScheduler: Scheduler {
             self.settle()
         }
         return condition()
-    }
-
-    /// The package's own name of ``run(until:)``.
-    package func settle(until condition: () -> Bool) async {
-        await self.watch {
-            self.settle()
-            return condition()
-        }
-        // What holds may be seen in the middle of a job of another thread, whose timers are not set yet.
-        self.executor.execute {}
-        self.settle()
     }
 
     /// Returns when a condition holds, or when the task is cancelled.

@@ -1,4 +1,4 @@
-#if Metrics && Tracing && ServiceLifecycle && Outbox && Encryption && (canImport(Combine) || OpenCombine)
+#if Metrics && Tracing && ServiceLifecycle && OUTBOX && Encryption && (canImport(Combine) || OpenCombine)
 internal import Foundation
 internal import Linkspan
 internal import LinkspanConfiguration

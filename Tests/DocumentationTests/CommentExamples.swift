@@ -1,4 +1,4 @@
-#if Metrics && Tracing && ServiceLifecycle && Outbox && Encryption && (canImport(Combine) || OpenCombine)
+#if Metrics && Tracing && ServiceLifecycle && OUTBOX && Encryption && (canImport(Combine) || OpenCombine)
 #if canImport(Combine)
 internal import Combine
 #else
@@ -321,7 +321,7 @@ private enum CommentExamples {
         let outbox = Outbox(path: path) {
             $0.cipher = AESGCMCipher { id in
                 let entry = try keychain.outboxKey(id)
-                return .init(id: entry.id, key: SymmetricKey(data: entry.data))
+                return (entry.id, SymmetricKey(data: entry.data))
             }
         }
         _ = outbox

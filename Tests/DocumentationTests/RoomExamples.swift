@@ -44,7 +44,7 @@ private enum RoomExamples {
     static func encryption(_ keychain: Keychain) throws {
         let encryption = PayloadEncryption { id in
             let entry = try keychain.messageKey(id)
-            return .init(id: entry.id, key: SymmetricKey(data: entry.data))
+            return (entry.id, SymmetricKey(data: entry.data))
         }
         let connection = try ConnectionBuilder("https://chat.example")
             .transport(.socketIO)

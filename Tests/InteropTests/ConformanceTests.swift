@@ -68,8 +68,8 @@ extension Interop {
 
         @Test(.overEachWire, arguments: TransportConformance.Check.allCases, ServerKind.asyncio)
         func `Socket.IO conforms`(_ check: TransportConformance.Check, _ kind: ServerKind) async throws {
-            guard check != .carriesLargeMessages || kind.takesLargeMessages else { return }
-            guard check != .carriesBinaryBothWays || kind.takesMediumMessages else { return }
+            guard check.testDescription != "carries large messages" || kind.takesLargeMessages else { return }
+            guard check.testDescription != "carries binary both ways" || kind.takesMediumMessages else { return }
             let server = try await SharedServers.server(kind)
             try await Bench.use { bench in
                 await TransportConformance.run(check, over: try SocketIOFixture(server, loop: bench.loop))

@@ -357,7 +357,7 @@ struct LayerTests {
     @available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
     @Test
     func `every key can be listed with its variable and flag`() throws {
-        let keys = ConfigurationLoader(catalog: .sample()).reference
+        let keys = try load("linkspan: { transport: { adapter: memory, url: memory://a } }").settings
         let key = try #require(keys.first { $0.path == "linkspan.transport.websocket.pingInterval" })
         #expect(key.variable == "LINKSPAN_TRANSPORT_WEBSOCKET_PING_INTERVAL")
         #expect(key.flag == "--linkspan-transport-websocket-ping-interval")

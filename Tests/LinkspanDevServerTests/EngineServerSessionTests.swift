@@ -148,7 +148,7 @@ struct EngineConnectionTests {
         let (loop, stream) = (ScriptedLoop { _, _ in }, RecordingStream())
         let configuration = DevServerConfiguration()
         let run = ServerRun(
-            configuration, rules: try AccessRules(configuration), hubs: [:], faults: ServerFaults(),
+            configuration, rules: try AccessRules(configuration), hubs: [:], faults: Lock(ServerFaults()),
             loop: loop)
         (self.loop, self.stream, self.run) = (loop, stream, run)
         self.connection = loop.enter { ServerConnection(stream: stream, run.context, server: run) }

@@ -69,7 +69,7 @@ struct HostileTests {
 
     @Test
     func `half a request is borne with for a while only`() async throws {
-        try await self.withServer(.init { $0.requestTimeout = .milliseconds(200) }) { bench in
+        try await self.withServer(.init { $0.limits.requestTimeout = .milliseconds(200) }) { bench in
             let (silent, slow) = (try RawClient(port: bench.server.port), try RawClient(port: bench.server.port))
             slow.write("GET / HTTP/1.1\r\nHost:")
             #expect(silent.readToEnd() == [])
@@ -129,7 +129,7 @@ struct HostileTests {
 
     @Test
     func `a client that does not read is dropped when too much waits for it`() async throws {
-        try await self.withServer(.init { $0.maximumWaitingBytes = 1 << 20 }) { bench in
+        try await self.withServer(.init { $0.limits.maximumWaitingBytes = 1 << 20 }) { bench in
             let (peers, ends) = (Journal<HubPeer>("the peer"), Journal<Bool>("the end of the peer"))
             bench.hub.onConnect { peer throws(LinkspanError) in peers.append(peer) }
             let client = try RawClient(port: bench.server.port)
@@ -146,7 +146,7 @@ struct HostileTests {
 
     @Test
     func `connections above the limit are closed when all others are used`() async throws {
-        try await self.withServer(.init { $0.maximumConnections = 2 }) { bench in
+        try await self.withServer(.init { $0.limits.maximumConnections = 2 }) { bench in
             let kept = try await bench.client(.webSocket)
             _ = try await kept.handler.request("req")
             #expect(try RawClient(port: bench.server.port).readToEnd() == [])

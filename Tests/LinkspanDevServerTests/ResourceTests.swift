@@ -23,7 +23,7 @@ struct ResourceTests {
         let loop = CountingLoop()
         let configuration = DevServerConfiguration()
         let run = ServerRun(
-            configuration, rules: try AccessRules(configuration), hubs: [:], faults: ServerFaults(),
+            configuration, rules: try AccessRules(configuration), hubs: [:], faults: Lock(ServerFaults()),
             loop: loop)
         let client = try RawClient(port: try await run.start(port: 0))
         for _ in 0..<1_000 {
@@ -43,7 +43,7 @@ struct ResourceTests {
         let configuration = DevServerConfiguration()
         let run = ServerRun(
             configuration, rules: try AccessRules(configuration), hubs: ["/": InMemoryHub()],
-            faults: ServerFaults(), loop: loop)
+            faults: Lock(ServerFaults()), loop: loop)
         let port = try await run.start(port: 0)
         for path in ["/any", "/socket.io/?EIO=4&transport=websocket"] {
             let client = try RawClient(port: port)
@@ -89,10 +89,10 @@ struct ResourceTests {
     @Test(arguments: Idleness.allCases)
     func `idle clients do not keep others out`(_ idleness: Idleness) async throws {
         let configuration = DevServerConfiguration {
-            $0.maximumConnections = 20
+            $0.limits.maximumConnections = 20
             $0.introduction = .required(within: .seconds(60))
-            $0.requestTimeout = .seconds(60)
-            $0.connectTimeout = .seconds(60)
+            $0.limits.requestTimeout = .seconds(60)
+            $0.limits.connectTimeout = .seconds(60)
         }
         try await Bench.run(configuration: configuration) { bench in
             let used = try await bench.client(.socketIO(.webSocket), auth: ["name": "used"])

@@ -14,9 +14,9 @@ struct ServerConnectionTests {
     private static func connection(
         over stream: any ByteStream, on loop: ScriptedLoop, maximumWaitingBytes: Int = 10_000
     ) throws -> ServerConnection {
-        let configuration = DevServerConfiguration { $0.maximumWaitingBytes = maximumWaitingBytes }
+        let configuration = DevServerConfiguration { $0.limits.maximumWaitingBytes = maximumWaitingBytes }
         let run = ServerRun(
-            configuration, rules: try AccessRules(configuration), hubs: [:], faults: ServerFaults(),
+            configuration, rules: try AccessRules(configuration), hubs: [:], faults: Lock(ServerFaults()),
             loop: loop)
         return loop.enter { ServerConnection(stream: stream, run.context, server: run) }
     }

@@ -37,7 +37,7 @@ struct SocketIOProtocolTests {
                 #expect(socket.isClosed())
             }
         case .noHandshake:
-            try await self.withServer({ $0.connectTimeout = .milliseconds(100) }) { port in
+            try await self.withServer({ $0.limits.connectTimeout = .milliseconds(100) }) { port in
                 let socket = try self.open(port)
                 #expect(socket.isClosed())
             }

@@ -1,15 +1,15 @@
-#if Encryption && Outbox
+#if Encryption && OUTBOX
 internal import Crypto
 internal import Foundation
 internal import Linkspan
 internal import LinkspanOutbox
-internal import LinkspanEncryption
+@testable internal import LinkspanEncryption
 internal import LinkspanRuntime
 internal import Testing
 
 @Suite("AES-GCM for an outbox")
 struct AESGCMCipherTests {
-    private static let keys = (1...2).map { AESGCMCipher.Key(id: UInt32($0), key: SymmetricKey(size: .bits256)) }
+    private static let keys = (1...2).map { (id: UInt32($0), key: SymmetricKey(size: .bits256)) }
 
     private static func cipher(present: Int) -> AESGCMCipher {
         AESGCMCipher { id throws in

@@ -14,7 +14,7 @@ struct PayloadEncryptionTests {
     private static func encryption(_ present: String = "k1") -> PayloadEncryption {
         PayloadEncryption(of: { $0 != "plain" }) { id in
             guard let key = Self.keys[id ?? present] else { throw LinkspanError(.decodingFailed, "unknown key") }
-            return .init(id: id ?? present, key: key)
+            return (id ?? present, key)
         }
     }
 
@@ -33,9 +33,9 @@ struct PayloadEncryptionTests {
             peer.on("echo") { message in
                 wire.note(String(decoding: message.payload.elements, as: UTF8.self))
                 do {
-                    let opened = try encryption.open(message.payload, of: "echo", from: .client)
-                    message.reply(try encryption.seal(opened, of: "echo", isReply: true, from: .server))
-                    peer.emit("news", try encryption.seal(opened, of: "news", from: .server))
+                    let opened = try encryption.open(message.payload, of: "echo", byServer: false)
+                    message.reply(try encryption.seal(opened, of: "echo", isReply: true, byServer: true))
+                    peer.emit("news", try encryption.seal(opened, of: "news", byServer: true))
                 } catch {
                     wire.note("\(error)")
                 }
@@ -69,37 +69,37 @@ struct PayloadEncryptionTests {
     func `what is not encrypted, or was changed, is dropped`() throws {
         let (client, server) = (Self.encryption(), Self.encryption())
         let payload = try Payload("hello", Data([9, 9]))
-        let sealed = try server.seal(payload, of: "news", from: .server)
-        #expect(try client.open(sealed, of: "news", from: .server) == payload)
+        let sealed = try server.seal(payload, of: "news", byServer: true)
+        #expect(try client.open(sealed, of: "news", byServer: true) == payload)
 
-        var wrong: [(String, Payload, event: String, isReply: Bool, PayloadEncryption.Side)] = [
-            ("plain text", payload, "news", false, .server),
-            ("another event", sealed, "olds", false, .server),
-            ("a reply", sealed, "news", true, .server),
-            ("sent back", sealed, "news", false, .client),
+        var wrong: [(String, Payload, event: String, isReply: Bool, byServer: Bool)] = [
+            ("plain text", payload, "news", false, true),
+            ("another event", sealed, "olds", false, true),
+            ("a reply", sealed, "news", true, true),
+            ("sent back", sealed, "news", false, false),
         ]
         let blobs = sealed.attachments.map { ArraySlice($0.reversed()) }
         wrong.append(
-            ("another blob", Payload(trustedElements: sealed.elements, attachments: blobs), "news", false, .server))
-        wrong.append(("no blob", Payload(trustedElements: sealed.elements), "news", false, .server))
+            ("another blob", Payload(trustedElements: sealed.elements, attachments: blobs), "news", false, true))
+        wrong.append(("no blob", Payload(trustedElements: sealed.elements), "news", false, true))
         let text = String(decoding: sealed.elements, as: UTF8.self)
         wrong.append(
             (
                 "another key",
                 Payload(
                     trustedElements: Array(text.replacingOccurrences(of: "k1", with: "k2").utf8)[...],
-                    attachments: sealed.attachments), "news", false, .server
+                    attachments: sealed.attachments), "news", false, true
             ))
         wrong.append(
             (
                 "an unknown key",
                 Payload(
                     trustedElements: Array(text.replacingOccurrences(of: "k1", with: "k9").utf8)[...],
-                    attachments: sealed.attachments), "news", false, .server
+                    attachments: sealed.attachments), "news", false, true
             ))
-        for (what, payload, event, isReply, side) in wrong {
+        for (what, payload, event, isReply, byServer) in wrong {
             let error = #expect(throws: LinkspanError.self, "\(what)") {
-                try client.open(payload, of: event, isReply: isReply, from: side)
+                try client.open(payload, of: event, isReply: isReply, byServer: byServer)
             }
             #expect(error?.code == .decodingFailed, "\(what)")
         }
@@ -111,9 +111,9 @@ struct PayloadEncryptionTests {
     {
         let encryption = Self.encryption()
         let blobs = [Data([1]), Data([2])]
-        let sealed = try encryption.seal(try Payload("a", blobs[0], blobs[1]), of: "news", from: .server)
-        let other = try encryption.seal(try Payload("b", blobs[0], blobs[1]), of: "news", from: .server)
-        #expect(try encryption.open(sealed, of: "news", from: .server) == Payload("a", blobs[0], blobs[1]))
+        let sealed = try encryption.seal(try Payload("a", blobs[0], blobs[1]), of: "news", byServer: true)
+        let other = try encryption.seal(try Payload("b", blobs[0], blobs[1]), of: "news", byServer: true)
+        #expect(try encryption.open(sealed, of: "news", byServer: true) == Payload("a", blobs[0], blobs[1]))
         let own = sealed.attachments
         let wrong: [(String, [ArraySlice<UInt8>])] = [
             ("of another message", other.attachments), ("one of another message", [own[0], other.attachments[1]]),
@@ -123,7 +123,7 @@ struct PayloadEncryptionTests {
         for (what, attachments) in wrong {
             let changed = Payload(trustedElements: sealed.elements, attachments: attachments)
             let error = #expect(throws: LinkspanError.self, "\(what)") {
-                try encryption.open(changed, of: "news", from: .server)
+                try encryption.open(changed, of: "news", byServer: true)
             }
             #expect(error?.code == .decodingFailed, "\(what)")
         }
@@ -135,12 +135,12 @@ struct PayloadEncryptionTests {
         let quoted = "'\(ForeignText.line(event))'"
         let malformed = try Payload(["kid": "k1", "sealed": "*"])
         let opening = #expect(throws: LinkspanError.self) {
-            try Self.encryption().open(malformed, of: event, from: .server)
+            try Self.encryption().open(malformed, of: event, byServer: true)
         }
         #expect(opening?.message == "\(quoted) cannot be decrypted")
         #expect((opening?.cause as? LinkspanError)?.message == "\(quoted) is not well-formed")
         let sealing = #expect(throws: LinkspanError.self) {
-            try Self.encryption("none").seal(.empty, of: event, isReply: true, from: .client)
+            try Self.encryption("none").seal(.empty, of: event, isReply: true, byServer: false)
         }
         #expect(sealing?.message == "\(quoted) cannot be encrypted")
     }
@@ -148,11 +148,11 @@ struct PayloadEncryptionTests {
     @Test
     func `a new key takes over while messages under the former one are on their way`() throws {
         let (old, new) = (Self.encryption("k1"), Self.encryption("k2"))
-        let sealed = try old.seal(try Payload(1), of: "a", from: .server)
-        #expect(try new.open(sealed, of: "a", from: .server) == Payload(1))
-        let next = try new.seal(try Payload(1), of: "a", from: .client)
+        let sealed = try old.seal(try Payload(1), of: "a", byServer: true)
+        #expect(try new.open(sealed, of: "a", byServer: true) == Payload(1))
+        let next = try new.seal(try Payload(1), of: "a", byServer: false)
         #expect(String(decoding: next.elements, as: UTF8.self).hasPrefix(#"{"kid":"k2""#))
-        #expect(next != (try new.seal(try Payload(1), of: "a", from: .client)), "a nonce is used once")
+        #expect(next != (try new.seal(try Payload(1), of: "a", byServer: false)), "a nonce is used once")
     }
 
     @Test

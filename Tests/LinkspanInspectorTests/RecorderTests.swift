@@ -38,7 +38,7 @@ struct RecorderTests {
         #expect(recorder.batch(for: &cursor, now: self.start).connections.map(\.id) == [1, 2, 3])
         #expect(recorder.batch(for: &cursor, now: self.start).isEmpty)
         recorder.note(2, try self.status(.reconnecting), explanation: "down", holders: 1, now: self.start)
-        #expect(recorder.batch(for: &cursor, now: self.start).connections.map(\.state) == ["reconnecting"])
+        #expect(recorder.batch(for: &cursor, now: self.start).connections.map(\.snapshot?.state) == ["reconnecting"])
     }
 
     @Test func `another page begins with everything`() throws {
@@ -141,13 +141,16 @@ struct RecorderTests {
         }
         recorder.note(1, self.reading(), nil, [self.frame("e")] + frames, now: self.start)
         recorder.note(2, self.reading(), nil, [frames[0]], now: self.start)
-        #expect(recorder.everything(now: self.start).connections.map(\.reply) == [.milliseconds(7), .milliseconds(3)])
+        #expect(
+            recorder.everything(now: self.start).connections.map(\.report.reply) == [
+                .milliseconds(7), .milliseconds(3),
+            ])
         recorder.note(1, self.reading(), nil, [self.frame("e")], now: self.start)
         recorder.closePoint(memory: 0, mark: .mark, now: self.start)
         recorder.closePoint(memory: 0, mark: .mark, now: self.start + .seconds(1))
         let all = recorder.everything(now: self.start)
         #expect(all.points.map(\.reply) == [.milliseconds(7), nil])
-        #expect(all.connections.map(\.reply) == [nil, .milliseconds(3)])
+        #expect(all.connections.map(\.report.reply) == [nil, .milliseconds(3)])
     }
 
     @Test func `the age of the oldest command comes from the time of its number`() throws {
@@ -157,7 +160,7 @@ struct RecorderTests {
         recorder.closePoint(memory: 0, mark: .mark, now: self.start + .seconds(1))
         recorder.note(1, self.reading(oldest: command), nil, [], now: self.start + .seconds(60))
         let row = try #require(recorder.connectionRows.first)
-        #expect(row.oldest == self.start + .seconds(1))
+        #expect(row.report.oldest == self.start + .seconds(1))
     }
 
     @Test func `credentials have an age and a renewal, and no content`() throws {
@@ -192,7 +195,7 @@ struct RecorderTests {
             recorder.note(1, try self.status(state), explanation: "", holders: 1, isOwn: false, now: self.start)
         }
         #expect(recorder.everything(now: self.start).events.map(\.kind) == ["connected", "reconnecting"])
-        #expect(recorder.connectionRows.map(\.transport) == ["the app's own"])
+        #expect(recorder.connectionRows.map(\.report.transport) == ["the app's own"])
         recorder.note(2, try self.status(), explanation: "", holders: 1, now: self.start)
         #expect(recorder.everything(now: self.start).events.count == 2)
     }

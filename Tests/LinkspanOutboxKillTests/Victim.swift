@@ -1,4 +1,4 @@
-#if Outbox
+#if OUTBOX
 internal import TestSupport
 internal import Foundation
 internal import LinkspanRuntime

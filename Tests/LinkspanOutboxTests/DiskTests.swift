@@ -1,4 +1,4 @@
-#if Outbox && Metrics
+#if OUTBOX && Metrics
 #if os(Linux)
 internal import Foundation
 internal import Linkspan
@@ -50,7 +50,7 @@ struct DiskTests {
         let hasCopied = Lock(false)
         let driver = Driver(disk.folder.outbox) {
             $0.onStep = { step in
-                guard step == .releasingReserve, !hasCopied.withLock({ $0 }) else { return }
+                guard step == OutboxStep.releasingReserve.rawValue, !hasCopied.withLock({ $0 }) else { return }
                 for name in disk.folder.files where !name.hasSuffix("-shm") {
                     try? FileManager.default.copyItem(
                         atPath: "\(disk.folder.path)/\(name)", toPath: "\(copy.path)/\(name)")

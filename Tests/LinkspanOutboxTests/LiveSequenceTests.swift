@@ -1,4 +1,4 @@
-#if Outbox && Metrics
+#if OUTBOX && Metrics
 internal import Foundation
 internal import Linkspan
 @testable import LinkspanOutbox

@@ -1,4 +1,4 @@
-#if Outbox && Metrics
+#if OUTBOX && Metrics
 internal import Foundation
 internal import Linkspan
 internal import LinkspanRuntime
@@ -23,7 +23,7 @@ struct OutboxFileTests {
         let second = self.driver()
         #expect(second.keep(delivery("l")).outboxCode == .inUse)
         #expect(second.open().outboxCode == .inUse)
-        let error = await #expect(throws: OutboxError.self) { try await second.outbox.prepare() }
+        let error = await #expect(throws: OutboxError.self) { try await second.outbox.figures() }
         #expect(error?.code == .inUse)
         await first.outbox.close()
         #expect(try second.waiting() == ["k"])
@@ -34,7 +34,7 @@ struct OutboxFileTests {
     func `an outbox that waits for the file goes on when it is free`() async throws {
         let first = self.driver()
         _ = try first.keep(delivery("k")).get()
-        let second = Outbox(path: self.folder.outbox) { $0.whenInUse = .wait }
+        let second = Outbox(path: self.folder.outbox) { $0.waitsWhenInUse = true }
         async let figures = second.figures()
         await first.outbox.close()
         #expect(try await figures.waiting == 1)

@@ -1,4 +1,4 @@
-#if Outbox && Metrics
+#if OUTBOX && Metrics
 internal import Foundation
 internal import Linkspan
 @testable import LinkspanOutbox
@@ -13,7 +13,7 @@ internal import Testing
 /// `1001-2000`, or one seed after `=`.
 @Suite("Outbox against a model")
 struct OutboxModelTests {
-    private static let seeds = SeededGenerator.seeds(
+    private static let seeds = Seeds.named(
         ProcessInfo.processInfo.environment["TEST_HISTORIES"], or: 1...30)
 
     @Test

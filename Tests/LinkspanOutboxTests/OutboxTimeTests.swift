@@ -1,4 +1,4 @@
-#if Outbox && Metrics
+#if OUTBOX && Metrics
 internal import Linkspan
 @testable import LinkspanOutbox
 internal import TestSupport

@@ -1,4 +1,4 @@
-#if Outbox && Metrics
+#if OUTBOX && Metrics
 internal import Foundation
 internal import Linkspan
 internal import LinkspanInMemory
@@ -46,7 +46,7 @@ struct ReceivedTests {
     func `a connection that waits for the file gets no session at once`() throws {
         let first = self.driver()
         try first.open().get()
-        let second = self.driver { $0.whenInUse = .wait }
+        let second = self.driver { $0.waitsWhenInUse = true }
         let opened = Lock(false)
         let session = Lock<Result<StoredSession?, any Error>?>(nil)
         second.together { outbox in

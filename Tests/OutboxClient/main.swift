@@ -1,4 +1,4 @@
-#if Outbox
+#if OUTBOX
 // A client that tests kill: it hands deliveries over as fast as they are committed, and says on its standard output what
 // was promised to it.
 import LinkspanRuntime
@@ -45,7 +45,7 @@ struct Trap: Sendable {
             return left == 0
         }
         guard isDue else { return }
-        guard step == OutboxStep.checkpointing.rawValue else { return self.die() }
+        guard step == "checkpointing" else { return self.die() }
         // While it is under way, not before.
         Task.detached {
             usleep(UInt32.random(in: 0...3_000))
@@ -61,7 +61,7 @@ let run = argument("run") ?? "0"
 let size = argument("size").flatMap { Int($0) } ?? 0
 guard let file = argument("file"), let url = argument("url") else { exit(2) }
 
-let outbox = Outbox(path: file) { $0.onStep = { trap.reach($0.rawValue) } }
+let outbox = Outbox(path: file) { $0.onStep = trap.reach }
 let options = ConnectionOptions {
     $0.store = outbox
     $0.deliveries.keyPlacement = .lastArgument
@@ -76,7 +76,8 @@ let handler = try ConnectionBuilder(url).transport(transport).options { $0 = opt
 Task {
     for try await entry in outbox.outcomes() {
         let key = entry.delivery.key
-        say("offered \(key) \(entry.fate.map { "\($0)" } ?? "")")
+        let isDelivered = if case .success? = entry.delivery.outcome { true } else { false }
+        say("offered \(key) \(isDelivered ? "delivered" : "")")
         trap.reach("offered")
         try await outbox.confirm(entry)
         say("confirmed \(key)")

@@ -1,4 +1,4 @@
-#if Encryption && Outbox
+#if Encryption && OUTBOX
 public import Crypto
 internal import Foundation
 public import LinkspanOutbox
@@ -9,7 +9,7 @@ public import LinkspanOutbox
 /// let outbox = Outbox(path: path) {
 ///     $0.cipher = AESGCMCipher { id in
 ///         let entry = try keychain.outboxKey(id)
-///         return .init(id: entry.id, key: SymmetricKey(data: entry.data))
+///         return (entry.id, SymmetricKey(data: entry.data))
 ///     }
 /// }
 /// ```
@@ -17,35 +17,23 @@ public import LinkspanOutbox
 /// Each sealed text begins with the number of its key. To change keys, give another one when asked for the present key,
 /// call ``/LinkspanOutbox/Outbox/reseal()``, and forget the former key when that has returned.
 public struct AESGCMCipher: OutboxCipher {
-    /// A key and the number by which it is found again.
-    public struct Key: Sendable {
-        /// The number; another one for each key.
-        public var id: UInt32
-        /// The key, of 128, 192 or 256 bits.
-        public var key: SymmetricKey
-
-        /// Makes a numbered key.
-        public init(id: UInt32, key: SymmetricKey) {
-            self.id = id
-            self.key = key
-        }
-    }
-
     /// The reason a text cannot be opened.
-    public enum Failure: Error, Sendable, Hashable {
+    enum Failure: Error, Sendable, Hashable {
         /// Too short to have been sealed.
         case malformed
         /// The provider gave a key with another number.
         case unknownKey(UInt32)
     }
 
-    private let provide: @Sendable (UInt32?) throws -> Key
+    private let provide: @Sendable (UInt32?) throws -> (id: UInt32, key: SymmetricKey)
 
     /// Makes a cipher.
     ///
-    /// - Parameter provide: gives the key of a number, or the present one for nil; called for each payload, on the
-    ///   outbox's executor.
-    public init(_ provide: @escaping @Sendable (UInt32?) throws -> Key) { self.provide = provide }
+    /// - Parameter provide: gives the key of a number, or the present one and its number for nil; called for each payload, on
+    ///   the outbox's executor. Each key, of 128, 192 or 256 bits, has a number of its own.
+    public init(_ provide: @escaping @Sendable (UInt32?) throws -> (id: UInt32, key: SymmetricKey)) {
+        self.provide = provide
+    }
 
     /// Seals bytes with the present key.
     public func seal(_ bytes: [UInt8], context: [UInt8]) throws -> [UInt8] {

@@ -8,7 +8,7 @@ public import Linkspan
 /// ```swift
 /// let encryption = PayloadEncryption { id in
 ///     let entry = try keychain.messageKey(id)
-///     return .init(id: entry.id, key: SymmetricKey(data: entry.data))
+///     return (entry.id, SymmetricKey(data: entry.data))
 /// }
 /// let connection = try ConnectionBuilder("https://chat.example")
 ///     .transport(.socketIO)
@@ -28,26 +28,7 @@ public import Linkspan
 /// A message that should be encrypted and is not, or cannot be decrypted, is dropped with code `decodingFailed`.
 public final class PayloadEncryption: Interceptor {
     /// A key and the name by which the other side finds it.
-    public struct Key: Sendable {
-        /// The name, unique for each key.
-        public var id: String
-        /// The key, of 128, 192 or 256 bits.
-        public var key: SymmetricKey
-
-        /// Makes a named key.
-        public init(id: String, key: SymmetricKey) {
-            self.id = id
-            self.key = key
-        }
-    }
-
-    /// The side of a connection that sends a message.
-    public enum Side: String, Sendable, Hashable {
-        /// The app.
-        case client
-        /// The server.
-        case server
-    }
+    private typealias Key = (id: String, key: SymmetricKey)
 
     /// `encryption`.
     public let name = "encryption"
@@ -59,10 +40,11 @@ public final class PayloadEncryption: Interceptor {
     /// - Parameters:
     ///   - isMeant: whether the messages of an event, and the replies to them, are encrypted; all by default. Exclude events of the server's
     ///     framework, which are sent in plain text.
-    ///   - provide: gives the key of a name, or the present one for nil; called for each message, on the connection's executor.
+    ///   - provide: gives the key of a name, or the present one and its name for nil; called for each message, on the connection's
+    ///     executor. Each key, of 128, 192 or 256 bits, has a name of its own.
     public init(
         of isMeant: @escaping @Sendable (_ event: String) -> Bool = { _ in true },
-        _ provide: @escaping @Sendable (_ id: String?) throws -> Key
+        _ provide: @escaping @Sendable (_ id: String?) throws -> (id: String, key: SymmetricKey)
     ) {
         self.isMeant = isMeant
         self.provide = provide
@@ -72,14 +54,14 @@ public final class PayloadEncryption: Interceptor {
     public func send(_ message: inout InterceptedMessage) throws(LinkspanError) {
         guard self.isMeant(message.event) else { return }
         message.payload = try self.seal(
-            message.payload, of: message.event, isReply: message.isReply, from: .client)
+            message.payload, of: message.event, isReply: message.isReply, byServer: false)
     }
 
     /// Decrypts received messages.
     public func receive(_ message: inout InterceptedMessage) throws(LinkspanError) {
         guard self.isMeant(message.event) else { return }
         message.payload = try self.open(
-            message.payload, of: message.event, isReply: message.isReply, from: .server)
+            message.payload, of: message.event, isReply: message.isReply, byServer: true)
     }
 }
 
@@ -97,15 +79,15 @@ extension PayloadEncryption {
     ///   - payload: the arguments.
     ///   - event: the name of the event; for a reply that of the message it answers.
     ///   - isReply: whether it is a reply.
-    ///   - side: the side that sends it.
+    ///   - byServer: whether the server sends it.
     /// - Returns: the encrypted arguments.
     /// - Throws: `LinkspanError` with code `encodingFailed` when there is no key.
     public func seal(
-        _ payload: Payload, of event: String, isReply: Bool = false, from side: Side
+        _ payload: Payload, of event: String, isReply: Bool = false, byServer: Bool
     ) throws(LinkspanError) -> Payload {
         do {
             let key = try self.provide(nil)
-            let context = Context(side: side, isReply: isReply, key: key.id, event: event)
+            let context = Context(byServer: byServer, isReply: isReply, key: key.id, event: event)
             let text = [UInt8(ascii: "[")] + payload.elements + [UInt8(ascii: "]")]
             let box = try Self.seal(text, key, context.bytes(ofJSONWithBlobs: payload.attachments.count))
             let head = Sealed(kid: key.id, sealed: Data(box).base64EncodedString())
@@ -127,12 +109,12 @@ extension PayloadEncryption {
     ///   - payload: the encrypted arguments.
     ///   - event: the name of the event; for a reply that of the message it answers.
     ///   - isReply: whether it is a reply.
-    ///   - side: the side that sent it.
+    ///   - byServer: whether the server sent it.
     /// - Returns: the arguments.
     /// - Throws: `LinkspanError` with code `decodingFailed` when they are not encrypted, were encrypted for another event, side or
     ///   key, or were changed.
     public func open(
-        _ payload: Payload, of event: String, isReply: Bool = false, from side: Side
+        _ payload: Payload, of event: String, isReply: Bool = false, byServer: Bool
     ) throws(LinkspanError) -> Payload {
         do {
             let head = try payload.decode(Sealed.self)
@@ -140,7 +122,7 @@ extension PayloadEncryption {
             guard key.id == head.kid, let box = Data(base64Encoded: head.sealed) else {
                 throw LinkspanError(.decodingFailed, "'\(ForeignText.line(event))' is not well-formed")
             }
-            let context = Context(side: side, isReply: isReply, key: key.id, event: event)
+            let context = Context(byServer: byServer, isReply: isReply, key: key.id, event: event)
             let text = try Self.open(box, key, context.bytes(ofJSONWithBlobs: payload.attachments.count))
             guard text.first == UInt8(ascii: "["), text.last == UInt8(ascii: "]"), text.count >= 2 else {
                 throw LinkspanError(.decodingFailed, "'\(ForeignText.line(event))' has no list of arguments")
@@ -166,7 +148,7 @@ extension PayloadEncryption {
 
     /// The additional authenticated data.
     private struct Context {
-        var side: Side
+        var byServer: Bool
         var isReply: Bool
         var key: String
         var event: String
@@ -180,7 +162,8 @@ extension PayloadEncryption {
 
         private func bytes(_ part: String, _ binding: String) -> [UInt8] {
             let lines = [
-                "linkspan-payload-2", self.side.rawValue, self.isReply ? "reply" : "event", self.key, part, binding,
+                "linkspan-payload-2", self.byServer ? "server" : "client", self.isReply ? "reply" : "event", self.key,
+                part, binding,
                 self.event,
             ]
             return Array(lines.joined(separator: "\n").utf8)

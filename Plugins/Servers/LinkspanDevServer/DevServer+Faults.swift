@@ -31,7 +31,7 @@ extension DevServer {
     /// A stalled server accepts connections, and reads, answers and sends nothing; there is no heartbeat. What the hub
     /// says meanwhile is kept and sent afterwards, in its order.
     public func stall(_ isStalled: Bool = true) {
-        self.faults.isStalled = isStalled
+        self.faults.withLock { $0.isStalled = isStalled }
         self.run?.stallingChanged()
     }
 
@@ -42,14 +42,14 @@ extension DevServer {
     ///   - message: the message for the client.
     public func refuseCredentials(code: String = "refused", message: String = "the credentials are refused") {
         let details = try? Payload(["code": code])
-        self.faults.refusal = LinkspanError(.credentialsRefused, message, details: details)
+        self.faults.withLock { $0.refusal = LinkspanError(.credentialsRefused, message, details: details) }
     }
 
     /// Ends ``refuseCredentials(code:message:)``: the hub decides again.
-    public func acceptCredentials() { self.faults.refusal = nil }
+    public func acceptCredentials() { self.faults.withLock { $0.refusal = nil } }
 
     /// Delays the handling of received messages; zero for no delay.
-    public func delay(_ delay: Duration) { self.faults.delay = delay }
+    public func delay(_ delay: Duration) { self.faults.withLock { $0.delay = delay } }
 
     /// Stops without a close message, and starts at the same port after a pause.
     ///

@@ -50,7 +50,8 @@ public final class DevServer: Sendable {
     public let configuration: DevServerConfiguration
     private let hubs: [String: InMemoryHub]
     let scheduler: any Scheduler
-    let faults = ServerFaults()
+    /// Set by the threads that operate the server, read on its loop.
+    let faults = Lock(ServerFaults())
     /// Guards the run and the port, which any thread reads.
     private let state: Lock<State>
 

@@ -37,28 +37,13 @@ public struct DevServerConfiguration: Sendable, Hashable {
     /// Credentials have a limit of 64 KiB, over Socket.IO too, because the server holds them as long as the client
     /// is connected. Larger ones are refused: with close code 1009, and over Socket.IO with CONNECT_ERROR.
     public var introduction = Introduction.optional(within: .milliseconds(250))
-    /// The time a Socket.IO client may stay without a namespace.
-    ///
-    /// Default 45 seconds, as in Socket.IO.
-    package var connectTimeout = Duration.seconds(45)
-    /// The time limit for the first whole request of a new connection.
-    package var requestTimeout = Duration.seconds(10)
     /// The most bytes of one message, and of the body of one POST.
     ///
     /// Default 4 MiB. Told to Socket.IO clients as `maxPayload`. Credentials have a limit of their own, see
     /// ``introduction``.
     public var maximumMessageBytes = 4 << 20
-    /// The most bytes that may wait for one client; one that falls further behind is dropped.
-    ///
-    /// Default 16 MiB.
-    package var maximumWaitingBytes = 16 << 20
-    /// The most TCP connections, and the most sessions of Socket.IO.
-    ///
-    /// Default 2,000. TCP connections are also limited to 64 fewer than the files and sockets that the process may open.
-    /// For a new connection or session beyond the limit, the server closes the connection or session that has been idle
-    /// longest. Idle is a connection between two requests, and a connection or session that has joined neither a namespace
-    /// nor the hub. When none is idle, the new one is refused.
-    package var maximumConnections = 2_000
+    /// The most that clients may take.
+    package var limits = Limits()
 
     /// The web pages that may use the server besides its own, by their origins, such as `https://app.example`.
     ///
@@ -93,6 +78,27 @@ extension DevServerConfiguration {
 
         /// Makes a page of a whole HTML document.
         public init(html: String) { self.html = html }
+    }
+
+    /// The most that clients may take, in time and room.
+    package struct Limits: Sendable, Hashable {
+        /// The time a Socket.IO client may stay without a namespace.
+        ///
+        /// Default 45 seconds, as in Socket.IO.
+        package var connectTimeout = Duration.seconds(45)
+        /// The time limit for the first whole request of a new connection.
+        package var requestTimeout = Duration.seconds(10)
+        /// The most bytes that may wait for one client; one that falls further behind is dropped.
+        ///
+        /// Default 16 MiB.
+        package var maximumWaitingBytes = 16 << 20
+        /// The most TCP connections, and the most sessions of Socket.IO.
+        ///
+        /// Default 2,000. TCP connections are also limited to 64 fewer than the files and sockets that the process may open.
+        /// For a new connection or session beyond the limit, the server closes the connection or session that has been idle
+        /// longest. Idle is a connection between two requests, and a connection or session that has joined neither a namespace
+        /// nor the hub. When none is idle, the new one is refused.
+        package var maximumConnections = 2_000
     }
 
     /// The carriers of a Socket.IO session.

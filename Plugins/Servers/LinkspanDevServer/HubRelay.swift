@@ -48,39 +48,31 @@ final class HubRelay: LinkReceiver {
         self.state = Confined(State(handler: handler), to: context.loop)
     }
 
-    /// Changes the state in place.
-    private func withState<Result>(_ body: (inout State) throws -> Result) rethrows -> Result {
-        try body(&self.state.value)
-    }
-
     /// Asks the hub to let the client in; its answer is an event.
     func enter(_ hub: InMemoryHub, _ request: LinkRequest) {
         if let refusal = self.context.faults.refusal { return self.receive([.closed(refusal)]) }
         let transport = InMemoryTransport(hub: hub)
         let link = HubLink(transport.makeLink(request, receiver: self), on: transport.executor)
-        self.withState { $0.link = link }
+        self.state.value.link = link
         link.call { $0.open() }
     }
 
     /// Passes on what the client says; returns false when that is too much before it is let in.
     func say(_ saying: Saying) -> Bool {
-        let (link, isTaken) = self.withState { state -> (HubLink?, Bool) in
-            if state.isOpen { return (state.link, true) }
-            guard state.handler != nil else { return (nil, true) }
-            state.early.append(saying)
-            state.earlyBytes += saying.byteCount + 64
-            return (nil, state.earlyBytes <= self.context.configuration.maximumWaitingBytes)
+        if self.state.value.isOpen {
+            if let link = self.state.value.link { Self.pass(saying, to: link) }
+            return true
         }
-        if let link { Self.pass(saying, to: link) }
-        return isTaken
+        guard self.state.value.handler != nil else { return true }
+        self.state.value.early.append(saying)
+        self.state.value.earlyBytes += saying.byteCount + 64
+        return self.state.value.earlyBytes <= self.context.configuration.limits.maximumWaitingBytes
     }
 
     /// The client has gone; nothing more is heard.
     func leave() {
-        let link = self.withState { state in
-            defer { state = State() }
-            return state.link
-        }
+        let link = self.state.value.link
+        self.state.value = State()
         link?.call { $0.abort() }
     }
 
@@ -91,17 +83,14 @@ final class HubRelay: LinkReceiver {
     }
 
     private func heard(_ event: LinkEvent) {
-        let (handler, early, link) = self.withState { state in
-            let (handler, link) = (state.handler, state.link)
-            var early: [Saying] = []
-            switch event {
-            case .opened:
-                state.isOpen = true
-                swap(&early, &state.early)
-            case .closed: state = State()
-            case .message, .reply, .changed, .writable: ()
-            }
-            return (handler, early, link)
+        let (handler, link) = (self.state.value.handler, self.state.value.link)
+        var early: [Saying] = []
+        switch event {
+        case .opened:
+            self.state.value.isOpen = true
+            swap(&early, &self.state.value.early)
+        case .closed: self.state.value = State()
+        case .message, .reply, .changed, .writable: ()
         }
         handler?(event)
         if let link { for saying in early { Self.pass(saying, to: link) } }

@@ -28,7 +28,7 @@ protocol RequestServer: AnyObject {
 ///
 /// Lives on the loop.
 final class ServerConnection: ByteStreamHandler {
-    fileprivate enum Phase {
+    private enum Phase {
         case idle
         /// A request is being served.
         case busy(Exchange)
@@ -37,21 +37,13 @@ final class ServerConnection: ByteStreamHandler {
     }
 
     /// A request that has come and is not answered.
-    fileprivate struct Exchange {
+    private struct Exchange {
         let isPersistent: Bool
         var isHead = false
         /// The page that may read the answer.
         var origin: String?
         /// The session that the request waits for.
         weak var owner: (any ConnectionOwner)?
-    }
-
-    fileprivate struct State {
-        var phase = Phase.idle
-        var parser: HTTPRequestParser
-        var isPumping = false
-        /// The time at which the connection came in, or its last request was answered.
-        var restingSince = ContinuousClock.now
     }
 
     /// The number of bytes that are still read of a client that is being turned away.
@@ -64,7 +56,11 @@ final class ServerConnection: ByteStreamHandler {
     let stream: any ByteStream
     private let context: ServerContext
     private let server: any RequestServer
-    private var state: State
+    private var phase = Phase.idle
+    private var parser: HTTPRequestParser
+    private var isPumping = false
+    /// The time at which the connection came in, or its last request was answered.
+    private var restingSince = ContinuousClock.now
     /// Ends the connection when the next request is not complete in time.
     private lazy var deadline = ServerDeadline(self.context) { [weak self] in self?.restedEnough() }
 
@@ -72,15 +68,11 @@ final class ServerConnection: ByteStreamHandler {
         self.stream = stream
         self.context = context
         self.server = server
-        self.state = State(
-            parser: HTTPRequestParser(limits: .init(bodyBytes: context.configuration.maximumMessageBytes)))
+        self.parser = HTTPRequestParser(limits: .init(bodyBytes: context.configuration.maximumMessageBytes))
     }
 
-    /// Changes the state in place.
-    private func withState<Result>(_ body: (inout State) throws -> Result) rethrows -> Result { try body(&self.state) }
-
     /// Begins to count the time to the first request.
-    func begin() { self.deadline.set(self.state.restingSince + self.context.configuration.requestTimeout) }
+    func begin() { self.deadline.set(self.restingSince + self.context.configuration.limits.requestTimeout) }
 
     // MARK: The stream's events
 
@@ -92,10 +84,8 @@ final class ServerConnection: ByteStreamHandler {
     func closed(_ reason: ByteStreamError) {
         self.server.remove(self)
         self.deadline.set(nil)
-        let phase = self.withState { state in
-            defer { state.phase = .ended }
-            return state.phase
-        }
+        let phase = self.phase
+        self.phase = .ended
         switch phase {
         case .busy(let exchange): exchange.owner?.ended(self)
         case .webSocket(_, let owner): owner.ended(self)
@@ -104,24 +94,17 @@ final class ServerConnection: ByteStreamHandler {
     }
 
     private func process(_ bytes: [UInt8]) {
-        let isWebSocket = self.withState { state -> Bool? in
-            switch state.phase {
-            case .webSocket: return true
-            case .ended: return nil
-            case .idle, .busy:
-                state.parser.receive(bytes)
-                return state.parser.isFlooded ? nil : false
-            }
-        }
-        switch isWebSocket {
-        case true?: self.processFrames(bytes[...])
-        case false?: self.pump()
-        case nil: self.stream.abort()
+        switch self.phase {
+        case .webSocket: self.processFrames(bytes[...])
+        case .ended: self.stream.abort()
+        case .idle, .busy:
+            self.parser.receive(bytes)
+            if self.parser.isFlooded { self.stream.abort() } else { self.pump() }
         }
     }
 
     private func restedEnough() {
-        if case .idle = self.state.phase { self.stream.abort() }
+        if case .idle = self.phase { self.stream.abort() }
     }
 }
 
@@ -129,8 +112,8 @@ extension ServerConnection: PlaceHolder {
     var placeKey: ObjectIdentifier { ObjectIdentifier(self) }
 
     var unusedSince: ContinuousClock.Instant? {
-        switch self.state.phase {
-        case .idle, .ended: self.state.restingSince
+        switch self.phase {
+        case .idle, .ended: self.restingSince
         case .busy(let exchange): exchange.owner?.unusedSince
         case .webSocket(_, let owner): owner.unusedSince
         }
@@ -142,39 +125,51 @@ extension ServerConnection: PlaceHolder {
 extension ServerConnection {
     /// Serves received requests, one after the other.
     private func pump() {
-        guard self.withState({ $0.beginPumping() }) else { return }
-        while let outcome = self.withState({ $0.next() }) {
+        guard !self.isPumping else { return }
+        self.isPumping = true
+        while let outcome = self.nextRequest() {
             switch outcome {
             case .success(let request): self.server.serve(request, on: self)
             case .failure(let error): self.refuse(error)
             }
         }
         self.answerExpectation()
-        self.withState { $0.isPumping = false }
+        self.isPumping = false
+    }
+
+    private func nextRequest() -> Result<HTTPRequest, HTTPRequestError>? {
+        guard case .idle = self.phase else { return nil }
+        do throws(HTTPRequestError) {
+            guard let request = try self.parser.next() else { return nil }
+            self.phase = .busy(Exchange(isPersistent: request.isPersistent, isHead: request.method == "HEAD"))
+            return .success(request)
+        } catch {
+            return .failure(error)
+        }
     }
 
     /// Answers a client that waits with the body of its request: to go on, or why the request is refused.
     private func answerExpectation() {
-        guard let head = self.withState({ $0.takeExpectation() }) else { return }
+        guard case .idle = self.phase, let head = self.parser.takeExpectation() else { return }
         if let refusal = self.server.refusal(ofHead: head) { return self.refuse(refusal) }
         self.write { $0.append(contentsOf: Self.goOn) }
     }
 
     private func refuse(_ error: HTTPRequestError) {
-        self.withState { $0.phase = .busy(Exchange(isPersistent: false)) }
+        self.phase = .busy(Exchange(isPersistent: false))
         self.respond(.refusal(status: error.status, error.message))
     }
 
     /// Answers the request that is being served.
     func respond(_ response: HTTPResponse) {
-        guard case .busy(let exchange) = self.state.phase else { return }
-        self.state.phase = exchange.isPersistent ? .idle : .ended
+        guard case .busy(let exchange) = self.phase else { return }
+        self.phase = exchange.isPersistent ? .idle : .ended
         var response = response
         if let origin = exchange.origin { response.allow(origin) }
         self.write { response.append(to: &$0, isPersistent: exchange.isPersistent, forHead: exchange.isHead) }
         guard exchange.isPersistent else { return self.stream.finish(readingAtMost: Self.farewellBytes) }
-        self.state.restingSince = .now
-        self.deadline.set(self.state.restingSince + Self.restTimeout)
+        self.restingSince = .now
+        self.deadline.set(self.restingSince + Self.restTimeout)
         self.pump()
     }
 
@@ -185,9 +180,9 @@ extension ServerConnection {
     func wait(for owner: any ConnectionOwner) { self.changeExchange { $0.owner = owner } }
 
     private func changeExchange(_ change: (inout Exchange) -> Void) {
-        guard case .busy(var exchange) = self.state.phase else { return }
+        guard case .busy(var exchange) = self.phase else { return }
         change(&exchange)
-        self.state.phase = .busy(exchange)
+        self.phase = .busy(exchange)
     }
 
     /// Drops the connection.
@@ -199,12 +194,12 @@ extension ServerConnection {
     /// Leaves the requests that have come unserved.
     private func serveNoMore() {
         // The stream still has to report the end to its owner.
-        if case .idle = self.state.phase { self.state.phase = .ended }
+        if case .idle = self.phase { self.phase = .ended }
     }
 
     private func write(_ fill: (inout [UInt8]) -> Void) {
         if case .refused = self.stream.write(fill) { return self.serveNoMore() }
-        if self.stream.pendingBytes > self.context.configuration.maximumWaitingBytes { self.drop() }
+        if self.stream.pendingBytes > self.context.configuration.limits.maximumWaitingBytes { self.drop() }
     }
 }
 
@@ -217,7 +212,7 @@ extension ServerConnection {
             let answer = try ServerHandshake().accept(method: request.method, headers: request.values)
             let limits = WebSocketLimits { $0.maxMessageBytes = self.context.configuration.maximumMessageBytes }
             let session = WebSocketSession(role: .server, limits: limits)
-            self.withState { $0.phase = .webSocket(session, owner) }
+            self.phase = .webSocket(session, owner)
             self.deadline.set(nil)
             self.write {
                 HTTPResponse(status: answer.status, fields: answer.headers).append(to: &$0, isPersistent: true)
@@ -227,7 +222,7 @@ extension ServerConnection {
             self.respond(HTTPResponse(status: answer.status, fields: answer.headers.filter { $0.name != "Connection" }))
             return false
         }
-        let rest = self.withState { $0.parser.takeRest() }
+        let rest = self.parser.takeRest()
         // After the requester knows that it is a WebSocket now.
         if !rest.isEmpty { self.context.perform { self.process(rest) } }
         return true
@@ -248,9 +243,7 @@ extension ServerConnection {
     func ping() { self.withSession { session, output in _ = session.ping(into: &output) } }
 
     var isAwaitingPong: Bool {
-        self.withState { state in
-            if case .webSocket(let session, _) = state.phase { session.isAwaitingPong } else { false }
-        }
+        if case .webSocket(let session, _) = self.phase { session.isAwaitingPong } else { false }
     }
 
     /// Says goodbye with a Close frame; the owner gets the end.
@@ -260,20 +253,18 @@ extension ServerConnection {
     }
 
     private func withSession(_ body: (inout WebSocketSession, inout [UInt8]) -> Void) {
+        guard case .webSocket(var session, let owner) = self.phase else { return }
         var output: [UInt8] = []
-        self.withState { state in
-            guard case .webSocket(var session, let owner) = state.phase else { return }
-            // The session is taken out so that it is changed in place.
-            state.phase = .ended
-            body(&session, &output)
-            state.phase = .webSocket(session, owner)
-        }
+        // The session is taken out so that it is changed in place.
+        self.phase = .ended
+        body(&session, &output)
+        self.phase = .webSocket(session, owner)
         if !output.isEmpty { self.write { $0.append(contentsOf: output) } }
     }
 
     private func processFrames(_ bytes: ArraySlice<UInt8>) {
         self.withSession { session, _ in session.receive(bytes) }
-        guard case .webSocket(_, let owner) = self.state.phase else { return }
+        guard case .webSocket(_, let owner) = self.phase else { return }
         owner.received({ self.nextMessage() }, on: self)
     }
 
@@ -296,33 +287,7 @@ extension ServerConnection {
         var event: WebSocketSession.Event?
         self.withSession { session, output in event = session.next(into: &output) }
         // Writing may have ended the connection.
-        guard case .webSocket = self.state.phase else { return nil }
+        guard case .webSocket = self.phase else { return nil }
         return event
-    }
-}
-
-extension ServerConnection.State {
-    fileprivate mutating func beginPumping() -> Bool {
-        guard !self.isPumping else { return false }
-        self.isPumping = true
-        return true
-    }
-
-    /// The head of a request whose client waits with the body, when no request before it is being served.
-    fileprivate mutating func takeExpectation() -> HTTPRequest? {
-        guard case .idle = self.phase else { return nil }
-        return self.parser.takeExpectation()
-    }
-
-    fileprivate mutating func next() -> Result<HTTPRequest, HTTPRequestError>? {
-        guard case .idle = self.phase else { return nil }
-        do throws(HTTPRequestError) {
-            guard let request = try self.parser.next() else { return nil }
-            self.phase = .busy(
-                ServerConnection.Exchange(isPersistent: request.isPersistent, isHead: request.method == "HEAD"))
-            return .success(request)
-        } catch {
-            return .failure(error)
-        }
     }
 }

@@ -17,22 +17,25 @@ final class ServerContext: Sendable {
     let loop: any NetworkLoop
     let configuration: DevServerConfiguration
     let hubs: [String: InMemoryHub]
-    let faults: ServerFaults
+    private let currentFaults: @Sendable () -> ServerFaults
     /// The clock of delays.
     private let scheduler: any Scheduler
     private let state: Confined<State>
 
     init(
-        _ configuration: DevServerConfiguration, hubs: [String: InMemoryHub], faults: ServerFaults,
+        _ configuration: DevServerConfiguration, hubs: [String: InMemoryHub], faults: Lock<ServerFaults>,
         scheduler: any Scheduler, loop: any NetworkLoop
     ) {
         self.configuration = configuration
         self.hubs = hubs
-        self.faults = faults
+        self.currentFaults = { faults.withLock { $0 } }
         self.scheduler = scheduler
         self.loop = loop
         self.state = Confined(State(port: configuration.port), to: loop)
     }
+
+    /// The faults that are switched on at the moment.
+    var faults: ServerFaults { self.currentFaults() }
 
     /// Notes the port that the server listens at.
     func listens(at port: Int) { self.state.value.port = port }

@@ -15,7 +15,7 @@ final class ServerRun: Sendable {
         var onEmpty: CheckedContinuation<Void, Never>?
 
         init(_ configuration: DevServerConfiguration) {
-            let limit = configuration.maximumConnections
+            let limit = configuration.limits.maximumConnections
             // When the system has no descriptor left, nobody could be told to go.
             let descriptors = max(1, DescriptorLimit.current - ServerRun.sparedDescriptors)
             self.connections = Places(limit: min(limit, descriptors))
@@ -34,7 +34,7 @@ final class ServerRun: Sendable {
 
     init(
         _ configuration: DevServerConfiguration, rules: AccessRules, hubs: [String: InMemoryHub],
-        faults: ServerFaults, scheduler: any Scheduler = SystemScheduler.shared, loop: (any NetworkLoop)? = nil
+        faults: Lock<ServerFaults>, scheduler: any Scheduler = SystemScheduler.shared, loop: (any NetworkLoop)? = nil
     ) {
         let loop = loop ?? configuration.network.makeLoop(name: "linkspan-dev-server", listens: true)
         self.context = ServerContext(configuration, hubs: hubs, faults: faults, scheduler: scheduler, loop: loop)

@@ -88,7 +88,7 @@ extension InspectorService: MessagingInspecting {
 extension InspectorService: ConnectionObserving {
     /// Records an event.
     public func on(_ event: Stamped<ConnectionEvent>, _ scope: ServiceScope) async throws {
-        try await self.keep(event, scope)
+        try await self.run.journal.on(event.erased, scope)
         // One for each heartbeat, which the chart shows.
         if case .measured = event.event.kind { return }
         self.run.record(event, connection: event.event.connection, kind: event.event.kind.name)
@@ -98,58 +98,61 @@ extension InspectorService: ConnectionObserving {
 extension InspectorService: AuthenticationObserving {
     /// Records an event.
     public func on(_ event: Stamped<AuthenticationEvent>, _ scope: ServiceScope) async throws {
-        try await self.keep(event, scope)
-        self.run.record(event, connection: event.event.connection, kind: "authentication") { $0.note(event) }
+        try await self.record(event, scope, connection: event.event.connection, kind: "authentication") {
+            $0.note(event)
+        }
     }
 }
 
 extension InspectorService: BufferObserving {
     /// Records an event.
     public func on(_ event: Stamped<BufferEvent>, _ scope: ServiceScope) async throws {
-        try await self.keep(event, scope)
-        self.run.record(event, connection: event.event.connection, kind: "queue")
+        try await self.record(event, scope, connection: event.event.connection, kind: "queue")
     }
 }
 
 extension InspectorService: FaultObserving {
     /// Records an event.
     public func on(_ event: Stamped<FaultEvent>, _ scope: ServiceScope) async throws {
-        try await self.keep(event, scope)
-        self.run.record(event, kind: "fault") { $0.note(event.event) }
+        try await self.record(event, scope, kind: "fault") { $0.note(event.event) }
     }
 }
 
 extension InspectorService: AppObserving, NetworkObserving, PressureObserving, RegistryObserving {
     /// Records an event.
     public func on(_ event: Stamped<AppEvent>, _ scope: ServiceScope) async throws {
-        try await self.keep(event, scope)
-        self.run.record(event, kind: "app")
+        try await self.record(event, scope, kind: "app")
     }
 
     /// Records an event.
     public func on(_ event: Stamped<NetworkEvent>, _ scope: ServiceScope) async throws {
-        try await self.keep(event, scope)
-        self.run.record(event, kind: "network")
+        try await self.record(event, scope, kind: "network")
     }
 
     /// Records an event.
     public func on(_ event: Stamped<PressureEvent>, _ scope: ServiceScope) async throws {
-        try await self.keep(event, scope)
-        self.run.record(event, kind: "pressure")
+        try await self.record(event, scope, kind: "pressure")
     }
 
     /// Records an event.
     public func on(_ event: Stamped<RegistryEvent>, _ scope: ServiceScope) async throws {
-        try await self.keep(event, scope)
-        self.run.record(event, kind: "services")
+        try await self.record(event, scope, kind: "services")
     }
 
-    /// Keeps an event for the report.
-    private func keep<Event: LifecycleEvent>(_ event: Stamped<Event>, _ scope: ServiceScope) async throws {
-        try await self.run.journal.on(
-            Stamped<any LifecycleEvent>(
-                event.event, seq: event.seq, time: event.time, cause: event.cause, replayed: event.replayed,
-                gap: event.gap), scope)
+    /// Records an event, and keeps it for the report.
+    private func record<Event: LifecycleEvent>(
+        _ event: Stamped<Event>, _ scope: ServiceScope, connection: UInt64? = nil, kind: String,
+        _ note: @escaping @Sendable (inout InspectorRecorder) -> Void = { _ in }
+    ) async throws {
+        try await self.run.journal.on(event.erased, scope)
+        self.run.record(event, connection: connection, kind: kind, note)
+    }
+}
+
+extension Stamped where Event: LifecycleEvent {
+    fileprivate var erased: Stamped<any LifecycleEvent> {
+        Stamped<any LifecycleEvent>(
+            self.event, seq: self.seq, time: self.time, cause: self.cause, replayed: self.replayed, gap: self.gap)
     }
 }
 

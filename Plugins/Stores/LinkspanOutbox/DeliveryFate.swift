@@ -1,8 +1,8 @@
-#if Outbox
+#if OUTBOX
 internal import Linkspan
 
-/// The outcome of a delivery in an outbox.
-public enum DeliveryFate: Int, Sendable, Hashable, CaseIterable {
+/// The outcome of a delivery, as a row has it.
+enum DeliveryFate: Int, Sendable {
     /// The server answered it.
     case delivered = 1
     /// The transport or the server refused the message itself, or its row in the file cannot be read.

@@ -1,13 +1,8 @@
-#if Outbox
+#if OUTBOX
 public import Linkspan
 internal import LinkspanRuntime
 
 extension Outbox {
-    /// Opens the file now, to find out early whether that can be done.
-    ///
-    /// - Throws: ``OutboxError``.
-    public func prepare() async throws(OutboxError) { try await self.ask { _ in } }
-
     /// Closes the file after the calls made before; another outbox may then open it.
     ///
     /// Whatever is asked afterwards fails with code ``OutboxError/Code/closed``. Release the connections first.
@@ -37,7 +32,7 @@ extension Outbox {
         try await self.ask { try $0.figures(account: account) }
     }
 
-    /// Counts the deliveries of all accounts together.
+    /// Counts the deliveries of all accounts together; early, it finds out whether the file can be opened.
     ///
     /// - Returns: the figures.
     /// - Throws: ``OutboxError``.

@@ -1,4 +1,4 @@
-#if Outbox
+#if OUTBOX
 public import Linkspan
 internal import LinkspanRuntime
 

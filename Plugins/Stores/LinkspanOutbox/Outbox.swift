@@ -1,4 +1,4 @@
-#if Outbox
+#if OUTBOX
 internal import CoreMetrics
 public import Linkspan
 public import LinkspanRuntime
@@ -27,7 +27,7 @@ public final class Outbox: DeliveryStore {
     public let executor: any JobExecutor
     /// The file.
     public let path: String
-    private let onStep: (@Sendable (OutboxStep) -> Void)?
+    private let onStep: (@Sendable (String) -> Void)?
     private let confined: Confined<OutboxEngine>
     private let gauge = OutboxGauge()
 
@@ -112,11 +112,11 @@ extension Outbox {
         _ delivery: StoredDelivery, _ answer: @escaping @Sendable (Result<StoredDelivery, any Error>) -> Void
     ) {
         self.add(.keep) { [engine, onStep] table in
-            onStep?(.keeping)
+            onStep?(OutboxStep.keeping.rawValue)
             let kept = try table.keep(delivery)
-            onStep?(.kept)
+            onStep?(OutboxStep.kept.rawValue)
             return {
-                onStep?(.keepCommitted)
+                onStep?(OutboxStep.keepCommitted.rawValue)
                 answer(kept.map(engine.withLateOutcome))
             }
         } fail: {
@@ -127,10 +127,10 @@ extension Outbox {
     /// Records an outcome; one that cannot be recorded is tried again with each later commit.
     public func end(_ delivery: StoredDelivery, _ answer: @escaping @Sendable () -> Void) {
         self.add(.end) { [onStep] table in
-            onStep?(.ending)
+            onStep?(OutboxStep.ending.rawValue)
             try table.end(delivery)
             return {
-                onStep?(.endCommitted)
+                onStep?(OutboxStep.endCommitted.rawValue)
                 answer()
             }
         } fail: { [engine] error in

@@ -1,4 +1,4 @@
-#if Outbox
+#if OUTBOX
 /// A call that waits for the next transaction.
 struct OutboxCall {
     enum Kind {

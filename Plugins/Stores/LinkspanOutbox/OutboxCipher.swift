@@ -1,4 +1,4 @@
-#if Outbox
+#if OUTBOX
 /// A cipher for the payloads and replies of an outbox, so that the file and its log have no plaintext of them.
 ///
 /// Names of events, keys, ordering keys, accounts and the texts of errors are not sealed: rows are found by them.

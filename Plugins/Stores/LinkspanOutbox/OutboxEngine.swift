@@ -1,4 +1,4 @@
-#if Outbox
+#if OUTBOX
 internal import Linkspan
 internal import Logging
 
@@ -77,7 +77,7 @@ extension OutboxEngine {
             let file = try self.openFile()
             self.calls = []
             self.perform(calls, in: file)
-        } catch  where error.code == .inUse && self.options.whenInUse == .wait {
+        } catch  where error.code == .inUse && self.options.waitsWhenInUse {
             for call in calls where call.kind == .glance { call.fail(error) }
             self.calls.removeAll { $0.kind == .glance }
             return false

@@ -1,4 +1,4 @@
-#if Outbox
+#if OUTBOX
 public import Linkspan
 
 /// A row of an outbox, as apps and support tools see it.
@@ -7,8 +7,8 @@ public struct OutboxEntry: Sendable {
     ///
     /// Its payload is empty when the server has it, or when the row cannot be read.
     public var delivery: StoredDelivery
-    /// The outcome; nil while the delivery waits.
-    public var fate: DeliveryFate?
+    /// The outcome in a word; nil while the delivery waits.
+    var fate: DeliveryFate?
     /// The time since the delivery was kept.
     public var age: Duration
     /// Its place among the outcomes.

@@ -1,4 +1,4 @@
-#if Outbox
+#if OUTBOX
 internal import GRDB
 
 /// An error of an outbox.

@@ -1,4 +1,4 @@
-#if Outbox
+#if OUTBOX
 internal import LinkspanRuntime
 
 /// The contents of an outbox in numbers, readable at any time on any thread.

@@ -1,4 +1,4 @@
-#if Outbox
+#if OUTBOX
 internal import CoreMetrics
 
 /// The metrics of an outbox, all accounts together.

@@ -1,4 +1,4 @@
-#if Outbox
+#if OUTBOX
 public import Logging
 
 /// Settings of an outbox: limits, ages and the rules beyond them.
@@ -34,26 +34,17 @@ public struct OutboxOptions: Sendable {
     /// `order` is a number that stands for the ordering key. Within an ordering key counts rise, with gaps. Default
     /// false.
     public var countsKeys = false
-    /// The rule for a file that another process has open.
+    /// Whether calls wait for a file that another process has open.
     ///
-    /// Default ``Contention/fail``.
-    public var whenInUse = Contention.fail
+    /// Default false: they fail with code ``OutboxError/Code/inUse``, and a connection asks again every 5 s.
+    public var waitsWhenInUse = false
     /// Gets a warning of each incident: a damaged file moved aside, a full disk.
     ///
     /// Default: the one that swift-log makes for the label `linkspan.outbox`.
     public var logger = Logger(label: "linkspan.outbox")
     /// Called on the outbox's executor at each step that matters to a crash.
-    @_spi(OutboxSteps) public var onStep: (@Sendable (OutboxStep) -> Void)?
+    @_spi(OutboxSteps) public var onStep: (@Sendable (_ step: String) -> Void)?
 
-    /// Options with the defaults named at the properties, changed by `configure`.
-    public init(_ configure: (inout Self) -> Void = { _ in }) { configure(&self) }
-
-    /// The rule for a file that another process has open.
-    public enum Contention: String, Sendable, Hashable, CaseIterable {
-        /// Calls fail with code ``OutboxError/Code/inUse``; a connection asks again every 5 s.
-        case fail
-        /// Calls wait until the file is free.
-        case wait
-    }
+    init(_ configure: (inout Self) -> Void = { _ in }) { configure(&self) }
 }
 #endif

@@ -1,6 +1,6 @@
-#if Outbox
+#if OUTBOX
 /// Points at which the death of the process leaves different rows, for tests that kill it there.
-@_spi(OutboxSteps) public enum OutboxStep: String, Sendable, CaseIterable {
+enum OutboxStep: String, Sendable {
     /// A delivery is about to be inserted.
     case keeping
     /// A delivery is inserted, and the transaction goes on.

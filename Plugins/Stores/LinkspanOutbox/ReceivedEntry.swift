@@ -1,4 +1,4 @@
-#if Outbox
+#if OUTBOX
 public import Linkspan
 
 /// Something that was recorded as it was received, and waits to be confirmed.

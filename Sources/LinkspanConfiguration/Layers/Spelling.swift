@@ -9,9 +9,8 @@ struct Spelling: Sendable {
 
     init(_ schema: Schema) {
         for path in schema.keys.keys.sorted() {
-            let words = Self.words(ConfigurationPath.full(path))
-            let variable = words.joined(separator: "_").uppercased()
-            self.flags["--" + words.joined(separator: "-")] = path
+            let variable = Self.variable(of: path)
+            self.flags[Self.flag(of: path)] = path
             guard let other = self.variables.updateValue(path, forKey: variable) else { continue }
             self.problems.append(
                 ConfigurationProblem(
@@ -19,6 +18,14 @@ struct Spelling: Sendable {
                     "cannot be told from '\(ConfigurationPath.full(other))': both are spelt \(variable)",
                     origin: "the catalog"))
         }
+    }
+
+    static func variable(of path: String) -> String {
+        Self.words(ConfigurationPath.full(path)).joined(separator: "_").uppercased()
+    }
+
+    static func flag(of path: String) -> String {
+        "--" + Self.words(ConfigurationPath.full(path)).joined(separator: "-")
     }
 
     /// The words of a path in lower case; `transport.pingInterval` has three.

@@ -32,7 +32,7 @@ public struct ConfigurationReport: Sendable {
 
     private init(_ error: ConfigurationError) {
         let lines = error.description.split(separator: "\n").map(String.init)
-        self.init([], ProblemReport(error.problems), problems: lines)
+        self.init([], ["problems": error.problems], problems: lines)
     }
 
     /// Reports on the plan of a configuration, or on all problems in it.
@@ -51,7 +51,7 @@ extension ConfigurationReport {
     /// Reports the plan in one line, or all problems.
     public static func check(_ sources: ConfigurationSources, by loader: ConfigurationLoader) -> Self {
         self.load(sources, loader) { plan in
-            Self(["valid: \(PlanReport(plan).summary)"], ProblemReport([]))
+            Self(["valid: \(PlanReport(plan).summary)"], ["problems": [ConfigurationProblem]()])
         }
     }
 
@@ -76,16 +76,13 @@ extension ConfigurationReport {
         _ key: String, in sources: ConfigurationSources, by loader: ConfigurationLoader
     ) -> Self {
         self.load(sources, loader) { plan in
-            if let setting = plan.explain(key) {
-                let report = SettingReport(setting, loader.reference)
-                return Self(report.lines, report)
-            }
+            if let setting = plan.explain(key) { return Self(setting.report, setting) }
             let section = plan.settings(in: key)
             guard section.isEmpty else {
-                return Self(section.map { "\($0)" }, section.map { SettingReport($0, []) })
+                return Self(section.map { "\($0)" }, section)
             }
             let problem = loader.diagnose(key) ?? ConfigurationProblem(.unknownName, key, "unknown key")
-            return Self([], ProblemReport([problem]), problems: ["\(problem)"])
+            return Self([], ["problems": [problem]], problems: ["\(problem)"])
         }
     }
 }

@@ -1,4 +1,4 @@
-public import Linkspan
+internal import Linkspan
 
 /// A key of `linkspan.connection`: how it is declared, and which property it sets.
 ///
@@ -15,71 +15,51 @@ struct ConnectionKey: Sendable {
     }
 
     let option: PluginOption
-    let set: @Sendable (inout Draft, OptionValue) -> Void
-
-    private init(
-        _ name: String, _ kind: PluginOption.Kind, _ fallback: String, reload: ReloadClass? = nil,
-        _ summary: String, _ set: @escaping @Sendable (inout Draft, OptionValue) -> Void
-    ) {
-        self.option = PluginOption(name, kind, fallback: fallback, reload: reload, summary)
-        self.set = set
-    }
+    let set: @Sendable (inout Draft, OptionValues) -> Void
 
     private typealias Property<Value> = any WritableKeyPath<Draft, Value> & Sendable
+
+    private init<Value>(
+        _ name: String, _ kind: PluginOption.Kind, _ property: Property<Value>, fallback: String? = nil,
+        reload: ReloadClass? = nil, _ summary: String
+    ) {
+        let standard = Draft()[keyPath: property]
+        let shown = (standard as? Duration).map { PluginOption.plain($0 / .seconds(1)) } ?? "\(standard)"
+        self.option = PluginOption(name, kind, fallback: fallback ?? shown, reload: reload, summary)
+        self.set = { if let value: Value = $1[name] { $0[keyPath: property] = value } }
+    }
 
     private static func seconds(
         _ name: String, _ range: ClosedRange<Double>, _ property: Property<Duration>, _ summary: String
     ) -> Self {
-        Self(name, .seconds(range), PluginOption.plain(Draft()[keyPath: property] / .seconds(1)), summary) {
-            if case .duration(let duration) = $1 { $0[keyPath: property] = duration }
-        }
+        Self(name, .seconds(range), property, summary)
     }
 
     private static func seconds(
         _ name: String, _ range: ClosedRange<Double>, fallback: String = "no limit",
         limit property: Property<Duration?>, _ summary: String
     ) -> Self {
-        Self(name, .seconds(range), fallback, summary) {
-            if case .duration(let duration) = $1 { $0[keyPath: property] = duration }
-        }
+        Self(name, .seconds(range), property, fallback: fallback, summary)
     }
 
     private static func number(
         _ name: String, _ range: ClosedRange<Int>, _ property: Property<Int>, _ summary: String
     ) -> Self {
-        Self(name, .number(range), "\(Draft()[keyPath: property])", summary) {
-            if case .number(let number) = $1 { $0[keyPath: property] = number }
-        }
+        Self(name, .number(range), property, summary)
     }
 
     private static func number(
         _ name: String, _ range: ClosedRange<Int>, limit property: Property<Int?>, _ summary: String
     ) -> Self {
-        Self(name, .number(range), "no limit", summary) {
-            if case .number(let number) = $1 { $0[keyPath: property] = number }
-        }
+        Self(name, .number(range), property, fallback: "no limit", summary)
     }
 
-    private static func text(
-        _ name: String, _ property: Property<String?>, _ summary: String
-    ) -> Self {
-        Self(name, .text, "none", summary) { if case .text(let text) = $1 { $0[keyPath: property] = text } }
-    }
-
-    private static func flag(
-        _ name: String, _ property: Property<Bool>, reload: ReloadClass? = nil, _ summary: String
-    ) -> Self {
-        Self(name, .flag, "\(Draft()[keyPath: property])", reload: reload, summary) {
-            if case .flag(let flag) = $1 { $0[keyPath: property] = flag }
-        }
-    }
-
-    private static func choice<Value: Sendable>(
-        _ name: String, _ choices: [Value], _ property: Property<Value>, _ summary: String
-    ) -> Self {
-        Self(name, .choice(choices.map { "\($0)" }), "\(Draft()[keyPath: property])", summary) {
-            guard case .text(let text) = $1, let value = choices.first(where: { "\($0)" == text }) else { return }
-            $0[keyPath: property] = value
+    private init<Value: Sendable>(_ name: String, _ choices: [Value], _ property: Property<Value>, _ summary: String) {
+        self.option = PluginOption(
+            name, .choice(choices.map { "\($0)" }), fallback: "\(Draft()[keyPath: property])", reload: nil, summary)
+        self.set = { draft, values in
+            guard let value = choices.first(where: { "\($0)" == values[name] }) else { return }
+            draft[keyPath: property] = value
         }
     }
 }
@@ -107,7 +87,7 @@ extension ConnectionKey {
         .seconds(
             "bufferMaxAge", 0.01...31_536_000, limit: \.options.buffer.maxAge,
             "The longest time a command may wait while the connection is down."),
-        .choice(
+        Self(
             "bufferOverflow", [.refuse, .dropOldest, .dropNewest], \.options.buffer.overflow,
             "The rule for a command that does not fit."),
         .number(
@@ -122,12 +102,17 @@ extension ConnectionKey {
         .number(
             "deliveryAttempts", 1...1_000_000, limit: \.options.deliveries.attempts,
             "The number of times a delivery is sent before it fails."),
-        .deliveryKey,
-        .deliveryKeyField,
-        .flag(
-            "deliveryWaitsAfterFailure", \.options.deliveries.waitsAfterFailure,
+        Self(
+            "deliveryKey", .choice(["none", "lastArgument", "field"]), \.deliveryKey, reload: .refused,
+            "Where the key is sent by which a server recognises a delivery: not at all, as the last argument, or as a "
+                + "field of the first."),
+        Self(
+            "deliveryKeyField", .text, \.deliveryKeyField, reload: .refused,
+            "The name of that field, with 'deliveryKey: field'."),
+        Self(
+            "deliveryWaitsAfterFailure", .flag, \.options.deliveries.waitsAfterFailure,
             "Whether deliveries wait for connect() after a permanent failure."),
-        .retry,
+        Self("retry", .choice(["backoff", "never"]), \.retry, "Whether a lost link is opened again."),
         .seconds(
             "retryFirstSpread", 0...86_400, \.backoff.firstSpread, "The time over which first attempts are spread."),
         .seconds("retryInitial", 0.01...86_400, \.backoff.initial, "The first wait, which doubles with each failure."),
@@ -144,56 +129,31 @@ extension ConnectionKey {
         .seconds(
             "slowListener", 0.001...3_600, \.options.slowListener,
             "The time listeners may occupy the executor before a warning is logged."),
-        .endpoints,
-        .flag(
-            "endpointsShuffled", \.options.endpoints.isShuffled,
+        Self(
+            "endpoints", .list, \.options.endpoints.urls, fallback: "none",
+            "Further URLs of the same service, for attempts after one endpoint has failed."),
+        Self(
+            "endpointsShuffled", .flag, \.options.endpoints.isShuffled,
             "Whether the endpoints are tried in an order of chance instead of the order of the list."),
         .seconds(
             "endpointReturnAfter", 1...31_536_000, fallback: "300", limit: \.options.endpoints.returnAfter,
             "The time after which a connection returns to the first endpoint."),
-        .text(
-            "probeEvent", \.options.probeEvent,
+        Self(
+            "probeEvent", .text, \.options.probeEvent, fallback: "none",
             "The event that measures the round trip: a request without arguments that the server answers at once."),
         .seconds("probeInterval", 1...86_400, \.options.probeInterval, "The interval between two such measurements."),
     ]
-
-    private static let endpoints = Self(
-        "endpoints", .list, "none",
-        "Further URLs of the same service, for attempts after one endpoint has failed."
-    ) {
-        if case .list(let urls) = $1 { $0.options.endpoints.urls = urls }
-    }
-
-    private static let deliveryKey = Self(
-        "deliveryKey", .choice(["none", "lastArgument", "field"]), Draft().deliveryKey, reload: .refused,
-        "Where the key is sent by which a server recognises a delivery: not at all, as the last argument, or as a field of "
-            + "the first."
-    ) {
-        if case .text(let text) = $1 { $0.deliveryKey = text }
-    }
-
-    private static let deliveryKeyField = Self(
-        "deliveryKeyField", .text, Draft().deliveryKeyField, reload: .refused,
-        "The name of that field, with 'deliveryKey: field'."
-    ) {
-        if case .text(let text) = $1 { $0.deliveryKeyField = text }
-    }
-
-    private static let retry = Self(
-        "retry", .choice(["backoff", "never"]), Draft().retry, "Whether a lost link is opened again."
-    ) {
-        if case .text(let text) = $1 { $0.retry = text }
-    }
 }
 
 extension ConnectionOptions {
     /// The keys of `linkspan.connection`.
-    public static let declared: [PluginOption] = ConnectionKey.all.map { $0.option }
+    package static let declared: [PluginOption] = ConnectionKey.all.map { $0.option }
 
     /// The default options with the given values applied.
     init(_ values: OptionValues) {
         var draft = ConnectionKey.Draft()
-        for key in ConnectionKey.all { if let value = values.values[key.option.name] { key.set(&draft, value) } }
+        // A property that may be nil would take a missing value for one.
+        for key in ConnectionKey.all where values.values[key.option.name] != nil { key.set(&draft, values) }
         let (backoff, limit) = (draft.backoff, draft.retryLimit)
         self = draft.options
         switch draft.deliveryKey {

@@ -1,10 +1,10 @@
-public import Linkspan
+internal import Linkspan
 internal import LinkspanLifecycle
-public import LinkspanMessaging
+internal import LinkspanMessaging
 
 extension PlannedService {
     /// The keys that every service has besides its own: per-registration overrides of its defaults.
-    public static let declared: [PluginOption] = [
+    static let declared: [PluginOption] = [
         PluginOption(
             "importance", .choice([Importance.required.rawValue, Importance.optional.rawValue]),
             fallback: "the service's own", "Whether a start fails without the service."),

@@ -1,6 +1,6 @@
 internal import Foundation
 internal import Linkspan
-#if Outbox
+#if OUTBOX
 internal import LinkspanOutbox
 #endif
 internal import LinkspanSocketIO
@@ -136,7 +136,7 @@ extension Interop {
             }
         }
 
-        #if Outbox
+        #if OUTBOX
         @Test
         func `a killed process is offered what it had recorded and not handled, and then what it missed, each once`()
             async throws
@@ -198,7 +198,7 @@ extension Interop {
     }
 }
 
-#if Outbox
+#if OUTBOX
 extension ReceivedEntry {
     /// The first argument of the message; nil for a gap.
     fileprivate var number: Int? {

@@ -1,5 +1,6 @@
 internal import Linkspan
 internal import LinkspanTesting
+internal import TestSupport
 internal import Testing
 
 #if canImport(Darwin)
@@ -14,7 +15,7 @@ internal import Android
 
 /// How many worlds are run: 500, or as many as the environment variable `TEST_SEEDS` says, which is a number, or a
 /// range such as `1000-2000`, or one seed as `=1234`.
-private let seeds = SeededGenerator.seeds(getenv("TEST_SEEDS").map { String(cString: $0) }, or: 0...499)
+private let seeds = Seeds.named(getenv("TEST_SEEDS").map { String(cString: $0) }, or: 0...499)
 
 @Suite("Simulation")
 struct SimulationTests {

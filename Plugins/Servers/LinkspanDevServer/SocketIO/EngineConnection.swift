@@ -15,24 +15,6 @@ enum EngineUse: Sendable, Hashable {
 ///
 /// Lives on the loop.
 final class EngineConnection: ConnectionOwner {
-    fileprivate struct State {
-        var engine: EngineServerSession
-        var socketIO: SocketIOServerSession
-        var poll: ServerConnection?
-        /// The rest of the POST that is being handled; nil when there is none.
-        var posted: ArraySlice<UInt8>?
-        /// The connection that carries the session, or is tried for it.
-        var webSocket: ServerConnection?
-        var relays: [String: HubRelay] = [:]
-        /// Whether the client has sent a message, and the echo has returned it.
-        var hasEchoed = false
-        /// Whether a batch of packets is being handled; the timer is set once, after the batch.
-        var isWithinBatch = false
-
-        /// Whether the client has joined a namespace or used the echo; a session that is not in use may be replaced.
-        var isInUse: Bool { self.socketIO.isInUse || self.hasEchoed }
-    }
-
     /// The most packets of a POST that are handled in one turn of the loop.
     private static let packetsATurn = 1_024
 
@@ -43,9 +25,20 @@ final class EngineConnection: ConnectionOwner {
     private let context: ServerContext
     /// Called when the session has ended.
     private let onEnded: (EngineConnection) -> Void
-    private var state: State
+    private var engine: EngineServerSession
+    private var socketIO: SocketIOServerSession
+    private var waitingPoll: ServerConnection?
+    /// The rest of the POST that is being handled; nil when there is none.
+    private var posted: ArraySlice<UInt8>?
+    /// The connection that carries the session, or is tried for it.
+    private var webSocket: ServerConnection?
+    private var relays: [String: HubRelay] = [:]
+    /// Whether the client has sent a message, and the echo has returned it.
+    private var hasEchoed = false
+    /// Whether a batch of packets is being handled; the timer is set once, after the batch.
+    private var isWithinBatch = false
     /// The timer by which the engine looks at the clock.
-    private lazy var timer = ServerDeadline(self.context) { [weak self] in self?.act { $0.engine.timer(now: .now) } }
+    private lazy var timer = ServerDeadline(self.context) { [weak self] in self?.act { $0.timer(now: .now) } }
     /// Ends the session when no namespace is joined in time.
     private lazy var admission = ServerDeadline(self.context) { [weak self] in self?.admissionOverdue() }
 
@@ -64,31 +57,30 @@ final class EngineConnection: ConnectionOwner {
             pingInterval: configuration.pingInterval, pingTimeout: configuration.pingTimeout)
         var limits = SocketIOLimits()
         limits.maximumMessageBytes = configuration.maximumMessageBytes
-        self.state = State(
-            engine: EngineServerSession(
-                timing: timing, overWebSocket: request.isUpgrade, maximumWaiting: configuration.maximumWaitingBytes,
-                now: .now),
-            socketIO: SocketIOServerSession(known: Set(context.hubs.keys), limits: limits))
+        self.engine = EngineServerSession(
+            timing: timing, overWebSocket: request.isUpgrade, maximumWaiting: configuration.limits.maximumWaitingBytes,
+            now: .now)
+        self.socketIO = SocketIOServerSession(known: Set(context.hubs.keys), limits: limits)
     }
 
-    /// Changes the state in place.
-    private func withState<Result>(_ body: (inout State) throws -> Result) rethrows -> Result { try body(&self.state) }
+    /// Whether the client has joined a namespace or used the echo; a session that is not in use may be replaced.
+    private var isInUse: Bool { self.socketIO.isInUse || self.hasEchoed }
 
     /// Answers the request that began the session.
     func begin(_ request: HTTPRequest, on connection: ServerConnection) {
         if request.isUpgrade {
             guard connection.upgrade(request, owner: self) else { return self.onEnded(self) }
-            self.withState { $0.webSocket = connection }
+            self.webSocket = connection
             connection.send([.text(self.openPacket[...])])
         } else {
             connection.respond(.text(self.openPacket))
         }
         self.watch()
-        self.admission.set(self.began + self.context.configuration.connectTimeout)
+        self.admission.set(self.began + self.context.configuration.limits.connectTimeout)
     }
 
     private func admissionOverdue() {
-        if !self.state.isInUse { self.act { $0.engine.close() } }
+        if !self.isInUse { self.act { $0.close() } }
     }
 
     private var openPacket: [UInt8] {
@@ -103,24 +95,23 @@ final class EngineConnection: ConnectionOwner {
     // MARK: Requests of the session
 
     func poll(on connection: ServerConnection) -> EngineRefusal? {
-        let (isTaken, effects) = self.withState { state in
-            let result = state.engine.poll()
-            if result.isTaken { state.poll = connection }
-            return result
+        let (isTaken, effects) = self.engine.poll()
+        if isTaken {
+            self.waitingPoll = connection
+            connection.wait(for: self)
         }
-        if isTaken { connection.wait(for: self) }
         self.perform(effects)
         return isTaken ? nil : .badRequest
     }
 
     func post(_ body: [UInt8], on connection: ServerConnection) -> EngineRefusal? {
-        guard self.withState({ $0.engine.isPolling }) else { return .badRequest }
+        guard self.engine.isPolling else { return .badRequest }
         // Nobody could say which of two comes first; such a session ends with the reference, too.
-        guard self.state.posted == nil else {
-            self.act { $0.engine.close() }
+        guard self.posted == nil else {
+            self.act { $0.close() }
             return .badRequest
         }
-        self.state.posted = body[...]
+        self.posted = body[...]
         return self.handlePosted(on: connection)
     }
 
@@ -128,39 +119,39 @@ final class EngineConnection: ConnectionOwner {
     private func handlePosted(on connection: ServerConnection) -> EngineRefusal? {
         let now = ContinuousClock.now
         self.batch {
-            for _ in 0..<Self.packetsATurn where !self.state.engine.isEnded {
+            for _ in 0..<Self.packetsATurn where !self.engine.isEnded {
                 do {
                     // One at a time: a packet may end the session, and the packets after it are then ignored.
-                    guard let packet = try PollingPayload.next(of: &self.state.posted) else { return }
-                    self.act { $0.engine.received(packet, now: now) }
+                    guard let packet = try PollingPayload.next(of: &self.posted) else { return }
+                    self.act { $0.received(packet, now: now) }
                 } catch {
-                    self.act { $0.engine.close() }
+                    self.act { $0.close() }
                 }
             }
         }
-        if self.state.engine.isEnded { self.state.posted = nil }
-        guard self.state.posted == nil else {
+        if self.engine.isEnded { self.posted = nil }
+        guard self.posted == nil else {
             self.context.perform {
                 if let refusal = self.handlePosted(on: connection) { connection.respond(.refusal(refusal)) }
             }
             return nil
         }
-        guard self.state.engine.ending != .violation else { return .badRequest }
+        guard self.engine.ending != .violation else { return .badRequest }
         connection.respond(.text(Array("ok".utf8)))
         return nil
     }
 
     func tryWebSocket(_ request: HTTPRequest, on connection: ServerConnection) -> EngineRefusal? {
-        guard self.withState({ $0.engine.tryWebSocket(now: .now) }) else {
+        guard self.engine.tryWebSocket(now: .now) else {
             // One that is tried beside another, or after the upgrade, is opened and closed, as the reference does.
             if connection.upgrade(request, owner: SpareWebSocket()) { connection.close(.normal, reason: "") }
             return nil
         }
         guard connection.upgrade(request, owner: self) else {
-            self.act { $0.engine.webSocketLost() }
+            self.act { $0.webSocketLost() }
             return nil
         }
-        self.withState { $0.webSocket = connection }
+        self.webSocket = connection
         self.watch()
         return nil
     }
@@ -171,23 +162,19 @@ final class EngineConnection: ConnectionOwner {
         let now = ContinuousClock.now
         self.batch {
             while let message = next() {
-                self.act { state in
-                    guard state.webSocket === connection else { return [] }
-                    return state.engine.webSocketReceived(message, now: now)
-                }
+                guard self.webSocket === connection else { continue }
+                self.act { $0.webSocketReceived(message, now: now) }
             }
         }
     }
 
     func ended(_ connection: ServerConnection) {
-        self.act { state in
-            if state.poll === connection {
-                state.poll = nil
-                return state.engine.pollLost()
-            }
-            guard state.webSocket === connection else { return [] }
-            state.webSocket = nil
-            return state.engine.webSocketLost()
+        if self.waitingPoll === connection {
+            self.waitingPoll = nil
+            self.act { $0.pollLost() }
+        } else if self.webSocket === connection {
+            self.webSocket = nil
+            self.act { $0.webSocketLost() }
         }
     }
 
@@ -195,10 +182,8 @@ final class EngineConnection: ConnectionOwner {
 
     /// Ends without a word, as if the network were gone.
     func drop() {
-        let (poll, webSocket, relays) = self.withState { state in
-            _ = state.engine.close()
-            return state.takeAll()
-        }
+        _ = self.engine.close()
+        let (poll, webSocket, relays) = self.takeAll()
         self.onEnded(self)
         poll?.drop()
         webSocket?.drop()
@@ -206,7 +191,7 @@ final class EngineConnection: ConnectionOwner {
     }
 
     private func end(_ ending: EngineServerSession.Ending) {
-        let (_, webSocket, relays) = self.withState { $0.takeAll() }
+        let (_, webSocket, relays) = self.takeAll()
         self.onEnded(self)
         switch ending {
         case .closedByClient: webSocket?.close(.normal, reason: "")
@@ -215,29 +200,30 @@ final class EngineConnection: ConnectionOwner {
         }
         for relay in relays { relay.leave() }
     }
-}
 
-extension EngineConnection.State {
-    fileprivate mutating func takeAll() -> (ServerConnection?, ServerConnection?, [HubRelay]) {
-        defer { (self.poll, self.webSocket, self.relays) = (nil, nil, [:]) }
-        return (self.poll, self.webSocket, Array(self.relays.values))
+    private func takeAll() -> (poll: ServerConnection?, webSocket: ServerConnection?, relays: [HubRelay]) {
+        defer { (self.waitingPoll, self.webSocket, self.relays) = (nil, nil, [:]) }
+        return (self.waitingPoll, self.webSocket, Array(self.relays.values))
     }
 }
 
 // MARK: - Effects
 
 extension EngineConnection {
-    private func act(_ decide: (inout State) -> [EngineServerSession.Effect]) {
-        self.perform(self.withState { decide(&$0) })
+    private func act(_ decide: (inout EngineServerSession) -> [EngineServerSession.Effect]) {
+        self.perform(decide(&self.engine))
     }
 
     private func perform(_ effects: [EngineServerSession.Effect]) {
         for effect in effects {
             switch effect {
             case .answerPoll(let packets): self.answerPoll(packets)
-            case .send(let frame): self.withState { $0.webSocket }?.send([frame])
+            case .send(let frame): self.webSocket?.send([frame])
             case .deliver(let message): self.deliver(message)
-            case .dropTried: self.takeWebSocket()?.drop()
+            case .dropTried:
+                let tried = self.webSocket
+                self.webSocket = nil
+                tried?.drop()
             case .end(let ending): self.end(ending)
             }
         }
@@ -245,45 +231,36 @@ extension EngineConnection {
     }
 
     private func answerPoll(_ packets: [WebSocketMessage]) {
-        let poll = self.withState { state in
-            defer { state.poll = nil }
-            return state.poll
-        }
+        let poll = self.waitingPoll
+        self.waitingPoll = nil
         var body: [UInt8] = []
         PollingPayload.append(packets, to: &body)
         poll?.respond(.text(body))
     }
 
-    private func takeWebSocket() -> ServerConnection? {
-        self.withState { state in
-            defer { state.webSocket = nil }
-            return state.webSocket
-        }
-    }
-
     /// Handles a batch of packets, and sets the timer once after it, not after each packet.
     private func batch(_ handle: () -> Void) {
         // The answer to a poll may have a POST served that waits behind it.
-        let isOutermost = !self.state.isWithinBatch
-        self.state.isWithinBatch = true
+        let isOutermost = !self.isWithinBatch
+        self.isWithinBatch = true
         handle()
         guard isOutermost else { return }
-        self.state.isWithinBatch = false
+        self.isWithinBatch = false
         self.watch()
     }
 
     /// Looks at the clock when something is due.
     private func watch() {
-        guard !self.state.isWithinBatch else { return }
+        guard !self.isWithinBatch else { return }
         assert(Growth.step())
-        self.timer.set(self.state.engine.nextDeadline)
-        if self.state.engine.isEnded { self.admission.set(nil) }
+        self.timer.set(self.engine.nextDeadline)
+        if self.engine.isEnded { self.admission.set(nil) }
     }
 }
 
 extension EngineConnection: PlaceHolder {
     var placeKey: String { self.sid }
-    var unusedSince: ContinuousClock.Instant? { self.state.isInUse ? nil : self.began }
+    var unusedSince: ContinuousClock.Instant? { self.isInUse ? nil : self.began }
 }
 
 // MARK: - Socket.IO
@@ -291,25 +268,23 @@ extension EngineConnection: PlaceHolder {
 extension EngineConnection {
     private func deliver(_ message: WebSocketMessage) {
         guard self.use == .socketIO else { return self.echo(message) }
-        switch self.withState({ $0.socketIO.receive(message) }) {
+        switch self.socketIO.receive(message) {
         case nil: ()
         case .answer(let frames)?: self.send { _ in frames }
         case .connect(let namespace, let auth)?: self.enter(namespace.name, auth)
-        case .left(let name)?: self.withState { $0.relays.removeValue(forKey: name) }?.leave()
+        case .left(let name)?: self.relays.removeValue(forKey: name)?.leave()
         case .message(let name, let message)?: self.say(.message(message), in: name)
         case .reply(let name, let id, let payload)?: self.say(.reply(id: id, payload), in: name)
-        case .violation?: self.act { $0.engine.close() }
+        case .violation?: self.act { $0.close() }
         }
     }
 
     private func echo(_ message: WebSocketMessage) {
-        self.act { state in
-            state.hasEchoed = true
-            guard case .text(let text) = message else { return state.engine.send([message]) }
-            var frame: [UInt8] = []
-            EngineIOPacket.message(text).append(to: &frame)
-            return state.engine.send([.text(frame[...])])
-        }
+        self.hasEchoed = true
+        guard case .text(let text) = message else { return self.act { $0.send([message]) } }
+        var frame: [UInt8] = []
+        EngineIOPacket.message(text).append(to: &frame)
+        self.act { $0.send([.text(frame[...])]) }
     }
 
     private func enter(_ name: String, _ auth: Payload?) {
@@ -317,13 +292,13 @@ extension EngineConnection {
             let request = self.request.linkRequest(auth: auth, path: name, self.context)
         else { return }
         let relay = HubRelay(self.context) { [weak self] event in self?.heard(event, in: name) }
-        self.withState { $0.relays[name] = relay }
+        self.relays[name] = relay
         relay.enter(hub, request)
     }
 
     private func say(_ saying: HubRelay.Saying, in name: String) {
-        guard let relay = self.withState({ $0.relays[name] }), !relay.say(saying) else { return }
-        self.act { $0.engine.close() }
+        guard let relay = self.relays[name], !relay.say(saying) else { return }
+        self.act { $0.close() }
     }
 
     private func heard(_ event: LinkEvent, in name: String) {
@@ -334,16 +309,14 @@ extension EngineConnection {
         case .changed, .writable: ()
         case .closed(let error):
             guard error.code != .connectionLost else { return self.drop() }
-            _ = self.withState { $0.relays.removeValue(forKey: name) }
+            self.relays[name] = nil
             self.send { $0.ended(name, error) }
         }
     }
 
     private func send(_ encode: (inout SocketIOServerSession) -> [WebSocketMessage]) {
-        self.act { state in
-            let frames = encode(&state.socketIO)
-            return frames.isEmpty ? [] : state.engine.send(frames)
-        }
+        let frames = encode(&self.socketIO)
+        if !frames.isEmpty { self.act { $0.send(frames) } }
     }
 }
 

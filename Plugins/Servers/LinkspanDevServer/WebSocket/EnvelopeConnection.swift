@@ -7,19 +7,15 @@ internal import LinkspanWebSocketProtocol
 ///
 /// Lives on the loop.
 final class EnvelopeConnection: ConnectionOwner {
-    private struct State {
-        var session: EnvelopeServerSession
-        var connection: ServerConnection?
-        var relay: HubRelay?
-        var hasEntered = false
-        /// Whether a ping was sent, and its answer is looked for next.
-        var isPinged = false
-    }
-
     private let request: HTTPRequest
     private let context: ServerContext
     private let began = ContinuousClock.now
-    private var state: State
+    private var session: EnvelopeServerSession
+    private var connection: ServerConnection?
+    private var relay: HubRelay?
+    private var hasEntered = false
+    /// Whether a ping was sent, and its answer is looked for next.
+    private var isPinged = false
     private lazy var introduction = ServerDeadline(self.context) { [weak self] in self?.introductionOverdue() }
     private lazy var heartbeat = ServerDeadline(self.context) { [weak self] in self?.beat() }
 
@@ -27,26 +23,21 @@ final class EnvelopeConnection: ConnectionOwner {
         self.request = request.withoutBody
         self.context = context
         let configuration = context.configuration
-        self.state = State(
-            session: EnvelopeServerSession(
-                maximumBytes: configuration.maximumMessageBytes,
-                requiresCredentials: configuration.introduction.isRequired))
+        self.session = EnvelopeServerSession(
+            maximumBytes: configuration.maximumMessageBytes, requiresCredentials: configuration.introduction.isRequired)
     }
-
-    /// Changes the state in place.
-    private func withState<Result>(_ body: (inout State) throws -> Result) rethrows -> Result { try body(&self.state) }
 
     /// Accepts the upgrade, and begins to count the time for credentials and the heartbeat.
     func begin(on connection: ServerConnection) {
         guard connection.upgrade(self.request, owner: self) else { return }
-        self.withState { $0.connection = connection }
+        self.connection = connection
         self.introduction.set(self.began + self.context.configuration.introduction.limit)
         self.heartbeat.set(self.began + self.context.configuration.pingInterval)
     }
 
     private func introductionOverdue() { self.act { $0.credentialsOverdue() } }
 
-    var unusedSince: ContinuousClock.Instant? { self.state.hasEntered ? nil : self.began }
+    var unusedSince: ContinuousClock.Instant? { self.hasEntered ? nil : self.began }
 
     func received(_ next: () -> WebSocketMessage?, on connection: ServerConnection) {
         while let message = next() { self.act { $0.receive(message) } }
@@ -55,8 +46,8 @@ final class EnvelopeConnection: ConnectionOwner {
     func ended(_ connection: ServerConnection) { self.take().relay?.leave() }
 
     private func act(_ decide: (inout EnvelopeServerSession) -> [EnvelopeServerSession.Event]) {
-        let events = self.withState { state in state.connection == nil ? [] : decide(&state.session) }
-        for event in events {
+        guard self.connection != nil else { return }
+        for event in decide(&self.session) {
             switch event {
             case .enter(let auth): self.enter(auth)
             case .message(let message): self.say(.message(message))
@@ -71,24 +62,23 @@ final class EnvelopeConnection: ConnectionOwner {
             let request = self.request.linkRequest(auth: auth, path: self.request.path, self.context)
         else { return self.close(.internalError, "there is no hub") }
         let relay = HubRelay(self.context) { [weak self] event in self?.heard(event) }
-        self.withState { $0.relay = relay }
+        self.relay = relay
         relay.enter(hub, request)
     }
 
     private func say(_ saying: HubRelay.Saying) {
-        guard let relay = self.withState({ $0.relay }), !relay.say(saying) else { return }
+        guard let relay = self.relay, !relay.say(saying) else { return }
         self.close(.policyViolation, "too many messages before the answer to the credentials")
     }
 
     private func heard(_ event: LinkEvent) {
         switch event {
-        case .opened: self.withState { $0.hasEntered = true }
+        case .opened: self.hasEntered = true
         case .message(let message): self.send { $0.message(message) }
         case .reply(let id, let payload): self.send { $0.reply(id, payload) }
         case .changed, .writable: ()
         case .closed(let error):
-            let hasEntered = self.withState { $0.hasEntered }
-            guard let code = EnvelopeServerSession.closeCode(for: error, hasEntered: hasEntered) else {
+            guard let code = EnvelopeServerSession.closeCode(for: error, hasEntered: self.hasEntered) else {
                 return self.drop()
             }
             self.close(code, error.message)
@@ -96,8 +86,7 @@ final class EnvelopeConnection: ConnectionOwner {
     }
 
     private func send(_ encode: (EnvelopeServerSession) -> [WebSocketMessage]) {
-        let (connection, frames) = self.withState { ($0.connection, encode($0.session)) }
-        connection?.send(frames)
+        self.connection?.send(encode(self.session))
     }
 
     private func close(_ code: CloseCode, _ reason: String) {
@@ -116,21 +105,19 @@ final class EnvelopeConnection: ConnectionOwner {
     private func take() -> (connection: ServerConnection?, relay: HubRelay?) {
         self.introduction.set(nil)
         self.heartbeat.set(nil)
-        return self.withState { state in
-            defer { (state.connection, state.relay) = (nil, nil) }
-            return (state.connection, state.relay)
-        }
+        defer { (self.connection, self.relay) = (nil, nil) }
+        return (self.connection, self.relay)
     }
 
     /// Pings, and looks after a while whether that was answered.
     private func beat() {
-        guard let connection = self.state.connection else { return }
-        if self.state.isPinged, connection.isAwaitingPong {
+        guard let connection = self.connection else { return }
+        if self.isPinged, connection.isAwaitingPong {
             return self.close(.internalError, "pings were not answered")
         }
-        self.state.isPinged.toggle()
-        if self.state.isPinged { connection.ping() }
+        self.isPinged.toggle()
+        if self.isPinged { connection.ping() }
         let configuration = self.context.configuration
-        self.heartbeat.set(.now + (self.state.isPinged ? configuration.pingTimeout : configuration.pingInterval))
+        self.heartbeat.set(.now + (self.isPinged ? configuration.pingTimeout : configuration.pingInterval))
     }
 }

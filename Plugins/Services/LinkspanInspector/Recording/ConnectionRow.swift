@@ -17,55 +17,64 @@ struct ConnectionRow: Sendable, Equatable {
         var isRevoked = false
     }
 
+    /// The values of the snapshot that any thread can read.
+    struct Snapshot: Sendable, Equatable {
+        var endpoint: String
+        var carrier: String?
+        var state: String
+        var progress: String
+        /// The attempt that is under way or next.
+        var attempt: Int?
+        var nextAttempt: ContinuousClock.Instant?
+        var lastError: String?
+        var waiting: Int
+        /// The store's summary of its contents.
+        var outbox: String?
+        /// The number of deliveries in the store that have no outcome.
+        var outboxCount: Int?
+        var roundTrip: Duration?
+        /// The words of `explain`, which age with each look.
+        var explanation: String
+    }
+
+    /// The values that the connection's executor reports.
+    struct Report: Sendable, Equatable {
+        var transport = ""
+        var isReadingPaused = false
+        var inFlight = 0
+        /// The time at which the oldest command without an outcome was made, at the latest.
+        var oldest: ContinuousClock.Instant?
+        /// The longest time to a reply among the sampled ones of the latest look.
+        var reply: Duration?
+        /// The time that the executor took to answer.
+        var turn = Duration.zero
+    }
+
     let id: UInt64
     /// Whether the SDK made the connection; of an app's own factory only the snapshot is known.
     var isOwn = true
-    var endpoint = ""
-    var transport = ""
-    var carrier: String?
-    var state = "created"
-    var progress = "idle"
-    /// The attempt that is under way or next.
-    var attempt: Int?
-    var nextAttempt: ContinuousClock.Instant?
-    var lastError: String?
-    var isReadingPaused = false
     var holders = 0
-    var waiting = 0
-    var inFlight = 0
-    /// The time at which the oldest command without an outcome was made, at the latest.
-    var oldest: ContinuousClock.Instant?
-    /// The store's summary of its contents.
-    var outbox: String?
-    /// The number of deliveries in the store that have no outcome.
-    var outboxCount: Int?
-    var roundTrip: Duration?
-    /// The longest time to a reply among the sampled ones of the latest look.
-    var reply: Duration?
+    var snapshot: Snapshot?
+    var report = Report()
     var counts = ConnectionMeter.Counts()
     var credentials = CredentialFacts()
-    /// The time that the connection's executor took to answer.
-    var turn = Duration.zero
-    /// The words of `explain`, which age with each look.
-    var explanation = ""
 
     init(id: UInt64) { self.id = id }
 
     /// Whether anything but ages differs.
     func differs(from other: Self) -> Bool {
         var (one, two) = (self, other)
-        (one.explanation, two.explanation) = ("", "")
-        (one.turn, two.turn) = (.zero, .zero)
+        one.snapshot?.explanation = ""
+        two.snapshot?.explanation = ""
+        (one.report.turn, two.report.turn) = (.zero, .zero)
         return one != two
     }
+}
 
-    /// Takes the values of a snapshot.
-    mutating func note(_ status: ConnectionStatus, explanation: String, holders: Int, isOwn: Bool) {
-        self.isOwn = isOwn
-        if !isOwn { self.transport = "the app's own" }
+extension ConnectionRow.Snapshot {
+    init(_ status: ConnectionStatus, explanation: String) {
         self.endpoint = status.url.description
         self.state = "\(status.state)"
-        self.holders = holders
         self.carrier = status.link?.facts["carrier"].map { ForeignText.line($0, limit: 64) }
         self.roundTrip = status.link?.roundTrip
         self.waiting = status.waitingCommands
@@ -73,7 +82,6 @@ struct ConnectionRow: Sendable, Equatable {
         self.outboxCount = status.storedDeliveries
         self.lastError = status.lastError.map { ForeignText.line($0.code.rawValue, limit: 64) }
         self.explanation = ForeignText.line(explanation, limit: 1_000)
-        (self.attempt, self.nextAttempt) = (nil, nil)
         switch status.progress {
         case .idle: self.progress = "idle"
         case .obtainingCredentials(let attempt): (self.progress, self.attempt) = ("credentials", attempt)

@@ -57,25 +57,14 @@ extension InspectorBatch {
     private func write(_ row: ConnectionRow, to json: inout JSONText) {
         json.number("id", row.id)
         if !row.isOwn { json.flag("own", false) }
-        json.text("endpoint", row.endpoint)
-        json.text("transport", row.transport)
-        json.text("carrier", row.carrier)
-        json.text("state", row.state)
-        json.text("progress", row.progress)
-        json.number("attempt", row.attempt)
-        json.number("nextAttempt", row.nextAttempt.map { self.milliseconds($0) })
-        json.text("why", row.explanation)
-        json.text("error", row.lastError)
-        json.flag("paused", row.isReadingPaused)
         json.number("holders", row.holders)
-        json.number("waiting", row.waiting)
-        json.number("inFlight", row.inFlight)
-        json.number("oldest", self.age(row.oldest))
-        json.text("outbox", row.outbox)
-        json.number("outboxCount", row.outboxCount)
-        json.decimal("roundTrip", row.roundTrip.map { $0 / .milliseconds(1) })
-        if let reply = row.reply { json.decimal("reply", reply / .milliseconds(1)) }
-        json.decimal("turn", row.turn / .milliseconds(1))
+        if let snapshot = row.snapshot { self.write(snapshot, to: &json) }
+        json.text("transport", row.report.transport)
+        json.flag("paused", row.report.isReadingPaused)
+        json.number("inFlight", row.report.inFlight)
+        json.number("oldest", self.age(row.report.oldest))
+        if let reply = row.report.reply { json.decimal("reply", reply / .milliseconds(1)) }
+        json.decimal("turn", row.report.turn / .milliseconds(1))
         row.counts.write(to: &json)
         json.object("credentials") { json in
             json.number("age", self.age(row.credentials.obtained))
@@ -84,6 +73,21 @@ extension InspectorBatch {
             json.text("failure", row.credentials.failure)
             if row.credentials.isRevoked { json.flag("revoked", true) }
         }
+    }
+
+    private func write(_ snapshot: ConnectionRow.Snapshot, to json: inout JSONText) {
+        json.text("endpoint", snapshot.endpoint)
+        json.text("carrier", snapshot.carrier)
+        json.text("state", snapshot.state)
+        json.text("progress", snapshot.progress)
+        json.number("attempt", snapshot.attempt)
+        json.number("nextAttempt", snapshot.nextAttempt.map { self.milliseconds($0) })
+        json.text("why", snapshot.explanation)
+        json.text("error", snapshot.lastError)
+        json.number("waiting", snapshot.waiting)
+        json.text("outbox", snapshot.outbox)
+        json.number("outboxCount", snapshot.outboxCount)
+        json.decimal("roundTrip", snapshot.roundTrip.map { $0 / .milliseconds(1) })
     }
 
     private func write(_ frame: InspectorRecorder.Frame, to json: inout JSONText, excerpts: Bool) {

@@ -23,7 +23,7 @@ struct InspectorBatch: Sendable {
     /// Whether there is nothing that a page would show.
     var isEmpty: Bool {
         self.connections.isEmpty && self.gone.isEmpty && self.services.isEmpty && self.goneServices.isEmpty
-            && self.events.isEmpty && self.frames.isEmpty && self.points.isEmpty && self.settings == nil
+            && self.events.isEmpty && self.frames.isEmpty && self.chart.points.isEmpty && self.settings == nil
     }
 }
 
@@ -48,36 +48,38 @@ struct PageCursor: Sendable {
 extension InspectorRecorder {
     /// Takes the next batch for a page.
     func batch(for cursor: inout PageCursor, now: ContinuousClock.Instant) -> InspectorBatch {
-        var batch = InspectorBatch(now: now, epoch: self.epoch)
-        batch.totals = self.totals
-        (batch.sampled, batch.hidden, batch.memory) = (self.sampled, self.hidden, self.memory)
+        var batch = self.emptyBatch(now: now)
         self.addConnections(to: &batch, &cursor)
         self.addServices(to: &batch, &cursor)
         batch.events = Self.next(self.events, after: &cursor.event, self.limits.batch, \.number)
         batch.frames = Self.latest(self.frames, after: &cursor.frame, self.limits.batch / 4, \.number)
-        batch.points = Self.next(self.points, after: &cursor.point, self.limits.batch, \.number)
-        if cursor.settings != self.settingsVersion {
-            cursor.settings = self.settingsVersion
-            batch.settings = self.settings
-            batch.transports = self.transports
+        batch.points = Self.next(self.chart.points, after: &cursor.point, self.limits.batch, \.number)
+        if cursor.settings != self.setup.version {
+            cursor.settings = self.setup.version
+            batch.settings = self.setup.settings
+            batch.transports = self.setup.transports
         }
         return batch
     }
 
     /// Everything that is known, for a file.
     func everything(now: ContinuousClock.Instant) -> InspectorBatch {
-        var batch = InspectorBatch(now: now, epoch: self.epoch)
-        batch.totals = self.totals
-        (batch.sampled, batch.hidden, batch.memory) = (self.sampled, self.hidden, self.memory)
+        var batch = self.emptyBatch(now: now)
         batch.connections = self.connectionRows
         batch.services = self.serviceRows
         batch.events = Array(self.events)
         batch.frames = Array(self.frames)
         // The last minute: a file is read by programs that ask again.
-        batch.points = Array(self.points.suffix(60))
-        batch.settings = self.settings
-        batch.transports = self.transports
+        batch.points = Array(self.chart.points.suffix(60))
+        batch.settings = self.setup.settings
+        batch.transports = self.setup.transports
         return batch
+    }
+
+    private func emptyBatch(now: ContinuousClock.Instant) -> InspectorBatch {
+        InspectorBatch(
+            now: now, epoch: self.epoch, totals: self.totals, sampled: self.sampled, hidden: self.hidden,
+            memory: self.chart.points.last?.memory ?? 0)
     }
 
     /// Adds changed rows in rotation by their numbers, so that busy ones do not starve others.

@@ -71,30 +71,40 @@ struct InspectorRecorder: Sendable {
         var renewed: ContinuousClock.Instant
     }
 
+    /// The points of the charts, and the sums of the second that is not over.
+    struct Chart: Sendable {
+        fileprivate(set) var points: Deque<Point> = []
+        fileprivate var pending: Point
+        fileprivate var totals = ConnectionMeter.Counts()
+    }
+
+    /// The configuration of the app.
+    struct Setup: Sendable {
+        fileprivate(set) var settings: [InspectedSetting] = []
+        fileprivate(set) var transports: [String] = []
+        /// The number of its latest change.
+        fileprivate(set) var version: UInt64 = 0
+    }
+
     let limits: Limits
     /// The start of the recording.
     let epoch: ContinuousClock.Instant
     private(set) var connections: [UInt64: Versioned<ConnectionRow>] = [:]
     private(set) var services: [String: Versioned<ServiceRow>] = [:]
-    private(set) var settings: [InspectedSetting] = []
-    private(set) var settingsVersion: UInt64 = 0
-    private(set) var transports: [String] = []
+    private(set) var setup = Setup()
     private(set) var events: Deque<Event> = []
     private(set) var frames: Deque<Frame> = []
-    private(set) var points: Deque<Point> = []
+    private(set) var chart: Chart
     /// The messages of connections that are gone.
     private(set) var gone = ConnectionMeter.Counts()
     /// The connections that are not shown for want of room.
     private(set) var hidden = 0
-    private(set) var memory = 0
     /// Numbers for changes, events, frames and points.
     private var last: UInt64 = 0
     /// Sampled messages, of all that there were.
     private(set) var sampled: UInt64 = 0
-    private var pending: Point
-    private var totalsAtPoint = ConnectionMeter.Counts()
-    private var faults: [String: Int] = [:]
-    private var slow: [String: Int] = [:]
+    /// The faults of each service, and those among them that were slow calls.
+    private var faults: [String: (all: Int, slow: Int)] = [:]
     /// Numbers of commands with the time at which they were new, the oldest first.
     private var marks: Deque<(mark: Command.ID, time: ContinuousClock.Instant)> = []
 
@@ -104,7 +114,7 @@ struct InspectorRecorder: Sendable {
     init(limits: Limits = Limits(), now: ContinuousClock.Instant) {
         self.limits = limits
         self.epoch = now
-        self.pending = Point(time: now)
+        self.chart = Chart(pending: Point(time: now))
     }
 
     private mutating func number() -> UInt64 {
@@ -139,10 +149,14 @@ extension InspectorRecorder {
         _ id: UInt64, _ status: ConnectionStatus, explanation: String, holders: Int, isOwn: Bool = true,
         now: ContinuousClock.Instant
     ) {
-        let former = self.connections[id]?.row.state
-        self.change(id, now: now) { $0.note(status, explanation: explanation, holders: holders, isOwn: isOwn) }
+        let former = self.connections[id]?.row.snapshot?.state
+        self.change(id, now: now) { row in
+            (row.isOwn, row.holders) = (isOwn, holders)
+            if !isOwn { row.report.transport = "the app's own" }
+            row.snapshot = .init(status, explanation: explanation)
+        }
         // No event tells of the changes of a connection that the SDK did not make.
-        guard !isOwn, let row = self.connections[id]?.row, row.state != former else { return }
+        guard !isOwn, let row = self.connections[id]?.row.snapshot, row.state != former else { return }
         self.note("connection \(id) \(row.state) endpoint=\(row.endpoint)", kind: row.state, connection: id, at: now)
     }
 
@@ -154,19 +168,16 @@ extension InspectorRecorder {
         guard self.connections[id] != nil else { return }
         let oldest = reading.oldest.map { self.time(of: $0, now: now) }
         let reply = frames.compactMap(\.reply).max()
-        if let reply { self.pending.reply = max(self.pending.reply ?? .zero, reply) }
+        if let reply { self.chart.pending.reply = max(self.chart.pending.reply ?? .zero, reply) }
         self.change(id, now: now) { row in
-            row.transport = reading.transport
-            row.inFlight = reading.inFlight
-            row.isReadingPaused = reading.isReadingPaused
             row.credentials.nextRenewal = reading.nextRenewal
-            row.turn = reading.turn
-            row.reply = reply
-            // The time of one command is only narrowed down, so that its age does not jump.
-            row.oldest = oldest.map { min($0, row.oldest ?? $0) }
+            row.report = ConnectionRow.Report(
+                transport: reading.transport, isReadingPaused: reading.isReadingPaused, inFlight: reading.inFlight,
+                // The time of one command is only narrowed down, so that its age does not jump.
+                oldest: oldest.map { min($0, row.report.oldest ?? $0) }, reply: reply, turn: reading.turn)
             if let counts { row.counts = counts }
         }
-        self.pending.turn = max(self.pending.turn, reading.turn)
+        self.chart.pending.turn = max(self.chart.pending.turn, reading.turn)
         for frame in frames {
             if self.frames.count == self.limits.frames { self.frames.removeFirst() }
             self.frames.append(Frame(number: self.number(), connection: id, frame: frame))
@@ -221,23 +232,22 @@ extension InspectorRecorder {
         let paths = Set(shown.map(\.path))
         for path in self.services.keys where !paths.contains(path) { self.services[path] = nil }
         for service in shown {
-            let row = ServiceRow(
-                service: service, faults: self.faults[service.path] ?? 0, slow: self.slow[service.path] ?? 0)
+            let faults = self.faults[service.path] ?? (0, 0)
+            let row = ServiceRow(service: service, faults: faults.all, slow: faults.slow)
             guard self.services[service.path]?.row != row else { continue }
             self.services[service.path] = Versioned(row: row, version: self.number(), renewed: now)
         }
     }
 
     mutating func note(_ settings: [InspectedSetting], transports: [String]) {
-        (self.settings, self.transports) = (settings, transports)
-        self.settingsVersion = self.number()
+        self.setup = Setup(settings: settings, transports: transports, version: self.number())
     }
 
     /// Counts a fault of a service.
     mutating func note(_ fault: FaultEvent) {
         guard self.faults.count < self.limits.services || self.faults[fault.path] != nil else { return }
-        self.faults[fault.path, default: 0] += 1
-        if fault.code == .limitHit { self.slow[fault.path, default: 0] += 1 }
+        self.faults[fault.path, default: (0, 0)].all += 1
+        if fault.code == .limitHit { self.faults[fault.path]?.slow += 1 }
     }
 
     /// Adds an event to the time line.
@@ -253,32 +263,31 @@ extension InspectorRecorder {
 extension InspectorRecorder {
     /// Closes the second that has passed: adds a point to the charts.
     mutating func closePoint(memory: Int, mark: Command.ID, now: ContinuousClock.Instant) {
-        self.memory = memory
         self.marks.append((mark, now))
         if self.marks.count > self.limits.points { self.marks.removeFirst() }
         let totals = self.totals
-        var point = self.pending
+        var point = self.chart.pending
         (point.number, point.time, point.memory) = (self.number(), now, memory)
-        point.sent = totals.sent &- self.totalsAtPoint.sent
-        point.received = totals.received &- self.totalsAtPoint.received
-        point.bytes = totals.bytes &- self.totalsAtPoint.bytes
+        point.sent = totals.sent &- self.chart.totals.sent
+        point.received = totals.received &- self.chart.totals.received
+        point.bytes = totals.bytes &- self.chart.totals.bytes
         point.connections = self.connections.count + self.hidden
         for entry in self.connections.values {
-            let row = entry.row
-            if row.state == "connected" {
+            let (snapshot, report) = (entry.row.snapshot, entry.row.report)
+            if snapshot?.state == "connected" {
                 point.connected += 1
-                if let roundTrip = row.roundTrip { point.roundTrip = max(point.roundTrip ?? .zero, roundTrip) }
+                if let roundTrip = snapshot?.roundTrip { point.roundTrip = max(point.roundTrip ?? .zero, roundTrip) }
             }
-            point.waiting += row.waiting
-            point.inFlight += row.inFlight
+            point.waiting += snapshot?.waiting ?? 0
+            point.inFlight += report.inFlight
             // Several connections may have one store.
-            if let outbox = row.outboxCount { point.outbox = max(point.outbox ?? 0, outbox) }
-            if let oldest = row.oldest { point.oldest = max(point.oldest, oldest.duration(to: now)) }
+            if let outbox = snapshot?.outboxCount { point.outbox = max(point.outbox ?? 0, outbox) }
+            if let oldest = report.oldest { point.oldest = max(point.oldest, oldest.duration(to: now)) }
         }
-        self.totalsAtPoint = totals
-        if self.points.count == self.limits.points { self.points.removeFirst() }
-        self.points.append(point)
-        self.pending = Point(time: now)
+        self.chart.totals = totals
+        if self.chart.points.count == self.limits.points { self.chart.points.removeFirst() }
+        self.chart.points.append(point)
+        self.chart.pending = Point(time: now)
     }
 }
 

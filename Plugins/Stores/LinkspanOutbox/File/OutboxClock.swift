@@ -1,15 +1,5 @@
-#if Outbox
+#if OUTBOX
 private import Foundation
-
-#if canImport(Darwin)
-private import Darwin
-#elseif canImport(Glibc)
-private import Glibc
-#elseif canImport(Musl)
-private import Musl
-#elseif canImport(Android)
-private import Android
-#endif
 
 /// The time, for ages that are kept over restarts.
 ///

@@ -1,4 +1,4 @@
-#if Outbox
+#if OUTBOX
 internal import GRDB
 internal import Linkspan
 internal import Logging
@@ -113,7 +113,7 @@ extension OutboxFile {
         if self.hasReserve {
             FileSystem.remove(self.names.reserve)
             self.hasReserve = false
-            self.options.onStep?(.releasingReserve)
+            self.options.onStep?(OutboxStep.releasingReserve.rawValue)
         }
         self.truncateLog()
     }
@@ -122,7 +122,7 @@ extension OutboxFile {
     func checkpoint() {
         let written = self.totals.writtenBytes - self.checkpointed
         guard written > Self.logSize else { return }
-        self.options.onStep?(.checkpointing)
+        self.options.onStep?(OutboxStep.checkpointing.rawValue)
         self.checkpoint("PASSIVE")
     }
 

@@ -1,4 +1,4 @@
-#if Outbox
+#if OUTBOX
 /// Makes keys by which a server needs to remember one number for each ordering key: `producer.session.order.count`.
 ///
 /// Of one file and opening, whose names cannot come again: the file's is random, and so is that of each opening, so

@@ -1,4 +1,4 @@
-#if Outbox
+#if OUTBOX
 internal import GRDB
 
 /// The tables of the file, and how older files get them.
@@ -82,12 +82,12 @@ enum OutboxSchema {
     ///   - database: one that was checked.
     ///   - onStep: called for each step.
     /// - Throws: the database's error.
-    static func migrate(_ database: Database, onStep: (@Sendable (OutboxStep) -> Void)?) throws {
+    static func migrate(_ database: Database, onStep: (@Sendable (String) -> Void)?) throws {
         let version = try Self.version(of: database)
         for (number, step) in self.steps.enumerated().dropFirst(version) {
             try database.inTransaction(.immediate) {
                 try database.execute(sql: step)
-                onStep?(.migrating)
+                onStep?(OutboxStep.migrating.rawValue)
                 if number == 0 {
                     try database.execute(sql: "PRAGMA application_id = \(self.applicationID)")
                     try database.execute(

@@ -1,4 +1,4 @@
-#if Outbox
+#if OUTBOX
 internal import GRDB
 
 /// One opening of the file.

@@ -1,4 +1,4 @@
-#if Outbox
+#if OUTBOX
 internal import Foundation
 internal import GRDB
 internal import Linkspan
@@ -149,9 +149,7 @@ extension OutboxTable {
 
     /// The row of a key.
     func find(key: String, account: String?) throws -> StoredDelivery? {
-        let statement = try self.database.cachedStatement(sql: "\(Self.rows) WHERE account = ? AND key = ?")
-        let row = try Row.fetchOne(statement, arguments: [Self.column(account), key])
-        return try row.map { try self.entry($0).delivery }
+        try self.entries("account = ? AND key = ?", [Self.column(account), key]).first?.delivery
     }
 
     /// Rows that wait, in the order of their numbers; one that cannot be read ends with that.
@@ -239,12 +237,7 @@ extension OutboxTable {
 extension OutboxTable {
     /// Outcomes of an account that are not confirmed, in the order in which they came.
     func outcomes(account: String?, after place: Int64, limit: Int) throws -> [OutboxEntry] {
-        let statement = try self.database.cachedStatement(
-            sql: "\(Self.rows) WHERE ended > ? AND account = ? ORDER BY ended LIMIT ?")
-        let cursor = try Row.fetchCursor(statement, arguments: [place, Self.column(account), limit])
-        var entries: [OutboxEntry] = []
-        while let row = try cursor.next() { entries.append(try self.entry(row)) }
-        return entries
+        try self.entries("ended > ? AND account = ? ORDER BY ended LIMIT ?", [place, Self.column(account), limit])
     }
 
     /// The age of the oldest delivery that waits; nil when none does.
@@ -290,9 +283,13 @@ extension OutboxTable {
 
     /// Rows of all accounts, in the order of their numbers.
     func entries(after number: UInt64, limit: Int) throws -> [OutboxEntry] {
-        let statement = try self.database.cachedStatement(
-            sql: "\(Self.rows) WHERE delivery.number > ? ORDER BY delivery.number LIMIT ?")
-        let cursor = try Row.fetchCursor(statement, arguments: [Int64(clamping: number), limit])
+        try self.entries(
+            "delivery.number > ? ORDER BY delivery.number LIMIT ?", [Int64(clamping: number), limit])
+    }
+
+    private func entries(_ condition: String, _ arguments: StatementArguments) throws -> [OutboxEntry] {
+        let statement = try self.database.cachedStatement(sql: "\(Self.rows) WHERE \(condition)")
+        let cursor = try Row.fetchCursor(statement, arguments: arguments)
         var entries: [OutboxEntry] = []
         while let row = try cursor.next() { entries.append(try self.entry(row)) }
         return entries

@@ -1,4 +1,4 @@
-#if Outbox
+#if OUTBOX
 /// Running totals of the rows in the file, updated with each change.
 struct OutboxTotals: Sendable, Hashable {
     /// The number of the latest row.

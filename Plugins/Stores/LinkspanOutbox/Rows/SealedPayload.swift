@@ -1,4 +1,4 @@
-#if Outbox
+#if OUTBOX
 internal import Foundation
 internal import Linkspan
 

@@ -1,19 +1,18 @@
 internal import Dispatch
-public import Linkspan
-public import LinkspanRuntime
+internal import Linkspan
+internal import LinkspanRuntime
 
-/// A store of deliveries in memory, for tests of code that uses a durable one.
+/// A store of deliveries in memory, in place of a durable one.
 ///
-/// In the module for tests, because it keeps no promise that a connection without a store does not keep. A test decides
-/// when rows are committed, or refuses them, by ``onCommit(_:)``; a store made of another one's rows is what the next
-/// process finds after the death of this one.
-public final class MemoryDeliveryStore: DeliveryStore {
+/// A test decides when rows are committed, or refuses them, by ``onCommit(_:)``; a store made of another one's rows is what
+/// the next process finds after the death of this one.
+final class MemoryDeliveryStore: DeliveryStore {
     /// Decides about a row: calls its second argument with nil when the row is committed, or with an error to refuse
     /// it.
-    public typealias CommitHandler = @Sendable (StoredDelivery, @escaping @Sendable ((any Error)?) -> Void) -> Void
+    typealias CommitHandler = @Sendable (StoredDelivery, @escaping @Sendable ((any Error)?) -> Void) -> Void
 
     /// The executor of the store.
-    public let executor: any JobExecutor
+    let executor: any JobExecutor
     private let state: Confined<State>
 
     private struct State {
@@ -50,7 +49,7 @@ public final class MemoryDeliveryStore: DeliveryStore {
     ///   - executor: its executor; one of its own by default. The executor of a ``VirtualScheduler`` makes a test
     ///     deterministic.
     ///   - former: a store whose committed rows it begins with, like the next process.
-    public init(
+    init(
         executor: any JobExecutor = SystemScheduler.makeExecutor(label: "linkspan.store"),
         rowsOf former: MemoryDeliveryStore? = nil
     ) {
@@ -61,15 +60,15 @@ public final class MemoryDeliveryStore: DeliveryStore {
     /// The committed rows, those with outcomes included, in the order of their numbers.
     ///
     /// Waits for earlier work of the executor.
-    public var rows: [StoredDelivery] {
+    var rows: [StoredDelivery] {
         self.wait { self.state.value.contents.filter { !self.state.value.undecided.contains($0.number) } }
     }
 
     /// The last session of each account.
-    public var sessions: [String?: StoredSession] { self.wait { self.state.value.sessions } }
+    var sessions: [String?: StoredSession] { self.wait { self.state.value.sessions } }
 
     /// Sets a handler that decides about each commit; it is called on the executor.
-    public func onCommit(_ handler: @escaping CommitHandler) { self.wait { self.state.value.onCommit = handler } }
+    func onCommit(_ handler: @escaping CommitHandler) { self.wait { self.state.value.onCommit = handler } }
 
     /// Runs `body` on the executor.
     private func wait<Answer: Sendable>(_ body: @escaping @Sendable () -> Answer) -> Answer {
@@ -90,7 +89,7 @@ public final class MemoryDeliveryStore: DeliveryStore {
 
 extension MemoryDeliveryStore {
     /// Opens an account's rows for one connection at a time.
-    public func open(account: String?, _ answer: @escaping @Sendable (Result<Void, any Error>) -> Void) {
+    func open(account: String?, _ answer: @escaping @Sendable (Result<Void, any Error>) -> Void) {
         guard self.state.value.openings[account] == nil else {
             self.state.value.openings[account]?.waiting.append(answer)
             return
@@ -100,7 +99,7 @@ extension MemoryDeliveryStore {
     }
 
     /// Answers with rows that have no outcome.
-    public func load(
+    func load(
         account: String?, after number: UInt64, rows: Int, bytes: Int,
         _ answer: @escaping @Sendable (Result<[StoredDelivery], any Error>) -> Void
     ) {
@@ -118,7 +117,7 @@ extension MemoryDeliveryStore {
     }
 
     /// Keeps a delivery, unless there is one of the same key, and answers when the handler has decided.
-    public func keep(
+    func keep(
         _ delivery: StoredDelivery, _ answer: @escaping @Sendable (Result<StoredDelivery, any Error>) -> Void
     ) {
         if let index = self.state.value.index(delivery.key, delivery.account) {
@@ -141,7 +140,7 @@ extension MemoryDeliveryStore {
     }
 
     /// Records an outcome.
-    public func end(_ delivery: StoredDelivery, _ answer: @escaping @Sendable () -> Void) {
+    func end(_ delivery: StoredDelivery, _ answer: @escaping @Sendable () -> Void) {
         if let index = self.state.value.index(delivery.key, delivery.account) {
             self.state.value.contents[index].outcome = delivery.outcome
         }
@@ -149,20 +148,20 @@ extension MemoryDeliveryStore {
     }
 
     /// Records how often the server has asked for a delivery to come later.
-    public func postpone(_ delivery: StoredDelivery) {
+    func postpone(_ delivery: StoredDelivery) {
         guard let index = self.state.value.index(delivery.key, delivery.account) else { return }
         self.state.value.contents[index].refusals = delivery.refusals
     }
 
     /// Answers with the row of a key.
-    public func find(
+    func find(
         key: String, account: String?, _ answer: @escaping @Sendable (Result<StoredDelivery?, any Error>) -> Void
     ) {
         answer(.success(self.state.value.index(key, account).map { self.state.value.contents[$0] }))
     }
 
     /// Closes an account, and opens it for the connection that has waited longest.
-    public func close(account: String?) {
+    func close(account: String?) {
         guard var opening = self.state.value.openings[account], !opening.waiting.isEmpty else {
             self.state.value.openings[account] = nil
             return
@@ -174,17 +173,17 @@ extension MemoryDeliveryStore {
     }
 
     /// Answers with the last session of an account, for the connection that has it open.
-    public func session(account: String?, _ answer: @escaping @Sendable (Result<StoredSession?, any Error>) -> Void) {
+    func session(account: String?, _ answer: @escaping @Sendable (Result<StoredSession?, any Error>) -> Void) {
         guard self.state.value.openings[account]?.hasTakenSession == false else { return answer(.success(nil)) }
         self.state.value.openings[account]?.hasTakenSession = true
         answer(.success(self.state.value.sessions[account]))
     }
 
     /// Keeps the session of an account.
-    public func keep(_ session: StoredSession, account: String?) { self.state.value.sessions[account] = session }
+    func keep(_ session: StoredSession, account: String?) { self.state.value.sessions[account] = session }
 
     /// Erases all rows of an account, and its session.
-    public func erase(account: String?, _ answer: @escaping @Sendable () -> Void) {
+    func erase(account: String?, _ answer: @escaping @Sendable () -> Void) {
         self.state.value.sessions[account] = nil
         self.state.value.contents.removeAll { $0.account == account }
         answer()
