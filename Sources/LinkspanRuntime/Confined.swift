@@ -5,22 +5,22 @@ public final class Confined<Value>: @unchecked Sendable {
     // Unchecked because the compiler cannot see on which executor a caller is. Without the attribute each access in place
     // costs a call of the runtime.
     @exclusivity(unchecked) private var storage: Value
-    private let executor: any JobExecutor
+    private let place: any ExecutionPlace
 
-    /// Confines `value` to `executor`.
-    public init(_ value: Value, to executor: any JobExecutor) {
+    /// Confines `value` to an executor.
+    public init(_ value: Value, to place: any ExecutionPlace) {
         self.storage = value
-        self.executor = executor
+        self.place = place
     }
 
     /// The state, for callers on the executor.
     public var value: Value {
         _read {
-            assert(self.executor.isCurrent, "reached from outside the executor that it is confined to")
+            assert(self.place.isCurrent, "reached from outside the executor that it is confined to")
             yield self.storage
         }
         _modify {
-            assert(self.executor.isCurrent, "reached from outside the executor that it is confined to")
+            assert(self.place.isCurrent, "reached from outside the executor that it is confined to")
             yield &self.storage
         }
     }

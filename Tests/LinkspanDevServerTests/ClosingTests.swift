@@ -19,9 +19,8 @@ struct ClosingTests {
             server = stream
         }
         let recorder = ChannelRecorder()
-        let upgrade = UpgradeRequest(host: "server", port: 80, isSecure: false)
-        let channel = try WebSocketChannel(WebSocketRequest(upgrade: upgrade), on: loop, handler: recorder)
-        loop.enter { channel.open() }
+        let upgrade = StreamRequest(host: "server", port: 80, isSecure: false)
+        let channel = loop.enter { WebSocketChannel(upgrade, on: loop, handler: recorder) }
         loop.run()
         let stream = try #require(server)
         loop.enter {
@@ -51,10 +50,8 @@ struct ClosingTests {
             server = (try? stream.upgrade(request)).map { ($0, stream) }
         }
         let recorder = ChannelRecorder()
-        let upgrade = UpgradeRequest(host: "server", port: 80, isSecure: false)
-        let channel = try WebSocketChannel(
-            WebSocketRequest(upgrade: upgrade, compression: .init()), on: loop, handler: recorder)
-        loop.enter { channel.open() }
+        let upgrade = StreamRequest(host: "server", port: 80, isSecure: false)
+        let channel = loop.enter { WebSocketChannel(upgrade, compression: .init(), on: loop, handler: recorder) }
         loop.run()
         var (session, stream) = try #require(server)
         var bytes: [UInt8] = []

@@ -34,8 +34,8 @@ struct FarewellTests {
         }
     }
 
-    @Test(arguments: SocketIOTransport.Carriers.allCases)
-    func `one of two namespaces that share a socket leaves as cleanly`(_ carriers: SocketIOTransport.Carriers)
+    @Test(arguments: SocketIOCarriers.allCases)
+    func `one of two namespaces that share a socket leaves as cleanly`(_ carriers: SocketIOCarriers)
         async throws
     {
         let (hub, said) = Self.listening()

@@ -15,9 +15,8 @@ struct LateRefusalTests {
                 stream.say(Array(bytes[start..<min(start + size, bytes.count)]))
             }
         }
-        let upgrade = UpgradeRequest(host: "127.0.0.1", port: 80, isSecure: false)
-        let channel = try WebSocketChannel(WebSocketRequest(upgrade: upgrade), on: loop, handler: recorder)
-        loop.enter { channel.open() }
+        let upgrade = StreamRequest(host: "127.0.0.1", port: 80, isSecure: false)
+        loop.enter { _ = WebSocketChannel(upgrade, on: loop, handler: recorder) }
         loop.run()
         return recorder
     }

@@ -17,9 +17,9 @@ struct OpeningFarewellTests {
 
     private static let handshake = #"0{"sid":"s","upgrades":[],"pingInterval":25000,"pingTimeout":20000}"#
 
-    @Test(arguments: Moment.allCases, [SocketIOTransport.Carriers.polling, .upgrade])
+    @Test(arguments: Moment.allCases, [SocketIOCarriers.polling, .upgrade])
     func `a shutdown while a polling session opens returns when the server has answered the goodbye`(
-        _ moment: Moment, _ carriers: SocketIOTransport.Carriers
+        _ moment: Moment, _ carriers: SocketIOCarriers
     ) async throws {
         let loop = makeLoop(name: "patient", listens: true)
         defer { loop.shutdown() }

@@ -9,7 +9,7 @@ struct ExchangeDeadlineTests {
         _ = machine.resolved(.success(["127.0.0.1"]))
         machine.reached()
         _ = machine.sendsRequest()
-        _ = machine.received(Self.answer(status: isExchange ? 200 : 101))
+        _ = machine.received(ResponseHead(status: isExchange ? 200 : 101))
         #expect(machine.isOpen)
         return machine
     }
@@ -17,11 +17,6 @@ struct ExchangeDeadlineTests {
     // Because a macro cannot change a value.
     private static func isGettingOn(_ machine: inout StreamStateMachine, isPaused: Bool) -> Bool {
         machine.isGettingOn(isPaused: isPaused)
-    }
-
-    private static func answer(status: Int) -> UpgradeAnswer {
-        UpgradeAnswer(
-            head: ResponseHead(status: status), location: nil, retryAfter: nil, hasBody: false, isChunked: false)
     }
 
     @Test

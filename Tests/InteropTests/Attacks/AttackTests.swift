@@ -104,11 +104,11 @@ extension Interop {
             }
             guard attack.wire != .webSocket else {
                 let url = "\(certificates == nil ? "ws" : "wss")://127.0.0.1:\(server.port)\(attack.path)"
-                let configuration = WebSocketTransport.Configuration { $0.tls = tls }
+                let configuration = WebSocketConfiguration { $0.tls = tls }
                 return try await bench.client(
                     url, WebSocketTransport(configuration, loop: bench.loop), .none, options)
             }
-            let configuration = SocketIOTransport.Configuration {
+            let configuration = SocketIOConfiguration {
                 $0.tls = tls
                 $0.path = attack.path
                 $0.maximumMessageBytes = attack.messageLimit

@@ -21,18 +21,13 @@ extension Interop {
         /// Opens a channel to a server that drips, whose messages have so long to make progress.
         private static func channel(
             _ bench: Bench, _ server: PythonServer, _ deadline: Duration, _ recorder: Recorder
-        ) async throws -> Confined<WebSocketChannel> {
-            let upgrade = UpgradeRequest(host: "127.0.0.1", port: server.port, isSecure: false)
-            var request = WebSocketRequest(upgrade: upgrade)
-            request.messageDeadline = deadline
+        ) async -> Confined<WebSocketChannel> {
+            let upgrade = StreamRequest(host: "127.0.0.1", port: server.port, isSecure: false)
             let loop = bench.loop
-            return try await loop.perform { [request] in
-                Result {
-                    let channel = try WebSocketChannel(request, on: loop, handler: recorder)
-                    channel.open()
-                    return Confined(channel, to: loop)
-                }
-            }.get()
+            return await loop.perform {
+                let terms = WebSocketTerms { $0.messageDeadline = deadline }
+                return Confined(WebSocketChannel(upgrade, terms: terms, on: loop, handler: recorder), to: loop)
+            }
         }
 
         @Test
@@ -41,7 +36,7 @@ extension Interop {
             try await server.start()
             try await Bench.use { bench in
                 let recorder = Recorder()
-                let channel = try await Self.channel(bench, server, .milliseconds(300), recorder)
+                let channel = await Self.channel(bench, server, .milliseconds(300), recorder)
                 try await server.says("limit")
                 guard case .closed(let event) = try await recorder.ends.first(1)[0] else {
                     Issue.record("it ended otherwise")
@@ -60,7 +55,7 @@ extension Interop {
             try await server.start()
             try await Bench.use { bench in
                 let recorder = Recorder()
-                let channel = try await Self.channel(bench, server, .seconds(2), recorder)
+                let channel = await Self.channel(bench, server, .seconds(2), recorder)
                 // The server says so once it has sent for three seconds.
                 try await server.says("limit")
                 #expect(recorder.ends.entries.isEmpty)

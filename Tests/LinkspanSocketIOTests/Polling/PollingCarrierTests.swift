@@ -23,11 +23,11 @@ struct PollingCarrierTests {
     @Test
     func `the salt of a carrier and the number of the request make its cache-buster`() throws {
         final class Nobody: EngineCarrierHandler {
-            func carrierOpened() {}
-            func carrierReceived(_ next: () -> WebSocketMessage?) { while next() != nil {} }
-            func carrierChanged() {}
-            func carrierDrained() {}
-            func carrierClosed(_ error: LinkspanError) {}
+            func opened() {}
+            func received(_ next: () -> WebSocketMessage?) { while next() != nil {} }
+            func changed() {}
+            func writable() {}
+            func closed(_ error: LinkspanError) {}
         }
         let loop = BenchLoop()
         let link = LinkRequest(url: try ConnectionURL("http://server/"))
