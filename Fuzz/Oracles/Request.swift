@@ -16,7 +16,7 @@ extension FuzzTarget {
         let credentials = Credentials(
             headers: [.init(fields[1], Secret(fields[2]))], query: [.init(fields[3], Secret(fields[4]))])
         let link = LinkRequest(url: url, credentials: credentials)
-        let request = UpgradeRequest(
+        let request = StreamRequest(
             link, path: "/socket.io/", query: [("EIO", "4"), ("transport", "websocket")], tls: .system)
         do throws(ByteStreamError) {
             try request.validated()
@@ -56,7 +56,7 @@ private enum RequestOracle {
 
     /// Reads the request as a server would, knowing nothing of how it was built.
     static func checkRequest(
-        _ request: UpgradeRequest, _ url: ConnectionURL, header: (name: String, value: String),
+        _ request: StreamRequest, _ url: ConnectionURL, header: (name: String, value: String),
         item: (name: String, value: String)
     ) throws(Violation) {
         let head = Array("GET \(request.target) HTTP/1.1\r\nHost: \(request.hostHeader)\r\n".utf8) + request.headerLines

@@ -171,7 +171,7 @@ struct DemoTour {
     }
 
     private func plan(_ wire: DemoWire) -> MessagingPlan {
-        let socketIO = SocketIOTransport.Configuration {
+        let socketIO = SocketIOConfiguration {
             $0.network = self.network
             if wire == .polling { $0.carriers = .polling }
         }

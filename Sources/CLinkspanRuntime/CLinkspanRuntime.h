@@ -6,11 +6,14 @@
 
 #include <arpa/inet.h>
 #include <errno.h>
+#include <netdb.h>
 #include <pthread.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <sys/random.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
+#include <time.h>
 #include <unistd.h>
 
 /// Adds one and returns the sum, atomically. The number: between all threads that make something that is numbered.

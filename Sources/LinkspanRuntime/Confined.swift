@@ -5,24 +5,24 @@ public final class Confined<Value: ~Copyable>: @unchecked Sendable {
     // Unchecked because the compiler cannot see on which executor a caller is. Without the attribute each access in place
     // costs a call of the runtime.
     @exclusivity(unchecked) @usableFromInline var storage: Value
-    @usableFromInline let executor: any JobExecutor
+    @usableFromInline let place: any ExecutionPlace
 
-    /// Confines `value` to `executor`.
+    /// Confines `value` to an executor.
     @inlinable
-    public init(_ value: consuming Value, to executor: any JobExecutor) {
+    public init(_ value: consuming Value, to place: any ExecutionPlace) {
         self.storage = value
-        self.executor = executor
+        self.place = place
     }
 
     /// The state, for callers on the executor.
     @inlinable
     public var value: Value {
         _read {
-            assert(self.executor.isCurrent, "reached from outside the executor that it is confined to")
+            assert(self.place.isCurrent, "reached from outside the executor that it is confined to")
             yield self.storage
         }
         _modify {
-            assert(self.executor.isCurrent, "reached from outside the executor that it is confined to")
+            assert(self.place.isCurrent, "reached from outside the executor that it is confined to")
             yield &self.storage
         }
     }

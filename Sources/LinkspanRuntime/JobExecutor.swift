@@ -1,10 +1,7 @@
 /// Runs jobs one at a time, in the order in which they were given to it.
 ///
 /// A connection and its links live on one executor: their state is touched there and nowhere else, so it needs no lock.
-public protocol JobExecutor: AnyObject, Sendable {
-    /// Whether the calling thread is running one of this executor's jobs.
-    var isCurrent: Bool { get }
-
+public protocol JobExecutor: ExecutionPlace {
     /// Runs `job` after all jobs given before it; from any thread, also from inside a job.
     ///
     /// A job given from inside a job runs after that one has returned.
@@ -36,6 +33,12 @@ extension JobExecutor {
         nonisolated(unsafe) let job = job
         return self.schedule(at: .now + delay) { job() }
     }
+}
+
+/// A place where state can be confined: an executor, or the part of one that knows whether it is running.
+public protocol ExecutionPlace: AnyObject, Sendable {
+    /// Whether the calling thread is running one of this executor's jobs.
+    var isCurrent: Bool { get }
 }
 
 /// A scheduled call.

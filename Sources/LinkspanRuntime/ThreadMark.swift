@@ -19,11 +19,6 @@ package struct ThreadMark: Sendable {
         pthread_getspecific(self.key) == UnsafeMutableRawPointer(Unmanaged.passUnretained(object).toOpaque())
     }
 
-    /// The object for which the calling thread works, when it is of this type, as all objects of the mark are.
-    package func object<Object: AnyObject>(as type: Object.Type) -> Object? {
-        pthread_getspecific(self.key).map { Unmanaged<Object>.fromOpaque($0).takeUnretainedValue() }
-    }
-
     /// Runs `body` as work for `object`.
     package func set<Result>(to object: AnyObject, _ body: () -> Result) -> Result {
         let former = pthread_getspecific(self.key)

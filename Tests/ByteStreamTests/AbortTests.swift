@@ -6,7 +6,7 @@ import Testing
 
 @Suite("Aborting", .timeLimit(.minutes(1)), .overEachBackEnd)
 struct AbortTests {
-    private static let request = UpgradeRequest(host: "example.invalid", port: 80, isSecure: false)
+    private static let request = StreamRequest(host: "example.invalid", port: 80, isSecure: false)
 
     @Test
     func `ends an attempt in the same breath as it was begun`() async throws {
@@ -47,7 +47,7 @@ struct AbortTests {
         try await withLoop { loop in
             let recorder = Recorder()
             let stream = recorder.connect(
-                UpgradeRequest(host: "127.0.0.1", port: hole.port, isSecure: false), on: loop)
+                StreamRequest(host: "127.0.0.1", port: hole.port, isSecure: false), on: loop)
             await hop(loop)
             stream.abort()
             #expect(await recorder.ending().code == .closedByUs)

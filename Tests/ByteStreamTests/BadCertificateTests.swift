@@ -78,8 +78,8 @@ struct BadCertificateTests {
         }
     }
 
-    private func request(port: Int, _ setting: Setting) -> UpgradeRequest {
-        UpgradeRequest(
+    private func request(port: Int, _ setting: Setting) -> StreamRequest {
+        StreamRequest(
             host: setting.host, port: port, isSecure: true, target: "/?token=secret",
             headers: [("Authorization", "Bearer secret")],
             tls: TLSPolicy(

@@ -39,7 +39,7 @@ struct ChurnTests {
 
     /// Begins an attempt and ends it at its moment.
     private static func attempt(
-        _ number: Int, _ request: UpgradeRequest, on loop: any NetworkLoop, _ endings: Lock<[Int]>
+        _ number: Int, _ request: StreamRequest, on loop: any NetworkLoop, _ endings: Lock<[Int]>
     )
         -> Recorder
     {
@@ -71,7 +71,7 @@ struct ChurnTests {
     }
 
     /// Makes `count` attempts, a batch at a time; returns how often each was said to have ended.
-    private static func run(_ count: Int, _ request: UpgradeRequest, on loop: any NetworkLoop) async -> [Int] {
+    private static func run(_ count: Int, _ request: StreamRequest, on loop: any NetworkLoop) async -> [Int] {
         let endings = Lock([Int](repeating: 0, count: count))
         for start in stride(from: 0, to: count, by: Self.batch) {
             let recorders = (start..<min(start + Self.batch, count)).map {
@@ -121,7 +121,7 @@ struct ChurnTests {
         let certificates = try await blocking { try Certificates() }
         let before = try await Self.counts()
         let server = try await blocking { try TLSServer(certificates, certificate: "good") }
-        var request = UpgradeRequest(
+        var request = StreamRequest(
             host: "127.0.0.1", port: server.port, isSecure: true,
             tls: TLSPolicy(roots: .file(certificates.authority), pins: [try certificates.digest("ca")]))
         let loop = makeLoop(name: "churn", idleLimit: .milliseconds(100))

@@ -27,7 +27,7 @@ struct ClientCertificateTests {
             try TLSServer(made, certificate: "good", maximum: maximum, clients: made.authority)
         }
         defer { server.stop() }
-        let request = UpgradeRequest(
+        let request = StreamRequest(
             host: "127.0.0.1", port: server.port, isSecure: true, target: "/?token=secret",
             tls: TLSPolicy(roots: .file(made.authority), clientCertificate: identity))
         return try await withLoop { loop in

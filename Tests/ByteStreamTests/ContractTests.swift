@@ -44,7 +44,7 @@ struct ContractTests {
     ) async throws {
         try await withLoop(kind.loop) { loop in
             let listener = try await loop.listen { EchoHandler($0, awaitsHead: kind.speaksHTTP) }
-            var request = UpgradeRequest(host: "127.0.0.1", port: listener.port, isSecure: false)
+            var request = StreamRequest(host: "127.0.0.1", port: listener.port, isSecure: false)
             request.lowWaterMark = lowWaterMark
             let stream = recorder.connect(request, on: loop)
             let head = try await recorder.opening()
@@ -110,7 +110,7 @@ struct ContractTests {
             try await blocking { loop.shutdown() }
             #expect(await recorder.ending().code == .loopStopped)
             let late = Recorder()
-            _ = late.connect(UpgradeRequest(host: "127.0.0.1", port: 1, isSecure: false), on: loop)
+            _ = late.connect(StreamRequest(host: "127.0.0.1", port: 1, isSecure: false), on: loop)
             #expect(await late.ending().code == .loopStopped)
         }
     }

@@ -21,7 +21,7 @@ struct EchoTests {
                 #expect(head.status == 101)
                 #expect(head.upgrade == "websocket")
                 #expect(head.connection == "Upgrade")
-                #expect(head.accept == nil)
+                #expect(head["sec-websocket-accept"] == nil)
                 #expect(head.extensions == nil)
                 stream.write { $0 += "hello".utf8 }
                 let bytes = try await recorder.bytes(5)

@@ -142,7 +142,7 @@ struct EndingTests {
         }
         try await withLoop(makeLoop(name: "test", resolver: resolver)) { loop in
             let recorder = Recorder()
-            let request = UpgradeRequest(
+            let request = StreamRequest(
                 host: "example.invalid", port: 80, isSecure: false, deadline: .milliseconds(100))
             _ = recorder.connect(request, on: loop)
             #expect(await recorder.ending() == ByteStreamError(timedOutIn: .resolving(.server)))
@@ -155,7 +155,7 @@ struct EndingTests {
         defer { hole.stop() }
         try await withLoop { loop in
             let recorder = Recorder()
-            let request = UpgradeRequest(
+            let request = StreamRequest(
                 host: "127.0.0.1", port: hole.port, isSecure: false, deadline: .milliseconds(200))
             _ = recorder.connect(request, on: loop)
             #expect(await recorder.ending() == ByteStreamError(timedOutIn: .connecting(.server)))
@@ -167,7 +167,7 @@ struct EndingTests {
         let port = try unusedPort()
         try await withLoop { loop in
             let recorder = Recorder()
-            _ = recorder.connect(UpgradeRequest(host: "127.0.0.1", port: port, isSecure: false), on: loop)
+            _ = recorder.connect(StreamRequest(host: "127.0.0.1", port: port, isSecure: false), on: loop)
             #expect(await recorder.ending().code == .unreachable)
         }
     }
@@ -176,7 +176,7 @@ struct EndingTests {
     func `ends as unreachable at an address that takes no connections at all`() async throws {
         try await withLoop { loop in
             let recorder = Recorder()
-            _ = recorder.connect(UpgradeRequest(host: "255.255.255.255", port: 80, isSecure: false), on: loop)
+            _ = recorder.connect(StreamRequest(host: "255.255.255.255", port: 80, isSecure: false), on: loop)
             #expect(await recorder.ending().code == .unreachable)
         }
     }
@@ -185,7 +185,7 @@ struct EndingTests {
     func `ends as not resolved for a name without address`() async throws {
         try await withLoop { loop in
             let recorder = Recorder()
-            _ = recorder.connect(UpgradeRequest(host: "name.invalid", port: 80, isSecure: false), on: loop)
+            _ = recorder.connect(StreamRequest(host: "name.invalid", port: 80, isSecure: false), on: loop)
             #expect(await recorder.ending().code == .nameNotResolved)
         }
     }
@@ -212,7 +212,7 @@ struct EndingTests {
         let resolver = Resolver { _ in .success(["255.255.255.255", "127.0.0.3", "127.0.0.2", "127.0.0.1"]) }
         try await withLoop(makeLoop(name: "test", resolver: resolver)) { loop in
             let recorder = Recorder()
-            let request = UpgradeRequest(
+            let request = StreamRequest(
                 host: "many.example", port: server.port, isSecure: false)
             let stream = recorder.connect(request, on: loop)
             _ = try await recorder.opening()
@@ -233,7 +233,7 @@ struct EndingTests {
             for host in ["::1", "[::1]"] {
                 let recorder = Recorder()
                 let stream = recorder.connect(
-                    UpgradeRequest(host: host, port: server.port, isSecure: false), on: loop)
+                    StreamRequest(host: host, port: server.port, isSecure: false), on: loop)
                 let bytes = try await recorder.bytes(1)
                 #expect(bytes == Array("y".utf8))
                 stream.abort()
@@ -243,7 +243,7 @@ struct EndingTests {
             try await withLoop { loop in
                 let recorder = Recorder()
                 let stream = recorder.connect(
-                    UpgradeRequest(host: "localhost", port: server.port, isSecure: false), on: loop)
+                    StreamRequest(host: "localhost", port: server.port, isSecure: false), on: loop)
                 _ = try await recorder.opening()
                 stream.abort()
             }

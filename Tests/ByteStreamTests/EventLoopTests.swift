@@ -150,7 +150,7 @@ struct EventLoopTests {
         }
         #expect(await loop.perform { count.value } == 1_001)
         let recorder = Recorder()
-        let stream = recorder.connect(UpgradeRequest(host: "127.0.0.1", port: 1, isSecure: false), on: loop)
+        let stream = recorder.connect(StreamRequest(host: "127.0.0.1", port: 1, isSecure: false), on: loop)
         #expect(await recorder.ending().code == .loopStopped)
         #expect(stream.write { $0.append(1) } == .refused)
         stream.abort()
@@ -163,7 +163,7 @@ struct EventLoopTests {
     func `can be shut down by one of its own jobs`() async throws {
         let loop = makeLoop(name: "test")
         let recorder = Recorder { event, _ in if case .closed = event { loop.shutdown() } }
-        _ = recorder.connect(UpgradeRequest(host: "127.0.0.1", port: try unusedPort(), isSecure: false), on: loop)
+        _ = recorder.connect(StreamRequest(host: "127.0.0.1", port: try unusedPort(), isSecure: false), on: loop)
         #expect(await recorder.ending().code == .unreachable)
         loop.shutdown()
     }
@@ -267,7 +267,7 @@ struct EventLoopTests {
                 let loop = network.makeLoop(name: "test", idleLimit: .zero)
                 try await withLoop(loop) { loop in
                     let recorder = Recorder()
-                    _ = recorder.connect(UpgradeRequest(host: "127.0.0.1", port: 1, isSecure: true), on: loop)
+                    _ = recorder.connect(StreamRequest(host: "127.0.0.1", port: 1, isSecure: true), on: loop)
                     _ = await recorder.ending()
                     await hop(loop)
                 }
@@ -289,7 +289,7 @@ struct EventLoopTests {
             let first = processTime()
             try await withLoop(network.makeLoop(name: "test")) { loop in
                 let recorder = Recorder()
-                _ = recorder.connect(UpgradeRequest(host: "127.0.0.1", port: 1, isSecure: true), on: loop)
+                _ = recorder.connect(StreamRequest(host: "127.0.0.1", port: 1, isSecure: true), on: loop)
                 _ = await recorder.ending()
             }
             let second = processTime()

@@ -7,21 +7,22 @@ import Testing
 struct ExchangeTests {
     /// Makes an exchange against `serve`; gives its outcome.
     private func exchange(
-        _ method: HTTPExchange.Method = .get, headers: [UpgradeRequest.Header] = [], limit: Int = 1 << 20,
+        _ purpose: StreamRequest.Purpose = .get, headers: [StreamRequest.Header] = [], limit: Int = 1 << 20,
         deadline: Duration = .seconds(30), cancelAfter delay: Duration? = nil,
         _ serve: @escaping @Sendable (Peer) -> Void
-    ) async throws -> Result<HTTPExchange.Answer, ByteStreamError> {
+    ) async throws -> Result<HTTPAnswer, ByteStreamError> {
         try await withServer(serve) { server in
             try await withLoop { loop in
                 var request = server.request("/poll?token=secret")
                 request.headers = headers
                 request.deadline = deadline
+                request.purpose = purpose
                 return await withCheckedContinuation { continuation in
                     loop.execute { [request] in
-                        let exchange = loop.exchange(request, method, limit: limit) {
+                        let exchange = loop.exchange(request, limit: limit) {
                             continuation.resume(returning: $0)
                         }
-                        if let delay { loop.scheduleLocally(after: delay) { exchange.cancel() } }
+                        if let delay { loop.scheduleLocally(after: delay) { exchange.abort() } }
                     }
                 }
             }
@@ -84,9 +85,9 @@ struct ExchangeTests {
         #expect(result.code == .handshakeMalformed)
     }
 
-    @Test(arguments: [HTTPExchange.Method.get, .post([]), .post([1, 2, 3])])
+    @Test(arguments: [StreamRequest.Purpose.get, .post([]), .post([1, 2, 3])])
     func `is the library's no longer once the request is sent, whose timers would end it`(
-        method: HTTPExchange.Method
+        purpose: StreamRequest.Purpose
     ) async throws {
         let (heads, read) = AsyncStream.makeStream(of: Void.self)
         try await withServer({ peer in
@@ -95,15 +96,15 @@ struct ExchangeTests {
             _ = peer.readAll()
         }) { server in
             try await withLoop { loop in
-                let (results, finish) = AsyncStream.makeStream(of: Result<HTTPExchange.Answer, ByteStreamError>.self)
-                let own = Confined<HTTPExchange?>(nil, to: loop)
+                let (results, finish) = AsyncStream.makeStream(of: Result<HTTPAnswer, ByteStreamError>.self)
+                let own = Confined<(any ByteStream)?>(nil, to: loop)
                 loop.execute {
-                    own.value = loop.exchange(server.request(), method, limit: 1) { finish.yield($0) }
+                    own.value = loop.exchange(server.request(for: purpose), limit: 1) { finish.yield($0) }
                 }
                 try #require(await heads.first { _ in true } != nil)
                 await hop(loop)
                 #expect(loop.sync { connectionsOfLibrary(loop) } == 0)
-                loop.execute { own.value?.cancel() }
+                loop.execute { own.value?.abort() }
                 #expect(await results.first { _ in true }?.code == .closedByUs)
             }
         }
@@ -175,10 +176,10 @@ struct ExchangeTests {
         }) { server in
             try await withLoop { loop in
                 let (pauses, paused) = AsyncStream.makeStream(of: Int.self)
-                let own = Confined<HTTPExchange?>(nil, to: loop)
-                let (results, finish) = AsyncStream.makeStream(of: Result<HTTPExchange.Answer, ByteStreamError>.self)
+                let own = Confined<(any ByteStream)?>(nil, to: loop)
+                let (results, finish) = AsyncStream.makeStream(of: Result<HTTPAnswer, ByteStreamError>.self)
                 loop.execute {
-                    let exchange = loop.exchange(server.request(), .get, limit: size) { part in
+                    let exchange = loop.exchange(server.request(for: .get), limit: size) { part in
                         let (before, count) = parts.withLock { parts in
                             defer { parts += part }
                             return (parts.count, parts.count + part.count)
@@ -303,9 +304,10 @@ struct ExchangeTests {
         #expect(result.code == .invalidRequest)
         let port = try unusedPort()
         let nobody = try await withLoop { loop in
-            let request = UpgradeRequest(host: "127.0.0.1", port: port, isSecure: false)
+            var request = StreamRequest(host: "127.0.0.1", port: port, isSecure: false)
+            request.purpose = .get
             return await withCheckedContinuation { continuation in
-                loop.execute { _ = loop.exchange(request, .get, limit: 1) { continuation.resume(returning: $0) } }
+                loop.execute { [request] in loop.exchange(request, limit: 1) { continuation.resume(returning: $0) } }
             }
         }
         #expect(nobody.code == .unreachable)
@@ -324,7 +326,7 @@ struct ExchangeTests {
                         group.addTask {
                             let result = await withCheckedContinuation { continuation in
                                 loop.execute {
-                                    _ = loop.exchange(server.request("/\(number)"), .get, limit: 100) {
+                                    loop.exchange(server.request("/\(number)", for: .get), limit: 100) {
                                         continuation.resume(returning: $0)
                                     }
                                 }

@@ -22,7 +22,7 @@ struct ExitTests {
             atexit { if !isOpenSSLUsable() { _exit(1) } }
             try await withLoop(EventLoop(name: "test")) { loop in
                 let recorder = Recorder()
-                _ = recorder.connect(UpgradeRequest(host: "127.0.0.1", port: 1, isSecure: true), on: loop)
+                _ = recorder.connect(StreamRequest(host: "127.0.0.1", port: 1, isSecure: true), on: loop)
                 _ = await recorder.ending()
             }
             exit(isOpenSSLUsable() ? 0 : 2)

@@ -121,7 +121,7 @@ struct IdleLoopTests {
             if round % 2 == 0 {
                 try await blocking { loop.shutdown() }
                 let recorder = Recorder()
-                _ = recorder.connect(UpgradeRequest(host: "127.0.0.1", port: 1, isSecure: false), on: loop)
+                _ = recorder.connect(StreamRequest(host: "127.0.0.1", port: 1, isSecure: false), on: loop)
                 #expect(await recorder.ending().code == .loopStopped)
                 loop.shutdown()
             }

@@ -22,7 +22,7 @@ struct InterimAnswerTests {
     }
 
     /// Expects an upgrade whose answer has `behind` behind it, and an echo over the stream.
-    static func expectUpgrade(_ request: UpgradeRequest, on loop: any NetworkLoop) async throws {
+    static func expectUpgrade(_ request: StreamRequest, on loop: any NetworkLoop) async throws {
         let recorder = Recorder()
         let stream = recorder.connect(request, on: loop)
         let head = try await recorder.opening()
@@ -37,7 +37,7 @@ struct InterimAnswerTests {
     }
 
     /// Expects one of the ``framed`` answers to a GET.
-    static func expectAnswer(_ request: UpgradeRequest, on loop: any NetworkLoop) async throws {
+    static func expectAnswer(_ request: StreamRequest, on loop: any NetworkLoop) async throws {
         var request = request
         request.purpose = .get
         let recorder = Recorder()
@@ -59,7 +59,7 @@ struct InterimAnswerTests {
             peer.echo()
         }) { server in
             try await withLoop { loop in
-                let request = UpgradeRequest(host: "127.0.0.1", port: server.port, isSecure: false)
+                let request = StreamRequest(host: "127.0.0.1", port: server.port, isSecure: false)
                 try await Self.expectUpgrade(request, on: loop)
             }
         }
@@ -74,7 +74,7 @@ struct InterimAnswerTests {
         }) { server in
             try await withLoop { loop in
                 let recorder = Recorder()
-                _ = recorder.connect(UpgradeRequest(host: "127.0.0.1", port: server.port, isSecure: false), on: loop)
+                _ = recorder.connect(StreamRequest(host: "127.0.0.1", port: server.port, isSecure: false), on: loop)
                 let error = await recorder.ending()
                 #expect(error.code == .refused && error.status == 503 && error.retryAfter == .seconds(7))
             }
@@ -99,7 +99,7 @@ struct InterimAnswerTests {
                 _ = peer.readAll()
             }) { server in
                 try await withLoop { loop in
-                    let request = UpgradeRequest(host: "127.0.0.1", port: server.port, isSecure: false)
+                    let request = StreamRequest(host: "127.0.0.1", port: server.port, isSecure: false)
                     try await Self.expectAnswer(request, on: loop)
                 }
             }
@@ -114,7 +114,7 @@ struct InterimAnswerTests {
         }) { server in
             try await withLoop { loop in
                 let recorder = Recorder()
-                var request = UpgradeRequest(host: "127.0.0.1", port: server.port, isSecure: false)
+                var request = StreamRequest(host: "127.0.0.1", port: server.port, isSecure: false)
                 request.purpose = .get
                 _ = recorder.connect(request, on: loop)
                 #expect(await recorder.ending().code == .closedByPeer)
@@ -135,7 +135,7 @@ struct InterimAnswerTests {
         }) { server in
             try await withLoop { loop in
                 let recorder = Recorder()
-                _ = recorder.connect(UpgradeRequest(host: "127.0.0.1", port: server.port, isSecure: false), on: loop)
+                _ = recorder.connect(StreamRequest(host: "127.0.0.1", port: server.port, isSecure: false), on: loop)
                 let error = await recorder.ending()
                 #expect(error.code == (isEndless ? .answerHeadTooLong : .handshakeMalformed), "\(error)")
             }

@@ -9,7 +9,7 @@ struct ListenerTests {
     func `bytes of any amount arrive both ways on an accepted stream`() async throws {
         try await withLoop(listens: true) { loop in
             let listener = try await loop.listen { EchoHandler($0) }
-            let request = UpgradeRequest(host: "127.0.0.1", port: listener.port, isSecure: false)
+            let request = StreamRequest(host: "127.0.0.1", port: listener.port, isSecure: false)
             let recorder = Recorder()
             let stream = recorder.connect(request, on: loop)
             #expect(try await recorder.opening().status == 101)
@@ -29,7 +29,7 @@ struct ListenerTests {
         try await withLoop(listens: true) { loop in
             let listener = try await loop.listen { _ in nil }
             let recorder = Recorder()
-            _ = recorder.connect(UpgradeRequest(host: "127.0.0.1", port: listener.port, isSecure: false), on: loop)
+            _ = recorder.connect(StreamRequest(host: "127.0.0.1", port: listener.port, isSecure: false), on: loop)
             #expect(await recorder.ending().code == .closedByPeer)
         }
     }

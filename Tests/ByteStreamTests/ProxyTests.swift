@@ -17,7 +17,7 @@ struct ProxyTests {
         return try await body(proxy)
     }
 
-    private func ending(_ request: UpgradeRequest) async throws -> ByteStreamError {
+    private func ending(_ request: StreamRequest) async throws -> ByteStreamError {
         try await withLoop { loop in
             let recorder = Recorder()
             _ = recorder.connect(request, on: loop)
@@ -62,7 +62,7 @@ struct ProxyTests {
         let server = try await blocking { try TLSServer(certificates, certificate: certificate) }
         defer { server.stop() }
         try await self.withProxy(kind) { proxy in
-            let request = UpgradeRequest(
+            let request = StreamRequest(
                 host: "localhost", port: server.port, isSecure: true, target: "/?token=secret",
                 tls: TLSPolicy(roots: .file(certificates.authority), pins: [try certificates.digest("ca")]),
                 proxy: NetworkProxy(kind, host: "127.0.0.1", port: proxy.port))
@@ -130,7 +130,7 @@ struct ProxyTests {
     func `over HTTP that refuses says why`(status: Int, isSecure: Bool) async throws {
         try await self.withProxy(.http, status: status) { proxy in
             let error = try await self.ending(
-                UpgradeRequest(
+                StreamRequest(
                     host: "server.test", port: 80, isSecure: isSecure, target: "/?token=secret",
                     proxy: NetworkProxy(host: "127.0.0.1", port: proxy.port)))
             #expect(error.code == .proxyRefused, "\(error)")
@@ -145,7 +145,7 @@ struct ProxyTests {
     func `over SOCKS that refuses says why`(reply: Int, reason: String) async throws {
         try await self.withProxy(.socks5, status: reply) { proxy in
             let error = try await self.ending(
-                UpgradeRequest(
+                StreamRequest(
                     host: "server.test", port: 80, isSecure: false, target: "/?token=secret",
                     proxy: NetworkProxy(.socks5, host: "127.0.0.1", port: proxy.port)))
             #expect(error.code == .proxyRefused)
@@ -157,7 +157,7 @@ struct ProxyTests {
     func `that wants other credentials, or any, says so`(kind: NetworkProxy.Kind, showsCredentials: Bool) async throws {
         try await self.withProxy(kind, credentials: "ann:another") { proxy in
             let error = try await self.ending(
-                UpgradeRequest(
+                StreamRequest(
                     host: "server.test", port: 80, isSecure: showsCredentials,
                     proxy: NetworkProxy(
                         kind, host: "127.0.0.1", port: proxy.port, user: showsCredentials ? Self.user : nil,
@@ -172,7 +172,7 @@ struct ProxyTests {
         let hosts = ["127.0.0.1", "no.such.proxy.invalid"]
         for host in hosts {
             let error = try await self.ending(
-                UpgradeRequest(
+                StreamRequest(
                     host: "server.test", port: 80, isSecure: false,
                     proxy: NetworkProxy(host: host, port: try unusedPort())))
             #expect(error.code == .proxyUnreachable, "\(error)")
@@ -190,7 +190,7 @@ struct ProxyTests {
             peer.write(answer)
         }) { proxy in
             let error = try await self.ending(
-                UpgradeRequest(
+                StreamRequest(
                     host: "server.test", port: 80, isSecure: false,
                     proxy: NetworkProxy(kind, host: "127.0.0.1", port: proxy.port)))
             #expect(error.code == .proxyRefused, "\(error)")
@@ -202,7 +202,7 @@ struct ProxyTests {
         async throws
     {
         try await withServer({ _ = $0.readAll() }) { proxy in
-            var request = UpgradeRequest(
+            var request = StreamRequest(
                 host: "server.test", port: 80, isSecure: true,
                 proxy: NetworkProxy(kind, host: "127.0.0.1", port: proxy.port))
             try await expectTimeout(in: .proxy) { deadline in
@@ -230,7 +230,7 @@ struct ProxyTests {
         NetworkProxy(.socks5, host: "a", port: 80, user: ""),
     ])
     func `cannot be one whose place or credentials would be cut or misread`(proxy: NetworkProxy) async throws {
-        let error = try await self.ending(UpgradeRequest(host: "server.test", port: 80, isSecure: false, proxy: proxy))
+        let error = try await self.ending(StreamRequest(host: "server.test", port: 80, isSecure: false, proxy: proxy))
         #expect([.invalidRequest, .requestTooLong].contains(error.code), "\(error)")
     }
 

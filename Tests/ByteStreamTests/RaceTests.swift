@@ -76,8 +76,8 @@ struct RaceTests {
         }
     }
 
-    private func request(_ port: Int, deadline: Duration = .seconds(30)) -> UpgradeRequest {
-        UpgradeRequest(host: "many.example", port: port, isSecure: false, deadline: deadline)
+    private func request(_ port: Int, deadline: Duration = .seconds(30)) -> StreamRequest {
+        StreamRequest(host: "many.example", port: port, isSecure: false, deadline: deadline)
     }
 
     @Test(.overEachBackEnd)

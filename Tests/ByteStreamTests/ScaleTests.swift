@@ -52,7 +52,7 @@ struct ScaleTests {
         try await withLoop { loop in
             let tally = Tally()
             var streams: [TestStream] = []
-            let request = UpgradeRequest(host: "127.0.0.1", port: server.port, isSecure: false)
+            let request = StreamRequest(host: "127.0.0.1", port: server.port, isSecure: false)
             // As many at a time as a server's queue holds.
             for start in stride(from: 0, to: count, by: 250) {
                 let end = min(start + 250, count)
@@ -79,7 +79,7 @@ struct ScaleTests {
             plain.stop()
             secure.stop()
         }
-        let request = UpgradeRequest(
+        let request = StreamRequest(
             host: "127.0.0.1", port: isSecure ? secure.port : plain.port, isSecure: isSecure,
             tls: TLSPolicy(roots: .file(certificates.authority)))
         try await withLoop(EventLoop(name: "idle")) { loop in
@@ -114,7 +114,7 @@ struct ScaleTests {
     func `on several loops at once do not know of each other`() async throws {
         let server = try EchoProcess()
         defer { server.stop() }
-        let request = UpgradeRequest(host: "127.0.0.1", port: server.port, isSecure: false)
+        let request = StreamRequest(host: "127.0.0.1", port: server.port, isSecure: false)
         try await withThrowingDiscardingTaskGroup { group in
             for number in 0..<4 {
                 group.addTask {
@@ -142,7 +142,7 @@ struct ScaleTests {
         let before = ProcessCounts.memory
         try await withLoop { loop in
             let tally = Tally()
-            let stream = loop.connect(UpgradeRequest(host: "127.0.0.1", port: server.port, isSecure: false), tally)
+            let stream = loop.connect(StreamRequest(host: "127.0.0.1", port: server.port, isSecure: false), tally)
             for round in 1...20 {
                 stream.write { $0 += pattern(size) }
                 await tally.wait { $0.received == round * size }

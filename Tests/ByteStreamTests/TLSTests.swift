@@ -25,10 +25,10 @@ struct TLSTests {
     }
 
     private func request(_ server: TLSServer, host: String = "localhost", roots: TLSPolicy.Roots? = nil)
-        -> UpgradeRequest
+        -> StreamRequest
     {
         let roots = roots ?? .file(self.certificates.authority)
-        return UpgradeRequest(
+        return StreamRequest(
             host: host, port: server.port, isSecure: true, target: "/?token=secret",
             headers: [("Authorization", "Bearer secret")], tls: TLSPolicy(roots: roots))
     }
@@ -38,7 +38,7 @@ struct TLSTests {
         TestedBackEnds.makeLoop(name: "test", resolver: Resolver { _ in .success(["127.0.0.1"]) })
     }
 
-    private func ending(_ request: UpgradeRequest) async throws -> ByteStreamError {
+    private func ending(_ request: StreamRequest) async throws -> ByteStreamError {
         try await withLoop(self.makeLoop()) { loop in
             let recorder = Recorder()
             _ = recorder.connect(request, on: loop)
@@ -134,9 +134,10 @@ struct TLSTests {
         defer { server.stop() }
         try await withLoop(self.makeLoop()) { loop in
             let tls = TLSPolicy(roots: .file(certificates.authority))
-            let request = UpgradeRequest(host: "localhost", port: server.port, isSecure: true, tls: tls)
-            let result = await withCheckedContinuation { continuation in
-                loop.execute { _ = loop.exchange(request, .get, limit: 100) { continuation.resume(returning: $0) } }
+            var request = StreamRequest(host: "localhost", port: server.port, isSecure: true, tls: tls)
+            request.purpose = .get
+            let result = await withCheckedContinuation { [request] continuation in
+                loop.execute { loop.exchange(request, limit: 100) { continuation.resume(returning: $0) } }
             }
             if answer.isWhole {
                 let body = try result.get().body
@@ -204,7 +205,7 @@ struct TLSTests {
             defer { server.stop() }
             try await withLoop { loop in
                 let recorder = Recorder()
-                let request = UpgradeRequest(host: "127.0.0.1", port: server.port, isSecure: true)
+                let request = StreamRequest(host: "127.0.0.1", port: server.port, isSecure: true)
                 let stream = recorder.connect(request, on: loop)
                 _ = try await recorder.opening()
                 stream.abort()
@@ -244,7 +245,7 @@ struct TLSTests {
                 let stream = used.connect(self.request(server), on: loop)
                 _ = try await used.opening()
                 for number in UInt8(0)..<40 {
-                    var request = UpgradeRequest(host: "127.0.0.1", port: port, isSecure: true)
+                    var request = StreamRequest(host: "127.0.0.1", port: port, isSecure: true)
                     request.tls.roots = .file(self.certificates.authority)
                     request.tls.pins = [try #require(PublicKeyPin(digest: [UInt8](repeating: number, count: 32)))]
                     let recorder = Recorder()
@@ -285,7 +286,7 @@ struct TLSTests {
     ])
     func `ends as failed when the trusted certificates cannot be read`(roots: TLSPolicy.Roots) async throws {
         let error = try await self.ending(
-            UpgradeRequest(host: "127.0.0.1", port: 1, isSecure: true, tls: TLSPolicy(roots: roots)))
+            StreamRequest(host: "127.0.0.1", port: 1, isSecure: true, tls: TLSPolicy(roots: roots)))
         #expect(error.code == .tlsUnusable)
     }
 
@@ -299,7 +300,7 @@ struct TLSTests {
         ]
         for policy in policies {
             let error = try await self.ending(
-                UpgradeRequest(host: "127.0.0.1", port: 1, isSecure: true, tls: policy))
+                StreamRequest(host: "127.0.0.1", port: 1, isSecure: true, tls: policy))
             #expect(error.code == .tlsUnusable)
             #expect(error.message.contains("it is a FIFO, not a regular file"))
         }
@@ -332,7 +333,7 @@ struct TLSTests {
                 found.yield(peer.read())
                 peer.write(answer)
             }) { server in
-                let request = UpgradeRequest(host: "127.0.0.1", port: server.port, isSecure: true, target: "/secret")
+                let request = StreamRequest(host: "127.0.0.1", port: server.port, isSecure: true, target: "/secret")
                 let error = try await self.ending(request)
                 #expect(error.code == (answer.isEmpty ? .tls(.handshakeCut) : .tls(.other)), "\(error)\(error)")
                 let bytes = try #require(await reads.first { _ in true })
@@ -346,7 +347,7 @@ struct TLSTests {
         try await withServer({ _ = $0.readAll() }) { server in
             try await expectTimeout(in: .tls) { deadline in
                 try await self.ending(
-                    UpgradeRequest(host: "127.0.0.1", port: server.port, isSecure: true, deadline: deadline))
+                    StreamRequest(host: "127.0.0.1", port: server.port, isSecure: true, deadline: deadline))
             }
         }
     }

@@ -25,7 +25,7 @@ struct TakeoverTests {
         let certificates = try await blocking { try Certificates() }
         let server = try await blocking { try OpenSSLServer(certificates, version: version, steps) }
         defer { server.stop() }
-        let request = UpgradeRequest(
+        let request = StreamRequest(
             host: "127.0.0.1", port: server.port, isSecure: true,
             tls: TLSPolicy(roots: .file(certificates.authority)))
         return try await withLoop { loop in

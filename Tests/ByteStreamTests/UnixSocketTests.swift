@@ -15,8 +15,8 @@ struct UnixSocketTests {
         return try await body(folder.appendingPathComponent("s").path)
     }
 
-    private func request(_ path: String) -> UpgradeRequest {
-        var request = UpgradeRequest(host: "app.test", port: 80, isSecure: false)
+    private func request(_ path: String) -> StreamRequest {
+        var request = StreamRequest(host: "app.test", port: 80, isSecure: false)
         request.socketPath = path
         return request
     }

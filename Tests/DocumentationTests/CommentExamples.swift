@@ -328,13 +328,13 @@ private enum CommentExamples {
     }
 
     static func closing() {
-        var configuration = WebSocketTransport.Configuration()
+        var configuration = WebSocketConfiguration()
         configuration.closeMeanings = [4000...4099: .stop, 4007...4007: .credentialsRefused]
         configuration.closeMeanings[1001] = .stop
     }
 
     static func tls() {
-        let configuration = WebSocketTransport.Configuration {
+        let configuration = WebSocketConfiguration {
             $0.tls = TLSPolicy(roots: .file("/etc/ca.pem"))
         }
         _ = configuration
@@ -530,7 +530,7 @@ struct MessageFormatExample {
 
     /// Compiled, not run: there is no such server.
     private func use() async throws -> String {
-        let configuration = WebSocketTransport.Configuration { $0.codec = LineCodec() }
+        let configuration = WebSocketConfiguration { $0.codec = LineCodec() }
         let connection = try ConnectionBuilder("wss://feed.example")
             .transport(.webSocket(configuration)).connect()
         let price = try await connection.request("price", "BTC").decode(String.self)

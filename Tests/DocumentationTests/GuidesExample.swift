@@ -65,7 +65,7 @@ private enum Guides {
     }
 
     static func comingFromJavaScript() async throws -> Payload {
-        let configuration = SocketIOTransport.Configuration {
+        let configuration = SocketIOConfiguration {
             $0.path = "/realtime/"
             $0.carriers = .upgrade
         }
@@ -81,7 +81,7 @@ private enum Guides {
     }
 
     static func comingFromStarscream() throws {
-        let transport = WebSocketTransport.Configuration {
+        let transport = WebSocketConfiguration {
             $0.codec = .text
             $0.headers = [Credentials.Field("X-Client", "7")]
         }

@@ -59,7 +59,7 @@ struct Errand {
 
     init?(_ arguments: [String]) {
         guard arguments.count >= 4, let departure = Departure(rawValue: arguments[0]),
-            let carriers = SocketIOTransport.Carriers(rawValue: arguments[2]), let number = Int(arguments[3])
+            let carriers = SocketIOCarriers(rawValue: arguments[2]), let number = Int(arguments[3])
         else { return nil }
         self.departure = departure
         self.url = arguments[1]

@@ -32,7 +32,7 @@ extension Interop {
             }
 
             func makeTransport() -> any Transport {
-                let configuration = SocketIOTransport.Configuration {
+                let configuration = SocketIOConfiguration {
                     $0.carriers = Wire.current.carriers
                     $0.tls = self.tls
                 }

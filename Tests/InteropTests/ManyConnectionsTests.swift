@@ -23,7 +23,7 @@ extension Interop {
             try await withServer(kind) { server in
                 let before = Self.openFiles
                 try await Bench.use { bench in
-                    let apart = SocketIOTransport.Configuration { $0.isMultiplexed = false }
+                    let apart = SocketIOConfiguration { $0.isMultiplexed = false }
                     var clients: [Client] = []
                     for number in 0..<count {
                         // Another query is another connection of the pool.
@@ -108,7 +108,7 @@ private final class Herd: Sendable {
 
     /// Connects them, not more at a time than a server has places for those that wait.
     func gather(at server: PythonServer, on bench: Bench) async throws {
-        let apart = SocketIOTransport.Configuration { $0.isMultiplexed = false }
+        let apart = SocketIOConfiguration { $0.isMultiplexed = false }
         for first in stride(from: 0, to: self.count, by: 50) {
             var clients: [Client] = []
             for number in first..<min(first + 50, self.count) {

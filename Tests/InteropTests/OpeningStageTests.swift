@@ -63,7 +63,7 @@ extension Interop {
             let wire = Wire.current
             try await withSilentServer(["--at", stop.rawValue]) { server in
                 try await Bench.use { bench in
-                    let configuration = SocketIOTransport.Configuration {
+                    let configuration = SocketIOConfiguration {
                         $0.carriers = wire.carriers
                         $0.tls = server.tls
                     }
@@ -96,8 +96,8 @@ extension Interop {
                 "hostile_server.py", ["--attack", "late-refusal"], certificates: certificates)
             try await server.use {
                 try await Bench.use { bench in
-                    for version in [SocketIOTransport.Version.v2, .v4] {
-                        let configuration = SocketIOTransport.Configuration { $0.protocol = version }
+                    for version in [SocketIOConfiguration.Version.v2, .v4] {
+                        let configuration = SocketIOConfiguration { $0.protocol = version }
                         let client = try await bench.socketIO(server, configuration: configuration)
                         let error = try #require(try await client.lost().error)
                         #expect(error.code == .unsupportedVersion)
@@ -113,7 +113,7 @@ extension Interop {
             try await Wire.$current.withValue(Wire(network: Wire.current.network)) {
                 try await withSilentServer(["--at", "request"]) { server in
                     try await Bench.use { bench in
-                        let configuration = SocketIOTransport.Configuration {
+                        let configuration = SocketIOConfiguration {
                             $0.carriers = wire.carriers
                             $0.proxy = NetworkProxy(host: "127.0.0.1", port: server.port)
                         }
@@ -146,7 +146,7 @@ extension Interop {
             let wire = Wire.current
             try await Self.withHangingNames { loop in
                 for proxy in [nil, NetworkProxy(host: "hanging.test", port: 1)] {
-                    let configuration = SocketIOTransport.Configuration {
+                    let configuration = SocketIOConfiguration {
                         $0.carriers = wire.carriers
                         $0.proxy = proxy
                     }

@@ -25,9 +25,8 @@ struct ClosingTests {
             server = stream
         }
         let recorder = ChannelRecorder()
-        let upgrade = UpgradeRequest(host: "server", port: 80, isSecure: false)
-        let channel = try WebSocketChannel(WebSocketRequest(upgrade: upgrade), on: loop, handler: recorder)
-        loop.enter { channel.open() }
+        let upgrade = StreamRequest(host: "server", port: 80, isSecure: false)
+        let channel = loop.enter { WebSocketChannel(upgrade, on: loop, handler: recorder) }
         loop.run()
         let stream = try #require(server)
         loop.enter {
@@ -57,10 +56,8 @@ struct ClosingTests {
             server = (try? stream.upgrade(request)).map { ($0, stream) }
         }
         let recorder = ChannelRecorder()
-        let upgrade = UpgradeRequest(host: "server", port: 80, isSecure: false)
-        let channel = try WebSocketChannel(
-            WebSocketRequest(upgrade: upgrade, compression: .init()), on: loop, handler: recorder)
-        loop.enter { channel.open() }
+        let upgrade = StreamRequest(host: "server", port: 80, isSecure: false)
+        let channel = loop.enter { WebSocketChannel(upgrade, compression: .init(), on: loop, handler: recorder) }
         loop.run()
         var (session, stream) = try #require(server)
         var bytes: [UInt8] = []
@@ -127,8 +124,8 @@ struct FarewellTests {
         }
     }
 
-    @Test(arguments: SocketIOTransport.Carriers.allCases)
-    func `one of two namespaces that share a socket leaves as cleanly`(_ carriers: SocketIOTransport.Carriers)
+    @Test(arguments: SocketIOCarriers.allCases)
+    func `one of two namespaces that share a socket leaves as cleanly`(_ carriers: SocketIOCarriers)
         async throws
     {
         let (hub, said) = Self.listening()
@@ -150,7 +147,7 @@ struct FarewellTests {
     @Test
     func `a client that gives up while it polls for the first time leaves no session behind`() async throws {
         // With sessions left behind there would be no room for the last one before their heartbeat is missed.
-        try await Bench.run(configuration: .init { $0.maximumConnections = 8 }) { bench in
+        try await Bench.run(configuration: .init { $0.limits.maximumConnections = 8 }) { bench in
             for _ in 0..<40 {
                 let client = try await bench.client(.socketIO(.polling))
                 try client.handler.disconnect()
@@ -171,9 +168,9 @@ struct OpeningFarewellTests {
 
     private static let handshake = #"0{"sid":"s","upgrades":[],"pingInterval":25000,"pingTimeout":20000}"#
 
-    @Test(arguments: Moment.allCases, [SocketIOTransport.Carriers.polling, .upgrade])
+    @Test(arguments: Moment.allCases, [SocketIOCarriers.polling, .upgrade])
     func `a shutdown while a polling session opens returns when the server has answered the goodbye`(
-        _ moment: Moment, _ carriers: SocketIOTransport.Carriers
+        _ moment: Moment, _ carriers: SocketIOCarriers
     ) async throws {
         let loop = makeLoop(name: "patient", listens: true)
         defer { loop.shutdown() }
@@ -276,9 +273,8 @@ struct LateRefusalTests {
                 stream.say(Array(bytes[start..<min(start + size, bytes.count)]))
             }
         }
-        let upgrade = UpgradeRequest(host: "127.0.0.1", port: 80, isSecure: false)
-        let channel = try WebSocketChannel(WebSocketRequest(upgrade: upgrade), on: loop, handler: recorder)
-        loop.enter { channel.open() }
+        let upgrade = StreamRequest(host: "127.0.0.1", port: 80, isSecure: false)
+        loop.enter { _ = WebSocketChannel(upgrade, on: loop, handler: recorder) }
         loop.run()
         return recorder
     }

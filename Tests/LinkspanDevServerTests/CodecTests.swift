@@ -93,7 +93,7 @@ struct CodecTests {
 struct PaddingCodec: SocketIOCodec {
     let name = "padding"
 
-    func encode(_ packet: SocketIOCodecPacket) throws(LinkspanError) -> [SocketIOCodecMessage] {
+    func encode(_ packet: SocketIOCodecPacket) throws(LinkspanError) -> [WebSocketMessage] {
         var text = Array("\(packet.kind.rawValue)\(packet.id.map { "\($0)" } ?? "")".utf8)
         switch packet.kind {
         case .event:
@@ -110,7 +110,7 @@ struct PaddingCodec: SocketIOCodec {
 
     /// Reads what the development server says to a client without listeners.
     private struct Decoder: SocketIOCodecDecoder {
-        mutating func decode(_ message: SocketIOCodecMessage) throws(LinkspanError) -> SocketIOCodecPacket? {
+        mutating func decode(_ message: WebSocketMessage) throws(LinkspanError) -> SocketIOCodecPacket? {
             guard case .text(var text) = message, let digit = text.popFirst(),
                 let kind = SocketIOCodecPacket.Kind(rawValue: digit - UInt8(ascii: "0"))
             else { throw LinkspanError(.protocolViolation, "a packet is not text") }

@@ -36,7 +36,7 @@ struct ConformanceTests {
 
     @Test(arguments: TransportConformance.Check.allCases)
     func `Socket.IO conforms, however it is carried`(_ check: TransportConformance.Check) async throws {
-        for carriers in SocketIOTransport.Carriers.allCases {
+        for carriers in SocketIOCarriers.allCases {
             try await Bench.run { bench in
                 let place = bench.place(.socketIO(carriers))
                 let fixture = try Fixture(place.url, place.transport, tellsKicks: true)

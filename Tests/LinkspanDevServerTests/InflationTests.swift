@@ -39,9 +39,8 @@ struct InflationTests {
         }
         let recorder = Confined(Recorder(), to: loop)
         let journals = await loop.perform { () -> (Journal<Int>, Journal<WebSocketEnd>) in
-            let upgrade = UpgradeRequest(host: "127.0.0.1", port: port, isSecure: false)
-            let request = WebSocketRequest(upgrade: upgrade, compression: .init())
-            try? WebSocketChannel(request, on: loop, handler: recorder.value).open()
+            let upgrade = StreamRequest(host: "127.0.0.1", port: port, isSecure: false)
+            _ = WebSocketChannel(upgrade, compression: .init(), on: loop, handler: recorder.value)
             return (recorder.value.turns, recorder.value.ends)
         }
         let end = try await journals.1.first(1)[0]
@@ -115,10 +114,9 @@ struct InflationTests {
             let loop = ScriptedLoop { request, stream in
                 server = (try? stream.upgrade(request)).map { ($0, stream) }
             }
-            let upgrade = UpgradeRequest(host: "server", port: 80, isSecure: false)
-            let request = WebSocketRequest(upgrade: upgrade, compression: .init())
+            let upgrade = StreamRequest(host: "server", port: 80, isSecure: false)
             let recorder = self.recorder
-            loop.enter { try? WebSocketChannel(request, on: loop, handler: recorder).open() }
+            loop.enter { _ = WebSocketChannel(upgrade, compression: .init(), on: loop, handler: recorder) }
             loop.run()
             (self.session, self.stream) = try #require(server)
             self.loop = loop

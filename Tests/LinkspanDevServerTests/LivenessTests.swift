@@ -29,8 +29,8 @@ struct LivenessTests {
         }
     }
 
-    @Test(arguments: [SocketIOTransport.Carriers.webSocket, .polling])
-    func `a ping of a Socket.IO server is heard`(_ carriers: SocketIOTransport.Carriers) async throws {
+    @Test(arguments: [SocketIOCarriers.webSocket, .polling])
+    func `a ping of a Socket.IO server is heard`(_ carriers: SocketIOCarriers) async throws {
         let server = DevServerConfiguration {
             $0.pingInterval = .milliseconds(300)
             $0.pingTimeout = .seconds(5)
@@ -46,9 +46,9 @@ struct LivenessTests {
 
     /// As after a listener that took longer than the heartbeat allows: the time is over, and a message of the server, sent
     /// meanwhile, waits to be read.
-    @Test(arguments: [SocketIOTransport.Carriers.webSocket, .polling])
+    @Test(arguments: [SocketIOCarriers.webSocket, .polling])
     func `a busy client reads what has arrived before it gives a Socket.IO server up`(
-        _ carriers: SocketIOTransport.Carriers
+        _ carriers: SocketIOCarriers
     ) throws {
         let wire = ScriptedWire(carriers)
         let link = try wire.open()
@@ -63,9 +63,9 @@ struct LivenessTests {
     }
 
     /// As with listeners that take longer than the heartbeat allows for what one read brings, and more arriving meanwhile.
-    @Test(arguments: [SocketIOTransport.Carriers.webSocket, .polling])
+    @Test(arguments: [SocketIOCarriers.webSocket, .polling])
     func `a client that is busy with each read gives a Socket.IO server up only when nothing comes`(
-        _ carriers: SocketIOTransport.Carriers
+        _ carriers: SocketIOCarriers
     ) throws {
         let wire = ScriptedWire(carriers)
         let link = try wire.open()
@@ -124,9 +124,9 @@ struct LivenessTests {
         #expect(wire.ends == [.heartbeatMissed])
     }
 
-    @Test(arguments: [SocketIOTransport.Carriers.webSocket, .polling], [true, false])
+    @Test(arguments: [SocketIOCarriers.webSocket, .polling], [true, false])
     func `an attachment may take any time while it comes, over Socket.IO`(
-        _ carriers: SocketIOTransport.Carriers, _ isComing: Bool
+        _ carriers: SocketIOCarriers, _ isComing: Bool
     ) throws {
         let wire = ScriptedWire(carriers)
         let link = try wire.open()

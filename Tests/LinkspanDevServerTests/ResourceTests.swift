@@ -190,7 +190,7 @@ private final class CountingLoop: NetworkLoop {
             })
     }
 
-    func connect(_ request: UpgradeRequest, handler: any ByteStreamHandler) -> any ByteStream {
+    func connect(_ request: StreamRequest, handler: any ByteStreamHandler) -> any ByteStream {
         self.loop.connect(request, handler: handler)
     }
 

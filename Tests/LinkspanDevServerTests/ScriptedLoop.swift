@@ -25,10 +25,10 @@ final class ScriptedLoop: NetworkLoop, @unchecked Sendable {
     private(set) var isCurrent = false
     /// The time on the loop, which only a test moves.
     private(set) var now = ContinuousClock.now
-    private let onConnect: (UpgradeRequest, ScriptedStream) -> Void
+    private let onConnect: (StreamRequest, ScriptedStream) -> Void
 
     /// Makes a loop whose servers do with each request what `onConnect` does, in a job of its own.
-    init(_ onConnect: @escaping (UpgradeRequest, ScriptedStream) -> Void) { self.onConnect = onConnect }
+    init(_ onConnect: @escaping (StreamRequest, ScriptedStream) -> Void) { self.onConnect = onConnect }
 
     func execute(_ job: @escaping @Sendable () -> Void) { self.jobs.append(job) }
 
@@ -69,7 +69,7 @@ final class ScriptedLoop: NetworkLoop, @unchecked Sendable {
         }
     }
 
-    func connect(_ request: UpgradeRequest, handler: any ByteStreamHandler) -> any ByteStream {
+    func connect(_ request: StreamRequest, handler: any ByteStreamHandler) -> any ByteStream {
         let stream = ScriptedStream(loop: self, handler: handler, highWaterMark: request.highWaterMark)
         self.executeLocally { self.onConnect(request, stream) }
         return stream
@@ -143,15 +143,12 @@ final class ScriptedStream: ByteStream {
     /// Agrees to a WebSocket, and to compression if it is offered.
     ///
     /// - Returns: the server's end.
-    func upgrade(_ request: UpgradeRequest) throws -> WebSocketSession {
+    func upgrade(_ request: StreamRequest) throws -> WebSocketSession {
         let answer = try ServerHandshake(compression: .init()).accept(method: "GET") { name in
             name == "host" ? [request.host] : request.headers.filter { $0.name.lowercased() == name }.map(\.value)
         }
-        func field(_ name: String) -> String? { answer.headers.first { $0.name == name }?.value }
-        self.open(
-            ResponseHead(
-                status: answer.status, upgrade: field("Upgrade"), connection: field("Connection"),
-                accept: field("Sec-WebSocket-Accept"), extensions: field("Sec-WebSocket-Extensions")))
+        let fields = answer.headers.map { ($0.name.lowercased(), [$0.value]) }
+        self.open(ResponseHead(status: answer.status, fields: Dictionary(uniqueKeysWithValues: fields)))
         return WebSocketSession(role: .server, compression: answer.compression)
     }
 

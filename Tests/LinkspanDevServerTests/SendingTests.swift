@@ -87,8 +87,8 @@ struct SendingTests {
         #expect(wire.heard().joined().contains("39"))
     }
 
-    @Test(arguments: [SocketIOTransport.Carriers.polling, .webSocket])
-    func `without negotiated compression the option has no effect`(carriers: SocketIOTransport.Carriers) throws {
+    @Test(arguments: [SocketIOCarriers.polling, .webSocket])
+    func `without negotiated compression the option has no effect`(carriers: SocketIOCarriers) throws {
         let wire = ScriptedWire(carriers)
         let link = try wire.open()
         let message = OutboundMessage(event: "say", payload: try Payload("hello"), isCompressible: false)
@@ -98,9 +98,9 @@ struct SendingTests {
     }
 
     /// What a process finds that was suspended: the deadline has passed, and no timer has fired (E08).
-    @Test(arguments: [SocketIOTransport.Carriers.polling, .webSocket])
+    @Test(arguments: [SocketIOCarriers.polling, .webSocket])
     func `a message is kept for the next link when the heartbeat is overdue`(
-        carriers: SocketIOTransport.Carriers
+        carriers: SocketIOCarriers
     ) throws {
         let wire = ScriptedWire(carriers)
         let link = try wire.open()

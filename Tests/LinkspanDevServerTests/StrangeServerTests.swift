@@ -120,8 +120,8 @@ struct StrangeServerTests {
         }
     }
 
-    @Test(arguments: SocketIOTransport.Carriers.allCases)
-    func `a 404 is final, and says that nothing is at the path`(_ carriers: SocketIOTransport.Carriers) async throws {
+    @Test(arguments: SocketIOCarriers.allCases)
+    func `a 404 is final, and says that nothing is at the path`(_ carriers: SocketIOCarriers) async throws {
         let answer = "HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n"
         try await self.withServer(answer) { port, loop in
             let transport = SocketIOTransport(.init { $0.carriers = carriers }, loop: loop)

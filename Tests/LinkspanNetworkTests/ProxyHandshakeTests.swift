@@ -6,7 +6,7 @@ internal import Testing
 struct ProxyHandshakeTests {
     private static func wrong(_ why: Comment) { Issue.record(why) }
 
-    private static let request = UpgradeRequest(host: "host.test", port: 0x0102, isSecure: false)
+    private static let request = StreamRequest(host: "host.test", port: 0x0102, isSecure: false)
 
     private static func take(_ bytes: [UInt8], _ handshake: inout ProxyHandshake) -> ProxyStep {
         bytes.withUnsafeBytes { handshake.received($0) }
@@ -14,7 +14,7 @@ struct ProxyHandshakeTests {
 
     private static func socks(_ user: String? = nil, host: String = "host.test") -> ProxyHandshake {
         let proxy = NetworkProxy(.socks5, host: "p", port: 1, user: user, password: user.map { _ in "pw" })
-        return ProxyHandshake(proxy, for: UpgradeRequest(host: host, port: 0x0102, isSecure: false))
+        return ProxyHandshake(proxy, for: StreamRequest(host: host, port: 0x0102, isSecure: false))
     }
 
     @Test

@@ -106,7 +106,7 @@ struct CarrierMemoryTests {
     func `only fallback tries something else`() {
         var memory = CarrierMemory()
         for (carriers, choice) in [
-            (SocketIOTransport.Carriers.webSocket, CarrierChoice.webSocket(share: 1)), (.polling, .polling),
+            (SocketIOCarriers.webSocket, CarrierChoice.webSocket(share: 1)), (.polling, .polling),
             (.upgrade, .upgrade),
         ] {
             #expect(memory.choice(for: Self.place, carriers, now: at(0)) == choice)
@@ -202,7 +202,7 @@ struct CarrierMemoryTests {
 struct EnginePathTests {
     @Test(arguments: [("/live", "/live/"), ("/a/b/", "/a/b/"), ("/", "/")])
     func `ends with a slash, as in the reference`(_ given: String, _ path: String) throws {
-        let configuration = SocketIOTransport.Configuration { $0.path = given }
+        let configuration = SocketIOConfiguration { $0.path = given }
         #expect(configuration.path == path)
         let request = CarrierRequest(
             link: LinkRequest(url: try ConnectionURL("http://h/")), configuration: configuration)

@@ -17,13 +17,13 @@ struct NamespaceSessionTests {
     /// Writes nothing, or fails.
     private struct Mute: SocketIOCodec {
         struct Decoder: SocketIOCodecDecoder {
-            mutating func decode(_ message: SocketIOCodecMessage) -> SocketIOCodecPacket? { nil }
+            mutating func decode(_ message: WebSocketMessage) -> SocketIOCodecPacket? { nil }
         }
 
         let name = "mute"
         var error: LinkspanError.Code?
 
-        func encode(_ packet: SocketIOCodecPacket) throws(LinkspanError) -> [SocketIOCodecMessage] {
+        func encode(_ packet: SocketIOCodecPacket) throws(LinkspanError) -> [WebSocketMessage] {
             guard let error = self.error else { return [] }
             throw LinkspanError(error, "it has no words")
         }

@@ -49,14 +49,14 @@ struct WebSocketCarrierTests {
 struct CarrierRequestTests {
     private static func request(_ fields: Credentials.Field...) throws -> CarrierRequest {
         let link = LinkRequest(url: try ConnectionURL("http://h/"), credentials: Credentials(headers: fields))
-        return CarrierRequest(link: link, configuration: SocketIOTransport.Configuration())
+        return CarrierRequest(link: link, configuration: SocketIOConfiguration())
     }
 
     /// The fields of a poll, and of a WebSocket that takes the session over, which have to be the same.
     private static func fields(
         _ request: CarrierRequest, cookie: String?, sourceLocation: SourceLocation = #_sourceLocation
     ) -> [String] {
-        func lines(_ request: UpgradeRequest) -> [String] { request.headers.map { "\($0.name): \($0.value)" } }
+        func lines(_ request: StreamRequest) -> [String] { request.headers.map { "\($0.name): \($0.value)" } }
         let polled = lines(request.upgrade(transport: "polling", sid: "s", cookie: cookie))
         let upgraded = lines(request.webSocket(sid: "s", cookie: cookie, deadline: .seconds(1)).upgrade)
         #expect(polled == upgraded, sourceLocation: sourceLocation)

@@ -114,8 +114,6 @@ struct CompressedMessageTests {
                 $0.clientNoContextTakeover = forgets
                 $0.serverNoContextTakeover = forgets
                 $0.threshold = 20
-                $0.memoryLevel = bits - 8
-                $0.level = forgets ? 1 : 9
             }
             return Setting(client: options, server: .init { $0.threshold = 1 }, testDescription: options.offer)
         }

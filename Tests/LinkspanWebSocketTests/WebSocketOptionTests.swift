@@ -63,7 +63,7 @@ struct WebSocketOptionTests {
 
     @Test
     func `explain themselves, without the values of headers`() {
-        func options(_ configure: (inout WebSocketTransport.Configuration) -> Void) -> [String: String] {
+        func options(_ configure: (inout WebSocketConfiguration) -> Void) -> [String: String] {
             WebSocketTransport(.init(configure)).options
         }
         let plain = options { _ in }
@@ -86,7 +86,7 @@ struct WebSocketOptionTests {
 
     private static func configuration(
         _ values: [String: any Sendable]
-    ) throws -> WebSocketTransport.Configuration {
+    ) throws -> WebSocketConfiguration {
         let transport = try TransportFactory.webSocket.make(OptionValues(values))
         return try #require(transport as? WebSocketTransport).configuration
     }

@@ -60,7 +60,7 @@ private final class AbsentLoop: NetworkLoop {
 
     func execute(_ job: @escaping @Sendable () -> Void) { self.jobs.execute(job) }
 
-    func connect(_ request: UpgradeRequest, handler: any ByteStreamHandler) -> any ByteStream {
+    func connect(_ request: StreamRequest, handler: any ByteStreamHandler) -> any ByteStream {
         let error = self.error
         self.executeLocally { handler.closed(error) }
         return EndedStream()

@@ -5,12 +5,12 @@ internal import LinkspanRuntime
 
 /// Makes the connections of one stream, with the virtual host that its TLS policy needs.
 final class Dialer: StreamDialer {
-    fileprivate let request: UpgradeRequest
+    fileprivate let request: StreamRequest
     fileprivate let host: VirtualHost
     fileprivate let library: Library
     private let poller: Poller
 
-    init(_ request: UpgradeRequest, library: Library, poller: Poller) throws(ByteStreamError) {
+    init(_ request: StreamRequest, library: Library, poller: Poller) throws(ByteStreamError) {
         self.request = request
         self.host = try library.host(for: request)
         self.library = library

@@ -4,7 +4,7 @@ internal import LinkspanNetwork
 
 /// From the library's text, which is all that it tells, and from what OpenSSL told us.
 extension DialFailure {
-    init(_ connection: OpaquePointer, text: String, request: UpgradeRequest) {
+    init(_ connection: OpaquePointer, text: String, request: StreamRequest) {
         let lowercase = text.lowercased()
         clws_tls_hear_out(lws_get_ssl(connection))
         let tls = clws_tls_failure_of(lws_get_ssl(connection), TLSContext.note)
@@ -20,7 +20,7 @@ extension DialFailure {
 
     /// The failure of a connection that the library only calls closed, when the server said that it is about our
     /// certificate: in TLS 1.3 it does so after the handshake.
-    static func refusedIdentity(_ connection: OpaquePointer, request: UpgradeRequest) -> Self? {
+    static func refusedIdentity(_ connection: OpaquePointer, request: StreamRequest) -> Self? {
         guard request.isSecure else { return nil }
         clws_tls_hear_out(lws_get_ssl(connection))
         guard clws_tls_failure_of(lws_get_ssl(connection), TLSContext.note) == .identity else { return nil }

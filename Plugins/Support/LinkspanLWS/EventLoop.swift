@@ -18,32 +18,21 @@ package final class EventLoop: NetworkLoop, ThreadedLoop {
     package let thread: LoopThread
     let resolver: Resolver
     /// The loop's own state, nil while there is no thread.
-    let core: LoopConfined<LoopCore?>
+    let core: Confined<LoopCore?>
 
     /// Starts a loop whose thread has the given name.
     ///
     /// - Parameters:
     ///   - name: the name, for debuggers.
+    ///   - resolver: the look-up of names.
     ///   - idleLimit: how long the loop may have no stream, no job and no timer before its thread ends until it is needed
     ///     again. Nil, the default, for a thread that is there from now until ``shutdown()``.
-    ///   - log: gets the log lines of libwebsockets, on the loop's thread; nil, the default, for none. The library
-    ///     begins to make them for the whole process, without a lock: make such a loop before others.
-    package convenience init(name: String, idleLimit: Duration? = nil, log: LibraryLog.Handler? = nil) {
-        self.init(name: name, resolver: .system, idleLimit: idleLimit, log: log)
-    }
-
-    package init(name: String, resolver: Resolver, idleLimit: Duration? = nil, log: LibraryLog.Handler? = nil) {
-        let listener = log.map { LibraryLog.Listener(hear: $0) }
-        self.thread = LoopThread(name: name, idleLimit: idleLimit, attachment: listener)
+    package init(name: String, resolver: Resolver = .system, idleLimit: Duration? = nil) {
+        self.thread = LoopThread(name: name, idleLimit: idleLimit)
         self.resolver = resolver
-        self.core = LoopConfined(nil, on: self.thread.identity)
+        self.core = Confined(nil, to: self.thread.identity)
         self.begin()
     }
-
-    /// Whether the caller runs on the loop's thread.
-    ///
-    /// Jobs that are left when the loop has ended run on another thread; it is true for them as well.
-    package var isCurrent: Bool { self.thread.identity.isCurrent }
 
     /// The configurations for TLS that are kept; on the loop.
     package var hostCount: Int { self.core.value?.library.hostCount ?? 0 }
@@ -55,7 +44,7 @@ package final class EventLoop: NetworkLoop, ThreadedLoop {
     package var lookCount: Int { self.core.value?.poller.lookCount ?? 0 }
 
     /// Begins to send a request; its stream is open once the answer allows it.
-    package func connect(_ request: UpgradeRequest, handler: any ByteStreamHandler) -> any ByteStream {
+    package func connect(_ request: StreamRequest, handler: any ByteStreamHandler) -> any ByteStream {
         guard let core = self.core.value, !core.members.isStopping else { return self.endedStream(handler) }
         return LoopStream.connect(request, handler: handler, among: core.members) { () throws(ByteStreamError) in
             try Dialer(request, library: core.library, poller: core.poller)

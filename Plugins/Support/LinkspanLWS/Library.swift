@@ -20,6 +20,8 @@ final class Library {
     /// The socket that the library is left with in place of one that is taken from it; nothing ever arrives there.
     var idleSocket: CInt { self.idleSockets[0] }
     private let idleSockets: [CInt]
+    /// Turns off the library's habit of writing a log to standard error; once, as the level is one for the process.
+    private static let silence: Void = lws_set_log_level(0, nil)
     /// Those of TLS policies, and the one of plain connections.
     private var hosts: [TLSPolicy?: VirtualHost] = [:]
     private var hostLookups: UInt64 = 0
@@ -27,7 +29,7 @@ final class Library {
     private var armed: Moment?
 
     init?(on executor: any ThreadedLoop, callback: @escaping clws_handler, poller: CInt) {
-        LibraryLog.prepare(isWanted: executor.thread.identity.attachment is LibraryLog.Listener)
+        Self.silence
         var idleSockets: [CInt] = [-1, -1]
         guard clws_decoy_open(&idleSockets) else { return nil }
         guard let raw = clws_loop_create(callback, Self.timeout, poller) else {
@@ -70,7 +72,7 @@ final class Library {
 
 extension Library {
     /// The virtual host for a request: one for all plain streams, one for each TLS policy, made when first needed.
-    func host(for request: UpgradeRequest) throws(ByteStreamError) -> VirtualHost {
+    func host(for request: StreamRequest) throws(ByteStreamError) -> VirtualHost {
         let key = request.isSecure ? request.tls : nil
         self.hostLookups += 1
         if let host = self.hosts[key] {

@@ -24,7 +24,7 @@ protocol OpenerOwner: AnyObject {
 /// libwebsockets holds it as user data: retained once when its connection is made, and released once when the library
 /// reports that it destroyed the connection, and only then.
 final class Opener {
-    private let request: UpgradeRequest
+    private let request: StreamRequest
     private let host: VirtualHost
     private let library: Library
     /// Nil once the connection is open, has failed or is given up; from then on events of the library are ignored.
@@ -38,7 +38,7 @@ final class Opener {
     /// Whether the connection is going down by itself, so that it must not be touched any more.
     private var isOver = false
 
-    init(_ request: UpgradeRequest, host: VirtualHost, library: Library, owner: any OpenerOwner) {
+    init(_ request: StreamRequest, host: VirtualHost, library: Library, owner: any OpenerOwner) {
         self.request = request
         self.host = host
         self.library = library

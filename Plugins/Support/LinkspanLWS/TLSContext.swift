@@ -15,7 +15,7 @@ enum TLSContext {
     /// The caller frees what it gets.
     static func make(_ policy: TLSPolicy) throws(ByteStreamError) -> OpaquePointer {
         guard Self.note >= 0, let tls = clws_tls_create(policy.minimumVersion == .tls13, Self.progress) else {
-            throw ByteStreamError(.unavailable, "TLS could not be set up")
+            throw ByteStreamError.tlsNotSetUp
         }
         do throws(ByteStreamError) {
             try Self.addRoots(policy, to: tls)
@@ -28,38 +28,20 @@ enum TLSContext {
     }
 
     private static func addRoots(_ policy: TLSPolicy, to tls: OpaquePointer) throws(ByteStreamError) {
-        if policy.addsSystemRoots || policy.roots == .system {
-            guard clws_tls_add_system_roots(tls) else {
-                throw ByteStreamError(.tlsUnusable, "the system's trusted certificates cannot be read")
-            }
-        }
-        let bytes: [UInt8]
-        switch policy.roots {
-        case .system: return
-        case .file(let path): bytes = try CertificateFile.read(path)
-        case .pem(let pem): bytes = pem
-        }
+        if policy.trustsSystem, !clws_tls_add_system_roots(tls) { throw ByteStreamError.noSystemRoots }
+        guard let bytes = try policy.ownRoots() else { return }
         guard bytes.withUnsafeBytes({ clws_tls_add_roots(tls, $0.baseAddress, $0.count) }) > 0 else {
-            throw ByteStreamError(.tlsUnusable, "the trusted certificates are not usable PEM")
+            throw ByteStreamError.unusableRoots
         }
     }
 
-    #if canImport(Security)
     private static let notInKeychain = ByteStreamError(
         .tlsUnusable, "libwebsockets cannot use an identity of the Keychain; choose the network nio")
-    #endif
 
     private static func use(_ identity: ClientCertificate, in tls: OpaquePointer) throws(ByteStreamError) {
-        let bytes: [UInt8]
-        switch identity.certificate {
-        case .file(let path): bytes = try CertificateFile.read(path)
-        case .pem(let pem): bytes = pem
-        #if canImport(Security)
-        case .keychain: throw Self.notInKeychain
-        #endif
-        }
+        guard let bytes = try identity.pem() else { throw Self.notInKeychain }
         guard bytes.withUnsafeBytes({ clws_tls_use_certificate(tls, $0.baseAddress, $0.count) }) else {
-            throw ByteStreamError(.tlsUnusable, "the client certificate is not usable PEM, or too weak")
+            throw ByteStreamError.unusableCertificate
         }
         let isUsable: Bool
         switch identity.key {
@@ -73,9 +55,7 @@ enum TLSContext {
         case .keychain: throw Self.notInKeychain
         #endif
         }
-        guard isUsable else {
-            throw ByteStreamError(.tlsUnusable, "the client certificate's key is not usable PEM, or not its key")
-        }
+        guard isUsable else { throw ByteStreamError.unusableKey }
     }
 }
 #endif

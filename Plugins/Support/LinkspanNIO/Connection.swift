@@ -7,12 +7,12 @@ internal import NIOTLS
 
 /// Makes the connections of one stream, with the configuration that its TLS policy needs.
 final class Dialer: StreamDialer {
-    fileprivate let request: UpgradeRequest
+    fileprivate let request: StreamRequest
     /// Nil for plain connections.
     fileprivate let tls: TLSContext?
     private let core: NIOLoopCore
 
-    init(_ request: UpgradeRequest, on core: NIOLoopCore) throws(ByteStreamError) {
+    init(_ request: StreamRequest, on core: NIOLoopCore) throws(ByteStreamError) {
         self.request = request
         self.tls = try request.isSecure ? core.context(for: request.tls) : nil
         self.core = core

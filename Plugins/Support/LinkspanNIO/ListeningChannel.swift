@@ -40,7 +40,7 @@ final class ListeningChannel: ByteListener, LoopMember {
     ) throws(ByteStreamError) -> ListeningChannel {
         try request.validated()
         guard core.kind.usesSockets else {
-            throw request.unavailable("the loop was not made with usesSockets, and cannot listen", isTaken: false)
+            throw request.unavailable("the loop has no sockets of the system, and cannot listen", isTaken: false)
         }
         let address =
             if let path = request.path { try? SocketAddress(unixDomainSocketPath: path) } else {

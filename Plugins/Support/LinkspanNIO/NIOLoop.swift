@@ -7,7 +7,7 @@ internal import NIOPosix
 
 /// An event loop of SwiftNIO, with its streams and its jobs.
 ///
-/// On Apple platforms it is a queue over Network.framework, by NIOTransportServices; elsewhere, and with `usesSockets`, it is
+/// On Apple platforms it is a queue over Network.framework, by NIOTransportServices; elsewhere it is
 /// a thread that has the system's sockets, by NIOPosix. TLS is the same on both.
 ///
 /// The loop lives until ``shutdown()``, and so does its thread, unless the loop was made with a limit to its idleness.
@@ -26,41 +26,34 @@ package final class NIOLoop: NetworkLoop, ThreadedLoop {
     /// The look-up of names; nil where Network.framework does it.
     let resolver: LinkspanNetwork.Resolver?
     /// The loop's own state, nil while there is no thread.
-    let core: LoopConfined<NIOLoopCore?>
+    let core: Confined<NIOLoopCore?>
 
     /// Starts a loop.
     ///
     /// - Parameters:
     ///   - name: the name of its thread, for debuggers.
+    ///   - resolver: the look-up of names.
     ///   - idleLimit: how long the loop may have no stream, no job and no timer before its thread ends until it is needed
     ///     again. Nil, the default, for a thread that is there from now until ``shutdown()``.
-    ///   - usesSockets: whether the loop has the system's sockets on Apple platforms, too. It is needed to listen: a
+    ///   - kind: the event loops of SwiftNIO. ``EventLoopKind/ownThread`` is needed to listen on Apple platforms, too: a
     ///     loop over Network.framework only connects.
-    package convenience init(name: String, idleLimit: Duration? = nil, usesSockets: Bool = false) {
-        self.init(name: name, resolver: .system, idleLimit: idleLimit, kind: usesSockets ? .ownThread : nil)
-    }
-
     package init(
-        name: String, resolver: LinkspanNetwork.Resolver, idleLimit: Duration? = nil, kind: EventLoopKind? = nil
+        name: String, resolver: LinkspanNetwork.Resolver = .system, idleLimit: Duration? = nil,
+        kind: EventLoopKind? = nil
     ) {
         self.thread = LoopThread(name: name, idleLimit: idleLimit)
         let kind = kind ?? .standard
         self.kind = kind
         self.resolver = !kind.usesSockets && resolver === LinkspanNetwork.Resolver.system ? nil : resolver
-        self.core = LoopConfined(nil, on: self.thread.identity)
+        self.core = Confined(nil, to: self.thread.identity)
         self.begin()
     }
 
     /// The configurations for TLS that are kept; on the loop.
     package var contextCount: Int { self.core.value?.contextCount ?? 0 }
 
-    /// Whether the caller runs on the loop's thread.
-    ///
-    /// Jobs that are left when the loop has ended run on another thread; it is true for them as well.
-    package var isCurrent: Bool { self.thread.identity.isCurrent }
-
     /// Begins to send a request; its stream is open once the answer allows it.
-    package func connect(_ request: UpgradeRequest, handler: any ByteStreamHandler) -> any ByteStream {
+    package func connect(_ request: StreamRequest, handler: any ByteStreamHandler) -> any ByteStream {
         guard let core = self.core.value, !core.members.isStopping else { return self.endedStream(handler) }
         return LoopStream.connect(request, handler: handler, among: core.members) { () throws(ByteStreamError) in
             try Dialer(request, on: core)

@@ -1,12 +1,4 @@
-#if canImport(Darwin)
-private import Darwin
-#elseif canImport(Glibc)
-private import Glibc
-#elseif canImport(Musl)
-private import Musl
-#elseif canImport(Android)
-private import Android
-#endif
+private import CLinkspanRuntime
 
 /// Dates as cookies have them, in seconds since 1970.
 package enum CookieDate {

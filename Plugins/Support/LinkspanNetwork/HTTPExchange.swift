@@ -1,72 +1,38 @@
-/// One HTTP/1.1 request and its answer, over a connection of its own.
-///
-/// A server may hold its answer back for as long as the request's deadline allows, which is 30 minutes at most here.
-package final class HTTPExchange {
-    /// The method of the request.
-    package enum Method: Sendable, Hashable {
-        /// A GET request.
-        case get
-        /// A POST request with this body.
-        case post([UInt8])
+/// The response to a GET or a POST, of any status.
+package struct HTTPAnswer: Sendable {
+    /// The status and the header fields.
+    package var head: ResponseHead
+    /// The body, without its transfer coding; empty when its parts were delivered as they arrived.
+    package var body: [UInt8]
+
+    /// Makes an answer.
+    package init(head: ResponseHead, body: [UInt8]) {
+        self.head = head
+        self.body = body
     }
-
-    /// The response, of any status.
-    package struct Answer: Sendable {
-        /// The status and the header fields in use.
-        package var head: ResponseHead
-        /// The body, without its transfer coding; empty when its parts were delivered as they arrived.
-        package var body: [UInt8]
-
-        /// Makes an answer.
-        package init(head: ResponseHead, body: [UInt8]) {
-            self.head = head
-            self.body = body
-        }
-    }
-
-    /// A closure that gets the outcome, once, on the loop.
-    package typealias Completion = (Result<Answer, ByteStreamError>) -> Void
-
-    private let stream: any ByteStream
-
-    fileprivate init(stream: any ByteStream) { self.stream = stream }
-
-    /// Gives the exchange up, unless it is over; it ends with `closedByUs`.
-    package func cancel() { self.stream.abort() }
-
-    /// The step that the exchange is waiting for; nil once the response has begun.
-    package var openingStage: OpeningStage? { self.stream.openingStage }
-
-    /// Stops reading the answer, so that the server has to wait, or reads on; the deadline goes on.
-    package func setReadingPaused(_ isPaused: Bool) { self.stream.setReadingPaused(isPaused) }
 }
 
 extension NetworkLoop {
-    /// Begins an exchange, and returns at once.
+    /// Begins one HTTP/1.1 exchange over a connection of its own, and returns at once.
+    ///
+    /// A server may hold its answer back for as long as the request's deadline allows, which is 30 minutes at most here.
     ///
     /// - Parameters:
-    ///   - request: where to and with which headers; its deadline is for the whole exchange.
-    ///   - method: the method and its body.
+    ///   - request: a GET or a POST; its deadline is for the whole exchange.
     ///   - limit: the most bytes of the answer's body, of which a refusal may have 1 MiB; above it the exchange ends
     ///     with `answerTooLong`.
     ///   - onBody: gets the body of a response with status 200 part by part; nil to get it at once.
-    ///   - completion: gets the outcome.
-    /// - Returns: the exchange, to cancel it.
+    ///   - completion: gets the outcome, once, on the loop.
+    /// - Returns: the exchange's stream, to abort it or to pause reading.
+    @discardableResult
     package func exchange(
-        _ request: UpgradeRequest, _ method: HTTPExchange.Method, limit: Int, onBody: (([UInt8]) -> Void)? = nil,
-        completion: @escaping HTTPExchange.Completion
-    ) -> HTTPExchange {
-        var request = request
+        _ request: StreamRequest, limit: Int, onBody: (([UInt8]) -> Void)? = nil,
+        completion: @escaping (Result<HTTPAnswer, ByteStreamError>) -> Void
+    ) -> any ByteStream {
         let collector = AnswerCollector(limit: limit, onBody: onBody, completion: completion)
-        var body: [UInt8] = []
-        switch method {
-        case .get: request.purpose = .get
-        case .post(let given): (request.purpose, body) = (.post(bodyLength: given.count), given)
-        }
         let stream = self.connect(request, handler: collector)
-        if !body.isEmpty { stream.write { $0.append(contentsOf: body) } }
         collector.stream = stream
-        return HTTPExchange(stream: stream)
+        return stream
     }
 }
 
@@ -78,14 +44,15 @@ private final class AnswerCollector: ByteStreamHandler {
     /// Nil once it has ended.
     var stream: (any ByteStream)?
     private let onBody: (([UInt8]) -> Void)?
-    private let completion: HTTPExchange.Completion
+    private let completion: (Result<HTTPAnswer, ByteStreamError>) -> Void
     private var head: ResponseHead?
     private var body: [UInt8] = []
     private var count = 0
     private var limit: Int
     private var isTooLong = false
 
-    init(limit: Int, onBody: (([UInt8]) -> Void)?, completion: @escaping HTTPExchange.Completion) {
+    init(limit: Int, onBody: (([UInt8]) -> Void)?, completion: @escaping (Result<HTTPAnswer, ByteStreamError>) -> Void)
+    {
         self.limit = limit
         self.onBody = onBody
         self.completion = completion
@@ -118,13 +85,13 @@ private final class AnswerCollector: ByteStreamHandler {
         self.completion(self.result(reason))
     }
 
-    private func result(_ reason: ByteStreamError) -> Result<HTTPExchange.Answer, ByteStreamError> {
+    private func result(_ reason: ByteStreamError) -> Result<HTTPAnswer, ByteStreamError> {
         guard !self.isTooLong else {
             return .failure(
                 ByteStreamError(
                     .answerTooLong, "the answer is larger than the \(self.limit) bytes that are accepted here"))
         }
         guard let head = self.head, reason.code == .completed else { return .failure(reason) }
-        return .success(HTTPExchange.Answer(head: head, body: self.body))
+        return .success(HTTPAnswer(head: head, body: self.body))
     }
 }

@@ -27,7 +27,7 @@ public struct NetworkBackEnd: RawRepresentable, Sendable, Hashable {
     }
 
     /// Every back end that is built into this program.
-    public static var builtIn: [Self] { [Self.libwebsockets, .nio].filter(\.isBuiltIn) }
+    package static var builtIn: [Self] { [Self.libwebsockets, .nio].filter(\.isBuiltIn) }
 
     private var isBuiltIn: Bool {
         switch self {

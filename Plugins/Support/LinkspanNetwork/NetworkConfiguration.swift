@@ -47,7 +47,7 @@ extension NetworkConfiguration {
         self.tls = try TLSPolicy(values)
         self.proxy = try NetworkProxy.make(values)
         if let path: String = values["socket"] {
-            if let problem = UpgradeRequest.problem(withSocketPath: path, proxy: self.proxy) {
+            if let problem = StreamRequest.problem(withSocketPath: path, proxy: self.proxy) {
                 throw LinkspanError(.invalidConfiguration, problem)
             }
             self.socketPath = path

@@ -20,7 +20,7 @@ package protocol NetworkLoop: JobExecutor {
     ///
     /// - Returns: the stream. Handler and stream live until ``ByteStreamHandler/closed(_:)``, even if nobody else holds
     ///   them.
-    func connect(_ request: UpgradeRequest, handler: any ByteStreamHandler) -> any ByteStream
+    func connect(_ request: StreamRequest, handler: any ByteStreamHandler) -> any ByteStream
 
     /// Listens until the listener is closed or the loop ends; the loop holds the listener.
     ///
@@ -86,7 +86,7 @@ extension ListenRequest {
         guard (0...65_535).contains(self.port) else {
             throw ByteStreamError(.unlistenable, "\(self.port) is not a port")
         }
-        guard let path = self.path, let problem = UpgradeRequest.problem(withSocketPath: path, proxy: nil) else {
+        guard let path = self.path, let problem = StreamRequest.problem(withSocketPath: path, proxy: nil) else {
             return
         }
         throw ByteStreamError(.unlistenable, problem)

@@ -1,43 +1,106 @@
-/// The part of an answer's head that is looked at: what a WebSocket handshake is judged by (RFC 6455 section 4.1), and
-/// cookies.
-///
-/// A header that the server did not send is nil; one that it sent more than once has its values joined by commas.
-/// Back ends check none of them: that is the duty of the code that opens the stream.
-package struct ResponseHead: Sendable, Hashable {
-    /// The HTTP status, always 101 for an opened stream.
-    package var status: Int
-    /// The value of `Upgrade`.
-    package var upgrade: String?
-    /// The value of `Connection`.
-    package var connection: String?
-    /// The value of `Sec-WebSocket-Accept`.
-    package var accept: String?
-    /// The value of `Sec-WebSocket-Protocol`.
-    package var subprotocol: String?
-    /// The value of `Sec-WebSocket-Extensions`.
-    package var extensions: String?
+internal import LinkspanWebSocketProtocol
 
-    /// The values of `Set-Cookie`, at most 64 of them.
+/// The head of an HTTP response: its status and its fields.
+///
+/// Back ends check no field: that is the duty of the code that opens the stream.
+package struct ResponseHead: Sendable, Hashable {
+    /// The HTTP status.
+    package let status: Int
+    /// The values of each field in their order, by its name in lower case.
+    private var fields: [String: [String]]
+
+    /// Makes a head from its parts; the names of fields are in lower case.
+    package init(status: Int, fields: [String: [String]] = [:]) {
+        self.status = status
+        self.fields = fields
+    }
+
+    /// The values of a field, joined by commas; nil when the server did not send it.
+    ///
+    /// - Parameter name: the name in lower case.
+    package subscript(name: String) -> String? { self.fields[name]?.joined(separator: ",") }
+
+    /// The field of a list, in lower case; none when the list is empty.
+    package func list(_ name: String) -> [String] { self[name].map { $0.isEmpty ? [] : [$0] } ?? [] }
+
+    /// The values of `Set-Cookie`.
     ///
     /// Secrets.
-    package var cookies: [String] = []
-    /// The value of `Retry-After`, when the server gave it in seconds.
-    package var retryAfter: Duration?
-    /// Whether the response gives the length of its body, by `Content-Length` or by chunks.
-    package var hasBody = false
-    /// The length of the body, if the answer says it; one that cannot be read is taken for the longest.
-    package var length: Int?
+    package var cookies: [String] { self.fields["set-cookie"] ?? [] }
 
-    /// Makes a head from its parts.
-    package init(
-        status: Int, upgrade: String? = nil, connection: String? = nil, accept: String? = nil,
-        subprotocol: String? = nil, extensions: String? = nil
-    ) {
-        self.status = status
-        self.upgrade = upgrade
-        self.connection = connection
-        self.accept = accept
-        self.subprotocol = subprotocol
-        self.extensions = extensions
+    /// The value of `Retry-After` in seconds (RFC 9110 section 10.2.3), a day at most; dates are not read.
+    package var retryAfter: Duration? {
+        guard let text = self["retry-after"], text.isDigits else { return nil }
+        // A number that is too great to read is greater than a day.
+        return .seconds(min(Int(text) ?? .max, 86_400))
+    }
+
+    /// The length of the body, if the answer says it; one that cannot be read is taken for the longest.
+    package var length: Int? { self["content-length"].map { $0.isDigits ? Int($0) ?? .max : .max } }
+
+    /// Whether the body comes in chunks.
+    package var isChunked: Bool { self.fields["transfer-encoding"] != nil }
+
+    /// Whether another head follows.
+    package var isInterim: Bool { (100...199).contains(self.status) && self.status != 101 }
+
+    /// The reason why the answer to an upgrade does not open the stream; nil when it does.
+    var upgradeError: ByteStreamError? {
+        switch self.status {
+        case 101 where self.isChunked || self.length != nil:
+            return ByteStreamError(.handshakeMalformed, "the 101 answer announces a body", status: 101)
+        case 101: return nil
+        case 300...399:
+            let place = self["location"].flatMap(Self.origin(of:)).map { " to \($0)" } ?? ""
+            let message = "the server redirects\(place) (status \(self.status)), which is not followed"
+            return ByteStreamError(.redirected, message, status: self.status, retryAfter: self.retryAfter)
+        case 100...999:
+            let message = "the server answered with status \(self.status)"
+            return ByteStreamError(.refused, message, status: self.status, retryAfter: self.retryAfter)
+        default: return ByteStreamError(.handshakeMalformed, "the answer has no status")
+        }
+    }
+
+    /// Scheme and host of a URL; the rest may be secret, and so may a user part.
+    private static func origin(of url: String) -> String? {
+        guard let colon = url.firstIndex(of: ":"), url[colon...].hasPrefix("://") else { return nil }
+        let scheme = url[..<colon]
+        let rest = url[colon...].dropFirst(3)
+        let authority = rest.prefix { !"/?#\\".contains($0) }
+        let host = authority.split(separator: "@", omittingEmptySubsequences: false).last ?? authority
+        let isPlain = (scheme + host).utf8.allSatisfy { $0 > 0x20 && $0 < 0x7F }
+        guard isPlain, scheme.utf8.count <= 16, host.utf8.count <= 255 else { return nil }
+        return "\(scheme)://\(host)"
+    }
+}
+
+extension ResponseHead {
+    /// Reads a head, up to its empty line; nil when it is none.
+    init?(_ bytes: ArraySlice<UInt8>) {
+        let lines = String(decoding: bytes, as: UTF8.self).split(separator: "\r\n", omittingEmptySubsequences: true)
+        let words = lines.first?.split(separator: " ", maxSplits: 2) ?? []
+        guard words.count >= 2, words[0].hasPrefix("HTTP/1."), words[1].utf8.count == 3, let status = Int(words[1]),
+            let unfolded = Self.unfolded(lines.dropFirst())
+        else { return nil }
+        self.init(status: status)
+        for line in unfolded {
+            guard let colon = line.firstIndex(of: ":"), colon > line.startIndex else { return nil }
+            let value = String(line[line.index(after: colon)...].trimmed)
+            self.fields[line[..<colon].lowercased(), default: []].append(value)
+        }
+    }
+
+    /// Joins lines that begin with a blank to the field before them (RFC 9112 section 5.2); nil when there is none.
+    private static func unfolded(_ lines: ArraySlice<Substring>) -> [String]? {
+        var fields: [String] = []
+        for line in lines {
+            if line.first != " ", line.first != "\t" {
+                fields.append(String(line))
+            } else {
+                guard !fields.isEmpty else { return nil }
+                fields[fields.count - 1] += " " + line.trimmed
+            }
+        }
+        return fields
     }
 }

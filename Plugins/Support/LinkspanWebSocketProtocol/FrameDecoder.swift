@@ -6,7 +6,7 @@
 /// grows with what has really arrived, up to the limits, which are checked before anything is allocated.
 ///
 /// Any bytes give a value or an error. After an error or a Close frame nothing more comes out and nothing is retained.
-package struct FrameDecoder: Sendable {
+package struct FrameDecoder {
     /// A message, or a control frame.
     package enum Incoming: Sendable, Hashable {
         /// A whole text message, valid UTF-8.

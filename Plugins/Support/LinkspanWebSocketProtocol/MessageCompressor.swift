@@ -3,7 +3,7 @@ private import CZlib
 /// Makes frames of messages, compressed where that is agreed on and pays (RFC 7692 section 7.2.1).
 ///
 /// The frames must be sent in the order in which they were made: each may refer to those before.
-package struct MessageCompressor: Sendable {
+package struct MessageCompressor {
     private static let step = 16 * 1024
     private static let tail: [UInt8] = [0x00, 0x00, 0xFF, 0xFF]
     /// zlib counts in 32 bits; what is larger is sent as it is.
@@ -11,8 +11,6 @@ package struct MessageCompressor: Sendable {
 
     // Small, because every session has room for them, whether it compresses or not.
     private let threshold: Int
-    private let level: Int8
-    private let memoryLevel: Int8
     private let windowBits: Int8
     private let forgets: Bool
     private var stream: ZlibStream?
@@ -21,8 +19,6 @@ package struct MessageCompressor: Sendable {
     package init(_ agreement: CompressionAgreement, role: WebSocketRole) {
         let (windowBits, forgets) = agreement.sending(role)
         self.threshold = max(agreement.options.threshold, 1)
-        self.level = Int8(clamping: agreement.options.level)
-        self.memoryLevel = Int8(clamping: agreement.options.memoryLevel)
         self.windowBits = Int8(clamping: windowBits)
         self.forgets = forgets
     }
@@ -79,8 +75,7 @@ package struct MessageCompressor: Sendable {
     /// The stream, made when it is first needed, and copied if another value has it, too.
     private mutating func ownStream() -> ZlibStream? {
         if self.stream == nil {
-            self.stream = .deflating(
-                level: Int(self.level), windowBits: Int(self.windowBits), memoryLevel: Int(self.memoryLevel))
+            self.stream = .deflating(windowBits: Int(self.windowBits))
         } else if !isKnownUniquelyReferenced(&self.stream) {
             self.stream = self.stream?.copy()
         }

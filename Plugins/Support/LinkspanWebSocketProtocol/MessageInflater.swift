@@ -1,7 +1,7 @@
 private import CZlib
 
 /// Decompresses the payloads of messages (RFC 7692 section 7.2.2), a piece at a time and never more than is allowed.
-struct MessageInflater: Sendable {
+struct MessageInflater {
     /// The output that each call of zlib may give at most.
     private static let step = 16 * 1024
 

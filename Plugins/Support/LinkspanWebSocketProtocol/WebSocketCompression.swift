@@ -31,20 +31,6 @@ public struct WebSocketCompression: Sendable, Hashable {
         didSet { Self.check(self.serverMaxWindowBits, in: 8...15, "bits of the server's window") }
     }
 
-    /// The effort spent on compressing, from 1 (fast) to 9 (small).
-    ///
-    /// Default 6, zlib's own.
-    public var level = 6 {
-        didSet { Self.check(self.level, in: 1...9, "level") }
-    }
-
-    /// The memory for compressing besides the window, from 1 to 9: 2 to the power of this and nine.
-    ///
-    /// Default 8, zlib's own, which is 128 KiB. The window takes four times its size, 128 KiB if it is 15.
-    public var memoryLevel = 8 {
-        didSet { Self.check(self.memoryLevel, in: 1...9, "memory level") }
-    }
-
     /// The number of bytes from which on a message is compressed.
     ///
     /// Default 256: below that there is little to save. Empty messages never are.
@@ -64,7 +50,7 @@ extension WebSocketCompression: CustomStringConvertible {
     /// Everything in it, for comparing and explaining.
     public var description: String {
         func window(_ bits: Int, _ isFresh: Bool) -> String { "\(bits) bits\(isFresh ? " for each message" : "")" }
-        return "level \(self.level), memory \(self.memoryLevel), from \(self.threshold) bytes, "
+        return "from \(self.threshold) bytes, "
             + "client \(window(self.clientMaxWindowBits, self.clientNoContextTakeover)), "
             + "server \(window(self.serverMaxWindowBits, self.serverNoContextTakeover))"
     }

@@ -8,7 +8,7 @@
 /// open ───────────► closing ──────────────────────────► closed
 ///   └────── the peer's Close, answered; a broken rule ────► ▲
 /// ```
-package struct WebSocketSession: Sendable {
+package struct WebSocketSession {
     /// An event caused by the peer.
     package enum Event: Sendable, Hashable {
         /// A whole text message, valid UTF-8; see ``FrameDecoder`` for whose memory it is.

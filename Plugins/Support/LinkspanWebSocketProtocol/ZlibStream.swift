@@ -3,10 +3,8 @@ internal import CZlib
 /// The memory of one direction of compression, which zlib allocates and this frees.
 ///
 /// It belongs to a value, which copies it before it changes it unless nobody else has it, as an array does with its
-/// storage.
-///
-/// Unchecked because the compiler cannot see that: code that changes it holds the only reference.
-final class ZlibStream: @unchecked Sendable {
+/// storage. So it stays where it is: a session with it is not sent from thread to thread.
+final class ZlibStream {
     private enum Kind: Sendable {
         case inflate
         case deflate
@@ -28,10 +26,11 @@ final class ZlibStream: @unchecked Sendable {
     }
 
     /// Makes a stream that compresses, or returns nil when there is no memory for it.
-    static func deflating(level: Int, windowBits: Int, memoryLevel: Int) -> ZlibStream? {
+    ///
+    /// With zlib's own level, 6, and 128 KiB of memory besides the window.
+    static func deflating(windowBits: Int) -> ZlibStream? {
         let raw = Self.allocate()
-        return Self.wrap(
-            raw, .deflate, czlib_deflate_begin(raw, Int32(level), Int32(windowBits), Int32(memoryLevel)))
+        return Self.wrap(raw, .deflate, czlib_deflate_begin(raw, Z_DEFAULT_COMPRESSION, Int32(windowBits), 8))
     }
 
     /// Another stream in the same state, or nil when there is no memory for it.

@@ -34,9 +34,9 @@ extension TransportFactory {
                 PluginOption("pingInterval", .seconds(0.1...3_600), fallback: "15", "The interval between pings."),
                 PluginOption(
                     "pingTimeout", .seconds(0.1...3_600), fallback: "10", "The time limit for the answer to a ping."),
-            ] + WebSocketTransport.Configuration.networkOptions
+            ] + WebSocketConfiguration.networkOptions
         ) { values throws(LinkspanError) in
-            var configuration = WebSocketTransport.Configuration()
+            var configuration = WebSocketConfiguration()
             try configuration.take(values)
             configuration.headers = try WebSocketOptions.headers(values["headers"] ?? [])
             configuration.closeMeanings = try WebSocketOptions.closeMeanings(values["closeCodes"] ?? [])

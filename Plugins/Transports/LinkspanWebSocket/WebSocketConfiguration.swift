@@ -49,7 +49,7 @@ public struct WebSocketConfiguration: Sendable, NetworkConfiguration {
     /// The rule for pinging a silent server.
     ///
     /// Default: every 15 s, 10 s to answer. Nil for never.
-    public var keepAlive: KeepAlive? = .init()
+    public var keepAlive: WebSocketKeepAlive? = .init()
     /// The compression of messages, if the server supports it.
     ///
     /// Default nil: they are not.
@@ -74,9 +74,6 @@ public struct WebSocketConfiguration: Sendable, NetworkConfiguration {
 }
 
 extension WebSocketConfiguration {
-    /// The interval of pings and the time limit for their answers.
-    public typealias KeepAlive = WebSocketKeepAlive
-
     /// The close code and reason that the server gets when this side closes (RFC 6455 section 7.4).
     public struct Closing: Sendable, Hashable {
         /// The code: 1000 to 1003, 1007 to 1014, or 3000 to 4999.

@@ -7,13 +7,6 @@ internal import LinkspanWebSocketProtocol
 final class WebSocketLink: Link {
     private enum State: Equatable { case idle, opening, open, ended }
 
-    /// The channel, which is called where it is: a reference to it for each message would cost more than masking it.
-    ///
-    /// No channel calls back before it has returned, so that the link cannot let go of it meanwhile.
-    private struct OwnedChannel: ~Copyable {
-        let channel: WebSocketChannel
-    }
-
     /// The request, until it has been opened.
     private var request: Boxed<LinkRequest>?
     private let boxedConfiguration: Boxed<WebSocketConfiguration>
@@ -24,7 +17,7 @@ final class WebSocketLink: Link {
     private var state = State.idle
     private var info = LinkInfo()
     /// Nil before it begins to open and after its end.
-    @exclusivity(unchecked) private var owned: OwnedChannel?
+    @exclusivity(unchecked) private var owned: Owned<WebSocketChannel>?
     // Calls nobody but the codec, which does not know the link, so that no access meets another.
     @exclusivity(unchecked) private var assembly: EnvelopeAssembly
     /// Looks for attachments that are overdue; nil when none are awaited.
@@ -64,23 +57,19 @@ final class WebSocketLink: Link {
         // Otherwise it was ended before it could begin.
         guard self.state == .idle, let opening = self.request?.value else { return }
         let configuration = self.configuration
-        let upgrade = UpgradeRequest(
+        let request = StreamRequest(
             opening, path: opening.url.path, headers: configuration.headers.map { ($0.name, $0.value.exposed) },
             tls: configuration.tls, proxy: configuration.proxy, socketPath: configuration.socketPath)
-        let request = WebSocketRequest(
-            upgrade: upgrade, subprotocols: self.codec.subprotocols + configuration.subprotocols,
-            limits: .init { $0.maxMessageBytes = configuration.maximumMessageBytes },
-            compression: configuration.compression, keepAlive: configuration.keepAlive,
-            highWaterMark: configuration.highWaterMark)
-        do {
-            let channel = try WebSocketChannel(request, on: self.loop, handler: self)
-            self.state = .opening
-            self.owned = OwnedChannel(channel: channel)
-            channel.open()
-        } catch {
-            let failure = LinkspanError(.invalidConfiguration, "the WebSocket request is not valid", cause: error)
-            self.loop.executeLocally { self.end(failure) }
+        let terms = WebSocketTerms { terms in
+            terms.limits.maxMessageBytes = configuration.maximumMessageBytes
+            terms.highWaterMark = configuration.highWaterMark
+            terms.keepAlive = configuration.keepAlive
         }
+        self.state = .opening
+        let channel = WebSocketChannel(
+            request, subprotocols: self.codec.subprotocols + configuration.subprotocols,
+            compression: configuration.compression, terms: terms, on: self.loop, handler: self)
+        self.owned = Owned(channel)
     }
 
     func send(_ message: OutboundMessage) -> SendAcceptance {
@@ -106,7 +95,7 @@ final class WebSocketLink: Link {
     /// Ends the channel, which then reports its end; without one the link reports it.
     private func leave(_ endChannel: (WebSocketChannel) -> Void) {
         switch self.state {
-        case .open, .opening: if let channel = self.owned?.channel { endChannel(channel) }
+        case .open, .opening: if let channel = self.owned?.object { endChannel(channel) }
         case .idle:
             self.state = .ended
             let receiver = self.receiver
@@ -122,11 +111,11 @@ final class WebSocketLink: Link {
     var hasPendingBytes: Bool { self.openChannel.map { $0.pendingBytes > 0 } ?? false }
 
     var openingStage: String? {
-        self.state == .opening ? self.owned?.channel.openingStage.map { "\($0)" } : nil
+        self.state == .opening ? self.owned?.object.openingStage.map { "\($0)" } : nil
     }
 
     private var openChannel: WebSocketChannel? {
-        self.state == .open ? self.owned?.channel : nil
+        self.state == .open ? self.owned?.object : nil
     }
 
     private func send(
@@ -135,7 +124,7 @@ final class WebSocketLink: Link {
         guard self.state == .open else { return .refused }
         switch self.owned {
         case .some(let owned):
-            return self.send(envelope, attachments, isCompressible: isCompressible, over: owned.channel)
+            return self.send(envelope, attachments, isCompressible: isCompressible, over: owned.object)
         case nil: return .refused
         }
     }
@@ -172,7 +161,7 @@ final class WebSocketLink: Link {
 extension WebSocketLink {
     /// Sends what the codec has to say.
     private func sendFrame(_ frame: WebSocketMessage) {
-        guard let channel = self.owned?.channel else { return }
+        guard let channel = self.owned?.object else { return }
         switch frame {
         case .text(let text): _ = channel.send(.text, expectedLength: text.count) { $0.append(contentsOf: text) }
         case .binary(let bytes): _ = channel.send(.binary, expectedLength: bytes.count) { $0.append(contentsOf: bytes) }
@@ -184,7 +173,7 @@ extension WebSocketLink {
 
 extension WebSocketLink: WebSocketChannelHandler {
     func opened(subprotocol: String?) {
-        guard self.state == .opening, let channel = self.owned?.channel else { return }
+        guard self.state == .opening, let channel = self.owned?.object else { return }
         let auth = self.request?.value.credentials.auth
         self.request = nil
         if let auth {
@@ -242,7 +231,7 @@ extension WebSocketLink: WebSocketChannelHandler {
         let time = isLastLook ? Self.lastLook : self.attachmentsTimeout
         self.watch = self.loop.scheduleLocally(after: time) {
             self.watch = nil
-            let isGettingOn = self.assembly.parts != parts || self.owned?.channel.isReceiving == true
+            let isGettingOn = self.assembly.parts != parts || self.owned?.object.isReceiving == true
             guard self.assembly.isCollecting, !isGettingOn else { return self.watchAttachments() }
             // What has arrived meanwhile is to be read before the server is blamed: perhaps this side was busy.
             guard isLastLook else { return self.watchAttachments(isLastLook: true) }

@@ -4,14 +4,11 @@ public import LinkspanRuntime
 
 /// Carries messages over a raw WebSocket (RFC 6455), wrapped by an envelope codec.
 public struct WebSocketTransport: Transport {
-    /// The options of a raw WebSocket transport.
-    public typealias Configuration = WebSocketConfiguration
-
     /// `websocket`.
     public let name = "websocket"
     /// `ws`, `wss`, and their HTTP spellings.
     public let schemes: Set<String> = ["ws", "wss", "http", "https"]
-    private let settings: Boxed<Configuration>
+    private let settings: Boxed<WebSocketConfiguration>
     private let loop: any NetworkLoop
 
     /// Makes a transport.
@@ -19,13 +16,13 @@ public struct WebSocketTransport: Transport {
     /// - Parameters:
     ///   - configuration: how it behaves.
     ///   - loop: the event loop that the sockets run on.
-    package init(_ configuration: Configuration = .init(), loop: any NetworkLoop) {
+    package init(_ configuration: WebSocketConfiguration = .init(), loop: any NetworkLoop) {
         self.settings = Boxed(configuration)
         self.loop = loop
     }
 
     /// The settings of the transport.
-    public var configuration: Configuration { self.settings.value }
+    public var configuration: WebSocketConfiguration { self.settings.value }
 
     /// The loop.
     public var executor: any JobExecutor { self.loop }
@@ -62,7 +59,7 @@ extension Transport where Self == WebSocketTransport {
     public static var webSocket: Self { Self() }
 
     /// Raw WebSocket with other settings.
-    public static func webSocket(_ configuration: WebSocketTransport.Configuration) -> Self { Self(configuration) }
+    public static func webSocket(_ configuration: WebSocketConfiguration) -> Self { Self(configuration) }
 }
 
 extension EnvelopeCodec {

@@ -58,11 +58,11 @@ struct ProbeTarget: ParsableArguments {
             throw ValidationError("--header has to be 'Name: value', not '\(header)'")
         }
         if let auth, (try? PayloadValue(json: auth)) == nil { throw ValidationError("--auth has to be JSON") }
-        guard SocketIOTransport.Carriers(rawValue: self.carriers) != nil else {
+        guard SocketIOCarriers(rawValue: self.carriers) != nil else {
             throw ValidationError(
                 "--carriers has to be websocket, polling, upgrade or fallback, not '\(self.carriers)'")
         }
-        guard SocketIOTransport.Version(rawValue: self.version) != nil else {
+        guard SocketIOConfiguration.Version(rawValue: self.version) != nil else {
             throw ValidationError("--version has to be v4 or v2, not '\(self.version)'")
         }
         if let namespace, !namespace.hasPrefix("/") { throw ValidationError("--namespace has to begin with /") }
@@ -94,8 +94,8 @@ struct ProbeTarget: ParsableArguments {
                 .socketIO(
                     .init {
                         $0.path = self.path
-                        $0.carriers = SocketIOTransport.Carriers(rawValue: self.carriers) ?? .webSocket
-                        $0.protocol = SocketIOTransport.Version(rawValue: self.version) ?? .v4
+                        $0.carriers = SocketIOCarriers(rawValue: self.carriers) ?? .webSocket
+                        $0.protocol = SocketIOConfiguration.Version(rawValue: self.version) ?? .v4
                         ($0.tls, $0.network) = (tls, self.network.backEnd)
                     }))
         case .websocket:

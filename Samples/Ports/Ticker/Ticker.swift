@@ -40,7 +40,7 @@ struct Ticker {
     private let connection: ConnectionHandler
 
     init(_ url: String, symbols: [String]) throws {
-        let configuration = WebSocketTransport.Configuration { $0.codec = TickerCodec(symbols: symbols) }
+        let configuration = WebSocketConfiguration { $0.codec = TickerCodec(symbols: symbols) }
         self.connection = try ConnectionBuilder(url).transport(.webSocket(configuration)).connect()
     }
 

@@ -23,7 +23,7 @@ final class Recorder: ByteStreamHandler, Sendable {
     }
 
     /// Begins an attempt that this handler hears of.
-    func connect(_ request: UpgradeRequest, on loop: any NetworkLoop) -> TestStream {
+    func connect(_ request: StreamRequest, on loop: any NetworkLoop) -> TestStream {
         loop.sync {
             let stream = loop.connect(request, self)
             self.stream.withLock { $0 = stream }
@@ -119,7 +119,7 @@ final class TestStream: Sendable {
 
 extension NetworkLoop {
     /// Begins an attempt, from any thread.
-    func connect(_ request: UpgradeRequest, _ handler: some ByteStreamHandler & Sendable) -> TestStream {
+    func connect(_ request: StreamRequest, _ handler: some ByteStreamHandler & Sendable) -> TestStream {
         self.sync { TestStream(self.connect(request, handler: handler), on: self) }
     }
 

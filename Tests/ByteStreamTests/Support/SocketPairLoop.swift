@@ -23,7 +23,7 @@ final class SocketPairLoop: NetworkLoop {
 
     func execute(_ job: @escaping @Sendable () -> Void) { self.jobs.execute(job) }
 
-    func connect(_ request: UpgradeRequest, handler: any ByteStreamHandler) -> any ByteStream {
+    func connect(_ request: StreamRequest, handler: any ByteStreamHandler) -> any ByteStream {
         var ends: [Int32] = [-1, -1]
         socketpair(AF_UNIX, Socket.stream, 0, &ends)
         let (near, far) = (SocketPairStream(ends[0], self, request), SocketPairStream(ends[1], self, request))
@@ -82,7 +82,7 @@ private final class SocketPairStream: ByteStream {
     private var dropRoom: Int?
     private var (isAbove, isOpen, isPaused, isFinished, hasSaidAll) = (false, false, false, false, false)
 
-    init(_ descriptor: Int32, _ loop: SocketPairLoop, _ request: UpgradeRequest) {
+    init(_ descriptor: Int32, _ loop: SocketPairLoop, _ request: StreamRequest) {
         self.peer = Peer(descriptor: descriptor)
         self.loop = loop
         self.lowWaterMark = request.lowWaterMark

@@ -49,7 +49,9 @@ func expectTimeout(
 
 extension LoopbackServer {
     /// A plain request to this server.
-    func request(_ target: String = "/") -> UpgradeRequest {
-        UpgradeRequest(host: "127.0.0.1", port: self.port, isSecure: false, target: target)
+    func request(_ target: String = "/", for purpose: StreamRequest.Purpose = .upgrade) -> StreamRequest {
+        var request = StreamRequest(host: "127.0.0.1", port: self.port, isSecure: false, target: target)
+        request.purpose = purpose
+        return request
     }
 }

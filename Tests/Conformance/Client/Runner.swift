@@ -52,18 +52,11 @@ struct Runner: Sendable {
     }
 
     /// What a connection for `target` is made with.
-    func request(_ target: String) -> WebSocketRequest {
+    func request(_ target: String) -> StreamRequest {
         let tls = self.options.authority.map { TLSPolicy(roots: .file($0)) } ?? .system
-        return WebSocketRequest(
-            upgrade: UpgradeRequest(
-                host: self.options.host, port: self.options.port, isSecure: self.options.authority != nil,
-                target: target, tls: tls, deadline: .seconds(60)),
-            // Larger than the largest case, which has 16 MiB.
-            limits: .init { limits in
-                limits.maxMessageBytes = 32 << 20
-                limits.maxFragments = 1 << 20
-            },
-            compression: .init { $0.threshold = 0 })
+        return StreamRequest(
+            host: self.options.host, port: self.options.port, isSecure: self.options.authority != nil,
+            target: target, tls: tls, deadline: .seconds(60))
     }
 }
 
@@ -98,15 +91,15 @@ final class Conversation: WebSocketChannelHandler, Sendable {
         return end
     }
 
-    private func open(_ request: WebSocketRequest, _ waiter: CheckedContinuation<WebSocketEnd, Never>) {
-        do throws(WebSocketProtocolError) {
-            let channel = try WebSocketChannel(request, on: self.loop, handler: self)
-            self.channel.value = channel
-            self.waiter.value = waiter
-            channel.open()
-        } catch {
-            waiter.resume(returning: .handshake(error))
+    private func open(_ request: StreamRequest, _ waiter: CheckedContinuation<WebSocketEnd, Never>) {
+        self.waiter.value = waiter
+        // Larger than the largest case, which has 16 MiB.
+        let terms = WebSocketTerms { terms in
+            terms.limits.maxMessageBytes = 32 << 20
+            terms.limits.maxFragments = 1 << 20
         }
+        self.channel.value = WebSocketChannel(
+            request, compression: .init { $0.threshold = 0 }, terms: terms, on: self.loop, handler: self)
     }
 
     func opened(subprotocol: String?) {}

@@ -11,7 +11,7 @@ struct Attack: Sendable {
         /// A WebSocket that a polling session has changed to, or was about to.
         case upgrade
 
-        var carriers: SocketIOTransport.Carriers {
+        var carriers: SocketIOCarriers {
             switch self {
             case .socketIO, .webSocket: .webSocket
             case .polling: .polling

@@ -107,11 +107,11 @@ extension Interop {
             }
             guard attack.wire != .webSocket else {
                 let url = "\(certificates == nil ? "ws" : "wss")://127.0.0.1:\(server.port)\(attack.path)"
-                let configuration = WebSocketTransport.Configuration { $0.tls = tls }
+                let configuration = WebSocketConfiguration { $0.tls = tls }
                 return try await bench.client(
                     url, WebSocketTransport(configuration, loop: bench.loop), .none, options)
             }
-            let configuration = SocketIOTransport.Configuration {
+            let configuration = SocketIOConfiguration {
                 $0.tls = tls
                 $0.path = attack.path
                 $0.maximumMessageBytes = attack.messageLimit
@@ -166,18 +166,13 @@ extension Interop {
         /// Opens a channel to a server that drips, whose messages have so long to make progress.
         private static func channel(
             _ bench: Bench, _ server: PythonServer, _ deadline: Duration, _ recorder: Recorder
-        ) async throws -> Confined<WebSocketChannel> {
-            let upgrade = UpgradeRequest(host: "127.0.0.1", port: server.port, isSecure: false)
-            var request = WebSocketRequest(upgrade: upgrade)
-            request.messageDeadline = deadline
+        ) async -> Confined<WebSocketChannel> {
+            let upgrade = StreamRequest(host: "127.0.0.1", port: server.port, isSecure: false)
             let loop = bench.loop
-            return try await loop.perform { [request] in
-                Result {
-                    let channel = try WebSocketChannel(request, on: loop, handler: recorder)
-                    channel.open()
-                    return Confined(channel, to: loop)
-                }
-            }.get()
+            return await loop.perform {
+                let terms = WebSocketTerms { $0.messageDeadline = deadline }
+                return Confined(WebSocketChannel(upgrade, terms: terms, on: loop, handler: recorder), to: loop)
+            }
         }
 
         @Test
@@ -186,7 +181,7 @@ extension Interop {
             try await server.start()
             try await Bench.use { bench in
                 let recorder = Recorder()
-                let channel = try await Self.channel(bench, server, .milliseconds(300), recorder)
+                let channel = await Self.channel(bench, server, .milliseconds(300), recorder)
                 try await server.says("limit")
                 guard case .closed(let event) = try await recorder.ends.first(1)[0] else {
                     Issue.record("it ended otherwise")
@@ -205,7 +200,7 @@ extension Interop {
             try await server.start()
             try await Bench.use { bench in
                 let recorder = Recorder()
-                let channel = try await Self.channel(bench, server, .seconds(2), recorder)
+                let channel = await Self.channel(bench, server, .seconds(2), recorder)
                 // The server says so once it has sent for three seconds.
                 try await server.says("limit")
                 #expect(recorder.ends.entries.isEmpty)

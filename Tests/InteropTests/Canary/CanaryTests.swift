@@ -39,7 +39,7 @@ extension Interop {
                 }
             }
 
-            var carriers: SocketIOTransport.Carriers {
+            var carriers: SocketIOCarriers {
                 switch self {
                 case .polling, .pollRedirect, .pollRefusal, .pollNotUTF8, .pollEmpty: .polling
                 case .upgrade, .upgradeLost: .upgrade

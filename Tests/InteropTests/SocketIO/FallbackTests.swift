@@ -7,7 +7,7 @@ extension Interop {
     /// Networks and servers that do not let every carrier through.
     @Suite(.overBackEnds) struct FallbackTests {
         private static func use(
-            _ carriers: SocketIOTransport.Carriers, _ arguments: [String] = ["--polling-only"],
+            _ carriers: SocketIOCarriers, _ arguments: [String] = ["--polling-only"],
             _ body: @Sendable (Client, Bench, PythonServer) async throws -> Void
         ) async throws {
             try await withServer(.aiohttp, arguments) { server in

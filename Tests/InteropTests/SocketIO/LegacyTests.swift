@@ -7,7 +7,7 @@ internal import Testing
 extension Interop {
     /// Servers of Socket.IO 2.x, spoken to in their own version and met by accident.
     @Suite(.overEachWire) struct LegacyTests {
-        private static let version2 = SocketIOTransport.Configuration { $0.protocol = .v2 }
+        private static let version2 = SocketIOConfiguration { $0.protocol = .v2 }
 
         @Test
         func `events, replies, questions and attachments go both ways`() async throws {

@@ -280,7 +280,7 @@ extension Interop {
 extension Interop {
     /// Packets in a form of the app's choice, which the server has to share.
     @Suite(.overEachWire) struct CodecTests {
-        private static let configuration = SocketIOTransport.Configuration { $0.codec = MessagePackCodec() }
+        private static let configuration = SocketIOConfiguration { $0.codec = MessagePackCodec() }
 
         @Test(arguments: ServerKind.asyncio)
         func `MessagePack: events, replies, questions, attachments and a refusal`(_ kind: ServerKind) async throws {

@@ -87,7 +87,7 @@ extension Interop {
         func `without sharing, each namespace has a socket of its own`() async throws {
             try await withServer(.aiohttp) { server in
                 try await Bench.use { bench in
-                    let apart = SocketIOTransport.Configuration { $0.isMultiplexed = false }
+                    let apart = SocketIOConfiguration { $0.isMultiplexed = false }
                     let first = try await bench.socketIO(server, configuration: apart)
                     let second = try await bench.socketIO(server, "/chat", configuration: apart)
                     try await first.connected()

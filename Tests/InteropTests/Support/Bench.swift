@@ -10,7 +10,7 @@ final class Bench: Sendable {
     let loop = Wire.current.makeLoop()
     let manager: ConnectionManager
     /// The transports by configuration: namespaces share a socket when they have one transport.
-    private let transports = Lock<[SocketIOTransport.Configuration: SocketIOTransport]>([:])
+    private let transports = Lock<[SocketIOConfiguration: SocketIOTransport]>([:])
 
     private init(_ manager: ConnectionManager) { self.manager = manager }
 
@@ -33,7 +33,7 @@ final class Bench: Sendable {
     /// Connects to a namespace of a Socket.IO server, over the present wire.
     func socketIO(
         _ server: PythonServer, _ namespace: String = "/", scheme: String? = nil,
-        credentials: CredentialSource = .none, configuration: SocketIOTransport.Configuration = .init(),
+        credentials: CredentialSource = .none, configuration: SocketIOConfiguration = .init(),
         resuming resumption: Secret? = nil, options: (inout ConnectionOptions) -> Void = { _ in }
     ) async throws -> Client {
         var configuration = configuration
@@ -53,7 +53,7 @@ final class Bench: Sendable {
     /// Connects to a raw WebSocket server.
     func webSocket(
         _ server: PythonServer, _ path: String = "/envelope", scheme: String? = nil,
-        credentials: CredentialSource = .none, configuration: WebSocketTransport.Configuration = .init(),
+        credentials: CredentialSource = .none, configuration: WebSocketConfiguration = .init(),
         options: (inout ConnectionOptions) -> Void = { _ in }
     ) async throws -> Client {
         var configuration = configuration

@@ -9,7 +9,7 @@ internal import LinkspanSocketIO
 struct MessagePackCodec: SocketIOCodec {
     let name = "msgpack"
 
-    func encode(_ packet: SocketIOCodecPacket) throws(LinkspanError) -> [SocketIOCodecMessage] {
+    func encode(_ packet: SocketIOCodecPacket) throws(LinkspanError) -> [WebSocketMessage] {
         var members: [(String, Any)] = [("type", Int(packet.kind.rawValue)), ("nsp", packet.namespace)]
         let elements = try Self.values(packet.payload)
         switch packet.kind {
@@ -31,7 +31,7 @@ struct MessagePackCodec: SocketIOCodec {
 
     /// Each message is a whole packet, so nothing is kept.
     struct Decoder: SocketIOCodecDecoder {
-        mutating func decode(_ message: SocketIOCodecMessage) throws(LinkspanError) -> SocketIOCodecPacket? {
+        mutating func decode(_ message: WebSocketMessage) throws(LinkspanError) -> SocketIOCodecPacket? {
             var reader = MessagePack.Reader(rest: message.bytes)
             guard case .binary = message, let packet = reader.value(depth: 0) as? [String: Any],
                 let kind = (packet["type"] as? Int).flatMap({ SocketIOCodecPacket.Kind(rawValue: UInt8($0)) }),
@@ -97,7 +97,7 @@ struct MessagePackCodec: SocketIOCodec {
     }
 }
 
-extension SocketIOCodecMessage {
+extension WebSocketMessage {
     fileprivate var bytes: ArraySlice<UInt8> {
         switch self {
         case .text(let bytes), .binary(let bytes): bytes

@@ -10,7 +10,7 @@ struct Wire: Sendable, Hashable, CustomStringConvertible {
     /// The wire of the test that is running.
     @TaskLocal static var current = Wire()
 
-    var carriers = SocketIOTransport.Carriers.webSocket
+    var carriers = SocketIOCarriers.webSocket
     var isSecure = false
     /// The library under everything on the client's side.
     var network = NetworkBackEnd.standard
@@ -44,7 +44,7 @@ struct Wire: Sendable, Hashable, CustomStringConvertible {
 ///
 /// An error that is thrown says which wire it was; a recorded issue does not, so the wire is printed before its run.
 struct WireTrait: SuiteTrait, TestTrait, TestScoping {
-    let carriers: [SocketIOTransport.Carriers]
+    let carriers: [SocketIOCarriers]
     /// Whether servers speak TLS.
     let securities: [Bool]
     /// Whether every wire is wanted in any case.
@@ -52,7 +52,7 @@ struct WireTrait: SuiteTrait, TestTrait, TestScoping {
     let isRecursive = true
     private let turn = Turn()
 
-    init(_ carriers: [SocketIOTransport.Carriers], securities: [Bool], isComplete: Bool = false) {
+    init(_ carriers: [SocketIOCarriers], securities: [Bool], isComplete: Bool = false) {
         self.carriers = carriers
         self.securities = securities
         self.isComplete = isComplete
@@ -125,7 +125,7 @@ struct WireTrait: SuiteTrait, TestTrait, TestScoping {
 }
 
 extension Trait where Self == WireTrait {
-    private static var carriers: [SocketIOTransport.Carriers] { [.webSocket, .polling, .upgrade] }
+    private static var carriers: [SocketIOCarriers] { [.webSocket, .polling, .upgrade] }
 
     /// Over a WebSocket, over polling alone, and with an upgrade, in the clear and through TLS.
     static var overEachWire: Self { Self(Self.carriers, securities: [false, true]) }

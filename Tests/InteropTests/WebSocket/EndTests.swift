@@ -120,7 +120,7 @@ extension Interop {
         func `a server that hangs is left when it answers no ping, and found again`() async throws {
             try await withServer(.webSocket) { server in
                 try await Bench.use { bench in
-                    let configuration = WebSocketTransport.Configuration {
+                    let configuration = WebSocketConfiguration {
                         $0.keepAlive = .init(interval: .milliseconds(300), timeout: .milliseconds(700))
                     }
                     let client = try await bench.webSocket(server, configuration: configuration) {

@@ -78,7 +78,7 @@ extension Interop {
         func `the app says what a close code means`(_ status: Int, _ code: LinkspanError.Code) async throws {
             let server = try await SharedServers.server(.webSocket)
             try await Bench.use { bench in
-                let configuration = WebSocketTransport.Configuration {
+                let configuration = WebSocketConfiguration {
                     $0.closeMeanings = [4000...4099: .stop, 4007...4007: .refused, 3000...3999: .retryLater]
                     $0.closeMeanings[1001] = .stop
                     $0.closeMeanings[1008] = .retry

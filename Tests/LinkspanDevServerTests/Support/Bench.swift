@@ -80,10 +80,10 @@ final class Bench: Sendable {
 
 /// A wire on which a client may come.
 enum Way: Sendable, CaseIterable, CustomTestStringConvertible {
-    case socketIO(SocketIOTransport.Carriers)
+    case socketIO(SocketIOCarriers)
     case webSocket
 
-    static let allCases: [Way] = SocketIOTransport.Carriers.allCases.map { .socketIO($0) } + [.webSocket]
+    static let allCases: [Way] = SocketIOCarriers.allCases.map { .socketIO($0) } + [.webSocket]
 
     /// A transport for this wire, with the given options of those that every wire has.
     func transport(

@@ -8,7 +8,7 @@ internal import Testing
 /// A client's link, and a server at the other end that says what a test says.
 // Unchecked because it belongs to the one task of its test.
 final class ScriptedWire: LinkReceiver, @unchecked Sendable {
-    private let carriers: SocketIOTransport.Carriers?
+    private let carriers: SocketIOCarriers?
     private let compression: WebSocketCompression?
     private let highWaterMark: Int?
     private(set) lazy var loop = ScriptedLoop { [unowned self] request, stream in self.connected(request, stream) }
@@ -23,7 +23,7 @@ final class ScriptedWire: LinkReceiver, @unchecked Sendable {
     /// The names of the events that the link has received, in order.
     private(set) var events: [String] = []
     /// The requests of the client, in order.
-    private(set) var requests: [UpgradeRequest] = []
+    private(set) var requests: [StreamRequest] = []
     /// Whether POSTs wait for ``answerPost()``.
     var holdsPosts = false
     private var posts: [ScriptedStream] = []
@@ -35,7 +35,7 @@ final class ScriptedWire: LinkReceiver, @unchecked Sendable {
 
     /// Makes a wire of Socket.IO, or of envelopes when there are no carriers.
     init(
-        _ carriers: SocketIOTransport.Carriers?, compression: WebSocketCompression? = nil, highWaterMark: Int? = nil
+        _ carriers: SocketIOCarriers?, compression: WebSocketCompression? = nil, highWaterMark: Int? = nil
     ) {
         (self.carriers, self.compression, self.highWaterMark) = (carriers, compression, highWaterMark)
     }
@@ -65,7 +65,7 @@ final class ScriptedWire: LinkReceiver, @unchecked Sendable {
         return link
     }
 
-    private func connected(_ request: UpgradeRequest, _ stream: ScriptedStream) {
+    private func connected(_ request: StreamRequest, _ stream: ScriptedStream) {
         self.requests.append(request)
         switch request.purpose {
         case .upgrade:
@@ -74,8 +74,8 @@ final class ScriptedWire: LinkReceiver, @unchecked Sendable {
             if self.carriers == .webSocket { self.say(self.handshake, #"40{"sid":"n"}"#) }
         case .get where !request.target.contains("sid="): stream.answer(self.handshake)
         case .get: self.poll = stream
-        case .post:
-            let text = String(decoding: stream.writes.joined(), as: UTF8.self)
+        case .post(let body):
+            let text = String(decoding: body, as: UTF8.self)
             self.texts.append(text)
             guard !self.holdsPosts else { return self.posts.append(stream) }
             stream.answer("ok")

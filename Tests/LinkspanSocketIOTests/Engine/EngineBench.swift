@@ -38,7 +38,7 @@ final class EngineBench: @unchecked Sendable {
     let handshake = #"0{"sid":"e","upgrades":[],"pingInterval":1000,"pingTimeout":1000}"#
 
     /// Makes a bench for one version and one way to carry packets; with polling, the test answers each request.
-    init(_ version: SocketIOTransport.Version = .v4, carriers: SocketIOTransport.Carriers = .webSocket) {
+    init(_ version: SocketIOConfiguration.Version = .v4, carriers: SocketIOCarriers = .webSocket) {
         self.transport = SocketIOTransport(
             .init {
                 $0.protocol = version
@@ -184,7 +184,7 @@ final class BenchLoop: NetworkLoop, @unchecked Sendable {
         for timer in timers { self.enter { timer.job?() } }
     }
 
-    func connect(_ request: UpgradeRequest, handler: any ByteStreamHandler) -> any ByteStream {
+    func connect(_ request: StreamRequest, handler: any ByteStreamHandler) -> any ByteStream {
         let stream = BenchStream(request, loop: self, handler: handler)
         self.streams.append(stream)
         if request.purpose == .upgrade { self.executeLocally { stream.upgrade() } }
@@ -202,7 +202,7 @@ final class BenchLoop: NetworkLoop, @unchecked Sendable {
 
 /// A stream whose other end is a test.
 final class BenchStream: ByteStream {
-    let request: UpgradeRequest
+    let request: StreamRequest
     private let loop: BenchLoop
     private var handler: (any ByteStreamHandler)?
     private var written: [UInt8] = []
@@ -216,7 +216,7 @@ final class BenchStream: ByteStream {
     /// What the client has asked for: to pause reading, or to read on.
     private(set) var pauses: [Bool] = []
 
-    fileprivate init(_ request: UpgradeRequest, loop: BenchLoop, handler: any ByteStreamHandler) {
+    fileprivate init(_ request: StreamRequest, loop: BenchLoop, handler: any ByteStreamHandler) {
         self.request = request
         self.loop = loop
         self.handler = handler
@@ -252,7 +252,7 @@ final class BenchStream: ByteStream {
         switch self.request.purpose {
         case .upgrade: "an upgrade"
         case .get: "GET"
-        case .post: "POST " + String(decoding: self.written, as: UTF8.self)
+        case .post(let body): "POST " + String(decoding: body, as: UTF8.self)
         }
     }
 
@@ -261,11 +261,8 @@ final class BenchStream: ByteStream {
         let answer = try? ServerHandshake().accept(method: "GET") { name in
             name == "host" ? [request.host] : request.headers.filter { $0.name.lowercased() == name }.map(\.value)
         }
-        func field(_ name: String) -> String? { answer?.headers.first { $0.name == name }?.value }
-        self.handler?.opened(
-            ResponseHead(
-                status: 101, upgrade: field("Upgrade"), connection: field("Connection"),
-                accept: field("Sec-WebSocket-Accept")))
+        let fields = (answer?.headers ?? []).map { ($0.name.lowercased(), [$0.value]) }
+        self.handler?.opened(ResponseHead(status: 101, fields: Dictionary(uniqueKeysWithValues: fields)))
     }
 
     fileprivate func say(_ bytes: [UInt8]) {

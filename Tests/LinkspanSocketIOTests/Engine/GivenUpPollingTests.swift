@@ -7,11 +7,11 @@ internal import Testing
 /// A process that exits when its links have ended would leave such a session on the server.
 @Suite("Links that are given up while they open a polling session")
 struct GivenUpPollingTests {
-    private static let carriers = [SocketIOTransport.Carriers.polling, .upgrade]
+    private static let carriers = [SocketIOCarriers.polling, .upgrade]
 
     @Test(arguments: Self.carriers, [true, false])
     func `before the handshake is answered, the link ends when the server has answered the goodbye`(
-        _ carriers: SocketIOTransport.Carriers, politely: Bool
+        _ carriers: SocketIOCarriers, politely: Bool
     ) throws {
         let bench = EngineBench(carriers: carriers)
         let client = try bench.open("/a")
@@ -26,7 +26,7 @@ struct GivenUpPollingTests {
 
     @Test(arguments: Self.carriers, [true, false])
     func `before CONNECT is answered, the link ends when the server has answered the goodbye`(
-        _ carriers: SocketIOTransport.Carriers, isPosted: Bool
+        _ carriers: SocketIOCarriers, isPosted: Bool
     ) throws {
         let bench = EngineBench(carriers: carriers)
         let client = try bench.open("/a")

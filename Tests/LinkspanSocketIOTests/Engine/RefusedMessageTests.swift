@@ -6,11 +6,11 @@ internal import Testing
 
 @Suite("A message that the server refuses with its socket")
 struct RefusedMessageTests {
-    private static let carriers = [SocketIOTransport.Carriers.webSocket, .polling]
+    private static let carriers = [SocketIOCarriers.webSocket, .polling]
 
     /// A bench with open links to these namespaces, of which the server has nothing left to answer.
     private func opened(
-        _ carriers: SocketIOTransport.Carriers, _ namespaces: [String]
+        _ carriers: SocketIOCarriers, _ namespaces: [String]
     ) throws -> (bench: EngineBench, clients: [EngineBench.Client]) {
         let bench = EngineBench(carriers: carriers)
         let clients = try namespaces.map { try bench.open($0) }
@@ -22,16 +22,16 @@ struct RefusedMessageTests {
         return (bench, clients)
     }
 
-    private func say(_ text: String, _ bench: EngineBench, _ carriers: SocketIOTransport.Carriers) {
+    private func say(_ text: String, _ bench: EngineBench, _ carriers: SocketIOCarriers) {
         carriers == .polling ? bench.answerPoll(with: text) : bench.say(text)
     }
 
-    private func refuse(_ bench: EngineBench, _ carriers: SocketIOTransport.Carriers) {
+    private func refuse(_ bench: EngineBench, _ carriers: SocketIOCarriers) {
         carriers == .polling ? bench.answerPost(status: 413) : bench.say(.close, [0x03, 0xF1])
     }
 
     @Test(arguments: Self.carriers)
-    func `is of the only link on the socket`(_ carriers: SocketIOTransport.Carriers) throws {
+    func `is of the only link on the socket`(_ carriers: SocketIOCarriers) throws {
         let (bench, clients) = try self.opened(carriers, ["/a"])
         bench.send("poison", request: 0, by: clients[0])
         self.refuse(bench, carriers)
@@ -40,7 +40,7 @@ struct RefusedMessageTests {
 
     @Test(arguments: Self.carriers, [0, 1])
     func `is of the only link that has sent since the namespaces were open`(
-        _ carriers: SocketIOTransport.Carriers, culprit: Int
+        _ carriers: SocketIOCarriers, culprit: Int
     ) throws {
         let (bench, clients) = try self.opened(carriers, ["/a", "/b"])
         bench.send("poison", request: 0, by: clients[culprit])
@@ -55,7 +55,7 @@ struct RefusedMessageTests {
 
     @Test(arguments: Self.carriers)
     func `may be of several links, and is of none then; each has a socket to itself for ten minutes`(
-        _ carriers: SocketIOTransport.Carriers
+        _ carriers: SocketIOCarriers
     ) throws {
         let (bench, clients) = try self.opened(carriers, ["/a", "/b"])
         bench.send("innocent", request: 0, by: clients[0])
@@ -115,7 +115,7 @@ struct RefusedMessageTests {
     }
 
     @Test(arguments: Self.carriers)
-    func `may be of a link that has left`(_ carriers: SocketIOTransport.Carriers) throws {
+    func `may be of a link that has left`(_ carriers: SocketIOCarriers) throws {
         let (bench, clients) = try self.opened(carriers, ["/a", "/b"])
         bench.send("poison", by: clients[0])
         bench.end(clients[0], politely: true)

@@ -112,9 +112,8 @@ struct PollingAnswerTests {
     private static func error(
         _ status: Int, body: String = "", retryAfter: Duration? = nil, isFirst: Bool
     ) -> LinkspanError? {
-        var head = ResponseHead(status: status)
-        head.retryAfter = retryAfter
-        let answer = HTTPExchange.Answer(head: head, body: Array(body.utf8))
+        let fields = retryAfter.map { ["retry-after": ["\($0.components.seconds)"]] } ?? [:]
+        let answer = HTTPAnswer(head: ResponseHead(status: status, fields: fields), body: Array(body.utf8))
         do throws(LinkspanError) {
             _ = try PollingAnswer.body(of: .success(answer), isFirst: isFirst)
             return nil

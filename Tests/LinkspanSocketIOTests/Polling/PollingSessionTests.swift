@@ -18,9 +18,9 @@ struct PollingSessionTests {
         var session = Self.session()
         #expect(session.next() == [.poll])
         #expect(session.next() == [])
-        #expect(session.enqueue([Self.packet(1)]) == .taken)
+        #expect(session.enqueue([Self.packet(1)]) == .accepted)
         #expect(session.next() == [.post([Self.packet(1)])])
-        #expect(session.enqueue([Self.packet(2)]) == .taken)
+        #expect(session.enqueue([Self.packet(2)]) == .accepted)
         #expect(session.next() == [])
         session.polled()
         #expect(session.next() == [.poll])
@@ -65,11 +65,11 @@ struct PollingSessionTests {
         var session = Self.session(mark: 100)
         _ = session.next()
         var count = 0
-        while session.enqueue([Self.packet(0)]) == .taken { count += 1 }
+        while session.enqueue([Self.packet(0)]) == .accepted { count += 1 }
         #expect(count == 10)
         _ = session.next()
         #expect(session.posted() == true, "16 packets were taken at once")
-        #expect(session.enqueue([Self.packet(0)]) == .taken)
+        #expect(session.enqueue([Self.packet(0)]) == .accepted)
     }
 
     @Test
@@ -160,11 +160,11 @@ struct PollingCarrierTests {
     @Test
     func `the salt of a carrier and the number of the request make its cache-buster`() throws {
         final class Nobody: EngineCarrierHandler {
-            func carrierOpened() {}
-            func carrierReceived(_ next: () -> WebSocketMessage?) { while next() != nil {} }
-            func carrierChanged() {}
-            func carrierDrained() {}
-            func carrierClosed(_ error: LinkspanError) {}
+            func opened() {}
+            func received(_ next: () -> WebSocketMessage?) { while next() != nil {} }
+            func changed() {}
+            func writable() {}
+            func closed(_ error: LinkspanError) {}
         }
         let loop = BenchLoop()
         let link = LinkRequest(url: try ConnectionURL("http://server/"))

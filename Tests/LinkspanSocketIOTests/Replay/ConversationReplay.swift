@@ -83,7 +83,7 @@ struct ConversationReplay {
         case .cut(isPolling: false):
             self.end(LinkspanError(WebSocketEnd.stream(ByteStreamError(.unreachable, "cut"))))
         case .refused(let status, let body, isPolling: true):
-            let answer = HTTPExchange.Answer(head: ResponseHead(status: status), body: body)
+            let answer = HTTPAnswer(head: ResponseHead(status: status), body: body)
             let isFirst = self.session.handshake == nil
             self.end { () throws(LinkspanError) in
                 _ = try PollingAnswer.body(of: .success(answer), isFirst: isFirst)

@@ -28,18 +28,13 @@ final class CertificateStore {
     #endif
 
     init(_ policy: TLSPolicy) throws(ByteStreamError) {
-        guard let store = X509_STORE_new() else { throw ByteStreamError(.unavailable, "TLS could not be set up") }
+        guard let store = X509_STORE_new() else { throw ByteStreamError.tlsNotSetUp }
         self.store = store
-        if policy.addsSystemRoots || policy.roots == .system { try self.addSystemRoots() }
-        let bytes: [UInt8]
-        switch policy.roots {
-        case .system: return
-        case .file(let path): bytes = try CertificateFile.read(path)
-        case .pem(let pem): bytes = pem
-        }
+        if policy.trustsSystem { try self.addSystemRoots() }
+        guard let bytes = try policy.ownRoots() else { return }
         guard let roots = X509Certificate.list(pem: bytes), !roots.isEmpty,
             roots.allSatisfy({ X509_STORE_add_cert(store, $0.pointer) == 1 })
-        else { throw ByteStreamError(.tlsUnusable, "the trusted certificates are not usable PEM") }
+        else { throw ByteStreamError.unusableRoots }
         #if canImport(Security)
         self.system?.anchors = roots
         #endif
@@ -58,9 +53,7 @@ final class CertificateStore {
         }
         let added = hasOwn ? 0 : Self.systemFiles.count { X509_STORE_load_locations(self.store, $0, nil) == 1 }
         ERR_clear_error()
-        guard hasDefaults || added > 0 else {
-            throw ByteStreamError(.tlsUnusable, "the system's trusted certificates cannot be read")
-        }
+        guard hasDefaults || added > 0 else { throw ByteStreamError.noSystemRoots }
         #endif
     }
 

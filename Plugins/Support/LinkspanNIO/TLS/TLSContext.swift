@@ -20,15 +20,15 @@ final class TLSContext {
         do {
             self.context = try NIOSSLContext(configuration: settings)
         } catch {
-            guard policy.clientCertificate == nil else { throw Self.unusableKey }
-            throw ByteStreamError(.unavailable, "TLS could not be set up")
+            guard policy.clientCertificate == nil else { throw ByteStreamError.unusableKey }
+            throw ByteStreamError.tlsNotSetUp
         }
     }
 
     /// The handler that speaks TLS with the server of a request; `onRejection` hears why the server's certificate is not
     /// accepted, before the handshake fails.
     func handler(
-        for request: UpgradeRequest, onRejection: @escaping (ByteStreamError) -> Void
+        for request: StreamRequest, onRejection: @escaping (ByteStreamError) -> Void
     ) throws -> NIOSSLClientHandler {
         let host = request.serverName
         let isAddress = NumericAddress.isIPv4(host) || NumericAddress.isIPv6(host)
@@ -45,42 +45,35 @@ final class TLSContext {
     private static func use(
         _ identity: ClientCertificate, in settings: inout TLSConfiguration
     ) throws(ByteStreamError) {
-        let bytes: [UInt8]
-        switch identity.certificate {
-        case .file(let path): bytes = try CertificateFile.read(path)
-        case .pem(let pem): bytes = pem
         #if canImport(Security)
-        case .keychain(let label):
+        if case .keychain(let label) = identity.certificate {
             let own = try KeychainIdentity(label: label)
             settings.certificateChain = [.certificate(own.certificate)]
             settings.privateKey = .privateKey(own.key)
             return
-        #endif
         }
-        guard let own = try? NIOSSLCertificate.fromPEMBytes(bytes), let first = own.first,
-            let leaf = X509Certificate(first), !leaf.hasWeakKey, !leaf.hasWeakSignature
-        else { throw ByteStreamError(.tlsUnusable, "the client certificate is not usable PEM, or too weak") }
+        #endif
+        guard let bytes = try identity.pem(), let own = try? NIOSSLCertificate.fromPEMBytes(bytes),
+            let first = own.first, let leaf = X509Certificate(first), !leaf.hasWeakKey, !leaf.hasWeakSignature
+        else { throw ByteStreamError.unusableCertificate }
         settings.certificateChain = own.map { .certificate($0) }
         switch identity.key {
         case .file(let path):
             try CertificateFile.check(path)
-            guard let key = try? NIOSSLPrivateKey(file: path, format: .pem) else { throw Self.unusableKey }
+            guard let key = try? NIOSSLPrivateKey(file: path, format: .pem) else { throw ByteStreamError.unusableKey }
             settings.privateKey = .privateKey(key)
         case .pem:
             // SwiftNIO takes an array only; it is cleared as soon as the number was read.
             var text = Array((identity.key.exposed ?? "").utf8)
             let key = try? NIOSSLPrivateKey(bytes: text, format: .pem)
             _ = text.withUnsafeMutableBytes { $0.initializeMemory(as: UInt8.self, repeating: 0) }
-            guard let key else { throw Self.unusableKey }
+            guard let key else { throw ByteStreamError.unusableKey }
             settings.privateKey = .privateKey(key)
         #if canImport(Security)
-        case .keychain: throw Self.unusableKey
+        case .keychain: throw ByteStreamError.unusableKey
         #endif
         }
     }
-
-    private static let unusableKey = ByteStreamError(
-        .tlsUnusable, "the client certificate's key is not usable PEM, or not its key")
 }
 
 /// Our own look at a server's certificates, in place of SwiftNIO's and before any request is sent.

@@ -12,12 +12,12 @@ package final class LoopStream: ByteStream {
 
     /// What only opening needs; of an exchange it stays until the end.
     private final class Opening {
-        /// The most that ``UpgradeRequest/deadline`` may be.
+        /// The most that ``StreamRequest/deadline`` may be.
         private static let longestDeadline = Duration.seconds(60)
         /// The same for an exchange: long polls are held back by the server.
         private static let longestExchange = Duration.seconds(1800)
 
-        let request: UpgradeRequest
+        let request: StreamRequest
         let dialer: any StreamDialer
         /// The addresses that are dialed; the first to take the connection wins.
         var attempts: [any StreamConnection] = []
@@ -26,7 +26,7 @@ package final class LoopStream: ByteStream {
         /// The wait before the next address is dialed beside those before.
         var attemptDelay: (any ScheduledWork)?
 
-        init(_ request: UpgradeRequest, _ dialer: any StreamDialer) {
+        init(_ request: StreamRequest, _ dialer: any StreamDialer) {
             self.request = request
             self.dialer = dialer
         }
@@ -73,18 +73,19 @@ package final class LoopStream: ByteStream {
         self.buffer = WriteBuffer(lowWaterMark: lowWaterMark)
     }
 
-    private init(_ request: UpgradeRequest, _ handler: any ByteStreamHandler, _ members: LoopMembers) {
+    private init(_ request: StreamRequest, _ handler: any ByteStreamHandler, _ members: LoopMembers) {
         self.machine = StreamStateMachine(isExchange: request.isExchange)
         self.reader = Boxed(AnswerReader(isExchange: request.isExchange))
         self.handler = handler
         self.members = members
         self.peerAddress = nil
         self.buffer = WriteBuffer(lowWaterMark: request.lowWaterMark, highWaterMark: request.highWaterMark)
+        if case .post(let body) = request.purpose { _ = self.buffer.write { $0 = body } }
     }
 
     /// Begins to send a request.
     package static func connect(
-        _ request: UpgradeRequest, handler: any ByteStreamHandler, among members: LoopMembers,
+        _ request: StreamRequest, handler: any ByteStreamHandler, among members: LoopMembers,
         by makeDialer: () throws(ByteStreamError) -> any StreamDialer
     ) -> LoopStream {
         let stream = LoopStream(request, handler, members)
@@ -333,7 +334,7 @@ extension LoopStream {
                 if self.machine.isOpen, !self.machine.isExchange { self.reader = nil }
                 if let isCut = self.heldEnd.take() { self.closed(isCut: isCut) }
                 return
-            case .head(let answer): self.judge(answer)
+            case .head(let head): self.judge(head)
             case .bytes(let piece): self.handOver(piece)
             case .end: self.act(self.machine.completed())
             case .failed(let error): self.abort(error)
@@ -341,8 +342,8 @@ extension LoopStream {
         }
     }
 
-    private func judge(_ answer: UpgradeAnswer) {
-        switch self.machine.received(answer) {
+    private func judge(_ head: ResponseHead) {
+        switch self.machine.received(head) {
         case .open:
             if !self.machine.isExchange {
                 self.deadline?.cancel()
@@ -350,7 +351,7 @@ extension LoopStream {
             }
             if self.isPaused { self.applyPause() }
             self.requestFlush()
-            self.handler?.opened(answer.head)
+            self.handler?.opened(head)
         case .end(let error): self.end(error)
         case .ignore: ()
         }

@@ -12,7 +12,7 @@ package struct ProxyHandshake {
     private var state: State
 
     /// Makes the handshake for a way to the request's host and port.
-    package init(_ proxy: NetworkProxy, for request: UpgradeRequest) {
+    package init(_ proxy: NetworkProxy, for request: StreamRequest) {
         switch proxy.kind {
         case .http:
             self.greeting = Self.connectHead(proxy, request)
@@ -42,8 +42,8 @@ package struct ProxyHandshake {
     private static func step(_ reader: inout AnswerReader) -> ProxyStep {
         switch reader.next() {
         case .more: return .more
-        case .head(let answer):
-            if let error = ByteStreamError(proxyStatus: answer.head.status, retryAfter: answer.delay) {
+        case .head(let head):
+            if let error = ByteStreamError(proxyStatus: head.status, retryAfter: head.retryAfter) {
                 return .failed(error)
             }
             // Nobody but the proxy can have spoken so far.
@@ -57,7 +57,7 @@ package struct ProxyHandshake {
 
     private static let malformed = ByteStreamError(.proxyRefused, "the proxy's answer breaks the rules of HTTP")
 
-    private static func connectHead(_ proxy: NetworkProxy, _ request: UpgradeRequest) -> [UInt8] {
+    private static func connectHead(_ proxy: NetworkProxy, _ request: StreamRequest) -> [UInt8] {
         let name = NumericAddress.isIPv6(request.bareHost) ? "[\(request.bareHost)]" : request.bareHost
         let place = "\(name):\(request.port)"
         var head = "CONNECT \(place) HTTP/1.1\r\nHost: \(place)\r\n"

@@ -1,14 +1,4 @@
 private import CLinkspanRuntime
-#if canImport(Darwin)
-private import Darwin
-#elseif canImport(Glibc)
-private import Glibc
-#elseif canImport(Musl)
-private import Musl
-#elseif canImport(Android)
-private import Android
-#endif
-
 internal import LinkspanRuntime
 
 /// Turns host names into numeric addresses on threads of its own, because the system's look-up blocks and cannot be

@@ -64,8 +64,6 @@ extension StreamStateMachine {
 
     package var isOpen: Bool { if case .open = self.state { true } else { false } }
 
-    package var isDialing: Bool { if case .dialing = self.state { true } else { false } }
-
     /// Whether addresses are dialed, and none has answered.
     package var isRacing: Bool { if case .dialing(let race) = self.state { !race.isWon } else { false } }
 
@@ -122,18 +120,14 @@ extension StreamStateMachine {
             race.isWon = false
             race.pending -= 1
             return self.dialNext(race, after: failure)
-        case .upgrading: return self.end(failure.duringUpgrade)
-        case .open, .finishing, .lingering: return self.end(failure.duringUpgrade)
+        case .upgrading, .open, .finishing, .lingering: return self.end(failure.duringUpgrade)
         case .resolving, .ended: return .ignore
         }
     }
 
-    package mutating func received(_ answer: UpgradeAnswer) -> OnHead {
+    package mutating func received(_ head: ResponseHead) -> OnHead {
         guard case .upgrading = self.state else { return .ignore }
-        if !self.isExchange, let error = answer.error {
-            self.state = .ended
-            return .end(error)
-        }
+        if !self.isExchange, let error = head.upgradeError { return .end(self.ended(error)) }
         self.state = .open
         return .open
     }
@@ -201,8 +195,7 @@ extension StreamStateMachine {
             self.state = .finishing
             return .flush
         case .resolving, .dialing, .upgrading:
-            self.state = .ended
-            return .end(Self.finished)
+            return .end(self.ended(Self.finished))
         case .finishing, .lingering, .ended: return .ignore
         }
     }
@@ -243,10 +236,7 @@ extension StreamStateMachine {
         return .dial(address: address, others: race.rest.count)
     }
 
-    private mutating func end(_ error: ByteStreamError) -> OnDial {
-        self.state = .ended
-        return .end(error)
-    }
+    private mutating func end(_ error: ByteStreamError) -> OnDial { .end(self.ended(error)) }
 
     private mutating func ended(_ error: ByteStreamError) -> ByteStreamError {
         self.state = .ended

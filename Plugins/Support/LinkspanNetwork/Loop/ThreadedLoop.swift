@@ -28,7 +28,7 @@ package protocol ThreadedLoop: NetworkLoop {
 /// The state that a loop's thread shares with others.
 package final class LoopThread: Sendable {
     /// Answers whether the current thread is the loop's.
-    package let identity: LoopIdentity
+    package let identity = LoopIdentity()
     /// Jobs and timers on their way to the loop: between any thread and the loop's.
     package let mailbox: Lock<LoopMailbox>
     fileprivate let name: String
@@ -39,10 +39,8 @@ package final class LoopThread: Sendable {
     ///   - name: the thread's name, for debuggers.
     ///   - idleLimit: how long the loop may be of no use before its thread ends until it is needed again; nil for a thread
     ///     that is there from ``ThreadedLoop/begin()`` to the end.
-    ///   - attachment: what the back end wants to know of the current loop.
-    package init(name: String, idleLimit: Duration?, attachment: (any Sendable)? = nil) {
+    package init(name: String, idleLimit: Duration?) {
         self.name = name
-        self.identity = LoopIdentity(attachment: attachment)
         self.mailbox = Lock(LoopMailbox(idleLimit: idleLimit))
         self.end.enter()
     }
@@ -58,6 +56,11 @@ extension ThreadedLoop {
     package func begin() {
         if self.thread.mailbox.withLock({ !$0.isDormant }) { self.start() }
     }
+
+    /// Whether the caller runs on the loop's thread.
+    ///
+    /// Jobs that are left when the loop has ended run on another thread; it is true for them as well.
+    package var isCurrent: Bool { self.thread.identity.isCurrent }
 
     /// Runs a job on the loop's thread, after all jobs given before; from any thread.
     ///

@@ -1,3 +1,5 @@
+internal import LinkspanWebSocketProtocol
+
 /// The host and port of a `Host` field or of an origin.
 package struct Authority: Sendable, Hashable {
     /// In lower case, without brackets and without the dot that may end a name.
@@ -31,12 +33,8 @@ package struct Authority: Sendable, Hashable {
         self.port = Int(port)
     }
 
-    private static func isNameByte(_ byte: UInt8) -> Bool {
-        switch byte {
-        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "0")...UInt8(ascii: "9"): true
-        default: "-._".utf8.contains(byte)
-        }
-    }
+    /// Whether a host's name may contain a byte.
+    static func isNameByte(_ byte: UInt8) -> Bool { byte.isAlphanumeric || "-._".utf8.contains(byte) }
 
     /// Whether the host is an address and not a name.
     package var isNumeric: Bool { NumericAddress.isIPv4(self.host) || NumericAddress.isIPv6(self.host) }

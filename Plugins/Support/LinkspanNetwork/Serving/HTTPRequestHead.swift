@@ -108,12 +108,9 @@ enum HTTPRequestHead {
         guard let colon = line.firstIndex(of: UInt8(ascii: ":")), HTTPToken.isValid(line[..<colon]) else {
             throw Self.malformed
         }
-        let isSpace: (UInt8) -> Bool = { $0 == 32 || $0 == 9 }
-        var value = line[(colon + 1)...].drop(while: isSpace)
-        while let last = value.last, isSpace(last) { value.removeLast() }
         return HTTPRequest.Field(
             name: String(decoding: line[..<colon], as: UTF8.self).lowercased(),
-            value: String(decoding: value, as: UTF8.self))
+            value: String(decoding: line[(colon + 1)...].trimmed, as: UTF8.self))
     }
 
     private static let malformed = HTTPRequestError(status: 400, message: "the request is malformed")

@@ -1,4 +1,4 @@
-internal import LinkspanRuntime
+internal import LinkspanWebSocketProtocol
 
 /// Reads the requests of one connection: bytes go in, requests come out (RFC 9112).
 ///
@@ -30,11 +30,7 @@ package struct HTTPRequestParser: Sendable {
 
     private let limits: Limits
     private var state = State.head
-    private var buffer: [UInt8] = []
-    /// The bytes of the buffer that were dealt with; they are removed once a read, and not once for each request in it.
-    private var taken = 0
-    /// The position at which the search for the head's end goes on.
-    private var searched = 0
+    private var input = InputBuffer()
     /// The bytes of the empty lines before the next request.
     private var emptyBytes = 0
 
@@ -56,10 +52,7 @@ package struct HTTPRequestParser: Sendable {
     }
 
     /// Takes received bytes.
-    package mutating func receive(_ bytes: [UInt8]) {
-        self.removeTaken()
-        self.buffer.append(contentsOf: bytes)
-    }
+    package mutating func receive(_ bytes: [UInt8]) { self.input.append(bytes) }
 
     /// The next request that is complete; nil when more bytes are needed.
     package mutating func next() throws(HTTPRequestError) -> HTTPRequest? {
@@ -85,62 +78,40 @@ package struct HTTPRequestParser: Sendable {
 
     /// Returns the bytes after the last request, which belong to the protocol that it changed to.
     package mutating func takeRest() -> [UInt8] {
-        defer { (self.buffer, self.taken, self.searched) = ([], 0, 0) }
+        defer { self.input = InputBuffer() }
         return Array(self.rest)
     }
 
     private mutating func readHead() throws(HTTPRequestError) {
         self.skipEmptyLines()
-        guard let end = self.endOfHead() else {
+        guard let length = self.input.length(through: .headEnd) else {
             guard self.emptyBytes + self.rest.count <= self.limits.headBytes else { throw Self.oversized }
             return
         }
-        guard self.emptyBytes + end - self.taken <= self.limits.headBytes else { throw Self.oversized }
-        let request = try HTTPRequestHead.parse(self.rest[..<(end - 4)], fields: self.limits.fields)
-        let length = try self.length(of: request)
-        self.taken = end
+        guard self.emptyBytes + length <= self.limits.headBytes else { throw Self.oversized }
+        let request = try HTTPRequestHead.parse(self.rest.prefix(length - 4), fields: self.limits.fields)
+        let bodyLength = try self.length(of: request)
+        self.input.take(length)
         self.emptyBytes = 0
-        self.state = .body(request, length: length)
+        self.state = .body(request, length: bodyLength)
     }
 
     private mutating func readBody() -> HTTPRequest? {
         guard case .body(var request, let length) = self.state, self.rest.count >= length else { return nil }
-        request.body = Array(self.rest.prefix(length))
-        self.taken += length
-        self.searched = self.taken
+        request.body = Array(self.input.take(length))
         self.state = .head
         return request
     }
 
     /// The bytes that were not dealt with.
-    private var rest: ArraySlice<UInt8> { self.buffer[self.taken...] }
-
-    private mutating func removeTaken() {
-        guard self.taken > 0 else { return }
-        assert(Growth.step())
-        self.buffer.removeFirst(self.taken)
-        self.searched -= self.taken
-        self.taken = 0
-    }
+    private var rest: ArraySlice<UInt8> { self.input.rest }
 
     /// Skips the empty lines that some clients send behind a body (RFC 9112 §2.2).
     private mutating func skipEmptyLines() {
-        while self.taken + 1 < self.buffer.count, self.buffer[self.taken] == 13, self.buffer[self.taken + 1] == 10 {
-            self.taken += 2
+        while self.rest.starts(with: [UInt8].lineEnd) {
+            self.input.take(2)
             self.emptyBytes += 2
         }
-        self.searched = max(self.searched, self.taken)
-    }
-
-    /// Behind the empty line that ends the head.
-    private mutating func endOfHead() -> Int? {
-        var position = self.searched
-        while position + 4 <= self.buffer.count {
-            if self.buffer[position..<(position + 4)].elementsEqual([13, 10, 13, 10]) { return position + 4 }
-            position += 1
-        }
-        self.searched = position
-        return nil
     }
 
     private func length(of request: HTTPRequest) throws(HTTPRequestError) -> Int {
@@ -149,7 +120,7 @@ package struct HTTPRequestParser: Sendable {
         }
         let lengths = request.values("content-length")
         guard let text = lengths.first else { return 0 }
-        let isNumber = (1...18).contains(text.utf8.count) && text.utf8.allSatisfy { (48...57).contains($0) }
+        let isNumber = (1...18).contains(text.utf8.count) && text.isDigits
         guard lengths.count == 1, isNumber, let length = Int(text) else {
             throw HTTPRequestError(status: 400, message: "Content-Length is not one number")
         }

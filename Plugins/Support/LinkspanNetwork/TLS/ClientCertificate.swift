@@ -76,7 +76,7 @@ extension ClientCertificate.Key {
     /// The key's PEM text, nil for one in a file.
     ///
     /// The caller is responsible for keeping it out of logs, files and messages.
-    public var exposed: String? {
+    package var exposed: String? {
         switch self {
         case .file: nil
         case .pem(let secret): secret.exposed

@@ -8,7 +8,7 @@ internal import LinkspanWebSocketProtocol
 /// `openssl x509 -pubkey -noout | openssl pkey -pubin -outform der | openssl dgst -sha256 -binary | base64`.
 public struct PublicKeyPin: Sendable, Hashable {
     /// The 32 bytes of the digest.
-    public let digest: [UInt8]
+    package let digest: [UInt8]
 
     /// Reads a pin.
     ///
@@ -25,7 +25,7 @@ public struct PublicKeyPin: Sendable, Hashable {
     }
 
     /// Makes a pin of a digest; nil unless it has 32 bytes.
-    public init?(digest: [UInt8]) {
+    package init?(digest: [UInt8]) {
         guard digest.count == 32 else { return nil }
         self.digest = digest
     }
@@ -33,7 +33,7 @@ public struct PublicKeyPin: Sendable, Hashable {
 
 extension PublicKeyPin {
     /// The pin as it is written.
-    public var text: String { Self.prefix + Base64.encode(self.digest) }
+    package var text: String { Self.prefix + Base64.encode(self.digest) }
 
     fileprivate static let prefix = "sha256/"
 }

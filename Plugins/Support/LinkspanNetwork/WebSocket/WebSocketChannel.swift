@@ -7,25 +7,20 @@ package import LinkspanWebSocketProtocol
 /// It lives on the loop, where all its methods are called. Sending encodes straight into the stream's buffer; received
 /// messages are handed over once for each read.
 package final class WebSocketChannel {
-    // A reference to it for each message would cost more than masking it. No stream calls back before it has returned,
-    // so that the channel cannot let go of it meanwhile.
-    /// The stream, which is called where it is.
-    private struct OwnedStream: ~Copyable {
-        let stream: any ByteStream
-    }
-
     /// The most that is read of a server that broke the protocol, so that our Close frame reaches it.
     private static let farewellBytes = 1 << 20
+    /// The time limit for closing, from our Close frame to the end of the stream.
+    private static let closeDeadline = Duration.seconds(5)
     /// The time for reading what has arrived when an answer to a ping is overdue.
     private static let lastLook = Duration.milliseconds(10)
 
     /// Nil once the stream is open.
-    private var opening: WebSocketOpening?
-    private let settings: WebSocketOpening.Settings
+    private var handshake: Boxed<ClientHandshake>?
+    private let terms: WebSocketTerms
     private let handler: any WebSocketChannelHandler
     private let loop: any NetworkLoop
-    /// Nil before it begins to open and after its end.
-    @exclusivity(unchecked) private var owned: OwnedStream?
+    /// Nil after its end.
+    @exclusivity(unchecked) private var owned: Owned<any ByteStream>?
     // Its methods call nobody but the writers of messages, which only append, so that no access meets another.
     @exclusivity(unchecked) private var session: WebSocketSession
     /// The bytes behind the handshake that may be the start of a refusal.
@@ -55,18 +50,39 @@ package final class WebSocketChannel {
         var room: Int?
     }
 
-    /// Makes a channel that has not begun to open.
+    /// Makes a channel, and begins to connect.
     ///
-    /// - Throws: ``/LinkspanWebSocketProtocol/WebSocketProtocolError`` when an offered sub-protocol is not a token.
+    /// - Parameters:
+    ///   - request: the upgrade request without the headers of the WebSocket handshake.
+    ///   - subprotocols: the sub-protocols to offer, the preferred first.
+    ///   - compression: the compression to offer; nil for none.
+    ///   - terms: the channel's terms.
+    ///   - loop: the loop that it lives on.
+    ///   - handler: the receiver of its events.
     package init(
-        _ request: WebSocketRequest, on loop: any NetworkLoop, handler: any WebSocketChannelHandler
-    ) throws(WebSocketProtocolError) {
-        self.opening = try WebSocketOpening(request)
-        self.settings = WebSocketOpening.Settings(request)
+        _ request: StreamRequest, subprotocols: [String] = [], compression: WebSocketCompression? = nil,
+        terms: WebSocketTerms = .init(), on loop: any NetworkLoop, handler: any WebSocketChannelHandler
+    ) {
+        self.terms = terms
         self.handler = handler
         self.loop = loop
         self.session = WebSocketSession(
-            role: .client, limits: request.limits, masks: MaskSource(generator: SystemRandomBlock()))
+            role: .client, limits: terms.limits, masks: MaskSource(generator: SystemRandomBlock()))
+        do throws(WebSocketProtocolError) {
+            let handshake = try ClientHandshake(
+                nonce: (.random(in: .min ... .max), .random(in: .min ... .max)), subprotocols: subprotocols,
+                compression: compression)
+            self.handshake = Boxed(handshake)
+            var request = request
+            request.headers = handshake.headers + request.headers
+            request.highWaterMark = terms.highWaterMark
+            // A stream that was full is to report that it is writable, so it has to have been above its low-water mark.
+            request.lowWaterMark = min(request.lowWaterMark, terms.highWaterMark)
+            self.stream = loop.connect(request, handler: self)
+        } catch {
+            let end = ByteStreamError(.invalidRequest, error.message)
+            loop.executeLocally { self.closed(end) }
+        }
     }
 
     /// The time of the latest arrival, parts of messages included.
@@ -75,8 +91,8 @@ package final class WebSocketChannel {
     private var isBehind: Bool { self.inflation.pause != nil }
 
     private var stream: (any ByteStream)? {
-        get { self.owned?.stream }
-        set { self.owned = newValue.map { OwnedStream(stream: $0) } }
+        get { self.owned?.object }
+        set { self.owned = newValue.map { Owned($0) } }
     }
 
     /// The bytes that wait to be sent, because the system has not taken them yet.
@@ -87,16 +103,6 @@ package final class WebSocketChannel {
 
     /// The step that opening is waiting for; nil when it waits for none.
     package var openingStage: OpeningStage? { self.stream?.openingStage }
-
-    /// Begins to connect.
-    ///
-    /// Call it once.
-    package func open() {
-        guard self.ending.reason == nil, let opening = self.opening else {
-            return self.loop.executeLocally { self.tell(.aborted) }
-        }
-        self.stream = self.loop.connect(opening.request, handler: self)
-    }
 
     /// Sends a message whose payload `write` appends, and binary messages right behind it with nothing between.
     ///
@@ -114,7 +120,7 @@ package final class WebSocketChannel {
         guard self.isOpen else { return .refused }
         switch self.owned {
         case .some(let owned):
-            return owned.stream.write { buffer in
+            return owned.object.write { buffer in
                 let start = buffer.count
                 _ = self.session.send(
                     opcode, expectedLength: expectedLength, isCompressible: isCompressible, into: &buffer, write: write)
@@ -135,7 +141,7 @@ package final class WebSocketChannel {
         switch self.session.close(code, reason: reason, into: &output) {
         case .awaitPeer:
             // The peer may complete a message that it has begun before it sends its Close frame.
-            self.ending.room = self.settings.maxMessageBytes
+            self.ending.room = self.terms.limits.maxMessageBytes
             // Its Close frame comes behind what the owner did not want to be read.
             self.setReadingPaused(false)
             stream.write { $0.append(contentsOf: output) }
@@ -160,7 +166,7 @@ package final class WebSocketChannel {
 
     private func finishAfterDeadline() {
         self.timers.deadline?.cancel()
-        self.timers.deadline = self.loop.scheduleLocally(after: self.settings.closeDeadline) { self.stream?.finish() }
+        self.timers.deadline = self.loop.scheduleLocally(after: Self.closeDeadline) { self.stream?.finish() }
     }
 }
 
@@ -168,15 +174,9 @@ package final class WebSocketChannel {
 
 extension WebSocketChannel: ByteStreamHandler {
     package func opened(_ head: ResponseHead) {
-        let fields = [
-            "upgrade": head.upgrade, "connection": head.connection, "sec-websocket-accept": head.accept,
-            "sec-websocket-protocol": head.subprotocol, "sec-websocket-extensions": head.extensions,
-        ]
         do throws(WebSocketProtocolError) {
-            guard let opening = self.opening.take() else { return }
-            let accepted = try opening.handshake.verify(status: head.status) { name in
-                (fields[name] ?? nil).map { [$0] } ?? []
-            }
+            guard let handshake = self.handshake.take()?.value else { return }
+            let accepted = try handshake.verify(status: head.status, headers: head.list)
             if let compression = accepted.compression { self.session.begin(compression) }
             self.isOpen = true
             self.handler.opened(subprotocol: accepted.subprotocol)
@@ -230,7 +230,7 @@ extension WebSocketChannel: ByteStreamHandler {
     /// A server that does not read gets no more pongs; the farewell it gets in any case.
     private func write(_ reading: inout Reading) {
         guard !reading.output.isEmpty, let stream = self.stream,
-            reading.ending != nil || stream.pendingBytes <= self.settings.highWaterMark
+            reading.ending != nil || stream.pendingBytes <= self.terms.highWaterMark
         else { return }
         stream.write { $0.append(contentsOf: reading.output) }
         reading.output.removeAll(keepingCapacity: true)
@@ -341,7 +341,7 @@ extension WebSocketChannel: ByteStreamHandler {
     /// Makes sure that an unfinished message is looked at again.
     private func watchMessage() {
         guard self.timers.watch == nil, self.stream != nil else { return }
-        let timer = self.loop.scheduleLocally(after: self.settings.messageDeadline) { self.judgeMessage() }
+        let timer = self.loop.scheduleLocally(after: self.terms.messageDeadline) { self.judgeMessage() }
         self.timers.watch = (self.messages, self.session.unfinishedBytes ?? 0, timer)
     }
 
@@ -350,10 +350,10 @@ extension WebSocketChannel: ByteStreamHandler {
         guard self.ending.reason == nil, let bytes = self.session.unfinishedBytes else { return }
         // What is not read is not the server's fault.
         if let former, !self.isPaused, !self.isBehind, former.messages == self.messages,
-            bytes - former.bytes < WebSocketRequest.messageProgress
+            bytes - former.bytes < WebSocketTerms.messageProgress
         {
             var output: [UInt8] = []
-            guard let event = self.session.fail(.messageOverdue, self.settings.slowness, into: &output) else { return }
+            guard let event = self.session.fail(.messageOverdue, self.terms.slowness, into: &output) else { return }
             self.isOpen = false
             self.stream?.write { $0.append(contentsOf: output) }
             return self.finish(.closed(event), .drop)
@@ -362,7 +362,7 @@ extension WebSocketChannel: ByteStreamHandler {
     }
 
     private func scheduleKeepAlive() {
-        guard let keepAlive = self.settings.keepAlive, self.stream != nil else { return }
+        guard let keepAlive = self.terms.keepAlive, self.stream != nil else { return }
         self.timers.ping = self.loop.scheduleLocally(after: keepAlive.interval) { self.ping(keepAlive) }
     }
 

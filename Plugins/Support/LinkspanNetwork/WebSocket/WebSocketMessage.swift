@@ -1,4 +1,4 @@
-/// A whole message of a WebSocket.
+/// A whole message of a WebSocket, or of Engine.IO, whatever carries it.
 public enum WebSocketMessage: Sendable, Hashable {
     /// Text: valid UTF-8.
     case text(ArraySlice<UInt8>)

@@ -1,4 +1,5 @@
 internal import Linkspan
+internal import LinkspanWebSocketProtocol
 
 /// The server's values in its open packet (engine.io-protocol §"Handshake").
 ///
@@ -84,9 +85,7 @@ struct EngineIOHandshake: Sendable, Hashable {
     /// Servers may make ids of their own, such as `custom:id:1`.
     private static func isSID(_ text: String) -> Bool {
         (1...Self.maximumSIDLength).contains(text.utf8.count)
-            && text.utf8.allSatisfy { byte in
-                (byte | 0x20) &- 0x61 < 26 || byte &- 0x30 < 10 || "-._~:@=+".utf8.contains(byte)
-            }
+            && text.utf8.allSatisfy { $0.isAlphanumeric || "-._~:@=+".utf8.contains($0) }
     }
 
     private static func bad(_ why: String) -> SocketIOProtocolError {

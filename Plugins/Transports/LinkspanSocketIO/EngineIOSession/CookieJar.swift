@@ -74,7 +74,7 @@ struct CookieJar: Sendable, Hashable {
     /// The number of seconds that a cookie is kept (RFC 6265 section 5.2.2); one that is too great to read counts by its sign.
     private static func age(_ text: Substring) -> Int? {
         let digits = text.hasPrefix("-") ? text.dropFirst() : text
-        guard !digits.isEmpty, digits.utf8.allSatisfy({ 0x30...0x39 ~= $0 }) else { return nil }
+        guard digits.isDigits else { return nil }
         return Int(text) ?? (text.hasPrefix("-") ? .min : .max)
     }
 

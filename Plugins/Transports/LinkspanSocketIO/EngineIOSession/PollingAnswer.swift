@@ -11,7 +11,7 @@ enum PollingAnswer {
     /// - Returns: the body.
     /// - Throws: ``LinkspanError`` for anything but status 200.
     static func body(
-        of result: Result<HTTPExchange.Answer, ByteStreamError>, isFirst: Bool
+        of result: PollingRequests.Result, isFirst: Bool
     ) throws(LinkspanError) -> [UInt8] {
         switch result {
         case .success(let answer) where answer.head.status == 200:
@@ -26,7 +26,7 @@ enum PollingAnswer {
     }
 
     /// Engine.IO servers explain a refusal in JSON: `{"code":1,"message":"Session ID unknown"}`.
-    private static func error(_ answer: HTTPExchange.Answer, isFirst: Bool) -> LinkspanError {
+    private static func error(_ answer: HTTPAnswer, isFirst: Bool) -> LinkspanError {
         let status = answer.head.status
         let refusal = ByteStreamError(
             .refused, "the server answered with status \(status)", status: status, retryAfter: answer.head.retryAfter)

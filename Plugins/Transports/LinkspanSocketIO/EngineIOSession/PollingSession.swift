@@ -1,4 +1,5 @@
 internal import DequeModule
+internal import Linkspan
 internal import LinkspanNetwork
 
 /// The order of requests of long polling: at most one GET and one POST at a time, packets in their order.
@@ -12,9 +13,6 @@ struct PollingSession: Sendable {
         /// A POST of these packets.
         case post([WebSocketMessage])
     }
-
-    /// The result of sending packets.
-    enum Acceptance: Sendable, Equatable { case taken, full, refused }
 
     /// A packet that waits, and what matters to a WebSocket that may take over.
     struct Packet: Sendable, Equatable {
@@ -80,7 +78,7 @@ struct PollingSession: Sendable {
     }
 
     /// Adds packets, with nothing between them.
-    mutating func enqueue(_ packets: [WebSocketMessage], isCompressible: Bool = true) -> Acceptance {
+    mutating func enqueue(_ packets: [WebSocketMessage], isCompressible: Bool = true) -> SendAcceptance {
         switch self.phase {
         case .closing, .ended: return .refused
         case .running, .pausing: ()
@@ -88,7 +86,7 @@ struct PollingSession: Sendable {
         for packet in packets { self.queuedBytes += self.length(of: packet) }
         self.queue += packets.lazy.map { Packet(message: $0, isCompressible: isCompressible) }
         self.isFull = self.isFull || self.queuedBytes > self.highWaterMark
-        return self.isFull ? .full : .taken
+        return self.isFull ? .acceptedAndFull : .accepted
     }
 
     /// The requests to begin now.
@@ -113,7 +111,7 @@ struct PollingSession: Sendable {
 
     /// A POST has ended well.
     ///
-    /// - Returns: whether there is room again after ``Acceptance/full``.
+    /// - Returns: whether there is room again after ``/Linkspan/SendAcceptance/acceptedAndFull``.
     mutating func posted() -> Bool {
         self.isPosting = false
         guard self.isFull, self.queuedBytes <= self.highWaterMark / 2 else { return false }
@@ -135,7 +133,7 @@ struct PollingSession: Sendable {
 
     /// Says goodbye: posts what is queued and the end, and polls no more.
     mutating func close() {
-        guard self.enqueue([.text([UInt8(ascii: "1")])]) != .refused else { return }
+        if case .refused = self.enqueue([.text([UInt8(ascii: "1")])]) { return }
         self.phase = .closing
     }
 

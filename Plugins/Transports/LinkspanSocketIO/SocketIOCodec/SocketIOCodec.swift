@@ -1,4 +1,5 @@
 public import Linkspan
+public import LinkspanNetwork
 
 /// Turns packets of Socket.IO into messages of Engine.IO and back, in place of JSON with attachments.
 ///
@@ -6,7 +7,7 @@ public import Linkspan
 /// stay what they are for the app: JSON text with binary values as attachments, which the codec reads and makes.
 ///
 /// ```swift
-/// SocketIOTransport.Configuration { $0.codec = MessagePackCodec() }
+/// SocketIOConfiguration { $0.codec = MessagePackCodec() }
 /// ```
 ///
 /// Compared by content, so that holders of one connection see that they agree: a structure needs to do nothing for
@@ -19,7 +20,7 @@ public protocol SocketIOCodec: Sendable, Hashable {
     ///
     /// - Returns: one message and the binary ones that belong behind it, with nothing between.
     /// - Throws: ``/Linkspan/LinkspanError`` with code `encodingFailed` when the packet cannot be written.
-    func encode(_ packet: SocketIOCodecPacket) throws(LinkspanError) -> [SocketIOCodecMessage]
+    func encode(_ packet: SocketIOCodecPacket) throws(LinkspanError) -> [WebSocketMessage]
 
     /// Makes the reader of one connection.
     ///
@@ -36,15 +37,7 @@ public protocol SocketIOCodecDecoder: Sendable {
     /// the connection. What is kept must not grow without bound.
     ///
     /// - Throws: ``/Linkspan/LinkspanError`` with code `protocolViolation`.
-    mutating func decode(_ message: SocketIOCodecMessage) throws(LinkspanError) -> SocketIOCodecPacket?
-}
-
-/// A message of Engine.IO.
-public enum SocketIOCodecMessage: Sendable, Hashable {
-    /// Text: valid UTF-8.
-    case text(ArraySlice<UInt8>)
-    /// Binary.
-    case binary(ArraySlice<UInt8>)
+    mutating func decode(_ message: WebSocketMessage) throws(LinkspanError) -> SocketIOCodecPacket?
 }
 
 /// A packet of Socket.IO (socket.io-protocol §"Packet types").

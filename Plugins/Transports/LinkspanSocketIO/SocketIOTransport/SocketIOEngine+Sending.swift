@@ -64,7 +64,7 @@ extension SocketIOEngine {
                 guard !self.liveness.isLastLook else { return }
                 self.timerFired()
                 // Something has come since: what was refused may go on.
-                if !self.liveness.isLastLook { self.carrierDrained() }
+                if !self.liveness.isLastLook { self.writable() }
             }
             return .refused
         }
@@ -72,12 +72,12 @@ extension SocketIOEngine {
         case .some(let owned):
             // Asked only where it may matter: most messages are small.
             let isSmall = text <= self.maximumPayload - Self.mostPrefix
-            let ofText = isSmall ? text : owned.carrier.length(ofText: text)
-            let largest = attachment == 0 ? ofText : max(ofText, owned.carrier.length(ofAttachment: attachment))
+            let ofText = isSmall ? text : owned.object.length(ofText: text)
+            let largest = attachment == 0 ? ofText : max(ofText, owned.object.length(ofAttachment: attachment))
             guard largest <= self.maximumPayload else {
-                return owned.carrier.isChanging ? .refused : .rejected(self.tooLarge(largest))
+                return owned.object.isChanging ? .refused : .rejected(self.tooLarge(largest))
             }
-            return send(owned.carrier)
+            return send(owned.object)
         case nil: return .refused
         }
     }

@@ -29,7 +29,7 @@ final class SocketIOEngine {
     private(set) var phase = Phase.opening
     private var attempt: CarrierAttempt
     /// The carrier that has the session, or is to have it.
-    @exclusivity(unchecked) private(set) var ownedCarrier: OwnedCarrier?
+    @exclusivity(unchecked) private(set) var ownedCarrier: Owned<any EngineCarrier>?
     private var timer: (due: Moment, work: any ScheduledWork)?
     private(set) var liveness = Liveness()
     private(set) var maximumPayload = Int.max
@@ -61,8 +61,8 @@ final class SocketIOEngine {
     var now: Moment { self.loop.moment }
 
     private(set) var carrier: (any EngineCarrier)? {
-        get { self.ownedCarrier?.carrier }
-        set { self.ownedCarrier = newValue.map { OwnedCarrier(carrier: $0) } }
+        get { self.ownedCarrier?.object }
+        set { self.ownedCarrier = newValue.map { Owned($0) } }
     }
 
     /// Opens the carrier of the attempt.
@@ -101,7 +101,7 @@ final class SocketIOEngine {
 // MARK: - What the carrier reports
 
 extension SocketIOEngine: EngineCarrierHandler {
-    func carrierOpened() {
+    func opened() {
         var output = SocketIOOutput()
         if self.owned == nil, self.phase != .ended {
             let session = SocketIOSession(
@@ -125,7 +125,7 @@ extension SocketIOEngine: EngineCarrierHandler {
         self.arm()
     }
 
-    func carrierReceived(_ next: () -> WebSocketMessage?) {
+    func received(_ next: () -> WebSocketMessage?) {
         let now = self.now
         self.isReading = true
         defer { self.isReading = false }
@@ -142,11 +142,11 @@ extension SocketIOEngine: EngineCarrierHandler {
         while next() != nil {}
     }
 
-    func carrierChanged() { for case let link? in self.links.joined where link.isOpen { link.carrierChanged() } }
+    func changed() { for case let link? in self.links.joined where link.isOpen { link.carrierChanged() } }
 
-    func carrierDrained() { for case let link? in self.links.joined where link.isOpen { link.deliver(.writable) } }
+    func writable() { for case let link? in self.links.joined where link.isOpen { link.deliver(.writable) } }
 
-    func carrierClosed(_ error: LinkspanError) {
+    func closed(_ error: LinkspanError) {
         if self.mayChangeCarrier { self.putLinksBack() }
         let error = self.attempt.reason(error)
         if !self.links.waiting.isEmpty {
@@ -343,7 +343,7 @@ extension SocketIOEngine {
             return true
         }
         // What was refused meanwhile.
-        if lookBegan != nil { self.carrierDrained() }
+        if lookBegan != nil { self.writable() }
     }
 
     /// Whether the server has been silent for too long, as far as is known.

@@ -4,11 +4,6 @@ internal import LinkspanRuntime
 
 /// A link over one namespace of an engine; lives on the engine's loop.
 final class SocketIOLink: Link {
-    /// The engine, which is called where it is; see ``OwnedCarrier``.
-    private struct OwnedEngine: ~Copyable {
-        let engine: SocketIOEngine
-    }
-
     private enum State: Equatable {
         case idle
         /// On the engine, and not in the namespace yet.
@@ -21,8 +16,7 @@ final class SocketIOLink: Link {
         case ended
     }
 
-    private let request: Boxed<LinkRequest>
-    private let boxedConfiguration: Boxed<SocketIOConfiguration>
+    let key: EngineKey
     private let engines: SocketIOEngines
     private let receiver: any LinkReceiver
     let namespace: SocketIONamespace
@@ -33,7 +27,7 @@ final class SocketIOLink: Link {
     private let hasCodec: Bool
     private var state = State.idle
     /// The engine of the link from joining to its end.
-    @exclusivity(unchecked) private var owned: OwnedEngine?
+    @exclusivity(unchecked) private var owned: Owned<SocketIOEngine>?
     /// The index of its namespace in the engine's session, while it has one.
     var index: Int?
     /// The numbers of its requests on the wire.
@@ -42,16 +36,15 @@ final class SocketIOLink: Link {
     @exclusivity(unchecked) var turn = SendTurns.Turn()
     /// The head of events of the name that was sent last.
     @exclusivity(unchecked) private var head = SocketIOEncoder.EventHead()
-    /// The values that the next link resumes from, unless this one is left on purpose.
+    /// The values that the next link resumes from; looked at in each read.
     private var recovery: Recovery
-    /// False once it is open and the server offers no recovery; looked at in each read.
-    private var mayResume = true
     /// The facts about the link since it is open, besides its carrier.
     private var info = LinkInfo()
 
     private enum Recovery {
         /// The values that the link was made with, later those that the engine left when the namespace ended.
         case kept(Boxed<SocketIORecovery>?)
+        /// The link is left on purpose, or the server offers no recovery.
         case renounced
     }
 
@@ -59,8 +52,7 @@ final class SocketIOLink: Link {
         request: LinkRequest, configuration: Boxed<SocketIOConfiguration>, engines: SocketIOEngines,
         receiver: any LinkReceiver
     ) {
-        self.request = Boxed(request)
-        self.boxedConfiguration = configuration
+        self.key = EngineKey(Boxed(request), configuration)
         self.engines = engines
         self.receiver = receiver
         self.recovery = .kept(request.resumption.flatMap(SocketIORecovery.init).map { Boxed($0) })
@@ -73,9 +65,7 @@ final class SocketIOLink: Link {
         self.hasCodec = configuration.value.codec != nil
     }
 
-    private var configuration: SocketIOConfiguration { self.boxedConfiguration.value }
-
-    var key: EngineKey { EngineKey(self.request, self.boxedConfiguration) }
+    private var configuration: SocketIOConfiguration { self.key.configuration }
 
     func open() {
         self.engines.loop.executeLocally {
@@ -85,7 +75,7 @@ final class SocketIOLink: Link {
             self.engines.join(self, self.key) { engine in
                 guard self.state == .idle else { return }
                 self.state = .joined
-                self.owned = OwnedEngine(engine: engine)
+                self.owned = Owned(engine)
             }
         }
     }
@@ -93,7 +83,7 @@ final class SocketIOLink: Link {
     func send(_ message: OutboundMessage) -> SendAcceptance {
         guard self.state == .open else { return .refused }
         switch self.owned {
-        case .some(let owned): return self.send(message, on: owned.engine)
+        case .some(let owned): return self.send(message, on: owned.object)
         case nil: return .refused
         }
     }
@@ -163,7 +153,7 @@ final class SocketIOLink: Link {
     func setReadingPaused(_ isPaused: Bool) { self.openEngine?.setReadingPaused(isPaused, for: self) }
 
     var resumption: Secret? {
-        guard self.mayResume, case .kept(let kept) = self.recovery else { return nil }
+        guard case .kept(let kept) = self.recovery else { return nil }
         guard let engine = self.openEngine else { return kept?.value.exported }
         return engine.recovery(of: self)?.exported
     }
@@ -175,8 +165,8 @@ final class SocketIOLink: Link {
             switch self.state {
             case .joined, .open:
                 self.state = politely ? .leaving : .givenUp
-                self.owned?.engine.leave(self, politely: politely)
-            case .leaving: if !politely { self.owned?.engine.endFarewells() }
+                self.owned?.object.leave(self, politely: politely)
+            case .leaving: if !politely { self.owned?.object.endFarewells() }
             case .givenUp: ()
             case .idle, .ended: self.deliver(.closed(LinkspanError(.connectionLost, "closed by this side")))
             }
@@ -186,12 +176,12 @@ final class SocketIOLink: Link {
     var hasPendingBytes: Bool { self.openEngine?.carrier?.hasPendingBytes ?? false }
 
     var openingStage: String? {
-        self.state == .joined ? self.owned?.engine.openingStage : nil
+        self.state == .joined ? self.owned?.object.openingStage : nil
     }
 
     var isOpen: Bool { self.openEngine != nil }
 
-    private var openEngine: SocketIOEngine? { self.state == .open ? self.owned?.engine : nil }
+    private var openEngine: SocketIOEngine? { self.state == .open ? self.owned?.object : nil }
 
     private func end() {
         self.state = .ended
@@ -202,7 +192,7 @@ final class SocketIOLink: Link {
 // MARK: - For the engine
 
 extension SocketIOLink: EngineLink {
-    var linkRequest: LinkRequest { self.request.value }
+    var linkRequest: LinkRequest { self.key.request }
 
     func keep(_ recovery: SocketIORecovery?) {
         if case .kept = self.recovery { self.recovery = .kept(recovery.map { Boxed($0) }) }
@@ -227,7 +217,7 @@ extension SocketIOLink: EngineLink {
     }
 
     func willOpen(_ info: LinkInfo, mayResume: Bool) -> LinkInfo {
-        self.mayResume = mayResume
+        if !mayResume { self.recovery = .renounced }
         if self.state == .joined { self.state = .open }
         self.info = info
         self.noteCarrier()

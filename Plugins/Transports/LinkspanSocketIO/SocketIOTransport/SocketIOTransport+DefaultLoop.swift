@@ -7,7 +7,7 @@ extension SocketIOTransport {
     /// Links of all these transports share sockets.
     ///
     /// - Parameter configuration: how it behaves.
-    public init(_ configuration: Configuration = .init()) {
+    public init(_ configuration: SocketIOConfiguration = .init()) {
         self.init(configuration, engines: .shared(configuration.network))
     }
 }

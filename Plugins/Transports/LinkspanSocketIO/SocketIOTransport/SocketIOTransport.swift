@@ -8,18 +8,11 @@ public import LinkspanRuntime
 /// `https://chat.example`. Connections to namespaces of one server share one WebSocket, as long as they agree on query,
 /// headers, options and identity: the credential source, the client certificate, name and password for the proxy.
 public struct SocketIOTransport: Transport {
-    /// The options of a Socket.IO transport.
-    public typealias Configuration = SocketIOConfiguration
-    /// A line of Socket.IO servers.
-    public typealias Version = SocketIOConfiguration.Version
-    /// The carriers of Engine.IO packets.
-    public typealias Carriers = SocketIOCarriers
-
     /// `socketio`.
     public let name = "socketio"
     /// `http` and `ws`, and `https` and `wss` with TLS.
     public let schemes: Set<String> = ["http", "https", "ws", "wss"]
-    private let settings: Boxed<Configuration>
+    private let settings: Boxed<SocketIOConfiguration>
     private let engines: SocketIOEngines
 
     /// Makes a transport.
@@ -29,17 +22,17 @@ public struct SocketIOTransport: Transport {
     /// - Parameters:
     ///   - configuration: how it behaves.
     ///   - loop: the event loop that the sockets run on.
-    package init(_ configuration: Configuration = .init(), loop: any NetworkLoop) {
+    package init(_ configuration: SocketIOConfiguration = .init(), loop: any NetworkLoop) {
         self.init(configuration, engines: SocketIOEngines(loop: loop))
     }
 
-    init(_ configuration: Configuration, engines: SocketIOEngines) {
+    init(_ configuration: SocketIOConfiguration, engines: SocketIOEngines) {
         self.settings = Boxed(configuration)
         self.engines = engines
     }
 
     /// The settings of the transport.
-    public var configuration: Configuration { self.settings.value }
+    public var configuration: SocketIOConfiguration { self.settings.value }
 
     /// The loop.
     public var executor: any JobExecutor { self.engines.loop }
@@ -79,5 +72,5 @@ extension Transport where Self == SocketIOTransport {
     public static var socketIO: Self { Self() }
 
     /// Socket.IO with other settings.
-    public static func socketIO(_ configuration: SocketIOTransport.Configuration) -> Self { Self(configuration) }
+    public static func socketIO(_ configuration: SocketIOConfiguration) -> Self { Self(configuration) }
 }

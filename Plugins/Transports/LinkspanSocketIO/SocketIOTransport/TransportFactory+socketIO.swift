@@ -11,25 +11,25 @@ extension TransportFactory {
             options: [
                 PluginOption("path", .text, fallback: "/socket.io/", "The path of the Engine.IO endpoint."),
                 PluginOption(
-                    "protocol", .choice(SocketIOTransport.Version.allCases.map(\.rawValue)), fallback: "v4",
+                    "protocol", .choice(SocketIOConfiguration.Version.allCases.map(\.rawValue)), fallback: "v4",
                     "The protocol version: v4 for servers of 3.x and 4.x, v2 for 2.x."),
                 PluginOption(
-                    "carriers", .choice(SocketIOTransport.Carriers.allCases.map(\.rawValue)), fallback: "websocket",
+                    "carriers", .choice(SocketIOCarriers.allCases.map(\.rawValue)), fallback: "websocket",
                     "The carriers: websocket, polling, upgrade (polling, then WebSocket), fallback (WebSocket, "
                         + "or else polling)."),
                 PluginOption("multiplex", .flag, fallback: "true", "Whether namespaces of one server share a socket."),
-            ] + SocketIOTransport.Configuration.networkOptions
+            ] + SocketIOConfiguration.networkOptions
         ) { values throws(LinkspanError) in
-            var configuration = SocketIOTransport.Configuration()
+            var configuration = SocketIOConfiguration()
             try configuration.take(values)
             if let path: String = values["path"] { configuration.path = path }
             guard configuration.path.hasPrefix("/") else {
                 throw LinkspanError(.invalidConfiguration, "the path has to begin with /")
             }
-            if let version: SocketIOTransport.Version = values["protocol"] {
+            if let version: SocketIOConfiguration.Version = values["protocol"] {
                 configuration.protocol = version
             }
-            if let carriers: SocketIOTransport.Carriers = values["carriers"] {
+            if let carriers: SocketIOCarriers = values["carriers"] {
                 configuration.carriers = carriers
             }
             if let multiplex: Bool = values["multiplex"] { configuration.isMultiplexed = multiplex }

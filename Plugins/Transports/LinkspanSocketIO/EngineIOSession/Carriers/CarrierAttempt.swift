@@ -41,8 +41,8 @@ struct CarrierAttempt: Sendable {
     ) -> any EngineCarrier {
         switch self.choice {
         case .webSocket(let share):
-            let webSocket = request.webSocket(sid: nil, cookie: nil, deadline: request.link.deadline * share)
-            return WebSocketCarrier(webSocket, version: request.version, loop: loop, handler: handler)
+            return WebSocketCarrier(
+                request, deadline: request.link.deadline * share, loop: loop, handler: handler)
         case .polling: return PollingCarrier(Boxed(request), loop: loop, handler: handler)
         case .upgrade, .laterUpgrade:
             return UpgradingCarrier(

@@ -30,7 +30,7 @@ struct CarrierRequest: Sendable {
     func upgrade(
         transport: String, sid: String?, query: [(name: String, value: String)] = [], cookie: String? = nil,
         headers: [(name: String, value: String)] = []
-    ) -> UpgradeRequest {
+    ) -> StreamRequest {
         if let cookie {
             var request = self.upgrade(transport: transport, sid: sid, query: query, headers: headers)
             request.headers = Self.headers(request.headers, with: cookie)
@@ -38,7 +38,7 @@ struct CarrierRequest: Sendable {
         }
         var items = [(name: "EIO", value: self.version.parameter), (name: "transport", value: transport)] + query
         if let sid { items.append((name: "sid", value: sid)) }
-        return UpgradeRequest(
+        return StreamRequest(
             self.link, path: self.path, query: items, headers: headers, tls: self.tls,
             proxy: self.proxy, socketPath: self.socketPath)
     }
@@ -47,9 +47,9 @@ struct CarrierRequest: Sendable {
     ///
     /// Of two cookies with one name the server's is sent: it is the newer.
     private static func headers(
-        _ headers: [UpgradeRequest.Header], with cookie: String
-    ) -> [UpgradeRequest.Header] {
-        let isCookie = { (header: UpgradeRequest.Header) in header.name.lowercased() == "cookie" }
+        _ headers: [StreamRequest.Header], with cookie: String
+    ) -> [StreamRequest.Header] {
+        let isCookie = { (header: StreamRequest.Header) in header.name.lowercased() == "cookie" }
         let new = Self.pairs(cookie)
         let names = Set(new.map(Self.name))
         let former = headers.filter(isCookie).flatMap { Self.pairs($0.value) }
@@ -64,13 +64,18 @@ struct CarrierRequest: Sendable {
 
     private static func name(_ pair: Substring) -> Substring { pair.prefix { $0 != "=" }.trimmed }
 
-    /// The same as a WebSocket's.
-    func webSocket(sid: String?, cookie: String?, deadline: Duration) -> WebSocketRequest {
-        var upgrade = self.upgrade(transport: "websocket", sid: sid, cookie: cookie)
-        upgrade.deadline = deadline
-        return WebSocketRequest(
-            upgrade: upgrade, limits: .init { $0.maxMessageBytes = self.maximumMessageBytes },
-            compression: self.compression,
-            highWaterMark: self.highWaterMark)
+    /// The request for a WebSocket.
+    func webSocket(sid: String?, cookie: String?, deadline: Duration) -> StreamRequest {
+        var request = self.upgrade(transport: "websocket", sid: sid, cookie: cookie)
+        request.deadline = deadline
+        return request
+    }
+
+    /// The terms of a WebSocket; the heartbeat is Engine.IO's.
+    var terms: WebSocketTerms {
+        WebSocketTerms { terms in
+            terms.limits.maxMessageBytes = self.maximumMessageBytes
+            terms.highWaterMark = self.highWaterMark
+        }
     }
 }

@@ -84,34 +84,27 @@ extension EngineCarrier {
 /// All calls come on the loop, one at a time and in order, and never from inside a call of the carrier.
 protocol EngineCarrierHandler: AnyObject {
     /// Packets may be sent, and come.
-    func carrierOpened()
+    func opened()
 
     /// Packets have come: all of one read, of which each is taken when it is asked for.
     ///
     /// - Parameter next: the next packet; nil when there is none. Has to be called until then.
-    func carrierReceived(_ next: () -> WebSocketMessage?)
+    func received(_ next: () -> WebSocketMessage?)
 
     /// Another carrier is in the place of the former one.
-    func carrierChanged()
+    func changed()
 
     /// There is room again after `full`.
-    func carrierDrained()
+    func writable()
 
     /// The carrier has ended; called exactly once, last, whatever happened.
-    func carrierClosed(_ error: LinkspanError)
+    func closed(_ error: LinkspanError)
 }
 
 extension EngineCarrierHandler {
     /// Packets that are there already have come.
-    func carrierReceived(_ packets: [WebSocketMessage]) {
+    func received(_ packets: [WebSocketMessage]) {
         var iterator = packets.makeIterator()
-        self.carrierReceived { iterator.next() }
+        self.received { iterator.next() }
     }
-}
-
-/// A carrier that is called where it is: a reference to it for each message would cost more than masking it.
-///
-/// No carrier calls back before it has returned, so that its owner cannot let go of it meanwhile.
-struct OwnedCarrier: ~Copyable {
-    let carrier: any EngineCarrier
 }

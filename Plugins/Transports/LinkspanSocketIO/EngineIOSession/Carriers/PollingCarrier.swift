@@ -22,37 +22,28 @@ final class PollingCarrier: EngineCarrier {
     private static let streamedLimit = 1 << 30
 
     private let request: Boxed<CarrierRequest>
+    private let requests: PollingRequests
     private let loop: any NetworkLoop
     private let handler: any EngineCarrierHandler
     private var phase = Phase.idle
     private var session: PollingSession
-    private var sid: String?
-    private var patience: Duration
-    private var cookies = CookieJar()
-    private var requests = 0
-    /// The part of its URLs that no other carrier has, because of caches that disregard `Cache-Control`.
-    private let salt: String
-    private var exchanges: [Int: HTTPExchange] = [:]
-    /// The number of the last GET, and what takes its answer apart.
-    private var lastPoll = 0
+    /// Takes the answer to the last GET apart.
     private var decoder: PollingDecoder
     /// Whether the loop will look for something to begin without being asked.
     private var isPumpDue = false
     private var onQuiet: (() -> Void)?
     private var goodbye: (any ScheduledWork)?
-    private(set) var lastHeard: Moment?
 
     init(
         _ request: Boxed<CarrierRequest>, loop: any NetworkLoop, handler: any EngineCarrierHandler,
         salt: UInt64 = .random(in: .min ... .max)
     ) {
         self.request = request
-        self.salt = String(salt, radix: 36)
+        self.requests = PollingRequests(request, salt: salt, loop: loop)
         self.loop = loop
         self.handler = handler
         let request = request.value
         self.session = PollingSession(version: request.version, highWaterMark: request.highWaterMark)
-        self.patience = request.link.deadline
         self.decoder = PollingDecoder(for: request)
     }
 
@@ -65,9 +56,9 @@ final class PollingCarrier: EngineCarrier {
     func sessionOpened(_ handshake: EngineIOHandshake) {
         if self.phase == .opening {
             self.phase = .open
-            self.sid = handshake.sid
+            self.requests.sid = handshake.sid
             // Above what a server holds a poll back for: then the heartbeat decides, which knows better.
-            self.patience = handshake.patience + .seconds(10)
+            self.requests.deadline = handshake.patience + .seconds(10)
             if let most = handshake.maxPayload { self.session.maximumPayload = most }
         }
         self.requestPump()
@@ -75,13 +66,18 @@ final class PollingCarrier: EngineCarrier {
 
     var name: String { "polling" }
 
+    var lastHeard: Moment? { self.requests.lastHeard }
+
+    /// The cookies for a request that takes the session elsewhere.
+    var cookie: String? { self.requests.cookie }
+
     var isReceiving: Bool { self.session.isReadingPaused || self.decoder.hasPart }
 
     var hasPendingBytes: Bool { self.phase == .open && self.session.hasUnposted }
 
     var tellsServerOfAbort: Bool { true }
 
-    var openingStage: OpeningStage? { self.phase == .opening ? self.exchanges[self.lastPoll]?.openingStage : nil }
+    var openingStage: OpeningStage? { self.phase == .opening ? self.requests.poll?.openingStage : nil }
 
     func length(ofText count: Int) -> Int { self.session.length(ofText: count) }
 
@@ -98,15 +94,9 @@ final class PollingCarrier: EngineCarrier {
     }
 
     func send(_ packets: [WebSocketMessage], isCompressible: Bool) -> SendAcceptance {
-        switch self.session.enqueue(packets, isCompressible: isCompressible) {
-        case .refused: return .refused
-        case .taken:
-            self.requestPump()
-            return .accepted
-        case .full:
-            self.requestPump()
-            return .acceptedAndFull
-        }
+        let acceptance = self.session.enqueue(packets, isCompressible: isCompressible)
+        self.requestPump()
+        return acceptance
     }
 
     func close() {
@@ -132,7 +122,7 @@ final class PollingCarrier: EngineCarrier {
     func setReadingPaused(_ isPaused: Bool) {
         self.session.isReadingPaused = isPaused
         // An answer may have millions of packets.
-        self.exchanges[self.lastPoll]?.setReadingPaused(isPaused)
+        self.requests.poll?.setReadingPaused(isPaused)
         if !isPaused { self.requestPump() }
     }
 
@@ -193,48 +183,24 @@ extension PollingCarrier {
     }
 
     private func poll() {
-        self.lastPoll = self.requests + 1
         self.decoder = PollingDecoder(for: self.request.value)
         guard self.phase != .opening else {
-            return self.exchange(.get, limit: Self.handshakeLimit) { self.opened($0) }
+            return self.requests.get(limit: Self.handshakeLimit) { self.opened($0) }
         }
-        self.exchange(.get, limit: self.answerLimit, onBody: { self.received($0) }) { self.polled($0) }
+        self.requests.get(limit: self.answerLimit) { part in
+            self.take { decoder throws(SocketIOProtocolError) in try decoder.receive(part) }
+        } completion: {
+            self.polled($0)
+        }
     }
 
-    private func post(_ packets: [WebSocketMessage], _ completion: @escaping HTTPExchange.Completion) {
+    private func post(_ packets: [WebSocketMessage], _ completion: @escaping (PollingRequests.Result) -> Void) {
         var body: [UInt8] = []
         switch self.request.value.version {
         case .v4: PollingPayload.append(packets, to: &body)
         case .v3: LegacyPollingPayload.append(packets, to: &body)
         }
-        self.exchange(.post(body), limit: Self.handshakeLimit, completion)
-    }
-
-    private func exchange(
-        _ method: HTTPExchange.Method, limit: Int, onBody: (([UInt8]) -> Void)? = nil,
-        _ completion: @escaping HTTPExchange.Completion
-    ) {
-        self.requests += 1
-        let number = self.requests
-        var headers: [(name: String, value: String)] = []
-        if method != .get { headers.append((name: "Content-Type", value: "text/plain; charset=UTF-8")) }
-        var request = self.request.value.upgrade(
-            transport: "polling", sid: self.sid, query: [(name: "t", value: "\(self.salt).\(number)")],
-            cookie: self.cookie,
-            headers: headers)
-        request.deadline = self.patience
-        self.exchanges[number] = self.loop.exchange(request, method, limit: limit, onBody: onBody) { result in
-            self.exchanges[number] = nil
-            if case .success = result { self.lastHeard = self.loop.moment }
-            let path = self.request.value.path
-            for cookie in (try? result.get().head.cookies) ?? [] { self.cookies.set(cookie, path: path) }
-            completion(result)
-        }
-    }
-
-    /// The cookies for the next request, also for one that takes the session elsewhere.
-    var cookie: String? {
-        self.cookies.header(path: self.request.value.path, isSecure: self.request.value.link.url.isSecure)
+        self.requests.post(body, limit: Self.handshakeLimit, completion: completion)
     }
 
     /// The most bytes of an answer, in which a server sends all that has waited for the poll.
@@ -249,26 +215,20 @@ extension PollingCarrier {
     }
 
     /// The handshake is there.
-    private func opened(_ result: Result<HTTPExchange.Answer, ByteStreamError>) {
+    private func opened(_ result: PollingRequests.Result) {
         guard self.phase == .opening else { return self.openedTooLate(result) }
         do {
             let packets = try self.packets(of: PollingAnswer.body(of: result, isFirst: true))
             self.session.polled()
-            self.handler.carrierOpened()
-            self.handler.carrierReceived(packets)
+            self.handler.opened()
+            self.handler.received(packets)
             self.pump()
         } catch {
             self.end(error)
         }
     }
 
-    /// A part of an answer is there.
-    private func received(_ part: [UInt8]) {
-        self.lastHeard = self.loop.moment
-        self.take { decoder throws(SocketIOProtocolError) in try decoder.receive(part) }
-    }
-
-    private func polled(_ result: Result<HTTPExchange.Answer, ByteStreamError>) {
+    private func polled(_ result: PollingRequests.Result) {
         guard self.phase == .open else { return }
         do {
             _ = try PollingAnswer.body(of: result, isFirst: false)
@@ -285,7 +245,7 @@ extension PollingCarrier {
         guard self.phase == .open else { return }
         do throws(SocketIOProtocolError) {
             let packets = try body(&self.decoder)
-            if !packets.isEmpty { self.handler.carrierReceived(packets) }
+            if !packets.isEmpty { self.handler.received(packets) }
         } catch {
             self.end(LinkspanError(error))
         }
@@ -303,11 +263,11 @@ extension PollingCarrier {
         }
     }
 
-    private func posted(_ result: Result<HTTPExchange.Answer, ByteStreamError>) {
+    private func posted(_ result: PollingRequests.Result) {
         guard self.phase == .open else { return }
         do {
             _ = try PollingAnswer.body(of: result, isFirst: false)
-            if self.session.posted() { self.handler.carrierDrained() }
+            if self.session.posted() { self.handler.writable() }
             if self.goodbye != nil { self.limitGoodbye() }
             self.pump()
         } catch {
@@ -318,19 +278,13 @@ extension PollingCarrier {
     private func end(_ error: LinkspanError) {
         guard self.phase != .ended else { return }
         // What a session that was given up still has to say goes on, though nobody waits for it any longer.
-        if self.phase != .givenUp { self.cancelExchanges() }
+        if self.phase != .givenUp { self.requests.cancel() }
         let error = self.session.mayBeTooLarge ? PollingAnswer.suspecting(error) : error
         self.phase = .ended
         self.session.end()
         self.onQuiet = nil
         self.goodbye?.cancel()
-        self.handler.carrierClosed(error)
-    }
-
-    private func cancelExchanges() {
-        let exchanges = self.exchanges
-        self.exchanges = [:]
-        for exchange in exchanges.values { exchange.cancel() }
+        self.handler.closed(error)
     }
 }
 
@@ -345,7 +299,7 @@ extension PollingCarrier {
             // The answer is heard out: only then is there a session to be ended.
             self.beginGivingUp()
         case .open where self.goodbye == nil:
-            self.cancelExchanges()
+            self.requests.cancel()
             self.beginGivingUp()
             self.endSession()
         case .givenUp: ()
@@ -362,7 +316,7 @@ extension PollingCarrier {
 
     /// Whether the handshake request may have been sent: the server may then open a session.
     private var mayBecomeSession: Bool {
-        guard let handshake = self.exchanges[self.lastPoll] else { return false }
+        guard let handshake = self.requests.poll else { return false }
         return switch handshake.openingStage {
         // The request is not on its way, and is not sent when the exchange is cancelled.
         case .resolving?, .connecting?, .proxy?, .tls?: false
@@ -371,19 +325,19 @@ extension PollingCarrier {
     }
 
     /// Nobody wants the session any more that the server has just made, or has not.
-    private func openedTooLate(_ result: Result<HTTPExchange.Answer, ByteStreamError>) {
+    private func openedTooLate(_ result: PollingRequests.Result) {
         let packets = try? self.packets(of: PollingAnswer.body(of: result, isFirst: true))
         guard case .text(let text)? = packets?.first, text.first == UInt8(ascii: "0"),
             let handshake = try? EngineIOHandshake(json: text.dropFirst())
         else { return self.sessionEnded() }
-        self.sid = handshake.sid
+        self.requests.sid = handshake.sid
         if self.phase == .givenUp { self.limitGoodbye() }
         self.endSession()
     }
 
     /// Reports the end of the session to the server.
     private func endSession() {
-        self.patience = Self.closeDeadline
+        self.requests.deadline = Self.closeDeadline
         self.post([.text([UInt8(ascii: "1")])]) { _ in self.sessionEnded() }
     }
 

@@ -11,8 +11,8 @@ final class UpgradingCarrier: EngineCarrier {
 
     private let request: Boxed<CarrierRequest>
     private let loop: any NetworkLoop
-    private let handler: any EngineCarrierHandler
-    private var probe = UpgradeProbe()
+    fileprivate let handler: any EngineCarrierHandler
+    fileprivate var probe = UpgradeProbe()
     private var polling: PollingCarrier?
     private var candidate: WebSocketCarrier?
     /// The deadline of the upgrade attempt under way, or the start of the next one.
@@ -34,7 +34,7 @@ final class UpgradingCarrier: EngineCarrier {
     }
 
     func open() {
-        let polling = PollingCarrier(self.request, loop: self.loop, handler: PollingEnd(carrier: self))
+        let polling = PollingCarrier(self.request, loop: self.loop, handler: Part(of: self, isCandidate: false))
         self.polling = polling
         polling.open()
     }
@@ -106,10 +106,9 @@ final class UpgradingCarrier: EngineCarrier {
 extension UpgradingCarrier {
     private func openCandidate() {
         guard let polling = self.polling else { return }
-        let request = self.request.value.webSocket(
-            sid: self.sid, cookie: polling.cookie, deadline: Self.upgradeDeadline)
         let candidate = WebSocketCarrier(
-            request, version: self.request.value.version, loop: self.loop, handler: CandidateEnd(carrier: self))
+            self.request.value, sid: self.sid, cookie: polling.cookie, deadline: Self.upgradeDeadline, loop: self.loop,
+            handler: Part(of: self, isCandidate: true))
         self.timer = self.loop.scheduleLocally(after: Self.upgradeDeadline) {
             self.act(self.probe.deadlinePassed())
         }
@@ -142,7 +141,7 @@ extension UpgradingCarrier {
             candidate?.abort()
             self.polling?.resume()
             // What had to wait for the change.
-            self.handler.carrierDrained()
+            self.handler.writable()
         }
     }
 
@@ -159,9 +158,9 @@ extension UpgradingCarrier {
         self.polling = nil
         self.endTimer()
         if self.isReadingPaused { candidate.setReadingPaused(true) }
-        self.handler.carrierChanged()
+        self.handler.changed()
         // What was too large for a body of the server's may be sent now.
-        self.handler.carrierDrained()
+        self.handler.writable()
     }
 
     fileprivate func pollingClosed(_ error: LinkspanError) {
@@ -170,55 +169,45 @@ extension UpgradingCarrier {
         (self.polling, self.candidate) = (nil, nil)
         self.endTimer()
         candidate?.abort()
-        self.handler.carrierClosed(error)
+        self.handler.closed(error)
     }
 
     fileprivate func candidateOpened() { self.act(self.probe.candidateOpened()) }
 
     fileprivate func candidateReceived(_ next: () -> WebSocketMessage?) {
-        if self.probe.isUpgraded { return self.handler.carrierReceived(next) }
+        if self.probe.isUpgraded { return self.handler.received(next) }
         var packets: [WebSocketMessage] = []
         while let packet = next() { packets.append(packet) }
         let action = self.probe.candidateReceived(packets)
-        action == .handOn ? self.handler.carrierReceived(packets) : self.act(action)
-    }
-
-    fileprivate func candidateDrained() {
-        if self.probe.isUpgraded { self.handler.carrierDrained() }
+        action == .handOn ? self.handler.received(packets) : self.act(action)
     }
 
     fileprivate func candidateClosed(_ error: LinkspanError) {
         let action = self.probe.candidateClosed()
         guard action == .end else { return self.act(action) }
         self.candidate = nil
-        self.handler.carrierClosed(error)
+        self.handler.closed(error)
+    }
+}
+
+/// The handler of one of the carriers: the one that polls, or the WebSocket that is tried and may have the session later.
+private final class Part: EngineCarrierHandler {
+    private let whole: UpgradingCarrier
+    private let isCandidate: Bool
+
+    init(of whole: UpgradingCarrier, isCandidate: Bool) { (self.whole, self.isCandidate) = (whole, isCandidate) }
+
+    func opened() { self.isCandidate ? self.whole.candidateOpened() : self.whole.handler.opened() }
+
+    func received(_ next: () -> WebSocketMessage?) {
+        self.isCandidate ? self.whole.candidateReceived(next) : self.whole.handler.received(next)
     }
 
-    fileprivate var outer: any EngineCarrierHandler { self.handler }
-}
+    func changed() {}
 
-/// The handler of the polling carrier.
-private final class PollingEnd: EngineCarrierHandler {
-    private let carrier: UpgradingCarrier
+    func writable() { if !self.isCandidate || self.whole.probe.isUpgraded { self.whole.handler.writable() } }
 
-    init(carrier: UpgradingCarrier) { self.carrier = carrier }
-
-    func carrierOpened() { self.carrier.outer.carrierOpened() }
-    func carrierReceived(_ next: () -> WebSocketMessage?) { self.carrier.outer.carrierReceived(next) }
-    func carrierChanged() {}
-    func carrierDrained() { self.carrier.outer.carrierDrained() }
-    func carrierClosed(_ error: LinkspanError) { self.carrier.pollingClosed(error) }
-}
-
-/// The handler of the WebSocket that is tried, and later of the one that has the session.
-private final class CandidateEnd: EngineCarrierHandler {
-    private let carrier: UpgradingCarrier
-
-    init(carrier: UpgradingCarrier) { self.carrier = carrier }
-
-    func carrierOpened() { self.carrier.candidateOpened() }
-    func carrierReceived(_ next: () -> WebSocketMessage?) { self.carrier.candidateReceived(next) }
-    func carrierChanged() {}
-    func carrierDrained() { self.carrier.candidateDrained() }
-    func carrierClosed(_ error: LinkspanError) { self.carrier.candidateClosed(error) }
+    func closed(_ error: LinkspanError) {
+        self.isCandidate ? self.whole.candidateClosed(error) : self.whole.pollingClosed(error)
+    }
 }

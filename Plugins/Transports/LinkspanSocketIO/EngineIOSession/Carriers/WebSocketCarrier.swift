@@ -5,44 +5,43 @@ internal import LinkspanWebSocketProtocol
 
 /// Carries packets over a WebSocket, one in each frame.
 final class WebSocketCarrier: EngineCarrier {
-    /// The channel, which is called where it is; see ``OwnedCarrier``.
-    private struct OwnedChannel: ~Copyable {
-        let channel: WebSocketChannel
-    }
-
-    /// The request, until it is opened.
-    private var request: Boxed<WebSocketRequest>?
+    /// The request and the terms of the WebSocket, until it is opened.
+    private var opening: Boxed<Opening>?
     private let version: EngineIOVersion
     private let binaryType: UInt8?
     private let loop: any NetworkLoop
     private let handler: any EngineCarrierHandler
     /// Whether the server has sent a binary frame without the type that it must begin with.
     private var isTypeMissing = false
-    @exclusivity(unchecked) private var owned: OwnedChannel?
+    @exclusivity(unchecked) private var owned: Owned<WebSocketChannel>?
 
+    private struct Opening {
+        let request: StreamRequest
+        let compression: WebSocketCompression?
+        let terms: WebSocketTerms
+    }
+
+    /// Makes a carrier for a new session, or for one that it may take over, with the session's cookies.
     init(
-        _ request: WebSocketRequest, version: EngineIOVersion, loop: any NetworkLoop, handler: any EngineCarrierHandler
+        _ request: CarrierRequest, sid: String? = nil, cookie: String? = nil, deadline: Duration,
+        loop: any NetworkLoop, handler: any EngineCarrierHandler
     ) {
-        self.request = Boxed(request)
-        self.version = version
-        self.binaryType = version.binaryType
+        let stream = request.webSocket(sid: sid, cookie: cookie, deadline: deadline)
+        self.opening = Boxed(Opening(request: stream, compression: request.compression, terms: request.terms))
+        self.version = request.version
+        self.binaryType = request.version.binaryType
         self.loop = loop
         self.handler = handler
     }
 
     func open() {
-        guard let request = self.request.take()?.value else { return }
-        do {
-            let channel = try WebSocketChannel(request, on: self.loop, handler: self)
-            self.owned = OwnedChannel(channel: channel)
-            channel.open()
-        } catch {
-            let error = LinkspanError(.invalidConfiguration, "the WebSocket request is not valid", cause: error)
-            self.loop.executeLocally { self.handler.carrierClosed(error) }
-        }
+        guard let opening = self.opening.take()?.value else { return }
+        let channel = WebSocketChannel(
+            opening.request, compression: opening.compression, terms: opening.terms, on: self.loop, handler: self)
+        self.owned = Owned(channel)
     }
 
-    private var channel: WebSocketChannel? { self.owned?.channel }
+    private var channel: WebSocketChannel? { self.owned?.object }
 
     var name: String { "websocket" }
 
@@ -63,11 +62,11 @@ final class WebSocketCarrier: EngineCarrier {
         case .some(let owned):
             // Handed on as they are, mostly: a choice between two arrays would take a reference to one.
             if self.binaryType == nil || attachments.isEmpty {
-                return owned.channel.send(
+                return owned.object.send(
                     .text, expectedLength: expectedLength, attachments: attachments, isCompressible: isCompressible,
                     write: write)
             }
-            return owned.channel.send(
+            return owned.object.send(
                 .text, expectedLength: expectedLength, attachments: attachments.map(self.typed),
                 isCompressible: isCompressible, write: write)
         case nil: return .refused
@@ -110,11 +109,11 @@ final class WebSocketCarrier: EngineCarrier {
 }
 
 extension WebSocketCarrier: WebSocketChannelHandler {
-    func opened(subprotocol: String?) { self.handler.carrierOpened() }
+    func opened(subprotocol: String?) { self.handler.opened() }
 
     func received(_ next: () -> WebSocketMessage?) {
-        guard let type = self.binaryType else { return self.handler.carrierReceived(next) }
-        self.handler.carrierReceived {
+        guard let type = self.binaryType else { return self.handler.received(next) }
+        self.handler.received {
             while let message = next() {
                 // Nothing counts that comes behind a broken rule.
                 guard !self.isTypeMissing else { continue }
@@ -128,13 +127,13 @@ extension WebSocketCarrier: WebSocketChannelHandler {
         if self.isTypeMissing { self.abort() }
     }
 
-    func writable() { self.handler.carrierDrained() }
+    func writable() { self.handler.writable() }
 
     func closed(_ end: WebSocketEnd) {
         self.owned = nil
-        guard self.isTypeMissing else { return self.handler.carrierClosed(Self.error(end, version: self.version)) }
+        guard self.isTypeMissing else { return self.handler.closed(Self.error(end, version: self.version)) }
         let violation = SocketIOProtocolError(.unknownType, "a binary frame is not of the type for messages")
-        self.handler.carrierClosed(LinkspanError(violation))
+        self.handler.closed(LinkspanError(violation))
     }
 
     /// The error for the end of a channel of this version.

@@ -1,4 +1,5 @@
 internal import Linkspan
+internal import LinkspanNetwork
 internal import LinkspanRuntime
 
 /// One Engine.IO connection with all its namespaces: frames and instants go in, frames to send and events come out.
@@ -299,7 +300,7 @@ extension SocketIOSession {
 
     /// Reads a message by the codec of the app.
     private mutating func decode(
-        _ message: SocketIOCodecMessage, now: Moment, output: inout SocketIOOutput
+        _ message: WebSocketMessage, now: Moment, output: inout SocketIOOutput
     ) {
         do {
             guard let packet = try self.codecDecoder?.decode(message) else { return }

@@ -1,6 +1,6 @@
 package import Linkspan
 
-extension UpgradeRequest {
+extension StreamRequest {
     /// Makes the upgrade request of a link.
     ///
     /// - Parameters:

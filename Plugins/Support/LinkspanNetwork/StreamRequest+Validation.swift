@@ -1,6 +1,6 @@
 internal import LinkspanWebSocketProtocol
 
-extension UpgradeRequest {
+extension StreamRequest {
     /// The size that every back end carries without cutting anything, in bytes: the narrowest is libwebsockets.
     enum Limit {
         static let requestLine = 2_000
@@ -34,7 +34,7 @@ extension UpgradeRequest {
         }
         try Self.check(self.bareHost, "host", allowsSpace: false)
         try Self.check(self.hostHeader.utf8.count, "host", limit: Limit.host)
-        let isPlain = NumericAddress.isIPv6(self.bareHost) || self.bareHost.utf8.allSatisfy(Self.isHostByte)
+        let isPlain = NumericAddress.isIPv6(self.bareHost) || self.bareHost.utf8.allSatisfy(Authority.isNameByte)
         guard isPlain else { throw ByteStreamError(.invalidRequest, "the host has an invalid character") }
     }
 
@@ -94,17 +94,9 @@ extension UpgradeRequest {
             throw ByteStreamError(.requestTooLong, "the \(what) has \(length) bytes of at most \(limit); \(advice)")
         }
     }
-
-    private static func isHostByte(_ byte: UInt8) -> Bool {
-        switch byte {
-        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"): true
-        case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "."), UInt8(ascii: "_"): true
-        default: false
-        }
-    }
 }
 
-extension UpgradeRequest {
+extension StreamRequest {
     /// The method of the request line.
     package var method: String {
         switch self.purpose {
@@ -151,8 +143,15 @@ extension UpgradeRequest {
         }
         if let origin = self.origin { append("Origin", origin) }
         for header in self.headers { append(header.name, header.value) }
-        if case .post(let bodyLength) = self.purpose { append("Content-Length", "\(bodyLength)") }
+        if case .post(let body) = self.purpose { append("Content-Length", "\(body.count)") }
         return lines
+    }
+
+    /// The request as it is sent, up to its empty line; of an exchange it says that the connection is used once.
+    package var head: [UInt8] {
+        let close = self.isExchange ? "Connection: close\r\n" : ""
+        return Array("\(self.method) \(self.target) HTTP/1.1\r\nHost: \(self.hostHeader)\r\n".utf8) + self.headerLines
+            + "\(close)\r\n".utf8
     }
 
     /// The length of the whole request: the request line, what the library adds, `Host` and the header lines.

@@ -1,5 +1,6 @@
-/// A request to turn an HTTP/1.1 exchange into a stream of bytes (RFC 9110 section 7.8), or for an answer with a body.
-package struct UpgradeRequest: Sendable {
+/// A request that opens a stream: an HTTP/1.1 exchange that turns into a stream of bytes (RFC 9110 section 7.8), or one
+/// whose answer has a body.
+package struct StreamRequest: Sendable {
     /// A header field and its value.
     package typealias Header = (name: String, value: String)
 
@@ -42,8 +43,8 @@ package struct UpgradeRequest: Sendable {
         case upgrade
         /// GET, with an answer that has a body.
         case get
-        /// POST of a body with this many bytes, which are written to the stream; the answer has a body.
-        case post(bodyLength: Int)
+        /// POST of this body, with an answer that has a body.
+        case post([UInt8])
     }
 
     /// Makes a request; see the properties for the defaults.

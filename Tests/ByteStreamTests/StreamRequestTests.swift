@@ -2,14 +2,14 @@ import LinkspanNetwork
 import Testing
 
 @Suite("An upgrade request")
-struct UpgradeRequestTests {
-    private func request(_ change: (inout UpgradeRequest) -> Void) -> UpgradeRequest {
-        var request = UpgradeRequest(host: "example.com", port: 80, isSecure: false)
+struct StreamRequestTests {
+    private func request(_ change: (inout StreamRequest) -> Void) -> StreamRequest {
+        var request = StreamRequest(host: "example.com", port: 80, isSecure: false)
         change(&request)
         return request
     }
 
-    private func code(_ change: (inout UpgradeRequest) -> Void) -> ByteStreamError.Code? {
+    private func code(_ change: (inout StreamRequest) -> Void) -> ByteStreamError.Code? {
         do throws(ByteStreamError) {
             try self.request(change).validated()
             return nil
@@ -108,7 +108,7 @@ struct UpgradeRequestTests {
     ])
     func `names the port in its host unless it is the scheme's`(host: String, port: Int, isSecure: Bool, header: String)
     {
-        #expect(UpgradeRequest(host: host, port: port, isSecure: isSecure).hostHeader == header)
+        #expect(StreamRequest(host: host, port: port, isSecure: isSecure).hostHeader == header)
     }
 
     @Test

@@ -1,0 +1,48 @@
+internal import LinkspanRuntime
+
+/// Received bytes that are taken from the front: those taken are removed once a read, and not once for each piece in it.
+struct InputBuffer: Sendable {
+    private var bytes: [UInt8] = []
+    /// The number of bytes that were taken.
+    private var taken = 0
+    /// The number of bytes already searched for a mark.
+    private var searched = 0
+
+    /// The bytes that were not taken.
+    var rest: ArraySlice<UInt8> { self.bytes[self.taken...] }
+
+    mutating func append(_ new: some Sequence<UInt8>) {
+        if self.taken > 0 {
+            assert(Growth.step())
+            self.bytes.removeFirst(self.taken)
+            self.searched = max(0, self.searched - self.taken)
+            self.taken = 0
+        }
+        self.bytes.append(contentsOf: new)
+    }
+
+    /// The number of bytes up to the end of the next `mark`; nil when it has not come.
+    ///
+    /// What was searched before is not searched again.
+    mutating func length(through mark: [UInt8]) -> Int? {
+        let start = max(self.taken, self.searched)
+        if let end = self.bytes[start...].firstRange(of: mark)?.upperBound { return end - self.taken }
+        self.searched = max(start, self.bytes.count - mark.count + 1)
+        return nil
+    }
+
+    /// Takes as many bytes, or all when there are fewer.
+    @discardableResult
+    mutating func take(_ count: Int) -> ArraySlice<UInt8> {
+        let piece = self.rest.prefix(count)
+        self.taken += piece.count
+        return piece
+    }
+}
+
+extension [UInt8] {
+    /// The end of a line.
+    static var lineEnd: Self { [13, 10] }
+    /// The end of a head: that of its last field and an empty line.
+    static var headEnd: Self { [13, 10, 13, 10] }
+}
