@@ -3,12 +3,6 @@ internal import LinkspanInMemory
 internal import LinkspanTesting
 internal import Testing
 
-#if canImport(FoundationEssentials)
-internal import FoundationEssentials
-#else
-internal import Foundation
-#endif
-
 @testable import Linkspan
 
 extension Event where Value == Arguments<Int, String>, Reply == Arguments<Bool, Data> {
