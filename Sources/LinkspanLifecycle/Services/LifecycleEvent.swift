@@ -25,7 +25,7 @@ public protocol LifecycleEvent: Sendable, Hashable {
 
 extension LifecycleEvent {
     /// The name of the family in logs, metrics and faults.
-    package static var familyName: String { Self.family.name }
+    public static var familyName: String { Self.family.name }
 
     /// The identity of the family.
     static var familyID: FamilyID { FamilyID(type: Self.self) }

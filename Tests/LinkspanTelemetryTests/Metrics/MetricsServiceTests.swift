@@ -4,7 +4,7 @@ internal import Linkspan
 internal import LinkspanConfiguration
 internal import LinkspanLifecycle
 internal import LinkspanMessaging
-internal import LinkspanTelemetry
+@testable internal import LinkspanTelemetry
 internal import MetricsTestKit
 internal import ServiceFixtures
 internal import Testing

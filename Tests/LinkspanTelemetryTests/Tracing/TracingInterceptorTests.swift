@@ -3,7 +3,7 @@ internal import InMemoryTracing
 internal import Linkspan
 internal import LinkspanInMemory
 internal import LinkspanTesting
-internal import LinkspanTelemetry
+@testable internal import LinkspanTelemetry
 internal import Testing
 internal import Tracing
 

@@ -3,7 +3,7 @@ internal import InMemoryTracing
 internal import LinkspanConfiguration
 internal import LinkspanLifecycle
 internal import LinkspanMessaging
-internal import LinkspanTelemetry
+@testable internal import LinkspanTelemetry
 internal import ServiceFixtures
 internal import Testing
 internal import Tracing

@@ -1,18 +1,18 @@
 #if Metrics
-package import CoreMetrics
-package import LinkspanLifecycle
-package import LinkspanMessaging
+internal import CoreMetrics
+internal import LinkspanLifecycle
+internal import LinkspanMessaging
 
 // An actor for book and instruments: the registry's calls of handlers contend with reconfiguration.
 /// Counts and times connections, messages and queues; ``ServiceFactory/metrics(factory:)`` names the figures.
-package actor MetricsService: LifecycleService {
-    package static let usualPrefix = "linkspan"
+actor MetricsService: LifecycleService {
+    static let usualPrefix = "linkspan"
 
-    package nonisolated let name: ServiceName = "metrics"
+    nonisolated let name: ServiceName = "metrics"
     /// Behind other threads, since the service only observes.
-    package nonisolated let urgency: Urgency = .utility
+    nonisolated let urgency: Urgency = .utility
     /// Among the first, so that it sees the others start.
-    package nonisolated let placement = Placement(phase: .core, priority: 90)
+    nonisolated let placement = Placement(phase: .core, priority: 90)
 
     private let factory: any MetricsFactory
     private var book = MetricsBook()
@@ -24,13 +24,13 @@ package actor MetricsService: LifecycleService {
     /// - Parameters:
     ///   - prefix: the prefix of every metric's name.
     ///   - factory: where measurements go; nil for the backend of the process, as it is now.
-    package init(prefix: String = usualPrefix, factory: (any MetricsFactory)? = nil) {
+    init(prefix: String = usualPrefix, factory: (any MetricsFactory)? = nil) {
         self.factory = factory ?? MetricsSystem.factory
         self.instruments = Instruments(prefix: prefix, factory: self.factory)
     }
 
     /// Gives later measurements other names.
-    package func use(prefix: String) {
+    func use(prefix: String) {
         if self.instruments.prefix != prefix { self.instruments = Instruments(prefix: prefix, factory: self.factory) }
     }
 
@@ -43,23 +43,23 @@ package actor MetricsService: LifecycleService {
 
 extension MetricsService: ConnectionObserving, TrafficObserving, BufferObserving, FaultObserving {
     /// Counts connects, reconnects and disconnects, and times handshakes.
-    package func on(_ event: Stamped<ConnectionEvent>, _ scope: ServiceScope) async throws {
+    func on(_ event: Stamped<ConnectionEvent>, _ scope: ServiceScope) async throws {
         if case .released = event.event.kind { self.traffic.forget(connection: event.event.connection) }
         self.record(event, self.book.note(event.event, isReplayed: event.replayed))
     }
 
     /// Counts messages by outcome, and times round trips.
-    package func on(_ event: Stamped<TrafficEvent>, _ scope: ServiceScope) async throws {
+    func on(_ event: Stamped<TrafficEvent>, _ scope: ServiceScope) async throws {
         self.record(event, self.book.note(self.traffic.note(event), of: event.event.connection))
     }
 
     /// Follows the depth of queues.
-    package func on(_ event: Stamped<BufferEvent>, _ scope: ServiceScope) async throws {
+    func on(_ event: Stamped<BufferEvent>, _ scope: ServiceScope) async throws {
         self.record(event, self.book.note(event.event))
     }
 
     /// Counts faults.
-    package func on(_ event: Stamped<FaultEvent>, _ scope: ServiceScope) async throws {
+    func on(_ event: Stamped<FaultEvent>, _ scope: ServiceScope) async throws {
         self.record(event, self.book.note(event.event))
     }
 }

@@ -1,6 +1,6 @@
 #if Metrics
 public import CoreMetrics
-package import Linkspan
+internal import Linkspan
 public import LinkspanMessaging
 
 extension ServiceFactory {
@@ -50,7 +50,7 @@ extension ServiceFactory {
 
 extension MetricsService: Reconfigurable {
     /// Takes over the prefix; counts under the former one stay there.
-    package func reconfigure(_ options: OptionValues) async throws { self.use(prefix: try Self.prefix(options)) }
+    func reconfigure(_ options: OptionValues) async throws { self.use(prefix: try Self.prefix(options)) }
 
     /// The prefix that configuration has given.
     fileprivate static func prefix(_ values: OptionValues) throws(LinkspanError) -> String {

@@ -1,16 +1,16 @@
 #if Tracing
-package import LinkspanLifecycle
-package import LinkspanMessaging
-package import Tracing
+internal import LinkspanLifecycle
+internal import LinkspanMessaging
+internal import Tracing
 
 /// Makes a span of each attempt to connect, after the fact; see ``ServiceFactory/tracing(tracer:)``.
-package actor TracingService: LifecycleService {
+actor TracingService: LifecycleService {
     /// The name in registries and configuration.
-    package nonisolated let name: ServiceName = "tracing"
+    nonisolated let name: ServiceName = "tracing"
     /// Behind other threads, since the service only observes.
-    package nonisolated let urgency: Urgency = .utility
+    nonisolated let urgency: Urgency = .utility
     /// Among the first, so that it sees the others start.
-    package nonisolated let placement = Placement(phase: .core, priority: 70)
+    nonisolated let placement = Placement(phase: .core, priority: 70)
 
     private var book = SpanBook()
     private let tracer: any Tracer
@@ -18,12 +18,12 @@ package actor TracingService: LifecycleService {
     /// Makes the service.
     ///
     /// - Parameter tracer: where spans go; nil for the tracer of the process, as it is now.
-    package init(tracer: (any Tracer)? = nil) { self.tracer = tracer ?? InstrumentationSystem.tracer }
+    init(tracer: (any Tracer)? = nil) { self.tracer = tracer ?? InstrumentationSystem.tracer }
 }
 
 extension TracingService: ConnectionObserving {
     /// Makes a span of an attempt that has ended.
-    package func on(_ event: Stamped<ConnectionEvent>, _ scope: ServiceScope) async throws {
+    func on(_ event: Stamped<ConnectionEvent>, _ scope: ServiceScope) async throws {
         guard let draft = self.book.note(event) else { return }
         // Wall time, reckoned back from the present: events know the monotonic clock alone.
         let (wall, now) = (DefaultTracerClock.now, ContinuousClock.now)

@@ -1,4 +1,4 @@
-package import LinkspanRuntime
+internal import LinkspanRuntime
 
 /// Answers whether the current thread runs a certain loop's jobs at this moment.
 ///
