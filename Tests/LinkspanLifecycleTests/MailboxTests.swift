@@ -79,7 +79,8 @@ struct MailboxTests {
         // Empty again: the next loss is worth a word again.
         mailbox.post(letter(message("m"), 6))
         mailbox.post(letter(message("m"), 7))
-        #expect(mailbox.post(letter(message("m"), 8)))
+        let beginsAgain = mailbox.post(letter(message("m"), 8))
+        #expect(beginsAgain)
     }
 
     @Test
@@ -200,7 +201,7 @@ struct MailboxTests {
         try registry.register(Probe("deaf")).keep()
         try await registry.start()
         let isDone = Lock(false)
-        async let barrier = {
+        async let barrier: Void = {
             defer { isDone.withLock { $0 = true } }
             await registry.barrier(message("a"), within: .milliseconds(300))
         }()

@@ -61,17 +61,21 @@ extension Fanout {
         self.remember(letter)
         for slot in self.receivers(of: posting.traits) {
             // No copy of a mailbox may be alive while it is changed, or all that waits in it is copied.
-            guard self.slots[slot]?.mode != .sealed, let beginsOverflow = self.slots[slot]?.post(letter),
-                let recipient = self.slots[slot]?.recipient
-            else { continue }
-            if beginsOverflow { effects.overflowing.append((recipient.path, recipient.capacity)) }
-            if self.slots[slot]?.wantsConsumer == true { effects.wake.append(recipient.id) }
+            guard self.slots[slot]?.mode != .sealed, let beginsOverflow = self.slots[slot]?.post(letter) else {
+                continue
+            }
+            if beginsOverflow, let recipient = self.slots[slot]?.recipient {
+                effects.overflowing.append((recipient.path, recipient.capacity))
+            }
+            if self.slots[slot]?.wantsConsumer == true, let id = self.slots[slot]?.recipient.id {
+                effects.wake.append(id)
+            }
         }
         return self.sequence
     }
 
     /// The receivers of a family that are ready, each with its limit for one event.
-    mutating func openReceivers(of traits: FamilyTraits) -> [(ServiceID, limit: Duration)] {
+    mutating func openReceivers(of traits: FamilyTraits) -> [(ServiceID, Duration)] {
         self.receivers(of: traits).compactMap { self.slots[$0] }.filter { $0.mode == .open }
             .map { ($0.recipient.id, $0.recipient.limit) }
     }

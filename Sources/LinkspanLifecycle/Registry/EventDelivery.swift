@@ -46,7 +46,7 @@ extension EventDelivery {
         let posting = Posting(event)
         let receivers = self.core.fanout { $0.openReceivers(of: posting.traits) }
         _ = self.post(posting, cause: nil)
-        await withTaskGroup { group in
+        await withTaskGroup(of: Void.self) { group in
             for (id, own) in receivers {
                 group.addTask { await self.idle(id, within: min(own, limit ?? own)) }
             }

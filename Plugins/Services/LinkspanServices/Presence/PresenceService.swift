@@ -61,7 +61,7 @@ public final class PresenceService: ConnectionUsing {
         var onEnd: (@Sendable () -> Void)?
     }
 
-    // PresenceStatus, timer and queue: the connection's executor contends with the registry's threads and the app.
+    // Status, timer and queue: the connection's executor contends with the registry's threads and the app.
     private let state: Guarded<State>
 
     /// Makes the service.

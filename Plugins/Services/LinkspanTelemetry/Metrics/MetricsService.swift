@@ -24,7 +24,7 @@ actor MetricsService: LifecycleService {
     /// - Parameters:
     ///   - prefix: the prefix of every metric's name.
     ///   - factory: where measurements go; nil for the backend of the process, as it is now.
-    init(prefix: String = usualPrefix, factory: (any MetricsFactory)? = nil) {
+    init(prefix: String = MetricsService.usualPrefix, factory: (any MetricsFactory)? = nil) {
         self.factory = factory ?? MetricsSystem.factory
         self.instruments = Instruments(prefix: prefix, factory: self.factory)
     }

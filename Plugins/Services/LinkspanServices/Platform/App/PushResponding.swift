@@ -43,6 +43,7 @@ extension ServiceRegistry {
         let outcomes = await self.ask((any PushResponding).self, within: limit, onFault: failed) { service, scope in
             try await service.respond(to: notification, scope)
         }
-        return [.newData, .failed].first(where: outcomes.contains) ?? .noData
+        if outcomes.contains(.newData) { return .newData }
+        return outcomes.contains(.failed) ? .failed : .noData
     }
 }
