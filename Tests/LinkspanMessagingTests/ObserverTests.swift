@@ -117,11 +117,11 @@ struct ObserverTests {
         }
         try await heard(1)
         // The link opens, and the renewal is due after 80 s.
-        await scheduler.settle { handler.state == .connected }
+        await scheduler.run { handler.state == .connected }
         scheduler.advance(by: .seconds(80))
         try await heard(2)
         // The event is told before the next renewal is set, in the same job.
-        await scheduler.settle { true }
+        await scheduler.run { true }
         scheduler.advance(by: .seconds(5))
         try await heard(3)
         let events = journal.withLock { $0 }

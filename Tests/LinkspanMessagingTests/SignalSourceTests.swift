@@ -81,7 +81,7 @@ struct SignalSourceTests {
         path.yield(Self.gone)
         await next(.reconnecting)
         path.yield(Self.wifi)
-        await scheduler.settle { Self.isDueSoon(handler, scheduler) }
+        await scheduler.run { Self.isDueSoon(handler, scheduler) }
         scheduler.advance(by: .seconds(2))
         await next(.connected)
         app.yield(.didEnterBackground(grace: nil))
@@ -121,7 +121,7 @@ struct SignalSourceTests {
         for await change in handler.stateChanges where change.to == .reconnecting { break }
         #expect(transport.openPeers.isEmpty)
         app.yield(.didBecomeActive)
-        await scheduler.settle { Self.isDueSoon(handler, scheduler) }
+        await scheduler.run { Self.isDueSoon(handler, scheduler) }
         scheduler.advance(by: .seconds(1))
         #expect(handler.state == .connected)
         following.cancel()

@@ -1,5 +1,5 @@
 #if OUTBOX
-public import Linkspan
+internal import Linkspan
 internal import LinkspanRuntime
 
 extension Outbox {

@@ -1,5 +1,5 @@
 #if OUTBOX
-public import Linkspan
+internal import Linkspan
 internal import LinkspanRuntime
 
 /// Listing, retrying and erasing rows: for support engineers, and for screens of the app that show waiting deliveries.

@@ -64,7 +64,7 @@ struct TokenRefreshServiceTests {
         let configuration = try ConnectionBuilder("scripted://server").transport(transport)
             .credentials(tokens.credentials).build()
         let handler = try manager.connect(configuration)
-        await scheduler.settle { handler.state == .connected }
+        await scheduler.run { handler.state == .connected }
         try #require(handler.state == .connected)
         return handler
     }
@@ -137,7 +137,7 @@ struct TokenRefreshServiceTests {
         let manager = ConnectionManager(options: .init { $0.scheduler = self.scheduler })
         let builder = ConnectionBuilder("scripted://server").transport(transport)
         let other = try builder.credentials(.fixed(try Credentials(auth: ["name": "eve"]))).connect(by: manager)
-        await self.scheduler.settle { other.state == .disconnected }
+        await self.scheduler.run { other.state == .disconnected }
         #expect(self.server.recorder.notes.isEmpty)
         let own = try builder.credentials(tokens.credentials).connect(by: manager)
         while own.state != .disconnected {
@@ -170,7 +170,7 @@ struct TokenRefreshServiceTests {
         try await self.server.wait(for: "refreshed", count: 2)
         // After four fifths of the first token's time the connection asks, and finds what was fetched.
         self.scheduler.advance(by: .seconds(199))
-        await self.scheduler.settle { transport.peers.first?.renewals.isEmpty == false }
+        await self.scheduler.run { transport.peers.first?.renewals.isEmpty == false }
         #expect(transport.peers.first?.renewals.count == 1)
         #expect(transport.peers.first?.renewals.first?.headers.first?.value.exposed == "s3cret-2")
         #expect(self.server.recorder.notes.count { $0.hasPrefix("fetch") } == 2)
@@ -191,21 +191,21 @@ struct TokenRefreshServiceTests {
         let configuration = try ConnectionBuilder("scripted://server").transport(transport)
             .credentials(tokens.credentials).build()
         let former = try manager.connect(configuration)
-        await self.scheduler.settle { former.state == .connected }
+        await self.scheduler.run { former.state == .connected }
         // Runs beside the clock, which the end of the link needs.
         async let leaving: Void = manager.logOut(tokens.credentials)
-        await self.scheduler.settle { former.state == .released }
+        await self.scheduler.run { former.state == .released }
         await leaving
         self.server.fail(ForeignError())
         let next = try manager.connect(configuration)
         try await self.server.wait(for: "fetch first fails")
         self.server.fail(nil)
         // The next attempt asks again, if not at once, then within a few seconds.
-        await self.scheduler.settle {
+        await self.scheduler.run {
             if case .waiting = next.status.progress { true } else { next.state == .connected }
         }
         self.scheduler.advance(by: .seconds(5))
-        await self.scheduler.settle { next.state == .connected }
+        await self.scheduler.run { next.state == .connected }
         let shown = transport.peers.map { $0.request.credentials.headers.first?.value.exposed }
         #expect(shown == ["s3cret-1", "s3cret-2"])
         #expect(self.server.recorder.notes.filter { $0.hasPrefix("fetch expiring") }.isEmpty)

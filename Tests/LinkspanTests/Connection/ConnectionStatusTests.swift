@@ -166,7 +166,7 @@ struct ReportTests {
                 $0.random = { 0.5 }
             })
         let handler = try manager.connect(configuration)
-        await scheduler.settle { handler.state == .connected }
+        await scheduler.run { handler.state == .connected }
         try #require(handler.state == .connected)
         try handler.send("say", secret)
         transport.peers.first?.emit("said\nforged", .json("\"\(secret)\""))

@@ -30,7 +30,7 @@ struct AnsweringTests {
         let harness = try Harness.connected()
         try harness.connection.answer(.square) { try await handler($0) }
         harness.peers.first?.ask("square", .json(question)) { harness.recorder.note($0.text) }
-        await harness.scheduler.settle { !harness.recorder.notes.isEmpty }
+        await harness.scheduler.run { !harness.recorder.notes.isEmpty }
         return try #require(harness.recorder.notes.first)
     }
 
@@ -71,7 +71,7 @@ struct AnsweringTests {
         harness.scheduler.settle()
         #expect(harness.recorder.notes == Array(repeating: "bufferFull", count: 6))
         gate.fulfill()
-        await harness.scheduler.settle { harness.recorder.notes.count == 1_030 }
+        await harness.scheduler.run { harness.recorder.notes.count == 1_030 }
         #expect(harness.recorder.notes.filter { $0 == "answered" }.count == 1_024)
     }
 
@@ -112,7 +112,7 @@ struct AnsweringTests {
             return Report(square: asked.count)
         }
         harness.peers.first?.ask("square", .json(#"{"number":7}"#)) { harness.recorder.note($0.text) }
-        await harness.scheduler.settle { !harness.recorder.notes.isEmpty }
+        await harness.scheduler.run { !harness.recorder.notes.isEmpty }
         #expect(harness.recorder.notes == [#"{"square":1}"#])
         #expect(asked == [7])
     }

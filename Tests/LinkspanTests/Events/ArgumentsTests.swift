@@ -25,7 +25,7 @@ struct ArgumentsTests {
             message.reply((try? Payload(true, Data([7]))) ?? .empty)
         }
         async let reply = harness.connection.request(.move, Arguments(1, "b"))
-        await harness.scheduler.settle { harness.transport.received.count == 1 }
+        await harness.scheduler.run { harness.transport.received.count == 1 }
         harness.scheduler.settle()
         let (isRight, blob) = try await reply.values
         #expect(isRight)
