@@ -133,7 +133,7 @@ struct PayloadWriter {
     init(coder: PayloadCoder) { self.coder = coder }
 
     @usableFromInline
-    func finish() -> Payload {
+    consuming func finish() -> Payload {
         let (elements, attachments) = (self.elements, self.attachments)
         return Payload(trustedElements: ArraySlice(elements), attachments: attachments)
     }

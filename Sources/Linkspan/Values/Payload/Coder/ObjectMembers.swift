@@ -59,6 +59,7 @@ struct ObjectMembers {
     }
 
     /// The token of the value with this key.
+    @inline(__always)
     func find(_ key: String) -> Int? {
         if let table = self.table { return table[key] }
         var wanted = key

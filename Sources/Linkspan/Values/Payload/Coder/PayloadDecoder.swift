@@ -41,6 +41,7 @@ struct KeyedReader<Key: CodingKey>: KeyedDecodingContainerProtocol {
     func contains(_ key: Key) -> Bool { self.members.find(key.stringValue) != nil }
 
     /// The value of a key, or the error that there is none.
+    @inline(__always)
     func index(of key: Key) throws -> Int {
         if let index = self.members.find(key.stringValue) { return index }
         throw self.missing(key)

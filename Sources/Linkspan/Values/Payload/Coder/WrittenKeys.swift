@@ -19,6 +19,7 @@ struct WrittenKeys {
     }
 
     /// Adds a key, and tells whether it may have been there before.
+    @inline(__always)
     mutating func insert(_ key: String) -> Bool {
         if self.names != nil { return self.names?.insert(key).inserted == false }
         let bit = Self.bit(of: key)
