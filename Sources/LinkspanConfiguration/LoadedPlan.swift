@@ -72,3 +72,9 @@ extension Setting: CustomStringConvertible {
         return text
     }
 }
+
+extension Setting: Encodable {
+    private enum CodingKeys: String, CodingKey {
+        case path = "key", value, origin, hidden = "hides", expectation = "takes", fallback, reload, variable, summary
+    }
+}

@@ -1,4 +1,5 @@
 internal import Linkspan
+internal import LinkspanNetwork
 internal import Testing
 
 @testable import LinkspanSocketIO

@@ -58,7 +58,7 @@ struct CarrierRequestTests {
     ) -> [String] {
         func lines(_ request: StreamRequest) -> [String] { request.headers.map { "\($0.name): \($0.value)" } }
         let polled = lines(request.upgrade(transport: "polling", sid: "s", cookie: cookie))
-        let upgraded = lines(request.webSocket(sid: "s", cookie: cookie, deadline: .seconds(1)).upgrade)
+        let upgraded = lines(request.webSocket(sid: "s", cookie: cookie, deadline: .seconds(1)))
         #expect(polled == upgraded, sourceLocation: sourceLocation)
         return polled
     }

@@ -1,8 +1,4 @@
-extension Setting: Encodable {
-    private enum CodingKeys: String, CodingKey {
-        case path = "key", value, origin, hidden = "hides", expectation = "takes", fallback, reload, variable, summary
-    }
-
+extension Setting {
     /// Everything about the key, for a person.
     var report: [String] {
         var lines = ["\(self.path) = \(self.value ?? "(none)")", "  \(self.summary)", "  from: \(self.origin)"]

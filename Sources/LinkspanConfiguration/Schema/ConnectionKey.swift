@@ -1,4 +1,4 @@
-internal import Linkspan
+package import Linkspan
 
 /// A key of `linkspan.connection`: how it is declared, and which property it sets.
 ///

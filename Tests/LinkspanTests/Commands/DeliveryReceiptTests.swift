@@ -173,7 +173,7 @@ struct DeliveryReceiptTests {
                 #expect(store.rows.count == 1)
                 // The store still knows the outcome.
                 #expect(try await self.enqueue("a", key: "k", on: handler) == receipts[0])
-                _ = try await self.outcome(of: keys[0], on: handler).get()
+                _ = try await self.outcome(of: receipts[0], on: handler).get()
                 #expect(self.harness.transport.received.count == first + 1)
             }
             _ = try await self.result("the end") { () async throws(LinkspanError) in
