@@ -61,7 +61,7 @@ let run = argument("run") ?? "0"
 let size = argument("size").flatMap { Int($0) } ?? 0
 guard let file = argument("file"), let url = argument("url") else { exit(2) }
 
-let outbox = Outbox(path: file) { $0.onStep = trap.reach }
+let outbox = Outbox(path: file) { $0.onStep = { trap.reach($0) } }
 let options = ConnectionOptions {
     $0.store = outbox
     $0.deliveries.keyPlacement = .lastArgument

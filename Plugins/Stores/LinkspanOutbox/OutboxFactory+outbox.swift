@@ -31,7 +31,7 @@ private struct OutboxKey: Sendable {
     let option: PluginOption
     let set: @Sendable (inout OutboxOptions, OptionValues) -> Void
 
-    init<Value>(
+    init<Value: Sendable>(
         _ name: String, _ kind: PluginOption.Kind, _ property: any WritableKeyPath<OutboxOptions, Value> & Sendable,
         _ summary: String
     ) {

@@ -19,7 +19,7 @@ struct ConnectionKey: Sendable {
 
     private typealias Property<Value> = any WritableKeyPath<Draft, Value> & Sendable
 
-    private init<Value>(
+    private init<Value: Sendable>(
         _ name: String, _ kind: PluginOption.Kind, _ property: Property<Value>, fallback: String? = nil,
         reload: ReloadClass? = nil, _ summary: String
     ) {

@@ -153,7 +153,7 @@ extension InspectorRecorder {
         self.change(id, now: now) { row in
             (row.isOwn, row.holders) = (isOwn, holders)
             if !isOwn { row.report.transport = "the app's own" }
-            row.snapshot = .init(status, explanation: explanation)
+            row.snapshot = ConnectionRow.Snapshot(status, explanation: explanation)
         }
         // No event tells of the changes of a connection that the SDK did not make.
         guard !isOwn, let row = self.connections[id]?.row.snapshot, row.state != former else { return }
@@ -232,7 +232,7 @@ extension InspectorRecorder {
         let paths = Set(shown.map(\.path))
         for path in self.services.keys where !paths.contains(path) { self.services[path] = nil }
         for service in shown {
-            let faults = self.faults[service.path] ?? (0, 0)
+            let faults = self.faults[service.path] ?? (all: 0, slow: 0)
             let row = ServiceRow(service: service, faults: faults.all, slow: faults.slow)
             guard self.services[service.path]?.row != row else { continue }
             self.services[service.path] = Versioned(row: row, version: self.number(), renewed: now)
@@ -246,7 +246,7 @@ extension InspectorRecorder {
     /// Counts a fault of a service.
     mutating func note(_ fault: FaultEvent) {
         guard self.faults.count < self.limits.services || self.faults[fault.path] != nil else { return }
-        self.faults[fault.path, default: (0, 0)].all += 1
+        self.faults[fault.path, default: (all: 0, slow: 0)].all += 1
         if fault.code == .limitHit { self.faults[fault.path]?.slow += 1 }
     }
 
