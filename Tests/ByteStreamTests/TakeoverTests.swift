@@ -72,7 +72,7 @@ struct TakeoverTests {
                 let recorder = Recorder()
                 let stream = recorder.connect(server.request(), on: loop)
                 let head = try await recorder.opening()
-                #expect(head.upgrade == "websocket" && head.connection == "Upgrade")
+                #expect(head["upgrade"] == "websocket" && head["connection"] == "Upgrade")
                 stream.abort()
             }
         }

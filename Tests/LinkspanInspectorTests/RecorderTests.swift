@@ -242,7 +242,7 @@ struct RecorderTests {
         }
         #expect(Array(recorder.events).count == limits.events)
         #expect(Array(recorder.frames).count == limits.frames)
-        #expect(Array(recorder.points).count == limits.points)
+        #expect(Array(recorder.chart.points).count == limits.points)
         #expect(ProcessMemory.resident - before < 16 << 20)
     }
 }

@@ -49,7 +49,7 @@ struct RegistryServiceTests {
         let recorder = self.recorder
         return RegistryService(
             try self.registry(witnesses), budget: budget,
-            onReady: { recorder.note("ready \($0.isComplete)") },
+            onReady: { recorder.note("ready \($0.degraded.isEmpty)") },
             onStop: { recorder.note("stopped \($0.isClean)") })
     }
 

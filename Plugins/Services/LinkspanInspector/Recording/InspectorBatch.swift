@@ -23,7 +23,7 @@ struct InspectorBatch: Sendable {
     /// Whether there is nothing that a page would show.
     var isEmpty: Bool {
         self.connections.isEmpty && self.gone.isEmpty && self.services.isEmpty && self.goneServices.isEmpty
-            && self.events.isEmpty && self.frames.isEmpty && self.chart.points.isEmpty && self.settings == nil
+            && self.events.isEmpty && self.frames.isEmpty && self.points.isEmpty && self.settings == nil
     }
 }
 
