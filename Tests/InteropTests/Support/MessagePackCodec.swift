@@ -1,5 +1,6 @@
 internal import Foundation
 internal import Linkspan
+internal import LinkspanNetwork
 internal import LinkspanSocketIO
 
 /// Socket.IO packets in MessagePack, as socket.io-msgpack-parser and python-socketio write them: one binary message for
