@@ -247,7 +247,7 @@ let tests: [Target] = [
     test("LinkspanWebSocketProtocol", ["LinkspanWebSocketProtocol", "LinkspanTesting"]),
     test("LinkspanNetwork", core + network),
     test("LinkspanWebSocket", ["Linkspan", "LinkspanWebSocket"] + network),
-    test("LinkspanSocketIO", core + network + ["LinkspanSocketIO", "LinkspanTesting"], exclude: ["Replay/exchanges.txt"]),
+    test("LinkspanSocketIO", core + network + ["LinkspanSocketIO", "LinkspanTesting"], exclude: ["exchanges.txt"]),
     test("LinkspanDevServer", everything + ["TestedBackEnds", "TestSupport"]),
     test("Interop", everything + ["quick-exit", "TestSupport"], exclude: ["servers"]),
     test("Documentation", everything + [serviceLifecycle, unixSignals, crypto, openCombine]),

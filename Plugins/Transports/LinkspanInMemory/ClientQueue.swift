@@ -71,20 +71,20 @@ final class ClientQueue {
         if isPaused {
             self.pausedBytes = self.events.indices.reduce(0) { $0 + self.events[$1].byteCount }
         } else if !self.events.isEmpty {
-            self.work.flushLater(self)
+            self.work.addLate { self.flush() }
         }
     }
 
     private func append(_ event: consuming LinkEvent) {
-        if self.events.isEmpty { self.work.flushLater(self) }
+        if self.events.isEmpty { self.work.addLate { self.flush() } }
         self.events.append(event)
     }
 
     /// Delivers the events so far, a batch at a time.
-    func flush() {
+    private func flush() {
         guard !self.isPaused, !self.events.isEmpty else { return }
         var left = min(self.events.count, Self.batch)
-        if self.events.count > left { self.work.flushLater(self) }
+        if self.events.count > left { self.work.addLate { self.flush() } }
         self.receiver.receive {
             left -= 1
             return left >= 0 ? self.events.popFirst() : nil

@@ -4,7 +4,7 @@ internal import LinkspanRuntime
 /// A client, as its hub sees it.
 ///
 /// All methods may be called from any thread; handlers run on the hub's executor.
-public final class HubPeer: Sendable {
+public final class HubPeer: Sendable, HubClient {
     /// Handles a message from the client.
     public typealias Handler = @Sendable (HubMessage) -> Void
 

@@ -2,22 +2,29 @@ internal import DequeModule
 internal import Linkspan
 internal import LinkspanRuntime
 
+/// A client that sends to a hub.
+protocol HubClient: AnyObject {
+    func receive(_ message: consuming OutboundMessage)
+    func answered(_ id: UInt64, _ payload: Payload)
+}
+
 /// The jobs of a hub, in order, on its executor.
 ///
-/// One job of the executor runs all that have come up, and then gives each client its events together.
+/// One job of the executor runs all that have come up; what is put off until after them gives each client its events
+/// together.
 final class HubWork: Sendable {
     // Traffic has cases of its own, because a closure for each message costs two allocations (W13).
     enum Job: ~Copyable {
         case call(() -> Void)
-        case message(OutboundMessage, from: HubPeer)
-        case reply(Payload, id: UInt64, from: HubPeer)
+        case message(OutboundMessage, from: any HubClient)
+        case reply(Payload, id: UInt64, from: any HubClient)
     }
 
     private struct State: ~Copyable {
         // Moves its jobs, where an ordinary deque copies them (W13).
         var jobs = UniqueDeque<Job>()
-        /// The queues with events to deliver after ``jobs``.
-        var full: [ClientQueue] = []
+        /// The jobs that run after ``jobs``.
+        var late: [() -> Void] = []
         var isScheduled = false
     }
 
@@ -45,9 +52,9 @@ final class HubWork: Sendable {
         self.schedule()
     }
 
-    /// Lets `queue` deliver its events after the jobs at hand, for callers on the executor.
-    func flushLater(_ queue: ClientQueue) {
-        self.state.value.full.append(queue)
+    /// Runs `job` after the jobs at hand, for callers on the executor.
+    func addLate(_ job: @escaping () -> Void) {
+        self.state.value.late.append(job)
         self.schedule()
     }
 
@@ -67,10 +74,10 @@ final class HubWork: Sendable {
             case .reply(let payload, let id, let peer): peer.answered(id, payload)
             }
         }
-        var full: [ClientQueue] = []
-        swap(&full, &self.state.value.full)
-        for queue in full { queue.flush() }
+        var late: [() -> Void] = []
+        swap(&late, &self.state.value.late)
+        for job in late { job() }
         self.state.value.isScheduled = false
-        if !self.state.value.jobs.isEmpty || !self.state.value.full.isEmpty { self.schedule() }
+        if !self.state.value.jobs.isEmpty || !self.state.value.late.isEmpty { self.schedule() }
     }
 }

@@ -11,7 +11,8 @@ final class LinkReader {
     private let probe: (any ConnectionProbe)?
     // Looked at for each message; nothing is called while it changes (W1).
     @exclusivity(unchecked) var incoming: Incoming
-    /// That of ``incoming``, which would be retained for each message if it were read from there (W1, W13).
+    // Read from `incoming`, it would be retained for each message (W1, W13).
+    /// The router of ``incoming``.
     private let router: EventRouter
 
     init(

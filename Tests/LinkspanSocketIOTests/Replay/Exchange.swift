@@ -67,7 +67,7 @@ extension Exchange {
     static func named(_ name: String) throws -> Self { try #require(Self.all.first { $0.name == name }) }
 
     static func load() throws -> [Self] {
-        let file = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "exchanges.txt")
+        let file = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../exchanges.txt")
         return try Self.read(String(contentsOf: file, encoding: .utf8))
     }
 
