@@ -43,9 +43,12 @@ struct ArticleTests {
         let text = try String(
             contentsOf: Self.sources.appending(path: "Linkspan/Documentation.docc/Comparison.md"), encoding: .utf8)
         let tests = Self.folder.deletingLastPathComponent()
-        let files =
-            FileManager.default.enumerator(at: tests, includingPropertiesForKeys: nil)?
-            .compactMap { ($0 as? URL)?.deletingPathExtension().lastPathComponent } ?? []
+        var suites: Set<String> = []
+        for case let file as URL in FileManager.default.enumerator(at: tests, includingPropertiesForKeys: nil) ?? .init()
+        where file.pathExtension == "swift" {
+            let code = try String(contentsOf: file, encoding: .utf8)
+            suites.formUnion(code.matches(of: /(?m)^(?:struct|final class|enum) (\w+Tests)\b/).map { String($0.1) })
+        }
         let rows = text.split(separator: "\n").filter { $0.hasPrefix("| ") && $0.contains("| ✓ |") }
         #expect(rows.count > 20)
         for row in rows {
@@ -53,7 +56,7 @@ struct ArticleTests {
             let names = proofs.split { !$0.isLetter }.map(String.init).filter { $0.hasSuffix("Tests") }
             let isOurs = row.split(separator: "|").dropFirst().first?.contains("✓") == true
             #expect(!isOurs || !names.isEmpty || proofs.contains("make test"), "\(row)")
-            for name in names { #expect(files.contains(name), "there is no \(name)") }
+            for name in names where !suites.contains(name) { Issue.record("there is no suite \(name)") }
         }
     }
 
