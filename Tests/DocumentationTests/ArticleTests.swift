@@ -44,10 +44,11 @@ struct ArticleTests {
             contentsOf: Self.sources.appending(path: "Linkspan/Documentation.docc/Comparison.md"), encoding: .utf8)
         let tests = Self.folder.deletingLastPathComponent()
         var suites: Set<String> = []
-        for case let file as URL in FileManager.default.enumerator(at: tests, includingPropertiesForKeys: nil) ?? .init()
-        where file.pathExtension == "swift" {
+        let files = try #require(FileManager.default.enumerator(at: tests, includingPropertiesForKeys: nil))
+        for case let file as URL in files where file.pathExtension == "swift" {
             let code = try String(contentsOf: file, encoding: .utf8)
-            suites.formUnion(code.matches(of: /(?m)^(?:struct|final class|enum) (\w+Tests)\b/).map { String($0.1) })
+            let found = code.matches(of: /(?:struct|class|enum|extension) (\w+Tests)\b/)
+            suites.formUnion(found.map { String($0.1) })
         }
         let rows = text.split(separator: "\n").filter { $0.hasPrefix("| ") && $0.contains("| ✓ |") }
         #expect(rows.count > 20)
