@@ -21,7 +21,7 @@ public import LinkspanRuntime
 /// One outbox has a file open at a time. The file is made with mode 0600; beside it lie `-wal` and `-shm` of SQLite,
 /// `-lock`, and `-reserve`, which is given up when the disk is full so that outcomes can still be recorded.
 ///
-/// Outcomes stay until they are confirmed; see ``confirm(_:account:)``.
+/// Outcomes stay until they are confirmed; see ``confirm(key:account:)``.
 public final class Outbox: DeliveryStore {
     /// The executor on which the file is used.
     public let executor: any JobExecutor

@@ -31,7 +31,7 @@ public protocol ManagedConnection: Connection {
     /// - Parameter spread: the span over which connections spread their attempts.
     func resume(within spread: Duration)
 
-    /// Applies other options on the current link, when the plan of a ``/LinkspanMessaging/Messaging`` has changed.
+    /// Applies other options on the current link, when the plan of its `Messaging` has changed.
     ///
     /// - Throws: ``LinkspanError`` with code `conflictingOptions`, `invalidConfiguration`, `released` or `unsupported`.
     func adjust(_ options: ConnectionOptions) throws(LinkspanError)
