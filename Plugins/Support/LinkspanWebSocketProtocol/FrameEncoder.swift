@@ -6,7 +6,6 @@ package enum FrameEncoder {
     /// Appends a frame with one payload.
     ///
     /// - Precondition: A control frame is final and has at most 125 bytes.
-    @inlinable
     package static func append(
         _ opcode: Opcode, isFinal: Bool = true, payload: some Collection<UInt8>, mask: UInt32?,
         to output: inout [UInt8]
@@ -76,12 +75,10 @@ package enum FrameEncoder {
         return reason[..<end].utf8
     }
 
-    @usableFromInline
     static func appendHeader(_ opcode: Opcode, isFinal: Bool, length: Int, mask: UInt32?, to output: inout [UInt8]) {
         Self.withHeader(opcode, isFinal: isFinal, length: length, mask: mask) { output.append(contentsOf: $0) }
     }
 
-    @usableFromInline
     static func replaceHeader(
         _ opcode: Opcode, isFinal: Bool, length: Int, mask: UInt32?, at range: Range<Int>, in output: inout [UInt8]
     ) {

@@ -1,7 +1,6 @@
 /// The exclusive-or of RFC 6455 section 5.3, eight bytes at a time.
 ///
 /// A mask is a number whose most significant byte is the first on the wire.
-@usableFromInline
 enum Masking {
     /// The mask for bytes that begin `offset` bytes into a payload.
     static func rotate(_ mask: UInt32, by offset: Int) -> UInt32 {
@@ -10,7 +9,6 @@ enum Masking {
     }
 
     /// Masks or unmasks `array` from `start` on, in place.
-    @usableFromInline
     static func apply(_ mask: UInt32, to array: inout [UInt8], from start: Int) {
         array.withUnsafeMutableBytes { bytes in
             Self.apply(mask, to: UnsafeMutableRawBufferPointer(rebasing: bytes[start...]))

@@ -54,7 +54,7 @@ package struct WebSocketSession {
     private var state = State.open
     private var decoder: FrameDecoder
     private var masks: MaskSource
-    @usableFromInline var compressor: MessageCompressor?
+    private var compressor: MessageCompressor?
     private var pongsInChunk = 0
     /// The newest ping of a flood, answered when the chunk is used up.
     private var heldPing: ArraySlice<UInt8>?
@@ -227,7 +227,6 @@ package struct WebSocketSession {
     /// It is compressed if that was agreed on, unless `isCompressible` is false.
     ///
     /// - Precondition: `opcode` is text or binary, and a text's payload is UTF-8.
-    @inlinable
     package mutating func send(
         _ opcode: Opcode, payload: some Collection<UInt8>, isCompressible: Bool = true, into output: inout [UInt8]
     ) -> Bool {
@@ -290,19 +289,16 @@ package struct WebSocketSession {
         }
     }
 
-    @usableFromInline
     func beginMessage(_ opcode: Opcode) -> Bool {
         precondition(opcode == .text || opcode == .binary, "a message is text or binary, not \(opcode)")
         return self.isOpen
     }
 
-    @usableFromInline
     mutating func sendCompressed(_ opcode: Opcode, _ payload: [UInt8], into output: inout [UInt8]) {
         let mask = self.nextMask()
         self.compressor?.append(opcode, payload: payload[...], mask: mask, to: &output)
     }
 
-    @usableFromInline
     mutating func nextMask() -> UInt32? {
         switch self.role {
         case .client: self.masks.next()
