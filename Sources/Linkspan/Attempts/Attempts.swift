@@ -564,7 +564,7 @@ extension Attempts {
         if case .connected(_, let since) = self.phase { returns = endpoints.returnDeadline(since: since) }
         return EndpointPlace(
             url: endpoints.url, number: endpoints.index + 1, count: endpoints.urls.count,
-            policy: endpoints.isShuffled ? "shuffled" : "ordered", first: first, returns: returns)
+            policy: endpoints.rules.order, first: first, returns: returns)
     }
 
     /// Notes the URL of a new link.

@@ -6,8 +6,7 @@ internal import LinkspanRuntime
 struct EndpointRotation: Sendable {
     /// The endpoints in the order in which they are tried.
     let urls: [ConnectionURL]
-    let isShuffled: Bool
-    private let returnAfter: Duration?
+    let rules: Endpoints
     /// The endpoint of the link or attempt, or of the next attempt.
     private(set) var index = 0
     /// The endpoints that have failed in this round.
@@ -25,33 +24,32 @@ struct EndpointRotation: Sendable {
     ///
     /// - Parameters:
     ///   - urls: the endpoints, the connection's own first.
-    ///   - options: the rules.
+    ///   - rules: the order of the attempts, and the time after which the first endpoint is tried again.
     ///   - random: a number from 0 up to 1.
-    init?(_ urls: [ConnectionURL], _ options: Endpoints, random: () -> Double) {
+    init?(_ urls: [ConnectionURL], _ rules: Endpoints, random: () -> Double) {
         guard urls.count > 1 else { return nil }
         var urls = urls
-        if options.isShuffled {
+        if rules.isShuffled {
             for index in urls.indices.dropLast() {
                 urls.swapAt(index, index + Int(random() * Double(urls.count - index)))
             }
         }
         self.urls = urls
-        self.isShuffled = options.isShuffled
-        self.returnAfter = options.returnAfter
+        self.rules = rules
     }
 
     var url: ConnectionURL { self.urls[self.index] }
 
     /// The time a connection stays with an endpoint that is not the first; nil for ever.
     private var stay: Duration? {
-        guard !self.isShuffled, self.index > 0 else { return nil }
-        return self.returnAfter.map { $0 * (1 << min(self.returns, 4)) }
+        guard !self.rules.isShuffled, self.index > 0 else { return nil }
+        return self.rules.returnAfter.map { $0 * (1 << min(self.returns, 4)) }
     }
 
     /// Whether the same endpoints are used in the same way.
     func isLike(_ other: Self) -> Bool {
-        self.isShuffled == other.isShuffled && self.returnAfter == other.returnAfter
-            && (self.isShuffled ? Set(self.urls) == Set(other.urls) : self.urls == other.urls)
+        self.rules.isShuffled == other.rules.isShuffled && self.rules.returnAfter == other.rules.returnAfter
+            && (self.rules.isShuffled ? Set(self.urls) == Set(other.urls) : self.urls == other.urls)
     }
 
     /// Begins at the endpoint that a former rotation used, if this one has it.

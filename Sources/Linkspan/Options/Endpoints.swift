@@ -43,9 +43,12 @@ public struct Endpoints: Sendable, Hashable {
         guard !self.urls.isEmpty else { return "none" }
         let urls = self.urls.map(ConnectionURL.redacted).joined(separator: " ")
         let hash = String(UInt(bitPattern: self.urls.hashValue), radix: 16)
-        return
-            "\(self.isShuffled ? "shuffled" : "ordered") \(urls) (\(hash)) return after \(self.returnAfter.map { "\($0)" } ?? "the next outage")"
+        let returning = self.returnAfter.map { "\($0)" } ?? "the next outage"
+        return "\(self.order) \(urls) (\(hash)) return after \(returning)"
     }
+
+    /// The order in which the endpoints are tried, in a word.
+    var order: String { self.isShuffled ? "shuffled" : "ordered" }
 
     /// The list without repetitions, the connection's own URL first.
     ///

@@ -52,15 +52,22 @@ struct AppPhaseTests {
 
 @Suite("Calls of an app's delegate", .timeLimit(.minutes(1)))
 struct AppForwarderTests {
+    /// A running registry with a feature and the forwarder, and the forwarder's registration.
+    private func start(_ feature: Feature, _ forwarder: AppForwarder) async throws -> (ServiceRegistry, Registration) {
+        let registry = ServiceRegistry(name: "app")
+        try registry.register(feature).keep()
+        let registration = try registry.register(forwarder)
+        _ = try await registry.start()
+        return (registry, registration)
+    }
+
     @Test
     func `a link that launches the app reaches services that start later, once`() async throws {
         let forwarder = AppForwarder()
         forwarder.open(try #require(URL(string: "chat://rooms/swift")))
         let feature = Feature("feature")
-        let registry = ServiceRegistry(name: "app")
-        try registry.register(feature).keep()
-        try registry.register(forwarder).keep()
-        _ = try await registry.start()
+        let (registry, registration) = try await self.start(feature, forwarder)
+        registration.keep()
         #expect(await feature.next() == "link chat://rooms/swift scheme")
         forwarder.registered(deviceToken: Data([0x0A, 0xFF]))
         #expect(await feature.next() == "token 0aff")
@@ -71,10 +78,8 @@ struct AppForwarderTests {
     func `a phase of a scene reaches services as an event of the app`() async throws {
         let forwarder = AppForwarder()
         let feature = Feature("feature")
-        let registry = ServiceRegistry(name: "app")
-        try registry.register(feature).keep()
-        try registry.register(forwarder).keep()
-        _ = try await registry.start()
+        let (registry, registration) = try await self.start(feature, forwarder)
+        registration.keep()
         forwarder.moved(to: .active)
         #expect(await feature.next() == "didBecomeActive")
         forwarder.moved(to: .background)
@@ -87,10 +92,7 @@ struct AppForwarderTests {
     func `a forwarder that is restarted forwards what came meanwhile and what comes then`() async throws {
         let forwarder = AppForwarder()
         let feature = Feature("feature")
-        let registry = ServiceRegistry(name: "app")
-        try registry.register(feature).keep()
-        let former = try registry.register(forwarder)
-        _ = try await registry.start()
+        let (registry, former) = try await self.start(feature, forwarder)
         forwarder.moved(to: .active)
         #expect(await feature.next() == "didBecomeActive")
         await former.cancelAndDrain()
@@ -105,11 +107,9 @@ struct AppForwarderTests {
     @Test
     func `a service that starts later gets the token`() async throws {
         let forwarder = AppForwarder()
-        let registry = ServiceRegistry(name: "app")
         let early = Feature("early")
-        try registry.register(early).keep()
-        try registry.register(forwarder).keep()
-        _ = try await registry.start()
+        let (registry, registration) = try await self.start(early, forwarder)
+        registration.keep()
         forwarder.registered(deviceToken: Data([1]))
         #expect(await early.next() == "token 01")
         let late = Feature("late")
