@@ -47,11 +47,11 @@ struct Measurement {
     }
 }
 
-/// What this process has used.
+/// The processor time, context switches and memory that this process has used so far.
 struct ProcessUsage {
     /// User and system seconds.
     var cpu: Double
-    /// How often a thread has waited and was woken.
+    /// Voluntary context switches: a thread waited, and was woken.
     var voluntarySwitches: Int
     /// The most memory that it has had.
     var peakBytes: Int
@@ -94,13 +94,13 @@ struct Counters {
     private typealias Read = @convention(c) (UnsafeMutablePointer<UInt64>, CInt) -> CInt
     private static let read: Read? = dlsym(nil, "linkspan_counters").map { unsafeBitCast($0, to: Read.self) }
 
-    /// Whether the program was started with counters.
+    /// Whether the library that counts instructions was loaded with the program.
     static var areLoaded: Bool { Self.read != nil }
 
     private var sums = [UInt64](repeating: 0, count: Kind.allCases.count)
     private var switches = 0
 
-    /// What has been counted so far; nil without counters.
+    /// The counts so far; nil unless the library is loaded.
     static func now() -> Self? {
         guard let read = Self.read else { return nil }
         var counters = Self()

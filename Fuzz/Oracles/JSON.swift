@@ -129,7 +129,7 @@ indirect enum ReferenceJSON {
         return elements
     }
 
-    /// How many values there are, this one included.
+    /// The number of values in the tree, this one included.
     var count: Int {
         switch self {
         case .null, .bool, .number, .string: 1
@@ -138,7 +138,7 @@ indirect enum ReferenceJSON {
         }
     }
 
-    /// How many arrays and objects are inside one another.
+    /// The depth of nested arrays and objects; 0 for a scalar.
     var depth: Int {
         switch self {
         case .null, .bool, .number, .string: 0

@@ -123,8 +123,8 @@ extension FuzzTarget {
         let size = [1, 2, 3, 7, 64, 1000, Int(input[1]) + 1][Int(input[1]) % 7]
         let pieces = stride(from: 0, to: stream.count, by: size).map { stream[$0..<min($0 + size, stream.count)] }
         let cut = try InflateOracle.decode(pieces, agreement)
-        // A peer that refers to what its smaller window has lost is found out by zlib only where the reference crosses
-        // what one call was given: what comes out is right either way.
+        // A reference to bytes beyond the peer's smaller window is an error to zlib only when it reaches behind the input of
+        // the present call, so pieces may fail where the whole does not.
         try require(
             cut == whole || agreement.serverWindowBits < 15,
             "in pieces of \(size) bytes it is \(cut), and at once \(whole)")

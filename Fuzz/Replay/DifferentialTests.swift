@@ -189,7 +189,7 @@ extension ReferenceJSON {
     }
 }
 
-/// Where we deliberately see a packet otherwise than python-socketio's decoder, and why.
+/// The packets that we read differently from python-socketio on purpose, and the reasons.
 enum Difference: String {
     // MARK: We refuse what it accepts
 

@@ -7,8 +7,8 @@ internal import NIOPosix
 
 /// An event loop of SwiftNIO, with its streams and its jobs.
 ///
-/// On Apple platforms it is a queue over Network.framework, by NIOTransportServices; elsewhere it is
-/// a thread that has the system's sockets, by NIOPosix. TLS is the same on both.
+/// On Apple platforms it is a queue over Network.framework, by NIOTransportServices; elsewhere it is a thread
+/// that has the system's sockets, by NIOPosix. TLS is the same on both.
 ///
 /// The loop lives until ``shutdown()``, and so does its thread, unless the loop was made with a limit to its idleness.
 /// Network.framework's queue takes threads of the system only while there is something to do.

@@ -33,9 +33,9 @@ final class EngineConnection: ConnectionOwner {
     /// The connection that carries the session, or is tried for it.
     private var webSocket: ServerConnection?
     private var relays: [String: HubRelay] = [:]
-    /// Whether the client has sent a message, and the echo has returned it.
+    /// Whether the echo has answered a message of the client.
     private var hasEchoed = false
-    /// Whether a batch of packets is being handled; the timer is set once, after the batch.
+    /// Whether a batch of packets is being handled, after which the timer is set once.
     private var isWithinBatch = false
     /// The timer by which the engine looks at the clock.
     private lazy var timer = ServerDeadline(self.context) { [weak self] in self?.act { $0.timer(now: .now) } }
@@ -63,7 +63,7 @@ final class EngineConnection: ConnectionOwner {
         self.socketIO = SocketIOServerSession(known: Set(context.hubs.keys), limits: limits)
     }
 
-    /// Whether the client has joined a namespace or used the echo; a session that is not in use may be replaced.
+    /// Whether the client has joined a namespace or used the echo; otherwise a new session may take this one's place.
     private var isInUse: Bool { self.socketIO.isInUse || self.hasEchoed }
 
     /// Answers the request that began the session.

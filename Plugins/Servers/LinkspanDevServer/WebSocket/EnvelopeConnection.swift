@@ -14,7 +14,7 @@ final class EnvelopeConnection: ConnectionOwner {
     private var connection: ServerConnection?
     private var relay: HubRelay?
     private var hasEntered = false
-    /// Whether a ping was sent, and its answer is looked for next.
+    /// Whether a ping was sent whose pong is checked when the timer fires next.
     private var isPinged = false
     private lazy var introduction = ServerDeadline(self.context) { [weak self] in self?.introductionOverdue() }
     private lazy var heartbeat = ServerDeadline(self.context) { [weak self] in self?.beat() }

@@ -22,7 +22,7 @@ struct EnvelopeServerSession: Sendable {
     private let codec = JSONEnvelopeCodec()
     private let requiresCredentials: Bool
     private var assembly: EnvelopeAssembly
-    /// How the client was let in; nil while it is not.
+    /// The kind of admission; nil before the client is admitted.
     private var entrance: Entrance?
 
     /// Makes a session; without credentials a client is let in only when they are not required.
