@@ -311,6 +311,25 @@ struct LayerTests {
     }
 
     @Test
+    func `a quoted merge key is a key like any other`() throws {
+        let text = """
+            common: &common { idleTimeout: 9 }
+            linkspan:
+              transport: { adapter: memory, url: memory://a }
+              connection: { "<<": *common }
+            """
+        let error = #expect(throws: ConfigurationError.self) { try load(text) }
+        #expect(error?.description.contains("unknown option '<<'") == true, "\(error, default: "no error")")
+    }
+
+    @Test
+    func `what stands in place of an adapter's URL is never shown, because it may be a secret`() throws {
+        let plan = try load(
+            "linkspan: { transport: { adapter: memory, url: memory://a, websocket: { url: hunter2 } } }")
+        #expect(plan.explain("transport.websocket.url")?.value == "(unreadable)")
+    }
+
+    @Test
     func `JSON may escape characters as two halves, and indent by tabs`() throws {
         let plan = try load(
             #"""

@@ -25,6 +25,7 @@ struct ReloaderTests {
     @available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
     private func follow(
         _ stage: Stage, every interval: Duration = .seconds(1), by snapshots: RegularFile.Snapshots = .init(),
+        onTold: @escaping @Sendable (ConfigurationReloader, VirtualScheduler) -> Void = { _, _ in },
         _ scenario: (Follower) async throws -> Void
     ) async throws {
         let directory = FileManager.default.temporaryDirectory.appendingPathComponent("linkspan-\(UUID().uuidString)")
@@ -43,7 +44,12 @@ struct ReloaderTests {
             snapshots: snapshots)
         let (outcomes, told) = AsyncStream<ConfigurationReloader.Outcome>.makeStream()
         try await withThrowingTaskGroup(of: Void.self) { group in
-            group.addTask { await reloader.run { told.yield($0) } }
+            group.addTask {
+                await reloader.run { outcome in
+                    onTold(reloader, clock)
+                    told.yield(outcome)
+                }
+            }
             let result: Result<Void, any Error>
             do {
                 result = .success(
@@ -188,6 +194,25 @@ struct ReloaderTests {
             try follower.write(Self.text(mood: "wild"))
             follower.reloader.reload()
             #expect(await follower.told() == "configuration changed:\n~ rooms.mood calm -> wild (hot)")
+        }
+    }
+
+    @available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
+    @Test
+    func `a look that becomes due does not push a request out`() async throws {
+        let isFirst = Lock(true)
+        let onTold: @Sendable (ConfigurationReloader, VirtualScheduler) -> Void = { reloader, clock in
+            let isFirst = isFirst.withLock { flag in
+                defer { flag = false }
+                return flag
+            }
+            guard isFirst else { return }
+            reloader.reload()
+            clock.advance(by: .seconds(1))
+        }
+        try await self.follow(Stage(), onTold: onTold) { follower in
+            follower.reloader.reload()
+            for _ in 1...2 { #expect(await follower.told() == "configuration read: nothing changes") }
         }
     }
 

@@ -26,6 +26,8 @@ final class EventRouter {
     /// Asks listeners for one message whether they still take it; see ``ask(_:_:_:)``.
     private var questions: [UInt64: @Sendable () -> Bool] = [:]
     private(set) var droppedCount: UInt64 = 0
+    /// Counts removals: while there is none, those that were found for a message are not searched for again.
+    private var removals = 0
     private var isFinished = false
     /// Counts the identities of the connection: what was sent to one is not shown to the next.
     private var generation = 0
@@ -40,6 +42,7 @@ final class EventRouter {
         // Kept until after the accesses: listeners may hold anything.
         let former = (self.channels, self.everything, self.questions)
         withExtendedLifetime(former) {
+            self.removals += 1
             (self.channels, self.everything, self.held, self.heldBytes) = ([:], [], [], 0)
             (self.muted, self.taken, self.questions, self.isFinished) = ([], [], [:], true)
         }
@@ -61,16 +64,18 @@ extension EventRouter {
             return only.hear(message)
         }
         // Only a listener that was called before can have removed one that was not, or changed the identity.
-        let generation = self.generation
+        let (generation, removals) = (self.generation, self.removals)
         var isFirst = true
-        for listener in everything where isFirst || self.mayHear(listener, nil) {
+        for listener in everything where isFirst || self.mayHear(listener, nil, since: removals) {
             isFirst = false
             listener.hear(message)
             guard generation == self.generation else { return self.giveBack(listeners, message.event) }
         }
         var isUnheard = !listeners.isEmpty
         for listener in listeners {
-            guard isFirst && !listener.isOnce || self.mayHear(listener, message.event) else { continue }
+            guard isFirst && !listener.isOnce || self.mayHear(listener, message.event, since: removals) else {
+                continue
+            }
             (isFirst, isUnheard) = (false, false)
             listener.hear(message)
             guard generation == self.generation else { return self.giveBack(listeners, message.event) }
@@ -101,9 +106,10 @@ extension EventRouter {
 
     /// Hands a backlog over, unless a listener changes the identity.
     private func hand(_ backlog: EventBacklog, to listeners: [EventListener], of event: String) {
-        let generation = self.generation
+        let (generation, removals) = (self.generation, self.removals)
         for entry in backlog.entries {
-            for listener in listeners where generation == self.generation && self.mayHear(listener, event) {
+            for listener in listeners
+            where generation == self.generation && self.mayHear(listener, event, since: removals) {
                 for mark in entry.hole.marks { listener.onMark?(mark) }
                 guard generation == self.generation else { return self.take([listener]) }
                 listener.hear(entry.message)
@@ -339,8 +345,10 @@ extension EventRouter {
     private func isWanted(by id: UInt64) -> Bool { self.questions.removeValue(forKey: id)?() ?? true }
 
     /// Whether a listener that was found is to be called with a message: it may have been removed, or have given up.
-    private func mayHear(_ listener: EventListener, _ event: String?) -> Bool {
-        guard listener.isOnce else { return self.isRegistered(listener.id, event) }
+    ///
+    /// - Parameter removals: the number of removals when it was found.
+    private func mayHear(_ listener: EventListener, _ event: String?, since removals: Int) -> Bool {
+        guard listener.isOnce else { return removals == self.removals || self.isRegistered(listener.id, event) }
         return self.taken.remove(listener.id) != nil && self.isWanted(by: listener.id)
     }
 
@@ -366,6 +374,7 @@ extension EventRouter {
     }
 
     private func takeOut(_ id: UInt64, event: String?) -> [EventListener] {
+        self.removals += 1
         self.taken.remove(id)
         self.questions[id] = nil
         guard let event else {

@@ -248,7 +248,7 @@ extension RegistryStateMachine {
     private mutating func revive() {
         guard case .running = self.state else { return }
         let revived = self.members.filter { id, member in
-            guard case .skipped = member.state, !member.isRemoved else { return false }
+            guard case .skipped = member.state else { return false }
             return self.failedNeed(of: id) == nil
         }
         for id in revived.keys { self.members[id]?.state = .registered }

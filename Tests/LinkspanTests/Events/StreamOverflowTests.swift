@@ -1,4 +1,6 @@
 @testable import Linkspan
+internal import Dispatch
+internal import LinkspanRuntime
 internal import LinkspanTesting
 internal import Testing
 
@@ -124,6 +126,31 @@ struct StreamOverflowTests {
         #expect(recorder.notes == ["pause", "read on", "pause"])
         queue.finish()
         #expect(await self.items(of: queue) == ["2", "3", "4", "5"])
+    }
+
+    @Test
+    func `a reader that wants to read on before its pause has arrived is the one that is followed`() throws {
+        let harness = try Harness.connected()
+        let listener = Lock<Subscription?>(nil)
+        let subscription = try harness.connection.subscribe(to: "event", once: false, onMark: nil) { message in
+            let ask = listener.withLock { $0?.asks }
+            if message.payload[0]?.int == 2 {
+                let hasAsked = DispatchSemaphore(value: 0)
+                // The reader's thread is faster than this one.
+                let isStarted = SystemThread.start(name: "reader") {
+                    ask?(.readingPaused(false))
+                    hasAsked.signal()
+                }
+                if isStarted { hasAsked.wait() } else { Issue.record("no thread") }
+            }
+            ask?(.readingPaused(true))
+        }
+        listener.withLock { $0 = subscription }
+        for (number, isPaused) in [(1, true), (2, false)] {
+            harness.peers.first?.emit("event", .json("\(number)"))
+            harness.scheduler.settle()
+            #expect(try harness.connection.ask { $0.reader.incoming.wantsPause } == isPaused)
+        }
     }
 
     @Test

@@ -1,0 +1,74 @@
+internal import LinkspanRuntime
+internal import Testing
+
+@testable internal import LinkspanLifecycle
+
+@Suite("The states of a registry")
+struct StateMachineTests {
+    private static let root = ServiceID.make()
+
+    private static func group(
+        _ name: ServiceName, id: ServiceID = .make(), in parent: ServiceID?, _ importance: Importance
+    ) -> Group {
+        Group(
+            id: id, parent: parent, name: name, placement: Placement(), importance: importance, origin: "code")
+    }
+
+    /// A registry with one service.
+    private static func machine(
+        _ importance: Importance = .optional, in groups: [Group] = []
+    ) throws -> (RegistryStateMachine, service: ServiceID) {
+        var machine = RegistryStateMachine(root: Self.group("services", id: Self.root, in: nil, .required))
+        let service = ServiceID.make()
+        let entry = Entry(
+            Probe("probe") { $0.importance = importance }, id: service, group: groups.last?.id ?? Self.root,
+            settings: ServiceSettings())
+        _ = try machine.add([entry], groups: groups)
+        return (machine, service)
+    }
+
+    @Test
+    func `a start that succeeds ends the row of failed ones`() throws {
+        var (machine, service) = try Self.machine()
+        guard case .begin(let plan) = try machine.beginStart({ _ in }) else {
+            Issue.record("not begun")
+            return
+        }
+        for wave in plan.waves { _ = machine.claim(wave) }
+        _ = machine.settle(service, .failed("once"))
+        _ = machine.finishStart(waves: plan.waves, time: .zero)
+        #expect(machine.failuresToRetry(service) == 1)
+        guard case .begin = machine.claimRetry(service) else {
+            Issue.record("not tried again")
+            return
+        }
+        _ = machine.settle(service, .ready)
+        #expect(machine.failuresToRetry(service) == nil)
+        #expect(machine.runFailed(service, "later"))
+        #expect(machine.failuresToRetry(service) == nil, "its work failed, and no start of it")
+    }
+
+    @Test(arguments: [(1, 2), (2, 1)])
+    func `of two stops during a start the earlier deadline counts`(_ first: Int, _ second: Int) throws {
+        var (machine, _) = try Self.machine()
+        _ = try machine.beginStart { _ in }
+        let now = ContinuousClock.now
+        for seconds in [first, second] {
+            guard case .abortStart = machine.beginStop(until: now + .seconds(seconds), { _ in }) else {
+                Issue.record("the start goes on")
+                return
+            }
+        }
+        #expect(machine.abort?.deadline == now + .seconds(1))
+    }
+
+    @Test(
+        arguments: [Importance.required, .optional], [Importance.required, .optional], [Importance.required, .optional])
+    func `a service is required when it and all groups around it are`(
+        _ own: Importance, _ inner: Importance, _ outer: Importance
+    ) throws {
+        let around = Self.group("outer", in: Self.root, outer)
+        let (machine, service) = try Self.machine(own, in: [around, Self.group("inner", in: around.id, inner)])
+        #expect(machine.isRequired(service) == [own, inner, outer].allSatisfy { $0 == .required })
+    }
+}
