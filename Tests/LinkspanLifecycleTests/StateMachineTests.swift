@@ -62,13 +62,13 @@ struct StateMachineTests {
         #expect(machine.abort?.deadline == now + .seconds(1))
     }
 
-    @Test(
-        arguments: [Importance.required, .optional], [Importance.required, .optional], [Importance.required, .optional])
-    func `a service is required when it and all groups around it are`(
-        _ own: Importance, _ inner: Importance, _ outer: Importance
-    ) throws {
-        let around = Self.group("outer", in: Self.root, outer)
-        let (machine, service) = try Self.machine(own, in: [around, Self.group("inner", in: around.id, inner)])
-        #expect(machine.isRequired(service) == [own, inner, outer].allSatisfy { $0 == .required })
+    @Test(arguments: 0..<8)
+    func `a service is required when it and all groups around it are`(_ bits: Int) throws {
+        let isRequired = (0..<3).map { bits >> $0 & 1 == 1 }
+        let importances = isRequired.map { $0 ? Importance.required : .optional }
+        let outer = Self.group("outer", in: Self.root, importances[0])
+        let inner = Self.group("inner", in: outer.id, importances[1])
+        let (machine, service) = try Self.machine(importances[2], in: [outer, inner])
+        #expect(machine.isRequired(service) == isRequired.allSatisfy { $0 })
     }
 }
