@@ -22,7 +22,8 @@ struct GettingStartedExample {
 
     /// Compiled, not run: the README's first lines.
     private func talk() throws {
-        let connection = try ConnectionBuilder("http://localhost:3000").transport(.socketIO).connect()
+        let connection = try ConnectionBuilder("http://localhost:3000")
+            .transport(.socketIO).connect()
         try connection.on("news") { message in print(message.payload) }
         try connection.send("hello", "world")
     }
