@@ -36,10 +36,10 @@ demo: prerequisites  ## Builds the chat and runs its demo.
 	@env -u LINKSPAN_TRAITS swift run --quiet --skip-build chat demo
 	@echo
 	@echo "To chat for real, start a server:"
-	@echo "  swift run chat serve --port 3000"
+	@echo "  .build/debug/chat serve --port 3000"
 	@echo "and in two more terminals:"
-	@echo "  swift run chat join --name ann --transport socketio  --url http://127.0.0.1:3000"
-	@echo "  swift run chat join --name bob --transport websocket --url ws://127.0.0.1:3000"
+	@echo "  .build/debug/chat join --name ann --transport socketio  --url http://127.0.0.1:3000"
+	@echo "  .build/debug/chat join --name bob --transport websocket --url ws://127.0.0.1:3000"
 
 test: servers  ## Runs every test, those against real servers included.
 	swift build --build-tests
