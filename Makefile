@@ -16,15 +16,16 @@ WITH_SERVERS := ^(InteropTests|ChatTests|LinkspanServicesTests|FuzzTests|Linkspa
 # What `make sanitize` looks for. Leaks are not among it: the detector does not see a reference that shares its word with the
 # tag of an enum, nor the side table of a weak one. Tests count objects, descriptors and memory instead.
 SANITIZER := thread
-PACKAGES := libwebsockets-dev zlib1g-dev libsqlite3-dev python3 python3-venv openssl iproute2 redis-server
-# For the tests of the pages.
-BROWSER := chromium
 FOLDERS := Sources Plugins Samples Tests Fuzz Benchmarks Package.swift
 
 # The package's traits: both back ends of byte streams, so that the tests run over each. The demo is built as an app would be.
 export LINKSPAN_TRAITS ?= LWS,NIO
 
-.PHONY: help demo docs test test-all prerequisites browser venv sanitize conformance fuzz attacks exits kills power benchmark benchmark-compare mutations flakes lint format
+# The package manager passes the traits in the order of a hash: where that differs from run to run, a change of a manifest or of
+# the environment compiles everything again. Tests/all takes it back.
+export SWIFT_DETERMINISTIC_HASHING := 1
+
+.PHONY: help demo docs test test-all prerequisites servers venv sanitize conformance fuzz attacks exits kills power benchmark benchmark-compare mutations flakes lint format
 
 help:  ## Lists the targets.
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 20
@@ -35,21 +36,21 @@ demo: prerequisites  ## Builds the chat and runs its demo.
 	@env -u LINKSPAN_TRAITS swift run --quiet --skip-build chat demo
 	@echo
 	@echo "To chat for real, start a server:"
-	@echo "  swift run chat serve --port 3000"
+	@echo "  .build/debug/chat serve --port 3000"
 	@echo "and in two more terminals:"
-	@echo "  swift run chat join --name ann --transport socketio  --url http://127.0.0.1:3000"
-	@echo "  swift run chat join --name bob --transport websocket --url ws://127.0.0.1:3000"
+	@echo "  .build/debug/chat join --name ann --transport socketio  --url http://127.0.0.1:3000"
+	@echo "  .build/debug/chat join --name bob --transport websocket --url ws://127.0.0.1:3000"
 
-test: prerequisites browser venv $(LEGACY)/.ready  ## Runs every test, those against real servers included.
+test: servers  ## Runs every test, those against real servers included.
 	swift build --build-tests
 	Tests/all
 
 test-all: export LINKSPAN_WIRES := $(or $(WIRE),all)
-test-all: prerequisites venv $(LEGACY)/.ready  ## Runs the tests against servers over every wire and back end, not a choice; WIRE=polling+tls: over that one.
+test-all: servers  ## Runs the tests against servers over every wire and back end, not a choice; WIRE=polling+tls: over that one.
 	swift build --build-tests
 	swift test --skip-build --no-parallel --filter '^(InteropTests|LinkspanDevServerTests)[.]'
 
-sanitize: prerequisites venv $(LEGACY)/.ready  ## Runs the tests under a sanitizer: SANITIZER=thread (the default) or address.
+sanitize: servers  ## Runs the tests under a sanitizer: SANITIZER=thread (the default) or address.
 	swift build --build-tests --sanitize=$(SANITIZER) --scratch-path .build-$(SANITIZER)
 	export TSAN_OPTIONS="suppressions=$(CURDIR)/Tests/tsan-suppressions.txt"; \
 	export ASAN_OPTIONS="detect_leaks=0:suppressions=$(CURDIR)/Tests/asan-suppressions.txt"; \
@@ -98,10 +99,11 @@ benchmark: prerequisites  ## Runs the workloads beside a floor in C and other cl
 benchmark-compare: prerequisites  ## Runs the workloads alternately with those of commit BASE (HEAD unless given), ROUNDS times each.
 	Benchmarks/compare $(or $(BASE),HEAD) $(or $(ROUNDS),5)
 
-mutations: prerequisites  ## Puts deliberate bugs into the product and expects the tests to find each: BUGS=AREA or NAME, all unless given.
+mutations: servers  ## Puts deliberate bugs into the product and expects the tests to find each: BUGS=AREA or NAME, all unless given.
+	@.ci/prerequisites patch
 	Tests/Mutations/run $(BUGS)
 
-flakes: prerequisites venv $(LEGACY)/.ready  ## Runs the suite RUNS times while BURNERS programs keep the cores busy; CORES=1 for one core.
+flakes: servers  ## Runs the suite RUNS times while BURNERS programs keep the cores busy; CORES=1 for one core.
 	swift build --build-tests
 	Tests/repeat --runs $(or $(RUNS),20) --burners $(or $(BURNERS),2) $(if $(CORES),--cores $(CORES)) \
 		$(if $(ONLY),--only '$(ONLY)')
@@ -123,21 +125,23 @@ format:  ## Formats the Swift code.
 	swift format --in-place --recursive $(FOLDERS)
 
 prerequisites:
-	@.ci/prerequisites $(PACKAGES)
+	@.ci/prerequisites build python3 openssl
 
-browser:
-	@.ci/prerequisites $(BROWSER)
+# All that the tests need, which is asked for at once.
+servers:
+	@.ci/prerequisites tests $$($(MAKE) -q $(VENV)/.ready $(LEGACY)/.ready 2>/dev/null || echo pypi)
+	@$(MAKE) --no-print-directory $(VENV)/.ready $(LEGACY)/.ready
 
 venv: $(VENV)/.ready  ## Makes the Python virtual environment with the servers that tests and demos talk to.
 
 $(VENV)/.ready: Tests/requirements.txt Samples/Chat/requirements.txt
-	@.ci/prerequisites python3 python3-venv
+	@.ci/prerequisites python3 python3-venv pypi
 	python3 -m venv $(VENV)
 	$(VENV)/bin/pip install --quiet --disable-pip-version-check -r Tests/requirements.txt
 	@touch $@
 
 $(LEGACY)/.ready: Tests/requirements-legacy.txt
-	@.ci/prerequisites python3 python3-venv
+	@.ci/prerequisites python3 python3-venv pypi
 	python3 -m venv $(LEGACY)
 	$(LEGACY)/bin/pip install --quiet --disable-pip-version-check -r Tests/requirements-legacy.txt
 	@touch $@

@@ -170,7 +170,8 @@ let programs: [Target] = [
         exclude: [
             "README.md", "PROTOCOL.md", "requirements.txt", "chat.yaml", "cluster.sh", "front.py", "server.py",
             "chat_hub.py", "chat_history.py", "local_backplane.py", "redis_backplane.py", "redis_history.py",
-            "redis_presence.py", "socketio_front.py", "websocket_front.py", "record", "recording.svg",
+            "redis_presence.py", "socketio_front.py", "websocket_front.py", "record", "recording.svg", "Dockerfile",
+            "Dockerfile.dockerignore",
         ]),
     // Parts of programs as a new user writes them, with tests.
     .target(
@@ -228,11 +229,11 @@ let tests: [Target] = [
     // A file system for SQLite that records what is written and when.
     .target(name: "CRecordingDisk", dependencies: [sqlite], path: "Tests/CRecordingDisk"),
     test("LinkspanRuntime", ["LinkspanRuntime"]),
-    test("LinkspanLifecycle", ["LinkspanLifecycle", "LinkspanRuntime", "LinkspanTesting"]),
+    test("LinkspanLifecycle", ["LinkspanLifecycle", "LinkspanRuntime", "LinkspanTesting", "TestSupport"]),
     test("Linkspan", core + ["LinkspanTesting", "LinkspanInMemory", "TestSupport", logging, deque]),
-    test("LinkspanMessaging", messaging + ["LinkspanTesting"]),
+    test("LinkspanMessaging", messaging + ["LinkspanTesting", "TestSupport"]),
     test("LinkspanConfiguration", sdk + ["LinkspanServices"]),
-    test("LinkspanServices", sdk + ["LinkspanServices", "ServiceFixtures"]),
+    test("LinkspanServices", sdk + ["LinkspanServices", "ServiceFixtures", "TestSupport"]),
     test("LinkspanTelemetry", everything + ["ServiceFixtures", metrics, metricsTestKit, tracing, inMemoryTracing]),
     test("LinkspanInspector", everything + ["ServiceFixtures", "TestSupport"]),
     test("LinkspanServiceLifecycle", sdk + ["LinkspanServiceLifecycle", serviceLifecycle, lifecycleTestKit]),
@@ -250,11 +251,12 @@ let tests: [Target] = [
     test("LinkspanSocketIO", core + network + ["LinkspanSocketIO", "LinkspanTesting"], exclude: ["exchanges.txt"]),
     test("LinkspanDevServer", everything + ["TestedBackEnds", "TestSupport"]),
     test("Interop", everything + ["quick-exit", "TestSupport"], exclude: ["servers"]),
-    test("Documentation", everything + [serviceLifecycle, unixSignals, crypto, openCombine]),
+    test("Documentation", everything + ["TestSupport", serviceLifecycle, unixSignals, crypto, openCombine]),
     test(
         "Chat", firstSteps.map { .target(name: $0.name) } + everything + ["chat", "TestSupport"],
         exclude: ["echo.py", "listener.py"]),
-    test("Ports", ["Ports", "LinkspanKit", "LinkspanDevServer", "LinkspanNetwork", "LinkspanTesting"]),
+    test(
+        "Ports", ["Ports", "LinkspanKit", "LinkspanDevServer", "LinkspanNetwork", "LinkspanTesting", "TestSupport"]),
 ]
 
 /// The fuzz targets, for `make fuzz`: only then, because they take their `main` from the fuzzer.

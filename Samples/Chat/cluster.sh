@@ -38,7 +38,7 @@ while [ "$#" -gt 0 ]; do
     shift 2
 done
 [ "$servers" -gt 0 ] || fail "--servers has to be 1 at least"
-command -v redis-server >/dev/null || fail "redis-server is missing; install it with: make prerequisites"
+command -v redis-server >/dev/null || fail "redis-server is missing; install it with: apt-get install redis-server"
 [ -x "$venv/bin/python" ] || fail "there is no $venv/bin/python; make it with: make venv"
 
 folder=$(mktemp -d "${TMPDIR:-/tmp}/linkspan-cluster-XXXXXX")

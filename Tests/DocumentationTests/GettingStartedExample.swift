@@ -20,6 +20,14 @@ struct GettingStartedExample {
         func token() async -> String { "secret" }
     }
 
+    /// Compiled, not run: the README's first lines.
+    private func talk() throws {
+        let connection = try ConnectionBuilder("http://localhost:3000")
+            .transport(.socketIO).connect()
+        try connection.on("news") { message in print(message.payload) }
+        try connection.send("hello", "world")
+    }
+
     /// Compiled, not run: there is no server at chat.example.
     private func connect(_ session: Session, show: @escaping @Sendable (Line) -> Void) async throws -> [String] {
         let connection = try ConnectionBuilder("https://chat.example")

@@ -74,7 +74,7 @@ struct KillTests {
     }
 
     #if os(Linux)
-    @Test(.enabled(if: SmallDisk.isAvailable), arguments: Wire.allCases)
+    @Test(.enabled(if: SmallDisk.isAvailable, "needs root"), arguments: Wire.allCases)
     func `accepted deliveries survive a kill while the reserve is released on a full disk`(
         _ wire: Wire
     ) async throws {

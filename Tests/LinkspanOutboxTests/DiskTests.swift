@@ -7,7 +7,7 @@ internal import LinkspanRuntime
 internal import TestSupport
 internal import Testing
 
-@Suite("An outbox on a full or read-only disk", .enabled(if: SmallDisk.isAvailable))
+@Suite("An outbox on a full or read-only disk", .enabled(if: SmallDisk.isAvailable, "needs root"))
 struct DiskTests {
     private let payload = Payload(trustedElements: Array("\"\(String(repeating: "x", count: 10_000))\"".utf8)[...])
 

@@ -5,7 +5,7 @@
 
 #if defined(__has_include)
 #if !__has_include(<libwebsockets.h>)
-#error "libwebsockets is missing. Debian, Ubuntu: apt-get install libwebsockets-dev. macOS: brew install libwebsockets"
+#error "libwebsockets is missing. Debian, Ubuntu: apt-get install libwebsockets-dev. Fedora: dnf install libwebsockets-devel. macOS: brew install libwebsockets. The trait NIO needs none"
 #endif
 #endif
 

@@ -4,7 +4,7 @@
 
 #if defined(__has_include)
 #if !__has_include(<zlib.h>)
-#error "zlib is missing. Debian, Ubuntu: apt-get install zlib1g-dev. macOS: it comes with the command line tools"
+#error "zlib is missing. Debian, Ubuntu: apt-get install zlib1g-dev. Fedora: dnf install zlib-devel. macOS: it comes with the command line tools"
 #endif
 #endif
 
