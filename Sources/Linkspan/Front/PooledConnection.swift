@@ -3,7 +3,7 @@ internal import LinkspanRuntime
 /// The SDK's connection, as any thread sees it: its inbox and its snapshot.
 ///
 /// The connection itself is its ``ConnectionCore``, which lives on the executor of the transport.
-final class PooledConnection: ManagedConnection {
+final class PooledConnection: Connection {
     let id: UInt64
     let scheduler: any Scheduler
     let inbox: ConnectionInbox
@@ -298,6 +298,16 @@ extension PooledConnection {
     }
 
     var commands: [Command] { get async { await self.ask { $0.sender.outgoing.listed } } }
+
+    /// Its ``commands``; nil when it has not answered by `deadline`, because something blocks its executor.
+    func commands(until deadline: Moment) async -> [Command]? {
+        let answer = Promise<[Command]?>()
+        let timer = self.scheduler.schedule(at: deadline) { answer.fulfill(nil) }
+        // A question that an executor which is blocked does not answer is left behind.
+        self.core.call { answer.fulfill($0.sender.outgoing.listed) }
+        defer { timer.cancel() }
+        return await answer.value
+    }
 
     func cancel(_ id: Command.ID) { self.core.call { core in core.sender.change { $0.cancel([id]) } } }
 

@@ -214,7 +214,7 @@ extension Command {
         self.extras.changeCommon { $0.hasMadeKey = true }
     }
 
-    /// The progress of the command, as listed by ``ManagedConnection/commands``; `waiting` before that.
+    /// The progress of the command, as listed by ``ConnectionHandler/commands``; `waiting` before that.
     public var stage: Stage {
         get { self.extras.common { $0.stage } }
         set { self.extras.changeCommon { $0.stage = newValue } }
@@ -287,13 +287,13 @@ extension Command {
 
     /// Reports the outcome of the command to its caller.
     ///
-    /// For implementations of ``ManagedConnection``: call it exactly once for each command that was taken, outside all
+    /// For implementations of ``Connection``: call it exactly once for each command that was taken, outside all
     /// locks.
     public func finish(_ outcome: Result<Payload, LinkspanError>) { self.completion?(outcome) }
 
     /// Reports to the caller that a delivery is accepted, under a key.
     ///
-    /// For implementations of ``ManagedConnection``: call it at most once, before ``finish(_:)``, outside all locks.
+    /// For implementations of ``Connection``: call it at most once, before ``finish(_:)``, outside all locks.
     public func accept(_ key: String) { self.extras.rare { $0.accepted }?(key) }
 
     /// The error for a reply that is no success.

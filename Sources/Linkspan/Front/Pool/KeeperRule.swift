@@ -11,7 +11,7 @@ package protocol KeeperRule: Sendable {
 /// A pooled connection as a keeper rule sees it.
 package struct KeptConnection: Sendable {
     /// The connection.
-    package let connection: any ManagedConnection
+    let connection: PooledConnection
     /// Whether anyone holds it.
     package let isOccupied: Bool
     /// The time since the last holder released the connection; zero when it is held.
