@@ -20,7 +20,9 @@ struct DrainTests {
 
     /// Returns once somebody waits for the outcomes of a connection's commands.
     private func begun(_ connection: PooledConnection, _ harness: PoolHarness) async throws {
-        try await eventually("the wait", harness.scheduler) { (try? connection.ask { !$0.sender.drains.isEmpty }) == true }
+        try await eventually("the wait", harness.scheduler) {
+            (try? connection.ask { !$0.sender.drains.isEmpty }) == true
+        }
     }
 
     @Test

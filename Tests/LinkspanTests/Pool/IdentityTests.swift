@@ -121,11 +121,11 @@ struct IdentityTests {
     @Test
     func `endpoints that differ in their queries conflict, without showing them`() throws {
         let handler = try self.configuration(.none, "scripted://server") {
-            $0.endpoints = Endpoints(["scripted://other?user=ann"])
+            $0.endpoints = Endpoints(urls: ["scripted://other?user=ann"])
         }.connect(by: self.harness.manager)
         let error = #expect(throws: LinkspanError.self) {
             try self.configuration(.none, "scripted://server") {
-                $0.endpoints = Endpoints(["scripted://other?user=bob"])
+                $0.endpoints = Endpoints(urls: ["scripted://other?user=bob"])
             }.connect(by: self.harness.manager)
         }
         #expect(error?.code == .conflictingOptions)

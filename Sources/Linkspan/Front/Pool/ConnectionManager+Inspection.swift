@@ -37,7 +37,9 @@ package struct InspectedConnection: Sendable {
 
     private let connection: PooledConnection
 
-    fileprivate init(_ entry: ConnectionPool.Entry) { (self.connection, self.holders) = (entry.connection, entry.holders) }
+    fileprivate init(_ entry: ConnectionPool.Entry) {
+        (self.connection, self.holders) = (entry.connection, entry.holders)
+    }
 
     /// A snapshot; see ``Connection/status``.
     package var status: ConnectionStatus { self.connection.status }
