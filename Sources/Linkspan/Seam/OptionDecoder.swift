@@ -40,16 +40,9 @@ extension OptionValues {
     }
 }
 
-/// Notes the properties that a type decodes, in order.
-private final class OptionRecorder {
-    var found: [(name: String, type: any Any.Type, fallback: String)] = []
-
-    func note(_ name: String, _ type: any Any.Type, _ value: Any?) {
-        guard !self.found.contains(where: { $0.name == name }) else { return }
-        self.found.append((name, type, Self.text(value)))
-    }
-
-    private static func text(_ value: Any?) -> String {
+extension PluginOption {
+    /// A default as text.
+    static func text(_ value: Any?) -> String {
         switch value {
         case nil: "none"
         case let duration as Duration: Self.plain(duration / .seconds(1))
@@ -64,6 +57,16 @@ private final class OptionRecorder {
     }
 
     private static func plain(_ number: Double) -> String { Int(exactly: number).map { "\($0)" } ?? "\(number)" }
+}
+
+/// Notes the properties that a type decodes, in order.
+private final class OptionRecorder {
+    var found: [(name: String, type: any Any.Type, fallback: String)] = []
+
+    func note(_ name: String, _ type: any Any.Type, _ value: Any?) {
+        guard !self.found.contains(where: { $0.name == name }) else { return }
+        self.found.append((name, type, PluginOption.text(value)))
+    }
 }
 
 /// Decodes a type of options from given values, and what is missing from an instance with the defaults.
@@ -188,7 +191,7 @@ extension Dictionary: OptionMapType {}
 
 extension PluginOption.Kind {
     /// The kind of values that a property of this type takes.
-    fileprivate init(of type: any Any.Type) {
+    init(of type: any Any.Type, in range: ClosedRange<Double>? = nil) {
         switch type {
         case is Bool.Type: self = .flag
         case is String.Type: self = .text
@@ -200,6 +203,14 @@ extension PluginOption.Kind {
         case is any OptionMapType.Type: self = .map
         case let type as any (CaseIterable & RawRepresentable).Type: self = Self.choice(of: type) ?? .text
         default: self = .text
+        }
+        guard let range else { return }
+        switch self {
+        case .number:
+            self = .number((Int(exactly: range.lowerBound) ?? .min)...(Int(exactly: range.upperBound) ?? .max))
+        case .seconds: self = .seconds(range)
+        case .decimal: self = .decimal(range)
+        case .text, .choice, .flag, .list, .map: ()
         }
     }
 
