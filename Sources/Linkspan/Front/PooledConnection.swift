@@ -227,7 +227,7 @@ extension PooledConnection {
     private func take(_ command: consuming Command) throws(LinkspanError) {
         try self.checkRoomForKey(of: command)
         guard self.mustName(command) else { return try self.submit(consume command) }
-        try self.submit(self.named(consume command))
+        try self.submit(self.named(command))
     }
 
     func perform(batch: [Command]) throws(LinkspanError) {
@@ -285,8 +285,8 @@ extension PooledConnection {
             certainty: .notSent)
     }
 
-    private func named(_ command: consuming Command) -> Command {
-        var named = consume command
+    private func named(_ command: Command) -> Command {
+        var named = command
         named.makeKey(self.keyPrefix ?? String(UInt64.random(in: 0...UInt64.max), radix: 36))
         return named
     }

@@ -126,6 +126,7 @@ private struct OptionContainer<Key: CodingKey>: KeyedDecodingContainerProtocol {
 
     func decodeNil(forKey key: Key) -> Bool { false }
 
+    // One generic method is the witness of all the requirements for single types.
     func decode<Value: Decodable>(_ type: Value.Type, forKey key: Key) throws -> Value {
         if let value = try self.decoder.value(type, key.stringValue) { return value }
         throw OptionMismatch(key.stringValue, "has no default: its property must have this name")
@@ -135,20 +136,7 @@ private struct OptionContainer<Key: CodingKey>: KeyedDecodingContainerProtocol {
         try self.decoder.value(type, key.stringValue)
     }
 
-    func decode(_ type: Bool.Type, forKey key: Key) throws -> Bool { try self.required(type, key) }
-    func decode(_ type: String.Type, forKey key: Key) throws -> String { try self.required(type, key) }
-    func decode(_ type: Double.Type, forKey key: Key) throws -> Double { try self.required(type, key) }
-    func decode(_ type: Float.Type, forKey key: Key) throws -> Float { try self.required(type, key) }
-    func decode(_ type: Int.Type, forKey key: Key) throws -> Int { try self.required(type, key) }
-    func decode(_ type: Int8.Type, forKey key: Key) throws -> Int8 { try self.required(type, key) }
-    func decode(_ type: Int16.Type, forKey key: Key) throws -> Int16 { try self.required(type, key) }
-    func decode(_ type: Int32.Type, forKey key: Key) throws -> Int32 { try self.required(type, key) }
-    func decode(_ type: Int64.Type, forKey key: Key) throws -> Int64 { try self.required(type, key) }
-    func decode(_ type: UInt.Type, forKey key: Key) throws -> UInt { try self.required(type, key) }
-    func decode(_ type: UInt8.Type, forKey key: Key) throws -> UInt8 { try self.required(type, key) }
-    func decode(_ type: UInt16.Type, forKey key: Key) throws -> UInt16 { try self.required(type, key) }
-    func decode(_ type: UInt32.Type, forKey key: Key) throws -> UInt32 { try self.required(type, key) }
-    func decode(_ type: UInt64.Type, forKey key: Key) throws -> UInt64 { try self.required(type, key) }
+    // For these the requirements have default witnesses, which do not tell the type of a value that is missing.
     func decodeIfPresent(_ type: Bool.Type, forKey key: Key) throws -> Bool? { try self.optional(type, key) }
     func decodeIfPresent(_ type: String.Type, forKey key: Key) throws -> String? { try self.optional(type, key) }
     func decodeIfPresent(_ type: Double.Type, forKey key: Key) throws -> Double? { try self.optional(type, key) }
@@ -156,11 +144,6 @@ private struct OptionContainer<Key: CodingKey>: KeyedDecodingContainerProtocol {
     func decodeIfPresent(_ type: Int.Type, forKey key: Key) throws -> Int? { try self.optional(type, key) }
     func decodeIfPresent(_ type: Int64.Type, forKey key: Key) throws -> Int64? { try self.optional(type, key) }
     func decodeIfPresent(_ type: UInt.Type, forKey key: Key) throws -> UInt? { try self.optional(type, key) }
-
-    private func required<Value: Decodable>(_ type: Value.Type, _ key: Key) throws -> Value {
-        if let value = try self.decoder.value(type, key.stringValue) { return value }
-        throw OptionMismatch(key.stringValue, "has no default: its property must have this name")
-    }
 
     private func optional<Value: Decodable>(_ type: Value.Type, _ key: Key) throws -> Value? {
         try self.decoder.value(type, key.stringValue)

@@ -1,5 +1,6 @@
 internal import Linkspan
 internal import LinkspanRuntime
+internal import LinkspanTesting
 internal import Testing
 
 /// A connection that a third party could have written: public API only, always up, and everything comes back.
