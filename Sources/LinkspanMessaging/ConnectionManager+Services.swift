@@ -6,8 +6,6 @@ extension ConnectionManager {
     /// Makes a manager that reports its connections to a registry, and whose keeper follows the registry's events about
     /// the network path and the app's phases.
     ///
-    /// Connections of a factory of its own are not observed.
-    ///
     /// - Parameters:
     ///   - options: the behaviour of the manager.
     ///   - services: the registry.
@@ -21,39 +19,14 @@ extension ConnectionManager {
         self.listen(to: services)
     }
 
-    /// Follows a source of the network path until the task is cancelled; the keeper reacts to its events.
-    ///
-    /// For a manager without a registry: one with a registry follows the registry's sources.
-    ///
-    /// - Throws: the error of the source.
-    public func follow(_ source: some EventSource<NetworkEvent>) async throws {
-        let translation = Lock(PathTranslation())
-        try await source.run { [weak self] event in self?.hear(event, translation) }
-    }
-
-    /// Follows a source of the app's phases until the task is cancelled; the keeper reacts to its events.
-    ///
-    /// For a manager without a registry: one with a registry follows the registry's sources.
-    ///
-    /// - Throws: the error of the source.
-    public func follow(_ source: some EventSource<AppEvent>) async throws {
-        try await source.run { [weak self] event in self?.hear(event) }
-    }
-
     /// Follows the sources of a registry, beginning with the latest event of each, for as long as the manager lives.
     private func listen(to services: ServiceRegistry) {
         let translation = Lock(PathTranslation())
         services.observe(weak: self, NetworkEvent.self) { manager, stamped in
-            manager.hear(stamped.event, translation)
+            for signal in translation.withLock({ $0.signals(for: stamped.event) }) { manager.signal(signal) }
         }.keep()
-        services.observe(weak: self, AppEvent.self) { manager, stamped in manager.hear(stamped.event) }.keep()
-    }
-
-    private func hear(_ event: NetworkEvent, _ translation: Lock<PathTranslation>) {
-        for signal in translation.withLock({ $0.signals(for: event) }) { self.signal(signal) }
-    }
-
-    private func hear(_ event: AppEvent) {
-        if let signal = KeeperSignal(event) { self.signal(signal) }
+        services.observe(weak: self, AppEvent.self) { manager, stamped in
+            if let signal = KeeperSignal(stamped.event) { manager.signal(signal) }
+        }.keep()
     }
 }

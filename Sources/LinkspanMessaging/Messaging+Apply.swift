@@ -1,4 +1,4 @@
-public import Linkspan
+package import Linkspan
 internal import LinkspanLifecycle
 
 extension Messaging {
@@ -15,7 +15,7 @@ extension Messaging {
     /// - Parameter difference: the changes to the running plan.
     /// - Throws: ``/Linkspan/LinkspanError``: `wrongState` while another change is made; else why the change failed,
     ///   and whether the former plan is still in effect in full.
-    public func apply(_ difference: PlanDifference) async throws(LinkspanError) {
+    package func apply(_ difference: PlanDifference) async throws(LinkspanError) {
         let (running, former) = try self.beginChange()
         var transaction = PlanTransaction(running, of: self, for: difference.plan)
         do throws(LinkspanError) {

@@ -36,7 +36,7 @@ private enum RoomExamples {
     static func endpoints() throws {
         let connection = try ConnectionBuilder("https://eu.chat.example")
             .transport(.socketIO)
-            .options { $0.endpoints = Endpoints(["https://us.chat.example"]) }
+            .options { $0.endpoints.urls = ["https://us.chat.example"] }
             .connect()
         connection.release()
     }

@@ -12,7 +12,7 @@ private struct IdleService: LifecycleService {
     let name: ServiceName
 }
 
-/// The connections and services that an app may have: many, and some that are not the SDK's.
+/// The connections and services that an app may have: many.
 @Suite(.timeLimit(.minutes(2)))
 struct PopulationTests {
     @Test func `1,000 connections and 100 services are on a page after at most 40 bounded batches`() async throws {
@@ -43,27 +43,6 @@ struct PopulationTests {
                 for row in batch["services"]?.elements ?? [] { row["path"]?.string.map { _ = services.insert($0) } }
             }
             for handler in handlers { handler.release() }
-        }
-    }
-
-    @Test func `a connection of the app's own factory is shown with its states, and has no faults`() async throws {
-        let factory = ForeignFactory()
-        var options = ConnectionManager.Options()
-        options.factory = factory
-        try await InspectedApp.run(.init(allowsFaults: true), connections: options) { app in
-            let feed = try await app.feed()
-            let row = try feed.connection { $0["state"]?.string == "connected" }
-            #expect(row["own"]?.bool == false)
-            #expect(row["holders"]?.int == 1)
-            #expect(row["why"]?.string?.contains("is up") == true)
-            feed.send(#"{"do":"drop","connection":\#(row["id"]?.int ?? 0)}"#)
-            let notice = try feed.next { $0["notice"] != nil }
-            #expect(notice["notice"]?["text"]?.string?.contains("the app's own factory") == true)
-            factory.state.withLock { $0 = .reconnecting }
-            try feed.next { batch in
-                (batch["events"]?.elements ?? []).contains { $0["kind"]?.string == "reconnecting" }
-            }
-            #expect(try await app.admitted("/snapshot").contains(#""state":"reconnecting""#))
         }
     }
 }

@@ -188,18 +188,6 @@ struct RecorderTests {
         #expect(row.faults == 2)
     }
 
-    @Test func `a connection of the app's own factory has its changes in the time line`() throws {
-        var recorder = InspectorRecorder(now: self.start)
-        let states: [ConnectionState] = [.connected, .connected, .reconnecting]
-        for state in states {
-            recorder.note(1, try self.status(state), explanation: "", holders: 1, isOwn: false, now: self.start)
-        }
-        #expect(recorder.everything(now: self.start).events.map(\.kind) == ["connected", "reconnecting"])
-        #expect(recorder.connectionRows.map(\.report.transport) == ["the app's own"])
-        recorder.note(2, try self.status(), explanation: "", holders: 1, now: self.start)
-        #expect(recorder.everything(now: self.start).events.count == 2)
-    }
-
     @Test func `the chart of the outbox has the fullest one, and none without an outbox`() throws {
         var recorder = try self.recorder(connections: 1...1)
         recorder.closePoint(memory: 0, mark: .mark, now: self.start)

@@ -97,37 +97,4 @@ struct SignalSourceTests {
         await next(.reconnecting)
         _ = await services.stop()
     }
-
-    @Test
-    func `a manager without a registry follows sources itself, until the task is cancelled`() async throws {
-        let scheduler = VirtualScheduler()
-        let transport = ScriptedTransport(scheduler: scheduler)
-        let manager = ConnectionManager(
-            options: .init {
-                $0.scheduler = scheduler
-                $0.random = { 0.5 }
-            })
-        let handler = try ConnectionBuilder("scripted://server").transport(transport).connect(by: manager)
-        scheduler.settle()
-        let (paths, path) = AsyncStream.makeStream(of: NetworkEvent.self)
-        let (phases, app) = AsyncStream.makeStream(of: AppEvent.self)
-        path.yield(Self.gone)
-        let following = Task {
-            try await withThrowingDiscardingTaskGroup { group in
-                group.addTask { try await manager.follow(paths) }
-                group.addTask { try await manager.follow(phases) }
-            }
-        }
-        for await change in handler.stateChanges where change.to == .reconnecting { break }
-        #expect(transport.openPeers.isEmpty)
-        app.yield(.didBecomeActive)
-        await scheduler.run { Self.isDueSoon(handler, scheduler) }
-        scheduler.advance(by: .seconds(1))
-        #expect(handler.state == .connected)
-        following.cancel()
-        try await following.value
-        path.yield(Self.wifi)
-        path.yield(Self.gone)
-        #expect(handler.state == .connected)
-    }
 }

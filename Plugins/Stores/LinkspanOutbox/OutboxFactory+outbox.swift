@@ -11,7 +11,7 @@ extension OutboxFactory {
     /// catalog are one outbox.
     public static var outbox: OutboxFactory {
         let made = Lock<[OptionValues: Outbox]>([:])
-        let path = PluginOption("path", .text, "The SQLite file of the outbox.")
+        let path = PluginOption("path", default: String?.none, "The SQLite file of the outbox.")
         return OutboxFactory(options: [path] + OutboxKey.all.map(\.option)) { values throws(LinkspanError) in
             guard let path: String = values["path"] else {
                 throw LinkspanError(.invalidConfiguration, "an outbox needs a path")
@@ -32,30 +32,28 @@ private struct OutboxKey: Sendable {
     let set: @Sendable (inout OutboxOptions, OptionValues) -> Void
 
     init<Value: Sendable>(
-        _ name: String, _ kind: PluginOption.Kind, _ property: any WritableKeyPath<OutboxOptions, Value> & Sendable,
-        _ summary: String
+        _ name: String, _ property: any WritableKeyPath<OutboxOptions, Value> & Sendable,
+        in range: ClosedRange<Double>? = nil, _ summary: String
     ) {
-        let standard = OutboxOptions()[keyPath: property]
-        let fallback = (standard as? Duration)?.components.seconds.description ?? "\(standard)"
-        self.option = PluginOption(name, kind, fallback: fallback, summary)
+        self.option = PluginOption(name, default: OutboxOptions()[keyPath: property], in: range, summary)
         self.set = { if let value: Value = $1[name] { $0[keyPath: property] = value } }
     }
 
     static let all = [
-        Self("rows", .number(1...100_000_000), \.rows, "The number of deliveries that may wait."),
-        Self("bytes", .number(1...Int(clamping: Int64(1) << 40)), \.bytes, "The number of their bytes."),
+        Self("rows", \.rows, in: 1...100_000_000, "The number of deliveries that may wait."),
+        Self("bytes", \.bytes, in: 1...0x1p40, "The number of their bytes."),
         Self(
-            "maximumAge", .seconds(1...315_360_000), \.maximumAge,
+            "maximumAge", \.maximumAge, in: 1...315_360_000,
             "The longest time a delivery may wait, over all restarts."),
-        Self("outcomes", .number(0...100_000_000), \.outcomes, "The number of outcomes kept until they are confirmed."),
+        Self("outcomes", \.outcomes, in: 0...100_000_000, "The number of outcomes kept until they are confirmed."),
         Self(
-            "received", .number(1...100_000_000), \.received,
+            "received", \.received, in: 1...100_000_000,
             "The number of recorded events that may wait to be confirmed."),
         Self(
-            "countsKeys", .flag, \.countsKeys,
+            "countsKeys", \.countsKeys,
             "Whether generated keys count up, so that a server can remember one for each ordering key."),
         Self(
-            "waitsWhenInUse", .flag, \.waitsWhenInUse, "Whether calls wait for a file that another process has open."),
+            "waitsWhenInUse", \.waitsWhenInUse, "Whether calls wait for a file that another process has open."),
     ]
 }
 #else

@@ -29,8 +29,9 @@ extension ServiceFactory {
     static let slowReplies = ServiceFactory(
         "slowreplies",
         options: [
-            PluginOption("limit", .seconds(0...60), fallback: "1", "The time from which on a reply is slow."),
-            PluginOption("ignore", .list, fallback: "none", "Events that may take their time."),
+            PluginOption(
+                "limit", default: Duration.seconds(1), in: 0...60, "The time from which on a reply is slow."),
+            PluginOption("ignore", default: [String](), "Events that may take their time."),
         ]
     ) { SlowReplies($0) }
 }

@@ -274,10 +274,9 @@ extension ConnectionInbox {
     /// Notes the measured round trip over the open link.
     func note(roundTrip: Duration) { self.state.withLock { $0.link?.roundTrip = roundTrip } }
 
-    /// A call that was intended has been made.
-    func intentEnded(_ published: Published) {
+    /// A call that was intended has been made, and published what it has changed.
+    func intentEnded() {
         self.state.withLock { state in
-            state.published = Boxed(published)
             state.intents -= 1
             if state.intents == 0 { state.intended = nil }
         }

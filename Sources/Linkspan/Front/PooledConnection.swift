@@ -3,7 +3,7 @@ internal import LinkspanRuntime
 /// The SDK's connection, as any thread sees it: its inbox and its snapshot.
 ///
 /// The connection itself is its ``ConnectionCore``, which lives on the executor of the transport.
-final class PooledConnection: ManagedConnection {
+final class PooledConnection: Connection {
     let id: UInt64
     let scheduler: any Scheduler
     let inbox: ConnectionInbox
@@ -227,7 +227,7 @@ extension PooledConnection {
     private func take(_ command: consuming Command) throws(LinkspanError) {
         try self.checkRoomForKey(of: command)
         guard self.mustName(command) else { return try self.submit(consume command) }
-        try self.submit(self.named(consume command))
+        try self.submit(self.named(command))
     }
 
     func perform(batch: [Command]) throws(LinkspanError) {
@@ -285,8 +285,8 @@ extension PooledConnection {
             certainty: .notSent)
     }
 
-    private func named(_ command: consuming Command) -> Command {
-        var named = consume command
+    private func named(_ command: Command) -> Command {
+        var named = command
         named.makeKey(self.keyPrefix ?? String(UInt64.random(in: 0...UInt64.max), radix: 36))
         return named
     }
@@ -298,6 +298,16 @@ extension PooledConnection {
     }
 
     var commands: [Command] { get async { await self.ask { $0.sender.outgoing.listed } } }
+
+    /// Its ``commands``; nil when it has not answered by `deadline`, because something blocks its executor.
+    func commands(until deadline: Moment) async -> [Command]? {
+        let answer = Promise<[Command]?>()
+        let timer = self.scheduler.schedule(at: deadline) { answer.fulfill(nil) }
+        // A question that an executor which is blocked does not answer is left behind.
+        self.core.call { answer.fulfill($0.sender.outgoing.listed) }
+        defer { timer.cancel() }
+        return await answer.value
+    }
 
     func cancel(_ id: Command.ID) { self.core.call { core in core.sender.change { $0.cancel([id]) } } }
 

@@ -38,15 +38,15 @@ final class ConnectionCore {
     let sender: CommandSender
     /// The incoming messages.
     let reader: LinkReader
-    // Looked at in each turn, as are the next ones; nothing that could reach them is called while they change (W1, W2).
-    @exclusivity(unchecked) private(set) var home: Home
+    private(set) var home: Home
+    // Looked at for each message, as is the turn; nothing that could reach them is called while they change (W1, W2).
     @exclusivity(unchecked) private(set) var attempts: Attempts
     /// The attempts' epoch, looked at for each message.
     private(set) var epoch: UInt64?
     let credentials: CredentialKeeper
     let session: SessionKeeper
-    @exclusivity(unchecked) private var settlement = Settlement()
-    @exclusivity(unchecked) private var timer: (due: Moment, work: any ScheduledWork)?
+    private var settlement = Settlement()
+    private var timer: (due: Moment, work: any ScheduledWork)?
     @exclusivity(unchecked) private var turn = Turn()
     let meter = RoundTripMeter()
 
@@ -137,7 +137,7 @@ extension ConnectionCore {
         case .call(let call): call()
         case .intent(let call):
             call()
-            self.inbox.intentEnded(self.published)
+            self.inbox.intentEnded()
         }
     }
 

@@ -37,7 +37,7 @@ final class OutputQueue {
     func append(_ output: CoreOutput) { self.outputs.append(output) }
 
     /// Calls a link, the observer, an interceptor or a policy of the app.
-    func calling<Result: ~Copyable, Failure: Error>(
+    func calling<Result, Failure: Error>(
         _ body: () throws(Failure) -> Result
     ) throws(Failure) -> Result {
         let former = self.isCalling

@@ -7,17 +7,17 @@ public struct ConnectionConfiguration: Sendable {
     /// The endpoint.
     public let url: ConnectionURL
     /// The transport that carries the traffic.
-    public let transport: any Transport
+    package let transport: any Transport
     /// The behaviour of the connection.
-    public var options: ConnectionOptions { self.sharedOptions.value }
+    package var options: ConnectionOptions { self.sharedOptions.value }
     let sharedOptions: Boxed<ConnectionOptions>
     /// The source of the credentials.
-    public var credentials: CredentialSource { self.identity.source }
+    package var credentials: CredentialSource { self.identity.source }
     /// A token with which a new connection resumes the session of a former process; ignored by one that is in the pool
     /// already.
-    public let resumption: Secret?
+    let resumption: Secret?
     /// The identity that the connection has at the server; together with the URL, the key of the pool.
-    public let identity: ConnectionIdentity
+    package let identity: ConnectionIdentity
 
     init(
         url: ConnectionURL, transport: any Transport, options: Boxed<ConnectionOptions>, credentials: CredentialSource,

@@ -3,7 +3,7 @@
 /// ```swift
 /// let connection = try ConnectionBuilder("https://eu.chat.example")
 ///     .transport(.socketIO)
-///     .options { $0.endpoints = Endpoints(["https://us.chat.example"]) }
+///     .options { $0.endpoints.urls = ["https://us.chat.example"] }
 ///     .connect()
 /// ```
 ///
@@ -17,26 +17,17 @@
 public struct Endpoints: Sendable, Hashable {
     /// The URLs besides the connection's own, which is the first of the list.
     ///
-    /// Each has a scheme of the transport, and TLS if the first has it.
-    public var urls: [String]
+    /// Default none. Each has a scheme of the transport, and TLS if the first has it.
+    public var urls: [String] = []
     /// Whether they are tried in an order of chance that is drawn once for each connection, so that clients spread over the endpoints;
-    /// otherwise in the order of the list.
-    public var isShuffled: Bool
+    /// otherwise, as by default, in the order of the list.
+    public var isShuffled = false
     /// The time after which a connection returns from another endpoint to the first, unless ``isShuffled``; nil to return with the
     /// next outage.
     ///
     /// Default 300 s. It closes its link politely when no request is under way, or a minute later, and tries the first endpoint; when
     /// that fails, the others follow and the time doubles, up to 16 times.
-    public var returnAfter: Duration?
-
-    /// Makes a list; empty by default, which is the connection's own URL alone.
-    public init(
-        _ urls: [String] = [], isShuffled: Bool = false, returnAfter: Duration? = .seconds(300)
-    ) {
-        self.urls = urls
-        self.isShuffled = isShuffled
-        self.returnAfter = returnAfter
-    }
+    public var returnAfter: Duration? = .seconds(300)
 
     /// The list as text, for comparing and explaining: instead of queries, which may hold secrets, it has their hash.
     var described: String {

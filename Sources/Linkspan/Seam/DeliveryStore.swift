@@ -14,7 +14,8 @@ public import LinkspanRuntime
 /// A store may answer later, from any thread and in any order, so that it can commit the rows of many callers together.
 /// Each answer must be called exactly once.
 ///
-/// Compared by instance: holders of one connection pass on the same store.
+/// Nothing has a default implementation, so that a store that wraps another one cannot lose a capability. Compared by
+/// instance: holders of one connection pass on the same store.
 public protocol DeliveryStore: AnyObject, Sendable {
     /// The executor on which the methods are called, one at a time; no other work of a connection runs there.
     var executor: any JobExecutor { get }
@@ -81,26 +82,6 @@ public protocol DeliveryStore: AnyObject, Sendable {
     /// The number of deliveries without an outcome, of all accounts; nil when the store does not count them. Read from
     /// any thread.
     var waitingCount: Int? { get }
-}
-
-// A store of deliveries alone.
-extension DeliveryStore {
-    /// Knows of no session.
-    public func session(account: String?, _ answer: @escaping @Sendable (Result<StoredSession?, any Error>) -> Void) {
-        answer(.success(nil))
-    }
-
-    /// Keeps nothing.
-    public func keep(_ session: StoredSession, account: String?) {}
-
-    /// Records nothing: each process counts from zero.
-    public func postpone(_ delivery: StoredDelivery) {}
-
-    /// Nothing to say.
-    public var summary: String? { nil }
-
-    /// Not counted.
-    public var waitingCount: Int? { nil }
 }
 
 extension DeliveryStore {

@@ -60,11 +60,6 @@ struct GivenValue: Decoder {
         }
     }
 
-    func number<Value: LosslessStringConvertible>(_ type: Value.Type, _ expectation: String) throws -> Value {
-        guard let value = Value(try self.text()) else { throw self.mismatch(expectation) }
-        return value
-    }
-
     func container<Key: CodingKey>(keyedBy type: Key.Type) throws -> KeyedDecodingContainer<Key> {
         guard case .map(let map) = self.shape else { throw self.mismatch("a map") }
         return KeyedDecodingContainer(GivenMap<Key>(name: self.name, values: map))
@@ -93,19 +88,14 @@ private struct GivenScalar: SingleValueDecodingContainer {
         default: throw self.value.mismatch("true or false")
         }
     }
-    func decode(_ type: Double.Type) throws -> Double { try self.value.number(type, "a number") }
-    func decode(_ type: Float.Type) throws -> Float { try self.value.number(type, "a number") }
-    func decode(_ type: Int.Type) throws -> Int { try self.value.number(type, "a whole number") }
-    func decode(_ type: Int8.Type) throws -> Int8 { try self.value.number(type, "a whole number") }
-    func decode(_ type: Int16.Type) throws -> Int16 { try self.value.number(type, "a whole number") }
-    func decode(_ type: Int32.Type) throws -> Int32 { try self.value.number(type, "a whole number") }
-    func decode(_ type: Int64.Type) throws -> Int64 { try self.value.number(type, "a whole number") }
-    func decode(_ type: UInt.Type) throws -> UInt { try self.value.number(type, "a whole number from 0") }
-    func decode(_ type: UInt8.Type) throws -> UInt8 { try self.value.number(type, "a whole number from 0") }
-    func decode(_ type: UInt16.Type) throws -> UInt16 { try self.value.number(type, "a whole number from 0") }
-    func decode(_ type: UInt32.Type) throws -> UInt32 { try self.value.number(type, "a whole number from 0") }
-    func decode(_ type: UInt64.Type) throws -> UInt64 { try self.value.number(type, "a whole number from 0") }
-    func decode<Value: Decodable>(_ type: Value.Type) throws -> Value { try self.value.decode(type) }
+    func decode<Value: Decodable>(_ type: Value.Type) throws -> Value {
+        guard let number = type as? any (Numeric & LosslessStringConvertible).Type else {
+            return try self.value.decode(type)
+        }
+        if let value = number.init(try self.value.text()) as? Value { return value }
+        guard number is any FixedWidthInteger.Type else { throw self.value.mismatch("a number") }
+        throw self.value.mismatch(number is any UnsignedInteger.Type ? "a whole number from 0" : "a whole number")
+    }
 }
 
 private struct GivenList: UnkeyedDecodingContainer {
@@ -115,11 +105,6 @@ private struct GivenList: UnkeyedDecodingContainer {
     var codingPath: [any CodingKey] { [] }
     var count: Int? { self.values.count }
     var isAtEnd: Bool { self.currentIndex >= self.values.count }
-
-    init(name: String, values: [String]) {
-        self.name = name
-        self.values = values
-    }
 
     mutating func decodeNil() -> Bool { false }
 

@@ -62,11 +62,5 @@ public struct InterceptedMessage: Sendable {
     /// The arguments.
     public var payload: Payload
     /// Whether it is the reply to another message.
-    public let isReply: Bool
-
-    init(event: String, payload: Payload, isReply: Bool = false) {
-        self.event = event
-        self.payload = payload
-        self.isReply = isReply
-    }
+    public internal(set) var isReply = false
 }

@@ -40,16 +40,9 @@ extension OptionValues {
     }
 }
 
-/// Notes the properties that a type decodes, in order.
-private final class OptionRecorder {
-    var found: [(name: String, type: any Any.Type, fallback: String)] = []
-
-    func note(_ name: String, _ type: any Any.Type, _ value: Any?) {
-        guard !self.found.contains(where: { $0.name == name }) else { return }
-        self.found.append((name, type, Self.text(value)))
-    }
-
-    private static func text(_ value: Any?) -> String {
+extension PluginOption {
+    /// A default as text.
+    static func text(_ value: Any?) -> String {
         switch value {
         case nil: "none"
         case let duration as Duration: Self.plain(duration / .seconds(1))
@@ -64,6 +57,16 @@ private final class OptionRecorder {
     }
 
     private static func plain(_ number: Double) -> String { Int(exactly: number).map { "\($0)" } ?? "\(number)" }
+}
+
+/// Notes the properties that a type decodes, in order.
+private final class OptionRecorder {
+    var found: [(name: String, type: any Any.Type, fallback: String)] = []
+
+    func note(_ name: String, _ type: any Any.Type, _ value: Any?) {
+        guard !self.found.contains(where: { $0.name == name }) else { return }
+        self.found.append((name, type, PluginOption.text(value)))
+    }
 }
 
 /// Decodes a type of options from given values, and what is missing from an instance with the defaults.
@@ -123,6 +126,7 @@ private struct OptionContainer<Key: CodingKey>: KeyedDecodingContainerProtocol {
 
     func decodeNil(forKey key: Key) -> Bool { false }
 
+    // One generic method is the witness of all the requirements for single types.
     func decode<Value: Decodable>(_ type: Value.Type, forKey key: Key) throws -> Value {
         if let value = try self.decoder.value(type, key.stringValue) { return value }
         throw OptionMismatch(key.stringValue, "has no default: its property must have this name")
@@ -132,20 +136,7 @@ private struct OptionContainer<Key: CodingKey>: KeyedDecodingContainerProtocol {
         try self.decoder.value(type, key.stringValue)
     }
 
-    func decode(_ type: Bool.Type, forKey key: Key) throws -> Bool { try self.required(type, key) }
-    func decode(_ type: String.Type, forKey key: Key) throws -> String { try self.required(type, key) }
-    func decode(_ type: Double.Type, forKey key: Key) throws -> Double { try self.required(type, key) }
-    func decode(_ type: Float.Type, forKey key: Key) throws -> Float { try self.required(type, key) }
-    func decode(_ type: Int.Type, forKey key: Key) throws -> Int { try self.required(type, key) }
-    func decode(_ type: Int8.Type, forKey key: Key) throws -> Int8 { try self.required(type, key) }
-    func decode(_ type: Int16.Type, forKey key: Key) throws -> Int16 { try self.required(type, key) }
-    func decode(_ type: Int32.Type, forKey key: Key) throws -> Int32 { try self.required(type, key) }
-    func decode(_ type: Int64.Type, forKey key: Key) throws -> Int64 { try self.required(type, key) }
-    func decode(_ type: UInt.Type, forKey key: Key) throws -> UInt { try self.required(type, key) }
-    func decode(_ type: UInt8.Type, forKey key: Key) throws -> UInt8 { try self.required(type, key) }
-    func decode(_ type: UInt16.Type, forKey key: Key) throws -> UInt16 { try self.required(type, key) }
-    func decode(_ type: UInt32.Type, forKey key: Key) throws -> UInt32 { try self.required(type, key) }
-    func decode(_ type: UInt64.Type, forKey key: Key) throws -> UInt64 { try self.required(type, key) }
+    // For these the requirements have default witnesses, which do not tell the type of a value that is missing.
     func decodeIfPresent(_ type: Bool.Type, forKey key: Key) throws -> Bool? { try self.optional(type, key) }
     func decodeIfPresent(_ type: String.Type, forKey key: Key) throws -> String? { try self.optional(type, key) }
     func decodeIfPresent(_ type: Double.Type, forKey key: Key) throws -> Double? { try self.optional(type, key) }
@@ -153,11 +144,6 @@ private struct OptionContainer<Key: CodingKey>: KeyedDecodingContainerProtocol {
     func decodeIfPresent(_ type: Int.Type, forKey key: Key) throws -> Int? { try self.optional(type, key) }
     func decodeIfPresent(_ type: Int64.Type, forKey key: Key) throws -> Int64? { try self.optional(type, key) }
     func decodeIfPresent(_ type: UInt.Type, forKey key: Key) throws -> UInt? { try self.optional(type, key) }
-
-    private func required<Value: Decodable>(_ type: Value.Type, _ key: Key) throws -> Value {
-        if let value = try self.decoder.value(type, key.stringValue) { return value }
-        throw OptionMismatch(key.stringValue, "has no default: its property must have this name")
-    }
 
     private func optional<Value: Decodable>(_ type: Value.Type, _ key: Key) throws -> Value? {
         try self.decoder.value(type, key.stringValue)
@@ -188,7 +174,7 @@ extension Dictionary: OptionMapType {}
 
 extension PluginOption.Kind {
     /// The kind of values that a property of this type takes.
-    fileprivate init(of type: any Any.Type) {
+    init(of type: any Any.Type, in range: ClosedRange<Double>? = nil) {
         switch type {
         case is Bool.Type: self = .flag
         case is String.Type: self = .text
@@ -200,6 +186,14 @@ extension PluginOption.Kind {
         case is any OptionMapType.Type: self = .map
         case let type as any (CaseIterable & RawRepresentable).Type: self = Self.choice(of: type) ?? .text
         default: self = .text
+        }
+        guard let range else { return }
+        switch self {
+        case .number:
+            self = .number((Int(exactly: range.lowerBound) ?? .min)...(Int(exactly: range.upperBound) ?? .max))
+        case .seconds: self = .seconds(range)
+        case .decimal: self = .decimal(range)
+        case .text, .choice, .flag, .list, .map: ()
         }
     }
 

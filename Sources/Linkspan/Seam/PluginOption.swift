@@ -13,17 +13,30 @@ public struct PluginOption: Sendable, Hashable {
     /// The effect of a change on the running parts; nil where the section of the configuration decides.
     package var reload: ReloadClass?
 
-    /// Declares an option.
+    /// Declares an option of a type.
+    ///
+    /// Types are whole numbers, decimals, flags, texts, `Duration` in seconds, enumerations of texts, arrays of texts, and texts by
+    /// text.
     ///
     /// - Parameters:
     ///   - name: the name in configuration files: lower camel case.
-    ///   - kind: the type of its values.
-    ///   - fallback: the default, as a value or a description; nil when a value is required.
+    ///   - standard: the default; nil when a value is required.
+    ///   - range: the numbers or seconds that are accepted; nil for all.
     ///   - isSecret: whether it must be kept out of files and logs.
     ///   - isHot: whether a running service takes a change over; any other change restarts the service. A transport's
     ///     options always move the connection to a new link.
     ///   - summary: one sentence for a person.
-    public init(
+    public init<Value: Sendable>(
+        _ name: String, default standard: Value?, in range: ClosedRange<Double>? = nil, isSecret: Bool = false,
+        isHot: Bool = false, _ summary: String
+    ) {
+        self.init(
+            name, Kind(of: Value.self, in: range), fallback: standard.map { Self.text($0) }, isSecret: isSecret,
+            isHot: isHot, summary)
+    }
+
+    /// Declares an option of any kind, whose default may be a description.
+    package init(
         _ name: String, _ kind: Kind, fallback: String? = nil, isSecret: Bool = false, isHot: Bool = false,
         _ summary: String
     ) {
@@ -43,8 +56,8 @@ public struct PluginOption: Sendable, Hashable {
         self.reload = reload
     }
 
-    /// The type of an option's values.
-    public enum Kind: Sendable, Hashable {
+    /// The form of an option's values.
+    package enum Kind: Sendable, Hashable {
         /// Any text.
         case text
         /// One of these words.

@@ -214,7 +214,7 @@ extension Command {
         self.extras.changeCommon { $0.hasMadeKey = true }
     }
 
-    /// The progress of the command, as listed by ``ManagedConnection/commands``; `waiting` before that.
+    /// The progress of the command, as listed by ``ConnectionHandler/commands``; `waiting` before that.
     public var stage: Stage {
         get { self.extras.common { $0.stage } }
         set { self.extras.changeCommon { $0.stage = newValue } }
@@ -287,13 +287,13 @@ extension Command {
 
     /// Reports the outcome of the command to its caller.
     ///
-    /// For implementations of ``ManagedConnection``: call it exactly once for each command that was taken, outside all
+    /// For implementations of ``Connection``: call it exactly once for each command that was taken, outside all
     /// locks.
     public func finish(_ outcome: Result<Payload, LinkspanError>) { self.completion?(outcome) }
 
     /// Reports to the caller that a delivery is accepted, under a key.
     ///
-    /// For implementations of ``ManagedConnection``: call it at most once, before ``finish(_:)``, outside all locks.
+    /// For implementations of ``Connection``: call it at most once, before ``finish(_:)``, outside all locks.
     public func accept(_ key: String) { self.extras.rare { $0.accepted }?(key) }
 
     /// The error for a reply that is no success.
@@ -307,7 +307,7 @@ extension Command {
     static func outcome(
         of kind: Kind, event: String, payload: Payload, timeout: Duration?, key: String? = nil,
         isCompressible: Bool = true,
-        perform: (consuming Command) throws(LinkspanError) -> Void, cancel: @escaping @Sendable (ID) -> Void
+        perform: (Command) throws(LinkspanError) -> Void, cancel: @escaping @Sendable (ID) -> Void
     ) async throws(LinkspanError) -> Payload {
         let id = ID.next()
         return try await Self.value(perform: perform, cancel: { cancel(id) }) { fulfill in
@@ -320,7 +320,7 @@ extension Command {
     /// Performs a delivery and waits until it is accepted; cancelling the task before that gives the delivery up.
     static func receipt(
         of kind: Kind, event: String, payload: Payload, timeout: Duration?, key: String?, isCompressible: Bool,
-        perform: (consuming Command) throws(LinkspanError) -> Void, cancel: @escaping @Sendable (ID) -> Void
+        perform: (Command) throws(LinkspanError) -> Void, cancel: @escaping @Sendable (ID) -> Void
     ) async throws(LinkspanError) -> String {
         let id = ID.next()
         return try await Self.value(perform: perform, cancel: { cancel(id) }) { fulfill in
@@ -347,7 +347,7 @@ extension Command {
     /// - Returns: what it called back with.
     /// - Throws: that error, or the one of `perform`.
     private static func value<Value: Sendable>(
-        perform: (consuming Command) throws(LinkspanError) -> Void, cancel: @escaping @Sendable () -> Void,
+        perform: (Command) throws(LinkspanError) -> Void, cancel: @escaping @Sendable () -> Void,
         make: (@escaping @Sendable (Result<Value, LinkspanError>) -> Void) -> Command
     ) async throws(LinkspanError) -> Value {
         let result = await withTaskCancellationHandler {

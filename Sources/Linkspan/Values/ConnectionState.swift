@@ -48,7 +48,7 @@ public struct StateChange: Sendable {
     /// Whether messages may be missing, for a change to `connected` that is not the first.
     public var continuity: Continuity?
 
-    /// Makes a change, for implementations of ``ManagedConnection``.
+    /// Makes a change, for implementations of ``Connection``.
     public init(
         sequence: UInt64, from: ConnectionState, to: ConnectionState, reason: Reason, attempt: Int,
         time: ContinuousClock.Instant, nextAttempt: ContinuousClock.Instant? = nil, continuity: Continuity? = nil

@@ -97,7 +97,7 @@ extension LinkspanError.Code {
     public static let encodingFailed = Self(rawValue: "encodingFailed")
     /// A payload could not be read as the wanted type.
     public static let decodingFailed = Self(rawValue: "decodingFailed")
-    /// This kind of connection does not offer the operation.
+    /// The transport or service does not offer the operation.
     public static let unsupported = Self(rawValue: "unsupported")
 
     // MARK: Fates of commands

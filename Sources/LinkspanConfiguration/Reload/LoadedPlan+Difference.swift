@@ -1,12 +1,12 @@
 internal import Linkspan
 internal import LinkspanLifecycle
-public import LinkspanMessaging
+package import LinkspanMessaging
 
 extension LoadedPlan {
     /// The changes that turn this plan, which runs, into `next`.
     ///
     /// Options of transports that are not chosen, and of services that are not enabled, are not compared.
-    public func difference(to next: LoadedPlan) -> PlanDifference {
+    package func difference(to next: LoadedPlan) -> PlanDifference {
         PlanDifference(to: next.plan, self.connectionChanges(next) + self.serviceChanges(next))
     }
 

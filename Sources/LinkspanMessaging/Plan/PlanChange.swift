@@ -3,7 +3,7 @@ package import LinkspanLifecycle
 
 /// The changes that turn one running plan into another.
 ///
-/// A value: it can be printed before ``Messaging/apply(_:)`` does it.
+/// A value: it can be printed before it is applied.
 ///
 /// ```text
 /// transport memory -> websocket

@@ -29,7 +29,7 @@ struct JournalServiceTests {
             registry.emit(AuthenticationEvent(kind: .revoked))
             registry.emit(self.connection(.disconnected(reason: "reset", code: "connectionLost", willRetry: true)))
         }
-        let told = journal.entries.map { $0.text }.filter { !$0.hasPrefix("services") }
+        let told = journal.entries.map { $0.event }.filter { !$0.hasPrefix("services") }
         #expect(
             told == [
                 "connection 7 connecting attempt=1 endpoint=ws://chat.example/lobby", "app active",
@@ -39,7 +39,7 @@ struct JournalServiceTests {
                 "connection 7 disconnected code=connectionLost reason='reset' willRetry=true "
                     + "endpoint=ws://chat.example/lobby",
             ])
-        #expect(journal.entries.contains { $0.text.hasPrefix("services started") })
+        #expect(journal.entries.contains { $0.event.hasPrefix("services started") })
         #expect(journal.entries.map { $0.seq } == journal.entries.map { $0.seq }.sorted())
     }
 
@@ -50,7 +50,7 @@ struct JournalServiceTests {
             let reason = "\u{1B}[2J\nconnection 7 connected" + String(repeating: "x", count: 5_000)
             registry.emit(self.connection(.disconnected(reason: reason, code: nil, willRetry: true)))
         }
-        let line = try #require(journal.entries.map(\.text).first { $0.contains("disconnected") })
+        let line = try #require(journal.entries.map(\.event).first { $0.contains("disconnected") })
         #expect(line.contains("reason='\\u{1b}[2J\\u{a}connection 7 connectedx") && line.count < 1_100)
     }
 
@@ -62,11 +62,11 @@ struct JournalServiceTests {
             await registry.barrier(AppEvent.didBecomeActive)
             let entries = journal.entries
             #expect(entries.count == 3)
-            #expect(entries.last?.text == "app active")
+            #expect(entries.last?.event == "app active")
             #expect(journal.summary.dropped >= 8)
             #expect(journal.report.contains("3 entries, \(journal.summary.dropped) older ones dropped"))
             journal.options = JournalService.Options(capacity: 1)
-            #expect(journal.entries.map { $0.text } == ["app active"])
+            #expect(journal.entries.map { $0.event } == ["app active"])
         }
     }
 
@@ -79,7 +79,7 @@ struct JournalServiceTests {
             await registry.barrier(self.traffic { ($0.sent, $0.received, $0.acknowledged) = (20, 1, 1) })
             registry.emit(self.traffic { ($0.sent, $0.received, $0.acknowledged, $0.dropped) = (20, 1, 1, 1) })
         }
-        let told = journal.entries.map { $0.text }.filter { $0.hasPrefix("traffic") }
+        let told = journal.entries.map { $0.event }.filter { $0.hasPrefix("traffic") }
         #expect(
             told == ["traffic 'chat' sent=20 received=1 acknowledged=1 timedOut=0 expired=0 dropped=1 connection=7"])
         #expect(journal.summary.sent == 20)
@@ -97,8 +97,8 @@ struct JournalServiceTests {
         await registry.stop()
         #expect(journal.summary.sent == 1_000)
         // Events of other families may well be lost in so small a mailbox.
-        #expect(journal.entries.allSatisfy { !$0.text.hasPrefix("traffic") || $0.gap == 0 })
-        #expect(journal.entries.contains { $0.text.contains("expired=100 ") })
+        #expect(journal.entries.allSatisfy { !$0.event.hasPrefix("traffic") || $0.gap == 0 })
+        #expect(journal.entries.contains { $0.event.contains("expired=100 ") })
     }
 
     @Test(.timeLimit(.minutes(1)))
@@ -125,8 +125,8 @@ struct JournalServiceTests {
             registry.emit(
                 RegistryEvent.serviceChanged(path: "chat", from: .ready, to: .failed("threw: s3cret")))
         }
-        #expect(journal.entries.contains { $0.text == "fault warning handlerFailed path=chat" })
-        #expect(journal.entries.contains { $0.text == "services changed path=chat from=ready to=failed" })
+        #expect(journal.entries.contains { $0.event == "fault warning handlerFailed path=chat" })
+        #expect(journal.entries.contains { $0.event == "services changed path=chat from=ready to=failed" })
         #expect(!journal.report.contains("s3cret"))
     }
 

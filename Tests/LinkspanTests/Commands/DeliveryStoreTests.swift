@@ -355,5 +355,16 @@ private final class BrokenStore: DeliveryStore {
 
     func close(account: String?) { self.base.close(account: account) }
 
+    func postpone(_ delivery: StoredDelivery) { self.base.postpone(delivery) }
+
+    func session(account: String?, _ answer: @escaping @Sendable (Result<StoredSession?, any Error>) -> Void) {
+        answer(.success(nil))
+    }
+
+    func keep(_ session: StoredSession, account: String?) {}
+
+    var summary: String? { nil }
+    var waitingCount: Int? { nil }
+
     func erase(account: String?, _ answer: @escaping @Sendable () -> Void) { self.base.erase(account: account, answer) }
 }

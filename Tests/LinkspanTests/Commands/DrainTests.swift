@@ -19,9 +19,10 @@ struct DrainTests {
     }
 
     /// Returns once somebody waits for the outcomes of a connection's commands.
-    private func begun(_ connection: any ManagedConnection, _ harness: PoolHarness) async throws {
-        let pooled = try #require(connection as? PooledConnection)
-        try await eventually("the wait", harness.scheduler) { (try? pooled.ask { !$0.sender.drains.isEmpty }) == true }
+    private func begun(_ connection: PooledConnection, _ harness: PoolHarness) async throws {
+        try await eventually("the wait", harness.scheduler) {
+            (try? connection.ask { !$0.sender.drains.isEmpty }) == true
+        }
     }
 
     @Test

@@ -230,6 +230,11 @@ private final class CountingStore: DeliveryStore {
 
     func close(account: String?) {}
 
+    func postpone(_ delivery: StoredDelivery) {}
+
+    let summary: String? = nil
+    let waitingCount: Int? = nil
+
     func erase(account: String?, _ answer: @escaping @Sendable () -> Void) { answer() }
 }
 

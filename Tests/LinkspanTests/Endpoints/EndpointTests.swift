@@ -6,7 +6,7 @@ internal import Testing
 
 @Suite("Endpoints", .timeLimit(.minutes(1)))
 struct EndpointTests {
-    private static let three = Endpoints(["scripted://b", "scripted://c"])
+    private static let three = Endpoints(urls: ["scripted://b", "scripted://c"])
 
     /// A connection to `scripted://server`, with b and c behind it; hosts in `down` refuse with an error.
     private func harness(
@@ -127,7 +127,7 @@ struct EndpointTests {
     @Test
     func `it returns to the first, not while a request is under way, and less often each time that fails`() throws {
         let down = Hosts(["server": .lost])
-        let harness = try self.harness(Endpoints(["scripted://b"], returnAfter: .seconds(100)), down: down)
+        let harness = try self.harness(Endpoints(urls: ["scripted://b"], returnAfter: .seconds(100)), down: down)
         try harness.connection.connect()
         harness.scheduler.advance(by: .seconds(50))
         #expect(self.hosts(harness) == ["server", "b"])
@@ -156,7 +156,7 @@ struct EndpointTests {
         for seed in 0..<60 {
             let generator = Lock(SeededGenerator(seed: UInt64(seed)))
             let harness = try self.harness(
-                Endpoints(["scripted://b", "scripted://c"], isShuffled: true, returnAfter: .seconds(10)),
+                Endpoints(urls: ["scripted://b", "scripted://c"], isShuffled: true, returnAfter: .seconds(10)),
                 random: { generator.withLock { Double.random(in: 0..<1, using: &$0) } })
             try harness.connection.connect()
             harness.scheduler.advance(by: .seconds(600))

@@ -101,7 +101,7 @@ struct OutgoingTests {
         one.release()
         try other.send("b")
         #expect(recorder.notes == ["one a", "other a", "other b"])
-        let connection = try #require(other.connection as? PooledConnection)
+        let connection = other.connection
         connection.end(nil)
         #expect(witness.count == 0)
         #expect(throws: LinkspanError.self) { try connection.onAnyOutgoing { _ in } }

@@ -111,7 +111,7 @@ struct StatusChangeTests {
         let first = try #require(seen.first)
         #expect(seen == Array(first..<(first + seen.count)))
         #expect(first <= 2)
-        let connection = try #require(handler.connection as? PooledConnection)
+        let connection = handler.connection
         connection.end(LinkspanError(.released, "ended in a test"))
         harness.scheduler.settle()
         #expect(told.withLock { $0.last } == "released")

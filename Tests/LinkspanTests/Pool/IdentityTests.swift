@@ -121,11 +121,11 @@ struct IdentityTests {
     @Test
     func `endpoints that differ in their queries conflict, without showing them`() throws {
         let handler = try self.configuration(.none, "scripted://server") {
-            $0.endpoints = Endpoints(["scripted://other?user=ann"])
+            $0.endpoints = Endpoints(urls: ["scripted://other?user=ann"])
         }.connect(by: self.harness.manager)
         let error = #expect(throws: LinkspanError.self) {
             try self.configuration(.none, "scripted://server") {
-                $0.endpoints = Endpoints(["scripted://other?user=bob"])
+                $0.endpoints = Endpoints(urls: ["scripted://other?user=bob"])
             }.connect(by: self.harness.manager)
         }
         #expect(error?.code == .conflictingOptions)
@@ -261,31 +261,27 @@ struct IdentityTests {
     }
 
     @Test
-    func `the pool asks a third party's connection for nothing under its lock`() throws {
-        let place = Lock<ConnectionManager?>(nil)
-        let factory = CuriousFactory { _ = place.withLock { $0 }?.statisticsAreFree() }
-        let manager = ConnectionManager(
-            options: .init {
-                $0.scheduler = self.harness.scheduler
-                $0.factory = factory
-            })
-        place.withLock { $0 = manager }
-        let first = try self.configuration(.none).connect(by: manager)
-        let second = try self.configuration(.none).connect(by: manager)
-        try manager.move(first, to: try self.configuration(.none, "scripted://other"))
+    func `the pool asks a third party's transport for nothing under its lock`() throws {
+        let manager = self.harness.manager
+        let transport = CuriousTransport(base: self.harness.transport) { [weak manager] in _ = manager?.poolIsFree() }
+        func configuration(_ url: String) throws -> ConnectionConfiguration {
+            try ConnectionBuilder(url).transport(transport).build()
+        }
+        let first = try configuration("scripted://server").connect(by: manager)
+        let second = try configuration("scripted://server").connect(by: manager)
+        try manager.move(first, to: try configuration("scripted://other"))
         #expect(manager.statistics.map(\.holders) == [2])
         first.release()
         second.release()
         self.harness.scheduler.advance(by: .seconds(30))
         #expect(manager.statistics.isEmpty)
-        #expect(factory.asked.withLock { $0 } > 0)
-        place.withLock { $0 = nil }
+        #expect(transport.asked.withLock { $0 } > 0)
     }
 }
 
 extension ConnectionManager {
     /// Whether the pool's lock is free for another thread; the test hangs here when it is not.
-    fileprivate func statisticsAreFree() -> Bool { self.pool.withLock { _ in true } }
+    fileprivate func poolIsFree() -> Bool { self.pool.withLock { _ in true } }
 }
 
 extension CredentialSource {
@@ -355,58 +351,25 @@ private final class ResumingLink: Link {
     func abort() { self.base.abort() }
 }
 
-/// Makes connections that run a probe whenever they are asked for their state or URL.
-private struct CuriousFactory: ConnectionFactory {
+/// A transport that runs a probe whenever it is asked for what the pool compares.
+private struct CuriousTransport: Transport {
+    let base: ScriptedTransport
     let asked = Lock(0)
     let probe: @Sendable () -> Void
+    let name = "curious"
+    var schemes: Set<String> { self.base.schemes }
+    var executor: any JobExecutor { self.curious(self.base.executor) }
+    var options: [String: String] { self.curious([:]) }
+    var identity: [String: Secret] { self.curious([:]) }
+    var endpoint: String { self.curious("") }
 
-    init(probe: @escaping @Sendable () -> Void) { self.probe = probe }
-
-    func makeConnection(_ configuration: ConnectionConfiguration) -> any ManagedConnection {
-        CuriousConnection(configuration.url) {
-            self.asked.withLock { $0 += 1 }
-            self.probe()
-        }
-    }
-}
-
-private final class CuriousConnection: ManagedConnection {
-    let scheduler: any Scheduler = SystemScheduler.shared
-    private let guarded: Lock<(url: ConnectionURL, state: ConnectionState)>
-    private let probe: @Sendable () -> Void
-
-    init(_ url: ConnectionURL, probe: @escaping @Sendable () -> Void) {
-        self.guarded = Lock((url, .created))
-        self.probe = probe
-    }
-
-    var status: ConnectionStatus {
+    private func curious<Value>(_ value: Value) -> Value {
+        self.asked.withLock { $0 += 1 }
         self.probe()
-        return self.guarded.withLock { ConnectionStatus(url: $0.url, state: $0.state) }
+        return value
     }
-    func connect() throws(LinkspanError) { self.guarded.withLock { $0.state = .connected } }
-    func disconnect() throws(LinkspanError) { self.guarded.withLock { $0.state = .disconnected } }
-    func release() throws(LinkspanError) { self.guarded.withLock { $0.state = .released } }
-    func end(_ error: LinkspanError?) { self.guarded.withLock { $0.state = .released } }
-    func move(to configuration: ConnectionConfiguration) throws(LinkspanError) {
-        self.guarded.withLock { $0.url = configuration.url }
+
+    func makeLink(_ request: LinkRequest, receiver: any LinkReceiver) -> any Link {
+        self.base.makeLink(request, receiver: receiver)
     }
-    func settle(within limit: Duration) async {}
-    func suspend(_ reason: LinkspanError, patience: Duration?) {}
-    func resume(within spread: Duration) {}
-    func adjust(_ options: ConnectionOptions) throws(LinkspanError) { throw Self.unsupported }
-    var commands: [Command] { get async { [] } }
-    func cancelCommands(where isMeant: @escaping @Sendable (Command) -> Bool) {}
-    func onAnyOutgoing(_ handler: @escaping @Sendable (Command) -> Void) throws(LinkspanError) -> Subscription {
-        throw Self.unsupported
-    }
-    func awaitOutcomes(of ids: Set<Command.ID>, within limit: Duration) async {}
-    private static let unsupported = LinkspanError(.unsupported, "not in this test")
-    func cancel(_ id: Command.ID) {}
-    func perform(_ command: Command) throws(LinkspanError) {}
-    func subscribe(
-        to event: String?, once: Bool, onMark: (@Sendable (Continuity) -> Void)?,
-        _ handler: @escaping @Sendable (Message) -> Void
-    ) throws(LinkspanError) -> Subscription { Subscription {} }
-    func onStatusChange(_ handler: @escaping @Sendable (StatusChange) -> Void) -> Subscription { Subscription {} }
 }

@@ -264,16 +264,16 @@ struct LogOutTests {
 private final class OvertakenFactory: ConnectionFactory {
     private let base: any ConnectionFactory
     private let overtake: @Sendable (Int) -> Void
-    private let connections = Lock<[any ManagedConnection]>([])
+    private let connections = Lock<[PooledConnection]>([])
 
     init(base: any ConnectionFactory, by overtake: @escaping @Sendable (Int) -> Void) {
         self.base = base
         self.overtake = overtake
     }
 
-    var made: [any ManagedConnection] { self.connections.withLock { $0 } }
+    var made: [PooledConnection] { self.connections.withLock { $0 } }
 
-    func makeConnection(_ configuration: ConnectionConfiguration) -> any ManagedConnection {
+    func makeConnection(_ configuration: ConnectionConfiguration) -> PooledConnection {
         let connection = self.base.makeConnection(configuration)
         let count = self.connections.withLock { connections in
             connections.append(connection)

@@ -123,7 +123,7 @@ struct MoveTests {
         self.harness.scheduler.settle()
         try handler.disconnect()
         self.harness.scheduler.settle()
-        let connection = try #require(handler.connection as? PooledConnection)
+        let connection = handler.connection
         let commands = ["A", "B"].map {
             Command(.send, event: $0, payload: .empty, completion: self.recorder.completion($0))
         }
@@ -176,7 +176,7 @@ struct MoveTests {
             .connect(by: self.harness.manager)
         self.harness.scheduler.settle()
         try handler.disconnect()
-        let connection = try #require(handler.connection as? PooledConnection)
+        let connection = handler.connection
         let next = try ConnectionBuilder("scripted://other").transport(other)
             .credentials(.fixed(Credentials(), account: "bob")).options { $0.store = store }.build()
         let command = Command(

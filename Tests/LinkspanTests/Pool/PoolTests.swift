@@ -188,7 +188,7 @@ struct PoolTests {
     func `a released connection is freed, with its links, timers and listeners`() throws {
         let harness = PoolHarness()
         let witness = Witness()
-        weak var connection: (any ManagedConnection)?
+        weak var connection: PooledConnection?
         do {
             let handler = try harness.connect { $0.idleTimeout = .zero }
             connection = handler.connection

@@ -88,6 +88,9 @@ final class MemoryDeliveryStore: DeliveryStore {
 // MARK: - Calls of connections
 
 extension MemoryDeliveryStore {
+    var summary: String? { nil }
+    var waitingCount: Int? { nil }
+
     /// Opens an account's rows for one connection at a time.
     func open(account: String?, _ answer: @escaping @Sendable (Result<Void, any Error>) -> Void) {
         guard self.state.value.openings[account] == nil else {

@@ -91,7 +91,7 @@ extension InspectorPage {
           const credentials = row.credentials;
           const facts = [
             ['State', `${row.state}, ${row.progress}`], ['Endpoint', row.endpoint],
-            ['Transport', row.own === false ? "made by the app's own factory, which counts no messages" : row.transport], ['Carrier', row.carrier || '–'], ['Last error', row.error || 'none'],
+            ['Transport', row.transport], ['Carrier', row.carrier || '–'], ['Last error', row.error || 'none'],
             ['Round trip', ms(row.roundTrip)], ['Holders', row.holders], ['Waiting', row.waiting],
             ['In flight', row.inFlight], ['Oldest', row.oldest === undefined ? '–' : span(row.oldest)],
             ['Outbox', row.outbox || 'none'], ['Reading', row.paused ? 'paused' : 'on'],

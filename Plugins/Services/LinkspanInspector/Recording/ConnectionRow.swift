@@ -51,8 +51,6 @@ struct ConnectionRow: Sendable, Equatable {
     }
 
     let id: UInt64
-    /// Whether the SDK made the connection; of an app's own factory only the snapshot is known.
-    var isOwn = true
     var holders = 0
     var snapshot: Snapshot?
     var report = Report()

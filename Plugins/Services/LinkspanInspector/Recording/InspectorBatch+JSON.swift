@@ -56,7 +56,6 @@ extension InspectorBatch {
 
     private func write(_ row: ConnectionRow, to json: inout JSONText) {
         json.number("id", row.id)
-        if !row.isOwn { json.flag("own", false) }
         json.number("holders", row.holders)
         if let snapshot = row.snapshot { self.write(snapshot, to: &json) }
         json.text("transport", row.report.transport)

@@ -146,18 +146,12 @@ extension InspectorRecorder {
 
     /// Takes a look at a connection.
     mutating func note(
-        _ id: UInt64, _ status: ConnectionStatus, explanation: String, holders: Int, isOwn: Bool = true,
-        now: ContinuousClock.Instant
+        _ id: UInt64, _ status: ConnectionStatus, explanation: String, holders: Int, now: ContinuousClock.Instant
     ) {
-        let former = self.connections[id]?.row.snapshot?.state
         self.change(id, now: now) { row in
-            (row.isOwn, row.holders) = (isOwn, holders)
-            if !isOwn { row.report.transport = "the app's own" }
+            row.holders = holders
             row.snapshot = ConnectionRow.Snapshot(status, explanation: explanation)
         }
-        // No event tells of the changes of a connection that the SDK did not make.
-        guard !isOwn, let row = self.connections[id]?.row.snapshot, row.state != former else { return }
-        self.note("connection \(id) \(row.state) endpoint=\(row.endpoint)", kind: row.state, connection: id, at: now)
     }
 
     /// Takes the report of the connection's executor.

@@ -222,8 +222,7 @@ extension InspectorRun {
         let (id, status) = (connection.id, connection.status)
         let mustAsk = self.withState { state in
             state.recorder.note(
-                id, status, explanation: status.explanation, holders: connection.holders, isOwn: connection.isOwn,
-                now: now)
+                id, status, explanation: status.explanation, holders: connection.holders, now: now)
             // An executor that is gone never answers.
             if let since = state.asked[id], since.duration(to: now) < Self.patience { return false }
             state.asked[id] = now
@@ -232,7 +231,7 @@ extension InspectorRun {
         guard mustAsk else { return }
         let excerptBytes = self.state.value.options.showsPayloads ? Self.excerptBytes : 0
         let loop = self.loop
-        let isRead = connection.read { [weak self] reading, probe in
+        connection.read { [weak self] reading, probe in
             let metering = probe as? any ConnectionMetering
             let frames = metering?.meter.takeSample(room: isWatched ? Self.sample : 0, excerptBytes: excerptBytes)
             let counts = metering?.meter.counts
@@ -243,7 +242,6 @@ extension InspectorRun {
                 }
             }
         }
-        if !isRead { self.withState { $0.asked[id] = nil } }
     }
 }
 
@@ -347,10 +345,7 @@ extension InspectorRun {
             guard let connection = subject?.manager?.inspected.first(where: { $0.id == id }) else {
                 return self.notify(page, "there is no connection \(id)", isError: true)
             }
-            guard connection.provoke(fault) else {
-                return self.notify(
-                    page, "the app's own factory made connection \(id), which has no faults to provoke", isError: true)
-            }
+            connection.provoke(fault)
             self.note("inspector: \(fault.words)", connection: id)
         case .path(let isLost):
             subject?.manager?.signal(isLost ? .pathLost : .pathAvailable)

@@ -26,7 +26,7 @@ public final class JournalService: LifecycleService {
 
     fileprivate struct State: Sendable {
         var options: Options
-        var entries: Deque<Entry> = []
+        var entries: Deque<Stamped<String>> = []
         var summary = Summary()
         var traffic = TrafficIncreases()
     }
@@ -36,7 +36,7 @@ public final class JournalService: LifecycleService {
     private let now: @Sendable () -> ContinuousClock.Instant
 
     /// Options of the service.
-    public struct Options: Sendable, Hashable {
+    public struct Options: Sendable, Hashable, Decodable {
         /// The number of entries kept; the oldest make room.
         ///
         /// Default 256.
@@ -44,22 +44,6 @@ public final class JournalService: LifecycleService {
 
         /// Makes options; the defaults are those named at the properties.
         public init(capacity: Int = 256) { self.capacity = capacity }
-    }
-
-    /// One event.
-    public struct Entry: Sendable, Hashable {
-        /// The place of the event in the order of the registry.
-        public var seq: UInt64
-        /// The time of the event.
-        public var time: ContinuousClock.Instant
-        /// The number of the event that caused it, if known.
-        public var cause: UInt64?
-        /// Whether it happened before the journal was ready.
-        public var replayed: Bool
-        /// The number of events of its family that the journal missed just before it.
-        public var gap: Int
-        /// A description of the event, in one line.
-        public var text: String
     }
 
     /// Counts of everything that has no entry.
@@ -99,8 +83,8 @@ public final class JournalService: LifecycleService {
         }
     }
 
-    /// The entries that are kept, the oldest first.
-    public var entries: [Entry] { self.state.withLock { Array($0.entries) } }
+    /// The events that are kept, each as one line, the oldest first.
+    public var entries: [Stamped<String>] { self.state.withLock { Array($0.entries) } }
 
     /// Counts of everything that has no entry.
     package var summary: Summary { self.state.withLock { $0.summary } }
@@ -138,19 +122,14 @@ extension JournalService: AnyEventObserving {
                 state.traffic.forget(connection: event.connection)
             }
             guard let traffic = event.event as? TrafficEvent else { return false }
-            return state.summary.count(
-                state.traffic.note(
-                    Stamped(traffic, seq: event.seq, time: event.time, replayed: event.replayed)))
+            return state.summary.count(state.traffic.note(event.with(traffic)))
         }
         if isCounted { return }
         let text = JournalText.line(event.event)
         self.state.withLock { state in
             state.makeRoom(for: 1)
             guard state.options.capacity > 0 else { return }
-            state.entries.append(
-                Entry(
-                    seq: event.seq, time: event.time, cause: event.cause, replayed: event.replayed, gap: event.gap,
-                    text: text))
+            state.entries.append(event.with(text))
         }
     }
 }
@@ -174,13 +153,13 @@ extension JournalService.Summary {
     }
 }
 
-extension JournalService.Entry {
-    /// The entry as a line of a report.
+extension Stamped<String> {
+    /// The event as a line of a report.
     fileprivate func line(at now: ContinuousClock.Instant) -> String {
         let (seconds, attoseconds) = self.time.duration(to: now).components
         let milliseconds = abs(attoseconds / 1_000_000_000_000_000)
         let padding = String(repeating: "0", count: milliseconds < 10 ? 2 : milliseconds < 100 ? 1 : 0)
-        var line = "-\(max(0, seconds)).\(padding)\(milliseconds)s #\(self.seq) \(self.text)"
+        var line = "-\(max(0, seconds)).\(padding)\(milliseconds)s #\(self.seq) \(self.event)"
         if let cause = self.cause { line += " cause=#\(cause)" }
         if self.replayed { line += " replayed" }
         if self.gap > 0 { line += " gap=\(self.gap)" }

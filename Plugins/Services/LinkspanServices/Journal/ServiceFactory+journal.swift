@@ -13,15 +13,7 @@ extension ServiceFactory {
                 "The number of latest events kept.")
         ]
     ) { values throws(LinkspanError) in
-        JournalService(options: JournalService.Options(values))
-    }
-}
-
-extension JournalService.Options {
-    /// The options that configuration has given.
-    init(_ values: OptionValues) {
-        self.init()
-        if let capacity: Int = values["capacity"] { self.capacity = capacity }
+        JournalService(options: try values.decode(over: JournalService.Options()))
     }
 }
 
@@ -29,7 +21,8 @@ extension JournalService: Reconfigurable {
     /// Takes over the capacity.
     ///
     /// - Parameter options: all of them.
-    public func reconfigure(_ options: OptionValues) async {
-        self.options = Options(options)
+    /// - Throws: `LinkspanError` with code `invalidConfiguration`.
+    public func reconfigure(_ options: OptionValues) async throws {
+        self.options = try options.decode(over: Options())
     }
 }

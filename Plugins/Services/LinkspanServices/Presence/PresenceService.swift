@@ -22,7 +22,7 @@ public final class PresenceService: ConnectionUsing {
     public let name: ServiceName = "presence"
 
     /// Options of the service.
-    public struct Options: Sendable, Hashable {
+    public struct Options: Sendable, Hashable, Decodable {
         /// The time without activity after which the user is away.
         ///
         /// Default 300 s.

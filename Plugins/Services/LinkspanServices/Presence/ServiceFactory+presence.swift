@@ -16,16 +16,7 @@ extension ServiceFactory {
                 "event", .text, fallback: "presence", isHot: true, "The name of the event that announces the status."),
         ]
     ) { values throws(LinkspanError) in
-        PresenceService(options: PresenceService.Options(values))
-    }
-}
-
-extension PresenceService.Options {
-    /// The options that configuration has given.
-    init(_ values: OptionValues) {
-        self.init()
-        if let time: Duration = values["awayAfter"] { self.awayAfter = time }
-        if let event: String = values["event"] { self.event = event }
+        PresenceService(options: try values.decode(over: PresenceService.Options()))
     }
 }
 
@@ -33,7 +24,8 @@ extension PresenceService: Reconfigurable {
     /// Takes over the times and the name of the event.
     ///
     /// - Parameter options: all of them.
-    public func reconfigure(_ options: OptionValues) async {
-        self.options = Options(options)
+    /// - Throws: `LinkspanError` with code `invalidConfiguration`.
+    public func reconfigure(_ options: OptionValues) async throws {
+        self.options = try options.decode(over: Options())
     }
 }

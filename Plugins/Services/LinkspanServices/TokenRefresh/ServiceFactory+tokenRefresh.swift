@@ -26,7 +26,7 @@ extension ServiceFactory {
     /// - Returns: the factory.
     public static func tokenRefresh(_ tokens: TokenSource) -> ServiceFactory {
         ServiceFactory("tokenrefresh", options: Self.tokenRefreshOptions) { values throws(LinkspanError) in
-            TokenRefreshService(tokens, options: TokenRefreshService.Options(values))
+            TokenRefreshService(tokens, options: try values.decode(over: TokenRefreshService.Options()))
         }
     }
 
@@ -43,21 +43,12 @@ extension ServiceFactory {
     ]
 }
 
-extension TokenRefreshService.Options {
-    /// The options that configuration has given.
-    init(_ values: OptionValues) {
-        self.init()
-        if let lead: Duration = values["lead"] { self.lead = lead }
-        if let jitter: Duration = values["jitter"] { self.jitter = jitter }
-        if let maxAttempts: Int = values["maxAttempts"] { self.maxAttempts = maxAttempts }
-    }
-}
-
 extension TokenRefreshService: Reconfigurable {
     /// Takes over when tokens are renewed, for those there are, too.
     ///
     /// - Parameter options: all of them.
-    package func reconfigure(_ options: OptionValues) async {
-        await self.tokens.refresher.apply(Options(options).timing, of: self.owner)
+    /// - Throws: `LinkspanError` with code `invalidConfiguration`.
+    package func reconfigure(_ options: OptionValues) async throws {
+        await self.tokens.refresher.apply(try options.decode(over: Options()).timing, of: self.owner)
     }
 }

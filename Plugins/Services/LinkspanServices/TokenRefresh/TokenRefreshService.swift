@@ -15,7 +15,7 @@ package final class TokenRefreshService: LifecycleService {
     var owner: ObjectIdentifier { ObjectIdentifier(self) }
 
     /// Options of the service.
-    package struct Options: Sendable, Hashable {
+    package struct Options: Sendable, Hashable, Decodable {
         /// The time before its expiry at which a token is renewed.
         ///
         /// Default 60 s.

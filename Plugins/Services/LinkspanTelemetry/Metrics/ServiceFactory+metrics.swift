@@ -44,7 +44,7 @@ extension ServiceFactory {
     }
 
     private static let metricsOptions = [
-        PluginOption("prefix", .text, fallback: "linkspan", isHot: true, "The prefix of every metric's name.")
+        PluginOption("prefix", default: "linkspan", isHot: true, "The prefix of every metric's name.")
     ]
 }
 

@@ -25,9 +25,9 @@ extension ServiceFactory {
     static let interface = ServiceFactory(
         "interface",
         options: [
-            PluginOption("times", .flag, fallback: "true", "Whether lines have the time in front."),
-            PluginOption("bell", .flag, fallback: "true", "Whether the bell rings at a mention or a private message."),
-            PluginOption("mouse", .flag, fallback: "true", "Whether the wheel scrolls; Shift then selects text."),
+            PluginOption("times", default: true, "Whether lines have the time in front."),
+            PluginOption("bell", default: true, "Whether the bell rings at a mention or a private message."),
+            PluginOption("mouse", default: true, "Whether the wheel scrolls; Shift then selects text."),
         ]
     ) { values in
         var settings = InterfaceSettings()

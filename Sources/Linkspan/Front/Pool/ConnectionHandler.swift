@@ -35,14 +35,14 @@ public final class ConnectionHandler: Connection {
         let subscription: Subscription
     }
 
-    let connection: any ManagedConnection
+    let connection: PooledConnection
     /// The registrations of this holder: between its threads and the connection's executor, which removes those that
     /// have ended.
     private let holding: Lock<Holding>
     /// Raised when it takes no commands any more: it waits for those there are, or has given the connection back.
     private let takesNoMore = Flag()
 
-    init(connection: any ManagedConnection, giveBack: @escaping @Sendable () -> Void) {
+    init(connection: PooledConnection, giveBack: @escaping @Sendable () -> Void) {
         self.connection = connection
         self.holding = Lock(Holding(giveBack: giveBack))
     }
@@ -219,13 +219,14 @@ public final class ConnectionHandler: Connection {
 // MARK: - Listening
 
 extension ConnectionHandler {
-    /// Calls a closure with each command that is sent, by any holder; see ``ManagedConnection/onAnyOutgoing(_:)``.
+    /// Calls a closure with each command that a link takes, of any holder, in the order of the wire, and again when it is
+    /// repeated.
     ///
     /// - Parameters:
     ///   - first: whether it is called before the existing listeners.
     ///   - handler: gets the commands.
     /// - Returns: the registration; it lasts whether or not it is kept.
-    /// - Throws: ``LinkspanError`` with code `released` or `unsupported`.
+    /// - Throws: ``LinkspanError`` with code `released`.
     @discardableResult
     public func onAnyOutgoing(
         first: Bool = false, _ handler: @escaping @Sendable (Command) -> Void

@@ -28,7 +28,7 @@ extension ConnectionManager {
     }
 
     private func adjust(
-        _ connection: any ManagedConnection, _ options: ConnectionOptions
+        _ connection: PooledConnection, _ options: ConnectionOptions
     ) throws(LinkspanError) -> Bool {
         guard self.pool.withLock({ $0.entry(of: connection) }) != nil else { return false }
         try connection.adjust(options)
@@ -71,7 +71,7 @@ extension ConnectionManager {
     }
 
     private func move(
-        _ connection: any ManagedConnection, to configuration: ConnectionConfiguration
+        _ connection: PooledConnection, to configuration: ConnectionConfiguration
     ) throws(LinkspanError) -> Bool {
         let (next, described) = (ConnectionPool.Key(configuration), configuration.described)
         let other = self.pool.withLock { $0.entry(for: next) }?.connection
@@ -93,7 +93,7 @@ extension ConnectionManager {
     }
 
     /// The connection of a URL and an identity, unless it is finished.
-    private func connection(of configuration: ConnectionConfiguration) -> (any ManagedConnection)? {
+    private func connection(of configuration: ConnectionConfiguration) -> PooledConnection? {
         let key = ConnectionPool.Key(configuration)
         let connection = self.pool.withLock { $0.entry(for: key) }?.connection
         return connection.flatMap { $0.state == .released ? nil : $0 }

@@ -48,10 +48,8 @@ public final class ConnectionManager: Sendable {
         public var backgroundIdleTimeout = Duration.seconds(30)
         /// Limits for attempts to connect, shared by all connections.
         package var attempts = AttemptLimits()
-        /// Makes the connections; nil for the SDK's own.
-        ///
-        /// Default nil.
-        public var factory: (any ConnectionFactory)?
+        /// Makes the connections instead of the manager's own factory.
+        var factory: (any ConnectionFactory)?
         /// Gets state changes at level debug, and probable mistakes at level notice.
         public var logger = Logger(label: "linkspan")
 
@@ -99,7 +97,7 @@ public final class ConnectionManager: Sendable {
 
     private func occupy(
         _ configuration: ConnectionConfiguration
-    ) throws(LinkspanError) -> (connection: any ManagedConnection, mustConnect: Bool) {
+    ) throws(LinkspanError) -> (connection: PooledConnection, mustConnect: Bool) {
         let (key, described) = (ConnectionPool.Key(configuration), configuration.described)
         if key.identity.isAnonymous, self.pool.withLock({ $0.hasAuthenticated(key.url) }) {
             self.options.logger.notice(
@@ -113,11 +111,11 @@ public final class ConnectionManager: Sendable {
                     let isWaiting = former.isUnopened && state == .created
                     return (former.connection, isWaiting || former.holders == 0 && state == .disconnected)
                 }
-                // It has ended without leaving the pool: by its own release, or because it is a third party's.
+                // It has ended without leaving the pool, by its own release.
                 _ = self.pool.withLock { $0.discard(former.connection) }
             }
-            // Made outside the lock, because a factory is foreign code. Of two that are made at a time one is let go
-            // unused.
+            // Made outside the lock, because it asks the transport, which is foreign code. Of two that are made at a time
+            // one is let go unused.
             let login = configuration.credentials.login
             let new = self.factory.makeConnection(configuration)
             let isAdded = try self.pool.withLock { pool throws(LinkspanError) in
@@ -166,7 +164,7 @@ public final class ConnectionManager: Sendable {
 
     deinit { _ = self.releaseAll() }
 
-    private func releaseAll() -> [any ManagedConnection] {
+    private func releaseAll() -> [PooledConnection] {
         let (entries, leavers) = self.pool.withLock { $0.removeAll() }
         for entry in entries {
             entry.connection.end(nil)
@@ -175,13 +173,13 @@ public final class ConnectionManager: Sendable {
     }
 
     /// Waits until the links of connections have closed, of all at the same time.
-    static func settle(_ connections: [any ManagedConnection], within limit: Duration) async {
+    static func settle(_ connections: [PooledConnection], within limit: Duration) async {
         await withDiscardingTaskGroup { group in
             for connection in connections { group.addTask { await connection.settle(within: limit) } }
         }
     }
 
-    private func vacate(_ connection: any ManagedConnection) {
+    private func vacate(_ connection: PooledConnection) {
         let now = self.now
         self.pool.withLock { $0.vacate(connection, now: now) }
         self.look(for: .visit(ObjectIdentifier(connection)))
@@ -262,7 +260,7 @@ public final class ConnectionManager: Sendable {
             isUnopened: entry.isUnopened, leavePool: { [weak self] in self?.withdraw(entry.connection) ?? false })
     }
 
-    private func withdraw(_ connection: any ManagedConnection) -> Bool {
+    private func withdraw(_ connection: PooledConnection) -> Bool {
         let now = self.now
         return self.pool.withLock { $0.withdraw(connection, now: now) } != nil
     }

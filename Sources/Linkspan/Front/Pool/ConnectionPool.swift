@@ -2,8 +2,8 @@ internal import LinkspanRuntime
 
 /// The connections of a manager by endpoint and identity, and how many hold each.
 ///
-/// A value: ``SharedPool`` keeps it under its lock. It only looks at what is its own: connections and transports
-/// of third parties are asked outside, and what is removed is returned, so that the last reference to it goes outside,
+/// A value: ``SharedPool`` keeps it under its lock. It only looks at what is its own: transports of third
+/// parties are asked outside, and what is removed is returned, so that the last reference to it goes outside,
 /// too.
 struct ConnectionPool: Sendable {
     /// The properties that tell connections apart.
@@ -44,7 +44,7 @@ struct ConnectionPool: Sendable {
     }
 
     struct Entry: Sendable {
-        let connection: any ManagedConnection
+        let connection: PooledConnection
         /// Counts the entries, in the order in which they came.
         let number: UInt64
         var key: Key
@@ -63,7 +63,7 @@ struct ConnectionPool: Sendable {
 
     /// A connection that has left the pool or its source, and whose links may still be closing.
     struct Leaver: Sendable {
-        let connection: any ManagedConnection
+        let connection: PooledConnection
         let source: CredentialSource
         let since: Moment
         let store: (any DeliveryStore)?
@@ -102,7 +102,7 @@ struct ConnectionPool: Sendable {
         return self.entries[connection].map { [$0] } ?? []
     }
 
-    func entry(of connection: any ManagedConnection) -> Entry? { self.entries[ObjectIdentifier(connection)] }
+    func entry(of connection: PooledConnection) -> Entry? { self.entries[ObjectIdentifier(connection)] }
 
     func entry(for key: Key) -> Entry? { self.index[key].flatMap { self.entries[$0] } }
 
@@ -152,7 +152,7 @@ extension ConnectionPool {
     ///
     /// - Throws: `conflictingOptions` when its store serves another endpoint.
     mutating func add(
-        _ connection: any ManagedConnection, _ key: Key, _ options: ConnectionOptions, _ described: [String: String]
+        _ connection: PooledConnection, _ key: Key, _ options: ConnectionOptions, _ described: [String: String]
     ) throws(LinkspanError) -> Bool {
         guard self.index[key] == nil else { return false }
         try self.checkStore(options.store, key)
@@ -187,12 +187,12 @@ extension ConnectionPool {
     }
 
     /// Somebody opens a connection.
-    mutating func open(_ connection: any ManagedConnection) {
+    mutating func open(_ connection: PooledConnection) {
         self.entries[ObjectIdentifier(connection)]?.isUnopened = false
     }
 
     /// One holder less.
-    mutating func vacate(_ connection: any ManagedConnection, now: Moment) {
+    mutating func vacate(_ connection: PooledConnection, now: Moment) {
         guard var entry = self.entry(of: connection) else { return }
         entry.holders -= 1
         if entry.holders == 0 { entry.idleSince = now }
@@ -216,7 +216,7 @@ extension ConnectionPool {
 
 extension ConnectionPool {
     /// Forgets a connection, however many hold it.
-    mutating func discard(_ connection: any ManagedConnection) -> Entry? {
+    mutating func discard(_ connection: PooledConnection) -> Entry? {
         let id = ObjectIdentifier(connection)
         guard let entry = self.entries.removeValue(forKey: id) else { return nil }
         if self.index[entry.key] == id { self.lead(entry.key, to: nil) }
@@ -224,7 +224,7 @@ extension ConnectionPool {
     }
 
     /// Forgets a connection that is about to end, if nobody holds it.
-    mutating func withdraw(_ connection: any ManagedConnection, now: Moment) -> Entry? {
+    mutating func withdraw(_ connection: PooledConnection, now: Moment) -> Entry? {
         guard self.entry(of: connection)?.holders == 0, let entry = self.discard(connection) else { return nil }
         self.leavers.append(
             Leaver(
@@ -263,7 +263,7 @@ extension ConnectionPool {
     ///
     /// - Returns: the former ones.
     mutating func adjust(
-        _ connection: any ManagedConnection, _ options: ConnectionOptions, _ described: [String: String]
+        _ connection: PooledConnection, _ options: ConnectionOptions, _ described: [String: String]
     ) -> Terms? {
         guard let former = self.entry(of: connection)?.terms else { return nil }
         self.entries[ObjectIdentifier(connection)]?.terms = Terms(
@@ -275,7 +275,7 @@ extension ConnectionPool {
     ///
     /// - Returns: whether the connection is in the pool.
     /// - Throws: `conflictingOptions` when another connection has the new key; `wrongState` while another move is made.
-    mutating func beginMove(_ connection: any ManagedConnection, to next: Key) throws(LinkspanError) -> Bool {
+    mutating func beginMove(_ connection: PooledConnection, to next: Key) throws(LinkspanError) -> Bool {
         let id = ObjectIdentifier(connection)
         guard let entry = self.entries[id] else { return false }
         guard entry.next == nil else {
@@ -297,7 +297,7 @@ extension ConnectionPool {
     ///   - now: the time.
     /// - Returns: the former entry; nil when the connection has left the pool meanwhile.
     mutating func endMove(
-        _ connection: any ManagedConnection, _ options: (ConnectionOptions, described: [String: String])?,
+        _ connection: PooledConnection, _ options: (ConnectionOptions, described: [String: String])?,
         now: Moment
     ) -> Entry? {
         let id = ObjectIdentifier(connection)

@@ -11,7 +11,7 @@ package protocol KeeperRule: Sendable {
 /// A pooled connection as a keeper rule sees it.
 package struct KeptConnection: Sendable {
     /// The connection.
-    package let connection: any ManagedConnection
+    let connection: PooledConnection
     /// Whether anyone holds it.
     package let isOccupied: Bool
     /// The time since the last holder released the connection; zero when it is held.
@@ -38,9 +38,6 @@ package struct KeptConnection: Sendable {
 /// What its holders have yet to open waits for them: its messages would be missed. What was connected once brings itself
 /// back; what was disconnected by request or for good stays so.
 struct ReconnectRule: KeeperRule {
-    /// Makes the rule.
-    init() {}
-
     /// Whether the connection is occupied, opened, new and idle.
     func canExecute(_ kept: KeptConnection) -> Bool {
         kept.isOccupied && !kept.isUnopened && kept.connection.state == .created
@@ -56,9 +53,6 @@ struct ReconnectRule: KeeperRule {
 
 /// Unoccupied for longer than its idle timeout, and not down: goes down and is released.
 struct DisconnectRule: KeeperRule {
-    /// Makes the rule.
-    init() {}
-
     /// Whether the connection is idle for long enough and not yet disconnected.
     func canExecute(_ kept: KeptConnection) -> Bool {
         let isUp = kept.connection.state != .disconnected && kept.connection.state != .released
@@ -73,9 +67,6 @@ struct DisconnectRule: KeeperRule {
 
 /// Unoccupied and disconnected: leaves the pool and is released.
 struct ReleaseRule: KeeperRule {
-    /// Makes the rule.
-    init() {}
-
     /// Whether the connection is unoccupied and disconnected.
     func canExecute(_ kept: KeptConnection) -> Bool {
         !kept.isOccupied && [.disconnected, .released].contains(kept.connection.state)

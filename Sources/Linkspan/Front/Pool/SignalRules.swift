@@ -4,12 +4,7 @@
 /// background there are none until the app comes back.
 struct SuspendRule: KeeperRule {
     /// The shortest time between attempts while the path is said to be away.
-    let patience: Duration
-
-    /// Makes the rule.
-    ///
-    /// - Parameter patience: the shortest time between attempts while the path is said to be away.
-    init(patience: Duration = .seconds(60)) { self.patience = patience }
+    var patience = Duration.seconds(60)
 
     /// Whether the path has just gone, or the app's time in the background is over.
     func canExecute(_ kept: KeptConnection) -> Bool { kept.signal == .pathLost || kept.signal == .background }
@@ -29,12 +24,7 @@ struct SuspendRule: KeeperRule {
 /// The cause was local, so there is no herd to fear: attempts are spread just enough not to begin all at once.
 struct ResumeRule: KeeperRule {
     /// The span over which attempts are spread.
-    let spread: Duration
-
-    /// Makes the rule.
-    ///
-    /// - Parameter spread: the span over which attempts are spread.
-    init(spread: Duration = .milliseconds(250)) { self.spread = spread }
+    var spread = Duration.milliseconds(250)
 
     /// Whether the app has just come to the foreground, or the path has come back and the app is not suspended.
     func canExecute(_ kept: KeptConnection) -> Bool {

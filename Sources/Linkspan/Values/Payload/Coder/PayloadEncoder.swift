@@ -8,14 +8,6 @@ struct PayloadEncoder: Encoder, SingleValueEncodingContainer {
     /// Whether this is the value that was given to the coder, and not inside another one.
     var isOutermost: Bool { self.place.level == 0 && self.writer.outer == nil }
 
-    init(writer: JSONWriter, place: JSONWriter.Place) {
-        self.writer = writer
-        self.place = place
-    }
-
-    /// Makes the encoder of everything that a writer writes.
-    init(_ writer: JSONWriter) { self.init(writer: writer, place: JSONWriter.Place(start: 0, level: 0)) }
-
     var codingPath: [any CodingKey] { self.writer.codingPath(self.place.level) }
 
     var userInfo: [CodingUserInfoKey: Any] { self.writer.rules.userInfo }
@@ -39,6 +31,11 @@ struct PayloadEncoder: Encoder, SingleValueEncodingContainer {
     func encode<Value: Encodable>(_ value: Value) throws {
         try self.writer.single(self.place) { try self.writer.write(value) }
     }
+}
+
+extension PayloadEncoder {
+    /// Makes the encoder of everything that a writer writes.
+    init(_ writer: JSONWriter) { self.init(writer: writer, place: JSONWriter.Place(start: 0, level: 0)) }
 }
 
 /// Writes the members of an object.

@@ -1,15 +1,15 @@
 internal import Linkspan
-internal import LinkspanInMemory
 internal import LinkspanRuntime
 internal import LinkspanTesting
 internal import Testing
 
 /// A connection that a third party could have written: public API only, always up, and everything comes back.
-private final class MirrorConnection: ManagedConnection {
+private final class MirrorConnection: Connection {
     private struct State: Sendable {
         var state = ConnectionState.created
         var listeners: [UInt64: (event: String?, handler: @Sendable (Message) -> Void)] = [:]
         var observers: [UInt64: @Sendable (StatusChange) -> Void] = [:]
+        var subscriptions: [Subscription] = []
         var latest: StateChange?
         var lastID: UInt64 = 0
     }
@@ -24,23 +24,11 @@ private final class MirrorConnection: ManagedConnection {
 
     func connect() throws(LinkspanError) { self.change(to: .connected, .established(LinkInfo())) }
     func disconnect() throws(LinkspanError) { self.change(to: .disconnected, .requested) }
-    func release() throws(LinkspanError) { self.change(to: .released, .requested) }
-    func end(_ error: LinkspanError?) {
-        self.change(to: .disconnected, .unoccupied)
-        self.change(to: .released, .requested)
-    }
-    func settle(within limit: Duration) async {}
-    func suspend(_ reason: LinkspanError, patience: Duration?) {}
-    func resume(within spread: Duration) {}
-    func adjust(_ options: ConnectionOptions) throws(LinkspanError) { throw Self.unsupported }
-    func move(to configuration: ConnectionConfiguration) throws(LinkspanError) { throw Self.unsupported }
-    var commands: [Command] { get async { [] } }
-    func cancelCommands(where isMeant: @escaping @Sendable (Command) -> Bool) {}
-    func onAnyOutgoing(_ handler: @escaping @Sendable (Command) -> Void) throws(LinkspanError) -> Subscription {
-        throw Self.unsupported
-    }
-    func awaitOutcomes(of ids: Set<Command.ID>, within limit: Duration) async {}
-    private static let unsupported = LinkspanError(.unsupported, "not in this test")
+    func release() { self.change(to: .released, .unoccupied) }
+
+    /// Ends all subscriptions, as a holder does that goes away.
+    func giveBack() { for subscription in self.guarded.withLock({ $0.subscriptions }) { subscription.cancel() } }
+
     func cancel(_ id: Command.ID) {}
 
     func perform(_ command: Command) throws(LinkspanError) {
@@ -69,7 +57,9 @@ private final class MirrorConnection: ManagedConnection {
             return (state.lastID, state.latest)
         }
         if let latest { handler(.state(latest)) }
-        return Subscription { [weak self] in self?.guarded.withLock { $0.observers[id] = nil } }
+        let subscription = Subscription { [weak self] in self?.guarded.withLock { $0.observers[id] = nil } }
+        self.guarded.withLock { $0.subscriptions.append(subscription) }
+        return subscription
     }
 
     private func change(to next: ConnectionState, _ reason: StateChange.Reason) {
@@ -85,52 +75,29 @@ private final class MirrorConnection: ManagedConnection {
     }
 }
 
-private struct MirrorFactory: ConnectionFactory {
-    func makeConnection(_ configuration: ConnectionConfiguration) -> any ManagedConnection {
-        MirrorConnection(url: configuration.url)
-    }
-}
-
-@Suite("A third party's connections", .timeLimit(.minutes(1)))
-struct FactoryTests {
-    private let manager = ConnectionManager(
-        options: .init {
-            $0.factory = MirrorFactory()
-        })
-
-    private func connect() throws(LinkspanError) -> ConnectionHandler {
-        let transport = InMemoryTransport(hub: InMemoryHub(executor: TestExecutor()))
-        return try ConnectionBuilder("memory://mirror").transport(transport).connect(by: self.manager)
-    }
-
+@Suite("A third party's connection", .timeLimit(.minutes(1)))
+struct ForeignConnectionTests {
     @Test
-    func `work behind the same handler, sequences included`() async throws {
-        let handler = try self.connect()
-        for await change in handler.stateChanges where change.to == .connected { break }
-        let stream = try handler.events("hello")
-        let reply = try await handler.request("hello", "world").decode(String.self)
+    func `has requests, sequences and ends by its eight requirements`() async throws {
+        let connection = MirrorConnection(url: try ConnectionURL("mirror://server"))
+        try connection.connect()
+        for await change in connection.stateChanges where change.to == .connected { break }
+        let stream = try connection.events("hello")
+        let reply = try await connection.request("hello", "world").decode(String.self)
         #expect(reply == "world")
         var iterator = stream.makeAsyncIterator()
         let element = await iterator.next()
         #expect(try element?.message.decode(String.self) == "world")
-        await self.manager.shutdown()
+        connection.release()
         #expect(await iterator.next() == nil, "the stream ends when the connection is released")
     }
-
     @Test
-    func `the end of a holder is told, although they take no requests`() async throws {
-        let (handler, recorder) = (try self.connect(), EventRecorder())
+    func `tells the end of a holder outside the call that gives the connection back`() async throws {
+        let (connection, recorder) = (MirrorConnection(url: try ConnectionURL("mirror://server")), EventRecorder())
         let mark = ThreadMark()
-        let note: @Sendable (String) -> Void = { end in
-            recorder.note(mark.isSet(to: recorder) ? "\(end) within the call" : end)
-        }
-        handler.onEnd { note("ended") }
-        #expect(recorder.notes.isEmpty)
-        mark.set(to: recorder) { handler.release() }
+        connection.onEnd { recorder.note(mark.isSet(to: recorder) ? "ended within the call" : "ended") }
+        mark.set(to: recorder) { connection.giveBack() }
         try await recorder.wait(for: "the end") { _ in !recorder.notes.isEmpty }
-        mark.set(to: recorder) { _ = handler.onEnd { note("late") } }
-        try await recorder.wait(for: "the end that was there before") { _ in recorder.notes.count == 2 }
-        #expect(recorder.notes == ["ended", "late"])
-        await self.manager.shutdown()
+        #expect(recorder.notes == ["ended"])
     }
 }
