@@ -9,7 +9,7 @@ struct ServeCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "serve", abstract: "Serves the chat over Socket.IO and raw WebSocket, at one port.",
         discussion: """
-            Keeps the history while it runs. Lines on standard input cause faults: drop, stall on, stall off, \
+            Keeps the history while it runs, or in the file of --history. Lines on standard input cause faults: drop, stall on, stall off, \
             kick NAME, refuse on, refuse off, restart SECONDS. Ends with SIGINT or SIGTERM.
 
             Guests without a terminal open the server's address in a browser.
@@ -22,6 +22,9 @@ struct ServeCommand: AsyncParsableCommand {
 
     @Option(help: "The numeric address to listen at.")
     var host = "127.0.0.1"
+
+    @Option(help: "A file that keeps the history for the next start.")
+    var history: String?
 
     @OptionGroup var network: NetworkFlag
 
@@ -39,7 +42,13 @@ struct ServeCommand: AsyncParsableCommand {
     }
 
     func run() async throws {
-        let chat = ChatHub()
+        let chat: ChatHub
+        do {
+            chat = ChatHub(rooms: try self.history.map(HistoryFile.rooms) ?? ChatRooms())
+        } catch {
+            LineOutput.complain(error.message)
+            throw ExitCode.failure
+        }
         let server = DevServer(
             hub: chat.hub,
             configuration: .init {

@@ -6,8 +6,16 @@ enum ChatVocabulary {
     struct Entry: Codable, Sendable {
         var name: String
         var rooms: [String]
-        /// The number of the last line that was seen, by room.
+        /// The number of the last line that was seen, and the numbering that it belongs to, by room.
         var seen: [String: Int]?
+        var numbering: [String: String]?
+    }
+
+    /// How far somebody has seen a room's conversation.
+    struct Seen: Hashable, Sendable {
+        var seq: Int
+        /// The numbering that the number belongs to; nil for a server that does not name it.
+        var numbering: String?
     }
 
     /// A line to send.
@@ -31,12 +39,14 @@ enum ChatVocabulary {
     struct Place: Codable, Sendable {
         var room: String
         var seen: Int?
+        var numbering: String?
     }
 
     /// Where a room's conversation stands.
     struct Position: Codable, Sendable {
         var room: String
         var seq: Int
+        var numbering: String?
     }
 
     /// Lines that were missed and cannot be had any more.

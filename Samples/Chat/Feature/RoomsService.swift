@@ -34,7 +34,7 @@ final class RoomsService: ConnectionUsing {
         try channel.on("room", as: ChatVocabulary.Position.self) { [weak self] position in
             guard let self, case .success(let position) = position, visitor.isIn(position.room) else { return }
             self.histories.withLock { $0[position.room] }?.reset(to: position.seq)
-            visitor.move(to: position.seq, in: position.room)
+            visitor.move(to: position)
             news.post(.entered(room: position.room))
         }
         try channel.on("gap", as: ChatVocabulary.Gap.self) { gap in
@@ -112,7 +112,7 @@ extension RoomsService {
     private func follow(_ room: String, over channel: any Connection) throws(LinkspanError) {
         guard self.histories.withLock({ $0[room] == nil }) else { return }
         let history = try MessageHistory<ChatVocabulary.Line>(
-            over: channel, after: self.visitor.seen(in: room), event: "message", isDense: false,
+            over: channel, after: self.visitor.seen(in: room)?.seq, event: "message", isDense: false,
             item: { message in
                 let line = try message.decode(ChatVocabulary.Line.self)
                 return line.room == room ? line : nil
@@ -126,7 +126,7 @@ extension RoomsService {
 
     private func hear(_ line: ChatVocabulary.Line) {
         guard self.visitor.isIn(line.room) else { return }
-        self.visitor.move(to: line.seq, in: line.room)
+        self.visitor.move(to: line)
         if !line.id.hasPrefix("\(self.visitor.session)-") { self.news.post(.line(line)) }
     }
 
@@ -146,7 +146,8 @@ extension RoomsService {
     func join(_ room: String) throws(LinkspanError) {
         self.visitor.enter(room)
         if let channel = self.channel.withLock({ $0 }) { try self.follow(room, over: channel) }
-        let ask = ChatVocabulary.Place(room: room, seen: self.visitor.seen(in: room))
+        let seen = self.visitor.seen(in: room)
+        let ask = ChatVocabulary.Place(room: room, seen: seen?.seq, numbering: seen?.numbering)
         // The server says itself when one is in.
         try self.ask("join", ask) { why in
             self.forget(room)

@@ -14,11 +14,11 @@ final class Visitor: Sendable {
         var server = ""
         /// Servers that are one with another, see ``Visitor/know(oneServer:)``.
         var aliases: [String: String] = [:]
-        /// The number of the last line that was seen, by server and room.
-        var positions: [String: [String: Int]] = [:]
+        /// How far each conversation was seen, by server and room.
+        var positions: [String: [String: ChatVocabulary.Seen]] = [:]
 
         /// What was seen at the server of the latest entry.
-        var seen: [String: Int] {
+        var seen: [String: ChatVocabulary.Seen] {
             get { self.positions[self.server] ?? [:] }
             set { self.positions[self.server] = newValue }
         }
@@ -52,8 +52,10 @@ final class Visitor: Sendable {
         self.credentials = .provider(account: name) { request in
             let entry = state.withLock { state in
                 state.come(to: request.url)
+                let seen = state.seen.filter { state.rooms.contains($0.key) }
                 return ChatVocabulary.Entry(
-                    name: state.name, rooms: state.rooms, seen: state.seen.filter { state.rooms.contains($0.key) })
+                    name: state.name, rooms: state.rooms, seen: seen.mapValues(\.seq),
+                    numbering: seen.compactMapValues(\.numbering))
             }
             return try Credentials(auth: entry)
         }
@@ -73,7 +75,7 @@ final class Visitor: Sendable {
     }
 
     func isIn(_ room: String) -> Bool { self.state.withLock { $0.rooms.contains(room) } }
-    func seen(in room: String) -> Int? { self.state.withLock { $0.seen[room] } }
+    func seen(in room: String) -> ChatVocabulary.Seen? { self.state.withLock { $0.seen[room] } }
 
     /// Whether the visitor has or had a name.
     func isOwn(_ name: String) -> Bool { self.state.withLock { $0.names.contains(name) } }
@@ -105,10 +107,14 @@ final class Visitor: Sendable {
 
     func leave(_ room: String) { self.state.withLock { state in state.rooms.removeAll { $0 == room } } }
 
-    /// The server says where a room stands, or a line was seen.
-    ///
-    /// The server's position counts, even if it is lower: then the server has lost its history.
-    func move(to position: Int, in room: String) { self.state.withLock { $0.seen[room] = position } }
+    /// The server says where a room stands, which counts even if it is lower: then the server has lost its history.
+    func move(to position: ChatVocabulary.Position) {
+        let seen = ChatVocabulary.Seen(seq: position.seq, numbering: position.numbering)
+        self.state.withLock { $0.seen[position.room] = seen }
+    }
+
+    /// A line was seen.
+    func move(to line: ChatVocabulary.Line) { self.state.withLock { $0.seen[line.room]?.seq = line.seq } }
 
     /// The arguments of each entry: name, room, and the last lines seen.
     ///

@@ -8,8 +8,8 @@ struct ChatHub: Sendable {
     /// The hub that chatters connect to.
     let hub = InMemoryHub()
 
-    init() {
-        let chat = Chat()
+    init(rooms: ChatRooms = ChatRooms()) {
+        let chat = Chat(rooms)
         self.hub.onConnect { peer throws(LinkspanError) in try chat.admit(peer) }
     }
 
@@ -26,11 +26,13 @@ struct ChatHub: Sendable {
 @available(macOS 15, *)
 private final class Chat: Sendable {
     private struct State: Sendable {
-        var rooms = ChatRooms()
+        var rooms: ChatRooms
         var peers: [UInt64: HubPeer] = [:]
     }
 
-    private let state = Mutex(State())
+    private let state: Mutex<State>
+
+    init(_ rooms: ChatRooms) { self.state = Mutex(State(rooms: rooms)) }
 
     func admit(_ peer: HubPeer) throws(LinkspanError) {
         let entry: ChatEntry

@@ -13,7 +13,7 @@ enum ChatRequest: Sendable {
         }
     }
 
-    case join(room: String, seen: Int?)
+    case join(room: String, seen: ChatVocabulary.Seen?)
     case leave(room: String)
     case say(room: String, text: String, id: String)
     case who(room: String)
@@ -33,7 +33,7 @@ enum ChatRequest: Sendable {
         guard let room = object["room"]?.string else { throw Problem("bad_request", "room must be a string") }
         try Self.checkLabel(object["room"], "bad_room", "room")
         switch event {
-        case "join": self = .join(room: room, seen: try Self.seen(object["seen"]))
+        case "join": self = .join(room: room, seen: try Self.seen(object))
         case "leave": self = .leave(room: room)
         case "say": self = try Self.say(room, object)
         case "who": self = .who(room: room)
@@ -76,10 +76,10 @@ enum ChatRequest: Sendable {
         return (text, id)
     }
 
-    private static func seen(_ value: PayloadValue?) throws(Problem) -> Int? {
-        guard let value, !value.isNull else { return nil }
+    private static func seen(_ object: PayloadValue) throws(Problem) -> ChatVocabulary.Seen? {
+        guard let value = object["seen"], !value.isNull else { return nil }
         guard let seen = value.int, seen >= 0 else { throw Problem("bad_request", "seen must be a whole number") }
-        return seen
+        return ChatVocabulary.Seen(seq: seen, numbering: object["numbering"]?.string)
     }
 
     /// Checks the name of a person or a room.
@@ -100,7 +100,7 @@ enum ChatRequest: Sendable {
 struct ChatEntry: Sendable {
     var name: String
     var rooms: [String]
-    var seen: [String: Int]
+    var seen: [String: ChatVocabulary.Seen]
 
     /// Reads the credentials.
     init(_ auth: Payload?) throws(ChatRequest.Problem) {
@@ -126,7 +126,10 @@ struct ChatEntry: Sendable {
         guard let numbers, numbers.values.allSatisfy({ $0 >= 0 }) else {
             throw ChatRequest.Problem("bad_request", "seen must be an object of whole numbers")
         }
-        self.seen = numbers
+        let numberings = object?["numbering"]
+        for (room, number) in numbers {
+            self.seen[room] = ChatVocabulary.Seen(seq: number, numbering: numberings?[room]?.string)
+        }
     }
 }
 

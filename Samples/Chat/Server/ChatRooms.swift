@@ -15,7 +15,7 @@ struct ChatRooms: Sendable {
     private struct Room: Sendable {
         /// Connections and their users' names, in the order of arrival.
         var members: [(id: UInt64, name: String)] = []
-        var history = RoomHistory()
+        var history: RoomHistory
         /// Empty for none.
         var topic = ""
         /// The room's number in the order in which rooms became empty; nil while it has members.
@@ -36,6 +36,12 @@ struct ChatRooms: Sendable {
     /// which too much waits is dropped.
     static let maximumMissedBytes = 4 << 20
 
+    /// Identifies the numbering of the lines: what was seen of another one has no meaning here.
+    var numbering: String
+    /// The number after which the lines of a new room begin: no room that was forgotten had a larger one.
+    var start = 0
+    /// Stores a line before anybody hears of it.
+    var keep: @Sendable (Payload) throws(ChatRequest.Problem) -> Void = { _ in }
     private var rooms: [String: Room] = [:]
     /// The rooms that each connection is in.
     private var joined: [UInt64: Set<String>] = [:]
@@ -43,6 +49,23 @@ struct ChatRooms: Sendable {
     private var emptied = (count: 0, kept: 0)
     /// The bytes that the lines of all rooms take, roughly.
     private(set) var bytes = 0
+
+    init(numbering: String = String(UInt64.random(in: .min ... .max), radix: 36)) { self.numbering = numbering }
+
+    /// All lines, as they went out; first those of the room that was left first.
+    var lines: [Payload] {
+        self.rooms.values.sorted { $0.emptied ?? .max < $1.emptied ?? .max }.flatMap { room in
+            var bytes = Int.max
+            return room.history.lines(after: room.history.start, within: &bytes)
+        }
+    }
+
+    /// Adds a line that was kept before this process began, and that nobody hears of now.
+    mutating func restore(_ line: ChatVocabulary.Line) {
+        if self.rooms[line.room]?.emptied != nil { self.emptied.kept -= 1 }
+        self.add(line, .of(line))
+        self.close(line.room)
+    }
 
     /// Lets a connection in, and into the rooms it asks for.
     mutating func enter(_ entry: ChatEntry, as id: UInt64) -> [News] {
@@ -82,14 +105,13 @@ struct ChatRooms: Sendable {
                 return (answer, [])
             }
             try self.requireMember(id, of: room)
-            let before = self.rooms[room]?.history.bytes ?? 0
-            guard let line = self.rooms[room]?.history.add(text, id: key, from: name, in: room) else {
-                return (answer, [])
-            }
-            self.bytes += (self.rooms[room]?.history.bytes ?? 0) - before
-            self.forgetLines()
+            let last = self.rooms[room]?.history.last ?? self.start
+            let line = ChatVocabulary.Line(room: room, from: name, text: text, id: key, seq: last + 1)
+            let payload = Payload.of(line)
+            try self.keep(payload)
+            self.add(line, payload)
             answer.seq = line.seq
-            return (answer, self.news("message", line.payload, to: room, except: id))
+            return (answer, self.news("message", payload, to: room, except: id))
         case .who(let room):
             try self.requireMember(id, of: room)
             answer.members = self.rooms[room]?.names
@@ -118,16 +140,16 @@ extension ChatRooms {
     }
 
     private mutating func join(
-        _ id: UInt64, _ name: String, _ label: String, seen: Int?, within bytes: inout Int
+        _ id: UInt64, _ name: String, _ label: String, seen: ChatVocabulary.Seen?, within bytes: inout Int
     ) -> [News] {
-        var room = self.rooms[label] ?? Room()
+        var room = self.rooms[label] ?? Room(history: RoomHistory(after: self.start))
         guard !room.has(id) else { return [] }
         var news: [News] = []
         // A person who reconnects before the old connection times out never left, as the others see it.
         if !room.members.contains(where: { $0.name == name }) {
             news += self.news("joined", ChatVocabulary.Presence(room: label, name: name), to: label, except: id)
         }
-        news += Self.catchUp(id, label, room.history, seen: seen, within: &bytes)
+        news += self.catchUp(id, label, room.history, seen: seen, within: &bytes)
         if !room.topic.isEmpty {
             let topic = ChatVocabulary.Topic(room: label, topic: room.topic)
             news.append(News(member: id, event: "topic", payload: .of(topic)))
@@ -141,17 +163,24 @@ extension ChatRooms {
     }
 
     /// Sends the room's position and the lines since `seen`, within the byte limit.
-    private static func catchUp(
-        _ id: UInt64, _ room: String, _ history: RoomHistory, seen: Int?, within bytes: inout Int
+    ///
+    /// A position of another numbering is no position here: all lines may be new, and any number of others is lost.
+    private func catchUp(
+        _ id: UInt64, _ room: String, _ history: RoomHistory, seen: ChatVocabulary.Seen?, within bytes: inout Int
     ) -> [News] {
-        var news: [News] = []
-        let lines = seen.map { history.lines(after: $0, within: &bytes) } ?? []
-        if let seen, seen + lines.count != history.last {
-            let lost = history.last - lines.count - seen
-            let gap = ChatVocabulary.Gap(room: room, lines: lost > 0 ? lost : nil)
-            news.append(News(member: id, event: "gap", payload: .of(gap)))
+        var (news, lines): ([News], [Payload]) = ([], [])
+        if let seen {
+            let isOurs = seen.numbering ?? self.numbering == self.numbering
+            let known = isOurs && (history.start...history.last).contains(seen.seq) ? seen.seq : nil
+            lines = history.lines(after: known ?? history.start, within: &bytes)
+            let lost = known.map { history.last - lines.count - $0 }
+            if lost != 0 {
+                let gap = ChatVocabulary.Gap(room: room, lines: lost)
+                news.append(News(member: id, event: "gap", payload: .of(gap)))
+            }
         }
-        let position = ChatVocabulary.Position(room: room, seq: history.last - lines.count)
+        let position = ChatVocabulary.Position(
+            room: room, seq: history.last - lines.count, numbering: self.numbering)
         news.append(News(member: id, event: "room", payload: .of(position)))
         return news + lines.map { News(member: id, event: "message", payload: $0) }
     }
@@ -178,7 +207,7 @@ extension ChatRooms {
 
     /// Keeps the lines of a room that everybody has left, because they may come back, unless too many are kept.
     private mutating func close(_ label: String) {
-        guard self.rooms[label]?.history.last != 0 else { return self.forget(label) }
+        guard self.rooms[label]?.history.isEmpty == false else { return self.forget(label) }
         self.emptied.count += 1
         self.emptied.kept += 1
         self.rooms[label]?.emptied = self.emptied.count
@@ -190,16 +219,21 @@ extension ChatRooms {
     }
 
     private mutating func forget(_ label: String) {
-        self.bytes -= self.rooms.removeValue(forKey: label)?.history.bytes ?? 0
+        guard let history = self.rooms.removeValue(forKey: label)?.history else { return }
+        self.bytes -= history.bytes
+        self.start = max(self.start, history.last)
     }
 
-    /// Drops the oldest lines of the largest rooms until all rooms together are within the limit.
-    private mutating func forgetLines() {
+    /// Adds a line, and drops the oldest lines of the largest rooms until all rooms together are within the limit.
+    private mutating func add(_ line: ChatVocabulary.Line, _ payload: Payload) {
+        // In place: whoever holds a room meanwhile makes the change copy its history.
+        self.bytes += self.rooms[line.room, default: Room(history: RoomHistory(after: line.seq - 1))].history
+            .add(payload, line)
         while self.bytes > Self.maximumBytes,
-            let (label, room) = self.rooms.max(by: { $0.value.history.bytes < $1.value.history.bytes })
+            let largest = self.rooms.max(by: { $0.value.history.bytes < $1.value.history.bytes })?.key,
+            let freed = self.rooms[largest]?.history.forgetOldest()
         {
-            self.rooms[label]?.history.forgetOldest()
-            self.bytes -= room.history.bytes - (self.rooms[label]?.history.bytes ?? 0)
+            self.bytes -= freed
         }
     }
 

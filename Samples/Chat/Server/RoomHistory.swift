@@ -23,56 +23,64 @@ struct RoomHistory: Sendable {
     /// The memory that a line takes beside its text and its key.
     private static let overhead = 256
 
-    /// The kept lines begin at `start`; those before it are removed from time to time.
-    private var lines: [Entry] = []
-    private var start = 0
+    /// The kept lines by number: the last ones, without a hole.
+    private var lines: [Int: Entry] = [:]
     private var numbers: [Key: Int] = [:]
+    /// The number before that of the first line there was.
+    let start: Int
     /// The number of the last line.
-    private(set) var last = 0
+    private(set) var last: Int
     /// The memory that the lines take, roughly.
     private(set) var bytes = 0
+
+    init(after start: Int) { (self.start, self.last) = (start, start) }
+
+    var isEmpty: Bool { self.lines.isEmpty }
 
     /// The number of a repeated line.
     func number(of id: String, from name: String) -> Int? { self.numbers[Key(from: name, id: id)] }
 
-    /// The latest of the lines after a number that are kept; none when the number is larger than any.
+    /// The latest of the lines after a number that are kept.
     ///
     /// - Parameters:
     ///   - seen: the number.
     ///   - bytes: the limit for the lines; their size is subtracted.
     /// - Returns: the lines as they go out, the oldest first.
     func lines(after seen: Int, within bytes: inout Int) -> [Payload] {
-        guard seen < self.last else { return [] }
-        let missed = self.lines[self.start...].suffix(self.last - seen)
-        var first = missed.endIndex
-        while first > missed.startIndex, bytes >= missed[first - 1].payload.byteCount {
-            first -= 1
-            bytes -= missed[first].payload.byteCount
+        var lines: [Payload] = []
+        for number in stride(from: self.last, to: max(seen, self.last - self.lines.count), by: -1) {
+            guard let line = self.lines[number]?.payload, line.byteCount <= bytes else { break }
+            bytes -= line.byteCount
+            lines.append(line)
         }
-        return missed[first...].map(\.payload)
+        return lines.reversed()
     }
 
-    /// Adds a line; returns it as sent.
-    mutating func add(_ text: String, id: String, from name: String, in room: String) -> (seq: Int, payload: Payload) {
-        self.last += 1
-        let line = ChatVocabulary.Line(room: room, from: name, text: text, id: id, seq: self.last)
-        let entry = Entry(payload: .of(line), key: Key(from: name, id: id))
-        self.lines.append(entry)
-        self.bytes += entry.bytes
+    /// Adds a line, for which the oldest one may have to go.
+    ///
+    /// - Returns: the growth in bytes.
+    mutating func add(_ payload: Payload, _ line: ChatVocabulary.Line) -> Int {
+        let before = self.bytes
+        // A hole, which only a damaged file has, begins a new history.
+        if line.seq != self.last + 1 { self = Self(after: line.seq - 1) }
+        let entry = Entry(payload: payload, key: Key(from: line.from, id: line.id))
+        self.last = line.seq
+        self.lines[self.last] = entry
         self.numbers[entry.key] = self.last
-        if self.lines.count - self.start > Self.limit { self.forgetOldest() }
-        return (self.last, entry.payload)
+        self.bytes += entry.bytes
+        if self.lines.count > Self.limit { self.forgetOldest() }
+        return self.bytes - before
     }
 
     /// Forgets the oldest line that is kept.
-    mutating func forgetOldest() {
-        guard self.start < self.lines.count else { return }
-        let oldest = self.lines[self.start]
-        self.bytes -= oldest.bytes
+    ///
+    /// - Returns: the bytes that it took; nil when no line is kept.
+    @discardableResult
+    mutating func forgetOldest() -> Int? {
+        let number = self.last - self.lines.count + 1
+        guard let oldest = self.lines.removeValue(forKey: number) else { return nil }
         self.numbers[oldest.key] = nil
-        self.start += 1
-        guard self.start * 2 >= self.lines.count else { return }
-        self.lines.removeFirst(self.start)
-        self.start = 0
+        self.bytes -= oldest.bytes
+        return oldest.bytes
     }
 }
