@@ -44,7 +44,8 @@ struct StateMachineTests {
         }
         _ = machine.settle(service, .ready)
         #expect(machine.failuresToRetry(service) == nil)
-        #expect(machine.runFailed(service, "later"))
+        let hasWorkFailed = machine.runFailed(service, "later")
+        #expect(hasWorkFailed)
         #expect(machine.failuresToRetry(service) == nil, "its work failed, and no start of it")
     }
 
