@@ -319,7 +319,7 @@ struct LayerTests {
               connection: { "<<": *common }
             """
         let error = #expect(throws: ConfigurationError.self) { try load(text) }
-        #expect(error?.description.contains("unknown option '<<'") == true, "\(error, default: "no error")")
+        #expect(error?.description.contains("unknown option '<<'") == true, "\(String(describing: error))")
     }
 
     @Test
