@@ -119,7 +119,11 @@ let modules: [Target] = [
     module("Plugins/Bridges/LinkspanServiceLifecycle", messaging + [serviceLifecycle]),
     module("Plugins/Stores/LinkspanOutbox", core + ["LinkspanMessaging", logging, metrics, grdb]),
     module("Plugins/Interceptors/LinkspanEncryption", ["Linkspan", "LinkspanOutbox", crypto]),
-    module("Plugins/Kit/LinkspanKit", messaging + transports + ["LinkspanConfiguration", "LinkspanInMemory"]),
+    module(
+        "Plugins/Kit/LinkspanKit",
+        messaging + transports + [
+            "LinkspanConfiguration", "LinkspanInMemory", "LinkspanServices", "LinkspanTelemetry",
+        ]),
     module("Plugins/Servers/LinkspanDevServer", core + transports + network + ["LinkspanInMemory", deque]),
     .systemLibrary(
         name: "CLibwebsockets", path: "Plugins/Support/CLibwebsockets", pkgConfig: "libwebsockets",

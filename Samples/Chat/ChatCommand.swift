@@ -37,9 +37,31 @@ enum Main {
             ChatCommand.exit(withError: status)
         } catch {
             guard ChatCommand.exitCode(for: error) == .validationFailure else { ChatCommand.exit(withError: error) }
+            if let sentence = Self.unknownCommand { Self.fail(sentence) }
             Self.complain(error)
             ChatCommand.exit(withError: ExitCode.validationFailure)
         }
+    }
+
+    /// The sentence for the first word that should be a command and is none.
+    private static var unknownCommand: String? {
+        var type: any ParsableCommand.Type = ChatCommand.self
+        for word in CommandLine.arguments.dropFirst() where !word.hasPrefix("-") {
+            let commands = type.configuration.subcommands
+            guard !commands.isEmpty else { return nil }
+            guard let next = commands.first(where: { $0._commandName == word }) else {
+                let names = commands.map { $0._commandName }
+                return "unknown command '\(word)'\(Spelling.guess(word, among: names)); "
+                    + "the commands are \(names.joined(separator: ", "))"
+            }
+            type = next
+        }
+        return nil
+    }
+
+    private static func fail(_ sentence: String) -> Never {
+        LineOutput.complain(sentence)
+        ChatCommand.exit(withError: ExitCode.validationFailure)
     }
 
     /// Prints the problem with the arguments, then the usage.

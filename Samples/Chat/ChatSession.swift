@@ -25,13 +25,13 @@ struct ChatSession: Sendable {
         let (failures, failed) = AsyncStream<LinkspanError>.makeStream()
         let (entries, entry) = AsyncStream<Void>.makeStream(bufferingPolicy: .bufferingNewest(1))
         let (visit, connection) = (self.visit, self.visit.connection)
-        let news = connection.onStateChange { [weak connection] change in
-            if let url = connection?.status.url,
-                let sentence = ConnectionNews.sentence(for: change, over: visit.transport, to: url)
+        let news = connection.onStatusChange { [weak connection] change in
+            if let status = connection?.status,
+                let sentence = ConnectionNews.sentence(for: change, of: status, over: visit.transport)
             {
                 LineOutput.news(sentence)
             }
-            if case .failed(let error) = change.reason { failed.yield(error) }
+            if case .state(let change) = change, case .failed(let error) = change.reason { failed.yield(error) }
         }
         defer { news.cancel() }
         async let following = self.follow(entry)
@@ -142,17 +142,11 @@ struct ChatSession: Sendable {
         case .topic(let topic): if let sentence = Self.sentence(for: topic) { LineOutput.news(sentence) }
         case .joined(_, let name): LineOutput.news("\(VisibleText.name(name)) joined")
         case .left(_, let name): LineOutput.news("\(VisibleText.name(name)) left")
-        case .missed(_, let lines):
-            LineOutput.news("\(lines.map(String.init) ?? "an unknown number of") lines were missed")
         case .rejected(_, let text, let why): LineOutput.news("not delivered: \(text) (\(why))")
         // While the connection is up, the confirmation is all that counts.
         case .kept(_, let text) where self.visit.isKept && self.visit.connection.state != .connected:
             LineOutput.news("kept: \(text)")
-        case .late(nil): LineOutput.news("a line of an earlier visit was delivered")
-        case .late(let why?): LineOutput.news("a line of an earlier visit was not delivered (\(why))")
-        case .adopted, .roundTrip, .said, .wrote, .kept, .confirmed, .entered, .out, .members, .present, .refused,
-            .typing:
-            ()
+        default: if let notice = event.notice { LineOutput.news(notice) }
         }
     }
 

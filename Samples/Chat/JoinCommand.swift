@@ -86,7 +86,8 @@ struct JoinCommand: AsyncParsableCommand {
         let patience = Duration.seconds(self.drain)
         guard let terminal else {
             let ending = await ChatSession(visit).run(lines: LineInput.lines(), patience: patience)
-            return { try self.end(ending, isKept: isKept) }
+            let obstacle = ConnectionNews.obstacle(visit.connection.status)
+            return { try self.end(ending, isKept: isKept, obstacle) }
         }
         let floor = VisitFloor(visit, configuration)
         let session = InteractiveSession(
@@ -98,23 +99,24 @@ struct JoinCommand: AsyncParsableCommand {
             defer { group.cancelAll() }
             return await session.run()
         }
-        return { try self.end(ending, isKept: isKept) }
+        let obstacle = ConnectionNews.obstacle(visit.connection.status)
+        return { try self.end(ending, isKept: isKept, obstacle) }
     }
 
-    private func end(_ ending: ChatSession.Ending, isKept: Bool) throws {
+    private func end(_ ending: ChatSession.Ending, isKept: Bool, _ obstacle: String) throws {
         switch ending {
         case .finished(let undelivered, let rejected):
-            try self.end(undelivered: undelivered, lost: rejected, isKept: isKept)
+            try self.end(undelivered: undelivered, lost: rejected, isKept: isKept, obstacle)
         case .failed(let error):
             LineOutput.complain(error.message)
             throw ExitCode.failure
         }
     }
 
-    private func end(_ ending: InteractiveSession.Ending, isKept: Bool) throws {
+    private func end(_ ending: InteractiveSession.Ending, isKept: Bool, _ obstacle: String) throws {
         switch ending {
         case .finished(let undelivered, let lost):
-            try self.end(undelivered: undelivered, lost: lost, isKept: isKept)
+            try self.end(undelivered: undelivered, lost: lost, isKept: isKept, obstacle)
         case .failed(let sentence):
             LineOutput.complain(sentence)
             throw ExitCode.failure
@@ -124,11 +126,12 @@ struct JoinCommand: AsyncParsableCommand {
         }
     }
 
-    private func end(undelivered: Int, lost: Int, isKept: Bool) throws {
-        if isKept, undelivered > 0 { LineOutput.news("\(undelivered) lines wait in the outbox") }
+    private func end(undelivered: Int, lost: Int, isKept: Bool, _ obstacle: String) throws {
+        let reason = undelivered > 0 ? ": \(obstacle)" : ""
+        if isKept, undelivered > 0 { LineOutput.news("\(undelivered.lines) waiting in the outbox\(reason)") }
         let lost = isKept ? lost : lost + undelivered
         guard lost > 0 else { return }
-        LineOutput.complain("\(lost) lines were not delivered")
+        LineOutput.complain("\(lost.lines) not delivered\(isKept ? "" : reason)")
         throw ExitCode.failure
     }
 }

@@ -70,9 +70,7 @@ extension VisitFloor {
         case .joined(let room, let name): self.source.yield(.joined(name, room: room))
         case .left(let room, let name): self.source.yield(.left(name, room: room))
         case .typing(let room, let name): self.source.yield(.typing(name, room: room))
-        case .missed(_, let lines): self.source.yield(.missed(lines))
-        case .late(nil): self.source.yield(.late("a line of an earlier visit was delivered"))
-        case .late(let why?): self.source.yield(.late("a line of an earlier visit was not delivered: \(why)"))
+        case .missed, .late: if let notice = event.notice { self.source.yield(.notice(notice)) }
         case .out(let room, let why):
             self.source.yield(.out(room, why: why))
             self.source.yield(.room(self.visit.visitor.room))
@@ -93,16 +91,15 @@ extension VisitFloor {
     }
 
     private nonisolated func tell(_ change: StatusChange) {
+        let (transport, status) = (self.visit.transport, self.visit.connection.status)
+        let sentence = ConnectionNews.sentence(for: change, of: status, over: transport)
         switch change {
         case .state(let change):
-            let transport = self.visit.transport
-            let url = self.visit.connection.status.url
-            guard let status = Self.status(after: change, over: transport, to: url) else { return }
-            let sentence = ConnectionNews.sentence(for: change, over: transport, to: url)
-            self.source.yield(.connection(status, sentence: sentence))
+            guard let shown = Self.status(after: change, over: transport, to: status.url) else { return }
+            self.source.yield(.connection(shown, sentence: sentence))
         // Only the first attempt comes with a change of the state.
-        case .progress(.waiting(let time, _)) where self.visit.connection.state == .reconnecting:
-            self.source.yield(.connection(.reconnecting(at: time), sentence: nil))
+        case .progress(.waiting(let time, _)) where status.state == .reconnecting:
+            self.source.yield(.connection(.reconnecting(at: time), sentence: sentence))
         case .progress: ()
         }
     }
@@ -178,8 +175,7 @@ extension VisitFloor {
         // said twice. What is just under way is soon confirmed.
         let open = await self.drain(within: .seconds(2))
         guard open == 0 else {
-            let lines = open == 1 ? "1 line is" : "\(open) lines are"
-            throw ChatRefusal(sentence: "\(lines) not confirmed yet; /nick \(name) works once nothing waits")
+            throw ChatRefusal(sentence: "\(open.lines) not confirmed yet; /nick \(name) works once nothing waits")
         }
         // Each entry tells the server the name, so join again.
         try await Self.refusing { () async throws(LinkspanError) in
@@ -226,8 +222,11 @@ extension VisitFloor {
             throw ChatRefusal(sentence: "no outbox: start with --outbox FILE")
         }
         do throws(OutboxError) {
-            let waiting = try await outbox.entries().filter { $0.delivery.outcome == nil }
-            return waiting.isEmpty ? "nothing waits" : waiting.map(\.line).joined(separator: "\n")
+            let kept = try await outbox.entries().filter { $0.delivery.outcome == nil }
+            // A line that was typed a moment ago is still on its way to the file.
+            let coming = self.visit.rooms.open.filter { line in !kept.contains { $0.delivery.key == line.id } }
+            let lines = kept.map(\.line) + coming.map { "\($0.id) being stored: \(VisibleText.of($0.text))" }
+            return lines.isEmpty ? "nothing waits" : lines.joined(separator: "\n")
         } catch {
             throw ChatRefusal(sentence: error.message)
         }

@@ -71,6 +71,8 @@ extension DevServerConfiguration {
     public struct Page: Sendable, Hashable {
         /// The document.
         public var html: String
+        /// The document's type, for a style sheet or a script.
+        public var type = "text/html; charset=utf-8"
         /// The page's `Content-Security-Policy`.
         ///
         /// By default it may load nothing from elsewhere and be shown in no frame.

@@ -17,7 +17,7 @@ extension HTTPResponse {
         Self(
             status: 200,
             fields: [
-                ("Content-Type", "text/html; charset=utf-8"), ("Content-Security-Policy", page.policy),
+                ("Content-Type", page.type), ("Content-Security-Policy", page.policy),
                 ("X-Content-Type-Options", "nosniff"), ("Referrer-Policy", "no-referrer"),
             ], body: Array(page.html.utf8))
     }
