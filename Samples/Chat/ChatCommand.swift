@@ -37,7 +37,6 @@ enum Main {
             ChatCommand.exit(withError: status)
         } catch {
             guard ChatCommand.exitCode(for: error) == .validationFailure else { ChatCommand.exit(withError: error) }
-            if let sentence = Self.unknownCommand { Self.fail(sentence) }
             Self.complain(error)
             ChatCommand.exit(withError: ExitCode.validationFailure)
         }
@@ -59,13 +58,9 @@ enum Main {
         return nil
     }
 
-    private static func fail(_ sentence: String) -> Never {
-        LineOutput.complain(sentence)
-        ChatCommand.exit(withError: ExitCode.validationFailure)
-    }
-
     /// Prints the problem with the arguments, then the usage.
     private static func complain(_ error: any Error) {
+        if let sentence = Self.unknownCommand { return LineOutput.complain(sentence) }
         LineOutput.complain(ChatCommand.message(for: error))
         let lines = ChatCommand.fullMessage(for: error).split(separator: "\n", omittingEmptySubsequences: false)
         for line in lines.drop(while: { !$0.hasPrefix("Usage:") }) where !line.isEmpty {

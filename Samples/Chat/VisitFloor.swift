@@ -39,33 +39,21 @@ actor VisitFloor: ChatFloor {
 extension VisitFloor {
     private func take(_ event: ChatEvent) {
         switch event {
-        case .said(let id, let room, let text):
-            self.open[id] = ChatFloorLine(
-                id: id, room: room, from: self.visit.visitor.name, text: text, isOwn: true, state: .pending)
-            self.settle(id, .pending)
-        case .wrote(let id, let name, let text):
-            self.open[id] = ChatFloorLine(
-                id: id, room: "", from: self.visit.visitor.name, text: text, isOwn: true, state: .pending,
-                recipient: name)
-            self.settle(id, .pending)
+        case .said(let id, let room, let text): self.begin(id, room, text)
+        case .wrote(let id, let name, let text): self.begin(id, "", text, to: name)
         case .direct(let message):
-            let sender = message.from ?? "somebody"
+            let (sender, recipient) = (message.from ?? "somebody", self.visit.visitor.name)
+            let id = "\(sender)/\(message.id)"
             self.source.yield(
-                .line(
-                    ChatFloorLine(
-                        id: "\(sender)/\(message.id)", room: "", from: sender, text: message.text, isOwn: false,
-                        state: .confirmed, recipient: self.visit.visitor.name)))
+                .line(ChatFloorLine(id: id, room: "", from: sender, text: message.text, recipient: recipient)))
         case .present(let room, let names): self.source.yield(.present(names, room: room))
         case .refused(let why): self.source.yield(.refused(why))
         case .topic(let topic): self.source.yield(.topic(topic.topic, room: topic.room, by: topic.name))
         case .confirmed(let id): self.settle(id, .confirmed)
         case .rejected(let id, _, let why): self.settle(id, .rejected(why: why))
         case .line(let line):
-            self.source.yield(
-                .line(
-                    ChatFloorLine(
-                        id: "\(line.from)/\(line.id)", room: line.room, from: line.from, text: line.text, isOwn: false,
-                        state: .confirmed)))
+            let id = "\(line.from)/\(line.id)"
+            self.source.yield(.line(ChatFloorLine(id: id, room: line.room, from: line.from, text: line.text)))
         case .members(let room, let names): self.source.yield(.members(names, room: room))
         case .joined(let room, let name): self.source.yield(.joined(name, room: room))
         case .left(let room, let name): self.source.yield(.left(name, room: room))
@@ -79,6 +67,12 @@ extension VisitFloor {
             self.source.yield(.connection(.connected(over: self.visit.transport), sentence: nil))
         case .adopted, .entered, .kept: ()
         }
+    }
+
+    private func begin(_ id: String, _ room: String, _ text: String, to recipient: String? = nil) {
+        self.open[id] = ChatFloorLine(
+            id: id, room: room, from: self.visit.visitor.name, text: text, isOwn: true, recipient: recipient)
+        self.settle(id, .pending)
     }
 
     private func settle(_ id: String, _ state: ChatFloorLine.State) {
@@ -121,8 +115,12 @@ extension VisitFloor {
 
 @available(macOS 15, *)
 extension VisitFloor {
-    private nonisolated var presence: PresenceService? {
-        self.visit.messaging.services.services(of: PresenceService.self).first
+    /// A feature that configuration may have left out.
+    private nonisolated func feature<Feature>(_ type: Feature.Type, _ name: String) throws(ChatRefusal) -> Feature {
+        guard let feature = self.visit.messaging.services.services(of: type).first else {
+            throw ChatRefusal(sentence: "the service '\(name)' is not among linkspan.services.enabled")
+        }
+        return feature
     }
 
     func say(_ text: String) async throws(ChatRefusal) {
@@ -140,29 +138,23 @@ extension VisitFloor {
 
     func leave(_ room: String) async throws(ChatRefusal) {
         try await Self.refusing { () async throws(LinkspanError) in try self.visit.rooms.leave(room) }
-        self.presence?.leave(room)
+        try? self.feature(PresenceService.self, "presence").leave(room)
         self.source.yield(.room(self.room))
     }
 
     func message(_ name: String, _ text: String) async throws(ChatRefusal) {
-        guard let direct = self.visit.messaging.services.services(of: DirectMessageService.self).first else {
-            throw ChatRefusal(sentence: "the service 'direct' is not among linkspan.services.enabled")
-        }
+        let direct = try self.feature(DirectMessageService.self, "direct")
         // Its outcome is shown beside the line.
         try? await direct.say(text, to: name)
     }
 
     func setTopic(_ topic: String) async throws(ChatRefusal) {
-        guard let topics = self.visit.messaging.services.services(of: TopicService.self).first else {
-            throw ChatRefusal(sentence: "the service 'topics' is not among linkspan.services.enabled")
-        }
+        let topics = try self.feature(TopicService.self, "topics")
         try await Self.refusing { () async throws(LinkspanError) in try topics.set(topic) }
     }
 
     func who() async throws(ChatRefusal) {
-        guard let presence = self.presence else {
-            throw ChatRefusal(sentence: "the service 'presence' is not among linkspan.services.enabled")
-        }
+        let presence = try self.feature(PresenceService.self, "presence")
         guard let room = self.room else { throw ChatRefusal(sentence: "you are not in a room") }
         try await Self.refusing { () async throws(LinkspanError) in try presence.ask(in: room) }
     }

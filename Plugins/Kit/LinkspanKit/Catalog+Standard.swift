@@ -35,11 +35,8 @@ extension Catalog {
 extension ServiceFactory {
     /// A service that cannot be made in this build.
     fileprivate static func absent(_ name: String, trait: String) -> ServiceFactory {
-        ServiceFactory(name) { _ throws(LinkspanError) in
-            throw LinkspanError(
-                .invalidConfiguration,
-                "the service '\(name)' is not built in: switch the trait \(trait) of the package linkspan on")
-        }
+        let sentence = "the service '\(name)' is not built in: switch the trait \(trait) of the package linkspan on"
+        return ServiceFactory(name) { _ throws(LinkspanError) in throw LinkspanError(.invalidConfiguration, sentence) }
     }
 }
 #endif

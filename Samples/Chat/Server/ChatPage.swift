@@ -23,10 +23,7 @@ enum ChatPage {
         page.policy =
             "default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self' ws: wss:; "
             + "img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
-        var (style, script) = (page, page)
-        (style.html, style.type) = (Self.style, "text/css; charset=utf-8")
-        (script.html, script.type) = (Self.script, "text/javascript; charset=utf-8")
-        return ["/": page, "/chat.css": style, "/chat.js": script]
+        return ["/": page, "/chat.css": .init(html: Self.style), "/chat.js": .init(html: Self.script)]
     }
 
     private static let body = #"""

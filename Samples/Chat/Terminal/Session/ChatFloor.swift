@@ -106,8 +106,8 @@ struct ChatFloorLine: Hashable, Sendable {
     var room: String
     var from: String
     var text: String
-    var isOwn: Bool
-    var state: State
+    var isOwn = false
+    var state = State.confirmed
     /// Who alone hears it; nil for everybody in the room.
     var recipient: String?
 }

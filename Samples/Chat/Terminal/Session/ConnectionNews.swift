@@ -5,13 +5,12 @@ enum ConnectionNews {
     /// The sentence for a change of status, or nil when there is nothing to tell.
     static func sentence(for change: StatusChange, of status: ConnectionStatus, over transport: String) -> String? {
         switch change {
-        case .state(let change): return self.sentence(for: change, over: transport, to: status.url)
+        case .state(let change): self.sentence(for: change, over: transport, to: status.url)
         // When the user has asked for an attempt, its failure is no change of state.
-        case .progress(.waiting(let time, attempt: 2)):
-            guard let error = status.lastError, let change = status.history.last, change.isRequested else { return nil }
-            let wait = self.seconds(ContinuousClock.now.duration(to: time))
-            return "cannot connect: \(self.words(for: error, status.url)); trying again in \(wait)"
-        case .progress: return nil
+        case .progress(.waiting(let time, attempt: 2))
+        where [nil, .moved].contains(status.history.last?.reason.error?.code):
+            status.lastError.map { "cannot connect: \(self.words(for: $0, status.url)); \(self.retry(at: time))" }
+        case .progress: nil
         }
     }
 
@@ -33,7 +32,7 @@ enum ConnectionNews {
         case (.reconnecting, .lost(let error)) where error.code == .moved:
             "joining again"
         case (.reconnecting, .lost(let error)):
-            "\(self.what(error, of: change, url)); trying again in \(self.seconds(change.nextAttempt.map { change.time.duration(to: $0) } ?? .zero))"
+            "\(self.what(error, of: change, url)); \(self.retry(at: change.nextAttempt, after: change.time))"
         case (.reconnecting, _):
             "connecting again"
         case (.disconnected, .failed(let error)):
@@ -69,20 +68,11 @@ enum ConnectionNews {
         return error.code == .connectionLost ? "connection lost" : "connection lost (\(error.message))"
     }
 
-    private static func seconds(_ wait: Duration) -> String {
-        let tenths = max(0, Int(wait / .milliseconds(100)))
-        return "\(tenths / 10).\(tenths % 10) s"
-    }
-}
-
-extension StateChange {
-    /// Whether the user has asked for it: a move to another server, or going online.
-    fileprivate var isRequested: Bool {
-        switch self.reason {
-        case .requested: true
-        case .lost(let error): error.code == .moved
-        case .established, .failed, .unoccupied: false
-        }
+    private static func retry(
+        at time: ContinuousClock.Instant?, after now: ContinuousClock.Instant = .now
+    ) -> String {
+        let tenths = max(0, Int(now.duration(to: time ?? now) / .milliseconds(100)))
+        return "trying again in \(tenths / 10).\(tenths % 10) s"
     }
 }
 
