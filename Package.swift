@@ -73,6 +73,7 @@ let messaging: [Target.Dependency] = core + ["LinkspanLifecycle", "LinkspanMessa
 let network: [Target.Dependency] = ["LinkspanNetwork", "LinkspanWebSocketProtocol", "LinkspanBackEnds"]
 let backEnd: [Target.Dependency] = ["LinkspanNetwork", "LinkspanRuntime"]
 let transports: [Target.Dependency] = ["LinkspanSocketIO", "LinkspanWebSocket"]
+let builtIn: [Target.Dependency] = ["LinkspanConfiguration", "LinkspanInMemory", "LinkspanServices"]
 
 // MARK: - Modules
 
@@ -119,7 +120,7 @@ let modules: [Target] = [
     module("Plugins/Bridges/LinkspanServiceLifecycle", messaging + [serviceLifecycle]),
     module("Plugins/Stores/LinkspanOutbox", core + ["LinkspanMessaging", logging, metrics, grdb]),
     module("Plugins/Interceptors/LinkspanEncryption", ["Linkspan", "LinkspanOutbox", crypto]),
-    module("Plugins/Kit/LinkspanKit", messaging + transports + ["LinkspanConfiguration", "LinkspanInMemory"]),
+    module("Plugins/Kit/LinkspanKit", messaging + transports + builtIn + ["LinkspanTelemetry"]),
     module("Plugins/Servers/LinkspanDevServer", core + transports + network + ["LinkspanInMemory", deque]),
     .systemLibrary(
         name: "CLibwebsockets", path: "Plugins/Support/CLibwebsockets", pkgConfig: "libwebsockets",
@@ -163,10 +164,8 @@ func program(_ name: String, in path: String, _ needs: [Target.Dependency], excl
 let programs: [Target] = [
     program(
         "chat", in: "Samples/Chat",
-        messaging + transports + [
-            "LinkspanConfiguration", "LinkspanInMemory", "LinkspanNetwork", "LinkspanServices", "LinkspanInspector",
-            "LinkspanOutbox", "LinkspanDevServer", logging, argumentParser,
-        ],
+        messaging + transports + builtIn
+            + ["LinkspanNetwork", "LinkspanInspector", "LinkspanOutbox", "LinkspanDevServer", logging, argumentParser],
         exclude: [
             "README.md", "PROTOCOL.md", "requirements.txt", "chat.yaml", "cluster.sh", "front.py", "server.py",
             "chat_hub.py", "chat_history.py", "local_backplane.py", "redis_backplane.py", "redis_history.py",

@@ -42,8 +42,25 @@ enum Main {
         }
     }
 
+    /// The sentence for the first word that should be a command and is none.
+    private static var unknownCommand: String? {
+        var type: any ParsableCommand.Type = ChatCommand.self
+        for word in CommandLine.arguments.dropFirst() where !word.hasPrefix("-") {
+            let commands = type.configuration.subcommands
+            guard !commands.isEmpty else { return nil }
+            guard let next = commands.first(where: { $0._commandName == word }) else {
+                let names = commands.map { $0._commandName }
+                return "unknown command '\(word)'\(Spelling.guess(word, among: names)); "
+                    + "the commands are \(names.joined(separator: ", "))"
+            }
+            type = next
+        }
+        return nil
+    }
+
     /// Prints the problem with the arguments, then the usage.
     private static func complain(_ error: any Error) {
+        if let sentence = Self.unknownCommand { return LineOutput.complain(sentence) }
         LineOutput.complain(ChatCommand.message(for: error))
         let lines = ChatCommand.fullMessage(for: error).split(separator: "\n", omittingEmptySubsequences: false)
         for line in lines.drop(while: { !$0.hasPrefix("Usage:") }) where !line.isEmpty {

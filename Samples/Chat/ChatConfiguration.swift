@@ -72,14 +72,20 @@ struct ChatConfiguration {
 
     /// Where the configuration comes from.
     var sources: ConfigurationSources {
-        ConfigurationSources(file: self.file, overrides: self.overrides, defaults: Self.defaults + self.fallbacks)
+        ConfigurationSources(file: self.file, overrides: self.overrides, defaults: self.defaults + self.fallbacks)
     }
 
     /// Prints everything that is wrong.
     ///
     /// - Returns: the exit with status 64.
     static func complain(_ error: ConfigurationError) -> ExitCode {
-        for line in error.description.split(separator: "\n") { LineOutput.complain(String(line)) }
+        if let problem = error.problems.first, error.problems.count == 1, problem.isMissing,
+            problem.path.hasSuffix(".url")
+        {
+            LineOutput.complain("\(problem.path) is missing: name the server, as in --url http://127.0.0.1:3000")
+        } else {
+            for line in error.description.split(separator: "\n") { LineOutput.complain(String(line)) }
+        }
         return .validationFailure
     }
 
@@ -105,15 +111,22 @@ struct ChatConfiguration {
     }
 
     /// What holds when nobody says otherwise.
-    private static let defaults = [
-        Override(path: "transport.adapter", value: "memory", origin: "default"),
-        Override(path: "transport.memory.url", value: "memory://lobby", origin: "default"),
-        Override(
-            path: "services.enabled", value: "logging,rooms,presence,topics,direct,typing,interface",
-            origin: "default"),
-        // Failures are shown in the conversation.
-        Override(path: "services.logging.level", value: "error", origin: "default"),
-    ]
+    private var defaults: [Override] {
+        // The scheme of `--url` says the transport when nothing else does.
+        let adapters = ["ws": "websocket", "wss": "websocket", "http": "socketio", "https": "socketio"]
+        let adapter = self.url?.split(separator: ":").first.flatMap { adapters[$0.lowercased()] }
+        return [
+            Override(
+                path: "transport.adapter", value: adapter ?? "memory", origin: adapter.map { _ in "--url" } ?? "default"
+            ),
+            Override(path: "transport.memory.url", value: "memory://lobby", origin: "default"),
+            Override(
+                path: "services.enabled", value: "logging,rooms,presence,topics,direct,typing,interface",
+                origin: "default"),
+            // Failures are shown in the conversation.
+            Override(path: "services.logging.level", value: "error", origin: "default"),
+        ]
+    }
 
     /// One server, whatever the transport: Socket.IO and raw WebSocket take the same URLs.
     private var fallbacks: [Override] {

@@ -3,13 +3,7 @@ import Linkspan
 /// One person's visit: lines from a source go to the room, what happens goes to the output, until the source ends.
 @available(macOS 15, *)
 struct ChatSession: Sendable {
-    /// How a visit ended.
-    enum Ending: Sendable {
-        /// The input ended, with counts of unconfirmed lines and of lines that were rejected or failed.
-        case finished(undelivered: Int, rejected: Int)
-        /// The connection has failed for good.
-        case failed(LinkspanError)
-    }
+    typealias Ending = InteractiveSession.Ending
 
     private let visit: Visit
 
@@ -25,13 +19,13 @@ struct ChatSession: Sendable {
         let (failures, failed) = AsyncStream<LinkspanError>.makeStream()
         let (entries, entry) = AsyncStream<Void>.makeStream(bufferingPolicy: .bufferingNewest(1))
         let (visit, connection) = (self.visit, self.visit.connection)
-        let news = connection.onStateChange { [weak connection] change in
-            if let url = connection?.status.url,
-                let sentence = ConnectionNews.sentence(for: change, over: visit.transport, to: url)
+        let news = connection.onStatusChange { [weak connection] change in
+            if let status = connection?.status,
+                let sentence = ConnectionNews.sentence(for: change, of: status, over: visit.transport)
             {
                 LineOutput.news(sentence)
             }
-            if case .failed(let error) = change.reason { failed.yield(error) }
+            if case .state(let change) = change, case .failed(let error) = change.reason { failed.yield(error) }
         }
         defer { news.cancel() }
         async let following = self.follow(entry)
@@ -40,7 +34,7 @@ struct ChatSession: Sendable {
         self.visit.news.finish()
         let rejected = await following
         guard case .finished(let undelivered, _) = ending else { return ending }
-        return .finished(undelivered: undelivered, rejected: rejected)
+        return .finished(undelivered: undelivered, lost: rejected)
     }
 
     /// Shows what happens, until the news end.
@@ -67,14 +61,14 @@ struct ChatSession: Sendable {
                 return nil
             }
             group.addTask {
-                for await error in failures { return .failed(error) }
+                for await error in failures { return .failed(error.message) }
                 return nil
             }
             // The first real ending counts.
             var ending: Ending?
             while ending == nil, let result = await group.next() { ending = result }
             group.cancelAll()
-            return ending ?? .finished(undelivered: 0, rejected: 0)
+            return ending ?? .finished(undelivered: 0)
         }
     }
 
@@ -84,12 +78,14 @@ struct ChatSession: Sendable {
         do throws(LinkspanError) {
             for await line in lines where !line.isEmpty { try await self.visit.rooms.say(line) }
         } catch {
-            return .failed(error)
+            return .failed(error.message)
         }
         guard !Task.isCancelled else { return nil }
         let undelivered = await self.visit.drain(within: patience)
-        if undelivered == 0, let error = await self.entryFailure(entries, within: patience) { return .failed(error) }
-        return .finished(undelivered: undelivered, rejected: 0)
+        if undelivered == 0, let error = await self.entryFailure(entries, within: patience) {
+            return .failed(error.message)
+        }
+        return .finished(undelivered: undelivered)
     }
 
     /// Whether the server has let the visitor in, which its first `room` event shows.
@@ -142,17 +138,11 @@ struct ChatSession: Sendable {
         case .topic(let topic): if let sentence = Self.sentence(for: topic) { LineOutput.news(sentence) }
         case .joined(_, let name): LineOutput.news("\(VisibleText.name(name)) joined")
         case .left(_, let name): LineOutput.news("\(VisibleText.name(name)) left")
-        case .missed(_, let lines):
-            LineOutput.news("\(lines.map(String.init) ?? "an unknown number of") lines were missed")
         case .rejected(_, let text, let why): LineOutput.news("not delivered: \(text) (\(why))")
         // While the connection is up, the confirmation is all that counts.
         case .kept(_, let text) where self.visit.isKept && self.visit.connection.state != .connected:
             LineOutput.news("kept: \(text)")
-        case .late(nil): LineOutput.news("a line of an earlier visit was delivered")
-        case .late(let why?): LineOutput.news("a line of an earlier visit was not delivered (\(why))")
-        case .adopted, .roundTrip, .said, .wrote, .kept, .confirmed, .entered, .out, .members, .present, .refused,
-            .typing:
-            ()
+        default: if let notice = event.notice { LineOutput.news(notice) }
         }
     }
 

@@ -187,13 +187,14 @@ struct DemoTour {
         LineOutput.show("")
         if wire == .memory {
             LineOutput.show("Somebody trips over the cable. Both keep typing:")
+            LineOutput.show("")
             self.chat.hub.cut()
         } else {
             LineOutput.show("The server drops everyone and is gone. Both keep typing:")
+            LineOutput.show("")
             self.server.drop()
             await self.server.stop()
         }
-        LineOutput.show("")
     }
 
     private func recover(_ wire: DemoWire) async throws {

@@ -86,7 +86,7 @@ struct JoinCommand: AsyncParsableCommand {
         let patience = Duration.seconds(self.drain)
         guard let terminal else {
             let ending = await ChatSession(visit).run(lines: LineInput.lines(), patience: patience)
-            return { try self.end(ending, isKept: isKept) }
+            return self.end(ending, isKept: isKept, visit.connection.status)
         }
         let floor = VisitFloor(visit, configuration)
         let session = InteractiveSession(
@@ -98,37 +98,28 @@ struct JoinCommand: AsyncParsableCommand {
             defer { group.cancelAll() }
             return await session.run()
         }
-        return { try self.end(ending, isKept: isKept) }
+        return self.end(ending, isKept: isKept, visit.connection.status)
     }
 
-    private func end(_ ending: ChatSession.Ending, isKept: Bool) throws {
-        switch ending {
-        case .finished(let undelivered, let rejected):
-            try self.end(undelivered: undelivered, lost: rejected, isKept: isKept)
-        case .failed(let error):
-            LineOutput.complain(error.message)
-            throw ExitCode.failure
+    private func end(
+        _ ending: InteractiveSession.Ending, isKept: Bool, _ status: ConnectionStatus
+    ) -> () throws -> Void {
+        {
+            switch ending {
+            case .finished(let undelivered, let lost):
+                let reason = undelivered > 0 ? ": \(ConnectionNews.obstacle(status))" : ""
+                if isKept, undelivered > 0 { LineOutput.news("\(undelivered.lines) waiting in the outbox\(reason)") }
+                let lost = isKept ? lost : lost + undelivered
+                guard lost > 0 else { return }
+                LineOutput.complain("\(lost.lines) not delivered\(isKept ? "" : reason)")
+                throw ExitCode.failure
+            case .failed(let sentence):
+                LineOutput.complain(sentence)
+                throw ExitCode.failure
+            case .terminated(let signal):
+                // What a shell says of a process that the signal has ended.
+                throw ExitCode(128 + signal)
+            }
         }
-    }
-
-    private func end(_ ending: InteractiveSession.Ending, isKept: Bool) throws {
-        switch ending {
-        case .finished(let undelivered, let lost):
-            try self.end(undelivered: undelivered, lost: lost, isKept: isKept)
-        case .failed(let sentence):
-            LineOutput.complain(sentence)
-            throw ExitCode.failure
-        case .terminated(let signal):
-            // What a shell says of a process that the signal has ended.
-            throw ExitCode(128 + signal)
-        }
-    }
-
-    private func end(undelivered: Int, lost: Int, isKept: Bool) throws {
-        if isKept, undelivered > 0 { LineOutput.news("\(undelivered) lines wait in the outbox") }
-        let lost = isKept ? lost : lost + undelivered
-        guard lost > 0 else { return }
-        LineOutput.complain("\(lost) lines were not delivered")
-        throw ExitCode.failure
     }
 }

@@ -8,7 +8,7 @@ extension OutboxFigures {
 }
 
 extension OutboxEntry {
-    /// The row in one line: key, outcome, account, age, event and size; no contents.
+    /// The row in one line: key, outcome, account, age, event, size and text.
     var line: String {
         let state =
             switch self.delivery.outcome {
@@ -19,7 +19,10 @@ extension OutboxEntry {
         let account = self.delivery.account.map { VisibleText.name($0) } ?? "nobody"
         let seconds = self.age.components.seconds
         return "\(self.delivery.key) \(state) \(account) \(seconds)s \(self.delivery.event) "
-            + "\(self.delivery.payload.byteCount)B"
+            + "\(self.delivery.payload.byteCount)B: \(VisibleText.of(self.text))"
     }
+
+    /// The text that is to be said.
+    var text: String { self.delivery.payload[0]?["text"]?.string ?? "" }
 }
 #endif

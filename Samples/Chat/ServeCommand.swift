@@ -58,7 +58,7 @@ struct ServeCommand: AsyncParsableCommand {
                 $0.allowedOrigins = Set(self.allowedOrigins)
                 $0.allowedHosts = Set(self.allowedHosts)
                 $0.introduction = .required(within: .seconds(10))
-                $0.pages = ["/": ChatPage.page]
+                $0.pages = ChatPage.pages
             })
         do {
             try await server.start()

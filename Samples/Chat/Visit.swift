@@ -69,7 +69,8 @@ struct Visit: Sendable {
         do {
             for try await entry in outbox.outcomes(account: self.visitor.account) {
                 if !entry.delivery.key.hasPrefix("\(self.visitor.session)-"), let outcome = entry.delivery.outcome {
-                    self.news.post(.late(refusal: ChatVocabulary.Answer.refusal(in: outcome)))
+                    self.news.post(
+                        .late(text: entry.text, refusal: ChatVocabulary.Answer.refusal(in: outcome)))
                 }
                 try await outbox.confirm(entry)
             }

@@ -39,40 +39,26 @@ actor VisitFloor: ChatFloor {
 extension VisitFloor {
     private func take(_ event: ChatEvent) {
         switch event {
-        case .said(let id, let room, let text):
-            self.open[id] = ChatFloorLine(
-                id: id, room: room, from: self.visit.visitor.name, text: text, isOwn: true, state: .pending)
-            self.settle(id, .pending)
-        case .wrote(let id, let name, let text):
-            self.open[id] = ChatFloorLine(
-                id: id, room: "", from: self.visit.visitor.name, text: text, isOwn: true, state: .pending,
-                recipient: name)
-            self.settle(id, .pending)
+        case .said(let id, let room, let text): self.begin(id, room, text)
+        case .wrote(let id, let name, let text): self.begin(id, "", text, to: name)
         case .direct(let message):
-            let sender = message.from ?? "somebody"
+            let (sender, recipient) = (message.from ?? "somebody", self.visit.visitor.name)
+            let id = "\(sender)/\(message.id)"
             self.source.yield(
-                .line(
-                    ChatFloorLine(
-                        id: "\(sender)/\(message.id)", room: "", from: sender, text: message.text, isOwn: false,
-                        state: .confirmed, recipient: self.visit.visitor.name)))
+                .line(ChatFloorLine(id: id, room: "", from: sender, text: message.text, recipient: recipient)))
         case .present(let room, let names): self.source.yield(.present(names, room: room))
         case .refused(let why): self.source.yield(.refused(why))
         case .topic(let topic): self.source.yield(.topic(topic.topic, room: topic.room, by: topic.name))
         case .confirmed(let id): self.settle(id, .confirmed)
         case .rejected(let id, _, let why): self.settle(id, .rejected(why: why))
         case .line(let line):
-            self.source.yield(
-                .line(
-                    ChatFloorLine(
-                        id: "\(line.from)/\(line.id)", room: line.room, from: line.from, text: line.text, isOwn: false,
-                        state: .confirmed)))
+            let id = "\(line.from)/\(line.id)"
+            self.source.yield(.line(ChatFloorLine(id: id, room: line.room, from: line.from, text: line.text)))
         case .members(let room, let names): self.source.yield(.members(names, room: room))
         case .joined(let room, let name): self.source.yield(.joined(name, room: room))
         case .left(let room, let name): self.source.yield(.left(name, room: room))
         case .typing(let room, let name): self.source.yield(.typing(name, room: room))
-        case .missed(_, let lines): self.source.yield(.missed(lines))
-        case .late(nil): self.source.yield(.late("a line of an earlier visit was delivered"))
-        case .late(let why?): self.source.yield(.late("a line of an earlier visit was not delivered: \(why)"))
+        case .missed, .late: if let notice = event.notice { self.source.yield(.notice(notice)) }
         case .out(let room, let why):
             self.source.yield(.out(room, why: why))
             self.source.yield(.room(self.visit.visitor.room))
@@ -81,6 +67,12 @@ extension VisitFloor {
             self.source.yield(.connection(.connected(over: self.visit.transport), sentence: nil))
         case .adopted, .entered, .kept: ()
         }
+    }
+
+    private func begin(_ id: String, _ room: String, _ text: String, to recipient: String? = nil) {
+        self.open[id] = ChatFloorLine(
+            id: id, room: room, from: self.visit.visitor.name, text: text, isOwn: true, recipient: recipient)
+        self.settle(id, .pending)
     }
 
     private func settle(_ id: String, _ state: ChatFloorLine.State) {
@@ -93,16 +85,15 @@ extension VisitFloor {
     }
 
     private nonisolated func tell(_ change: StatusChange) {
+        let (transport, status) = (self.visit.transport, self.visit.connection.status)
+        let sentence = ConnectionNews.sentence(for: change, of: status, over: transport)
         switch change {
         case .state(let change):
-            let transport = self.visit.transport
-            let url = self.visit.connection.status.url
-            guard let status = Self.status(after: change, over: transport, to: url) else { return }
-            let sentence = ConnectionNews.sentence(for: change, over: transport, to: url)
-            self.source.yield(.connection(status, sentence: sentence))
+            guard let shown = Self.status(after: change, over: transport, to: status.url) else { return }
+            self.source.yield(.connection(shown, sentence: sentence))
         // Only the first attempt comes with a change of the state.
-        case .progress(.waiting(let time, _)) where self.visit.connection.state == .reconnecting:
-            self.source.yield(.connection(.reconnecting(at: time), sentence: nil))
+        case .progress(.waiting(let time, _)) where status.state == .reconnecting:
+            self.source.yield(.connection(.reconnecting(at: time), sentence: sentence))
         case .progress: ()
         }
     }
@@ -124,8 +115,12 @@ extension VisitFloor {
 
 @available(macOS 15, *)
 extension VisitFloor {
-    private nonisolated var presence: PresenceService? {
-        self.visit.messaging.services.services(of: PresenceService.self).first
+    /// A feature that configuration may have left out.
+    private nonisolated func feature<Feature>(_ type: Feature.Type, _ name: String) throws(ChatRefusal) -> Feature {
+        guard let feature = self.visit.messaging.services.services(of: type).first else {
+            throw ChatRefusal(sentence: "the service '\(name)' is not among linkspan.services.enabled")
+        }
+        return feature
     }
 
     func say(_ text: String) async throws(ChatRefusal) {
@@ -143,29 +138,23 @@ extension VisitFloor {
 
     func leave(_ room: String) async throws(ChatRefusal) {
         try await Self.refusing { () async throws(LinkspanError) in try self.visit.rooms.leave(room) }
-        self.presence?.leave(room)
+        try? self.feature(PresenceService.self, "presence").leave(room)
         self.source.yield(.room(self.room))
     }
 
     func message(_ name: String, _ text: String) async throws(ChatRefusal) {
-        guard let direct = self.visit.messaging.services.services(of: DirectMessageService.self).first else {
-            throw ChatRefusal(sentence: "the service 'direct' is not among linkspan.services.enabled")
-        }
+        let direct = try self.feature(DirectMessageService.self, "direct")
         // Its outcome is shown beside the line.
         try? await direct.say(text, to: name)
     }
 
     func setTopic(_ topic: String) async throws(ChatRefusal) {
-        guard let topics = self.visit.messaging.services.services(of: TopicService.self).first else {
-            throw ChatRefusal(sentence: "the service 'topics' is not among linkspan.services.enabled")
-        }
+        let topics = try self.feature(TopicService.self, "topics")
         try await Self.refusing { () async throws(LinkspanError) in try topics.set(topic) }
     }
 
     func who() async throws(ChatRefusal) {
-        guard let presence = self.presence else {
-            throw ChatRefusal(sentence: "the service 'presence' is not among linkspan.services.enabled")
-        }
+        let presence = try self.feature(PresenceService.self, "presence")
         guard let room = self.room else { throw ChatRefusal(sentence: "you are not in a room") }
         try await Self.refusing { () async throws(LinkspanError) in try presence.ask(in: room) }
     }
@@ -178,8 +167,7 @@ extension VisitFloor {
         // said twice. What is just under way is soon confirmed.
         let open = await self.drain(within: .seconds(2))
         guard open == 0 else {
-            let lines = open == 1 ? "1 line is" : "\(open) lines are"
-            throw ChatRefusal(sentence: "\(lines) not confirmed yet; /nick \(name) works once nothing waits")
+            throw ChatRefusal(sentence: "\(open.lines) not confirmed yet; /nick \(name) works once nothing waits")
         }
         // Each entry tells the server the name, so join again.
         try await Self.refusing { () async throws(LinkspanError) in
@@ -226,8 +214,11 @@ extension VisitFloor {
             throw ChatRefusal(sentence: "no outbox: start with --outbox FILE")
         }
         do throws(OutboxError) {
-            let waiting = try await outbox.entries().filter { $0.delivery.outcome == nil }
-            return waiting.isEmpty ? "nothing waits" : waiting.map(\.line).joined(separator: "\n")
+            let kept = try await outbox.entries().filter { $0.delivery.outcome == nil }
+            // A line that was typed a moment ago is still on its way to the file.
+            let coming = self.visit.rooms.open.filter { line in !kept.contains { $0.delivery.key == line.id } }
+            let lines = kept.map(\.line) + coming.map { "\($0.id) being stored: \(VisibleText.of($0.text))" }
+            return lines.isEmpty ? "nothing waits" : lines.joined(separator: "\n")
         } catch {
             throw ChatRefusal(sentence: error.message)
         }

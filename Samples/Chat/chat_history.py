@@ -5,6 +5,7 @@ from __future__ import annotations
 import fcntl
 import json
 import os
+import secrets
 from collections import deque
 from collections.abc import Iterator
 from itertools import islice
@@ -19,13 +20,17 @@ Line = dict[str, Any]
 class Room:
     """The last lines of one room, and the keys by which retries of them are recognised."""
 
-    def __init__(self) -> None:
-        self.last = 0
+    def __init__(self, start: int = 0) -> None:
+        self.last = start
         self._lines: deque[Line] = deque()
         self._numbers: dict[tuple[str, str], int] = {}
 
     def add(self, line: Line) -> None:
         """Adds the next line, for which the oldest may have to go."""
+        if line["seq"] != self.last + 1:
+            # A hole, which a file of `chat serve` may have.
+            self._lines.clear()
+            self._numbers.clear()
         if len(self._lines) == KEPT_LINES:
             oldest = self._lines.popleft()
             self._numbers.pop((oldest["from"], oldest["id"]), None)
@@ -46,22 +51,31 @@ class Room:
 class History:
     """All rooms. With a file, a line has left this process before anybody gets it: not even SIGKILL loses it.
 
-    The file has one line of JSON for each line of the chat, which is the payload of its `message`. `FILE.lock` keeps
-    a second server away.
+    The file has one line of JSON for the numbering, and one for each line of the chat, which is the payload of its
+    `message`. `FILE.lock` keeps a second server away.
     """
 
     def __init__(self, path: Path | None) -> None:
         self._rooms: dict[str, Room] = {}
         self._file: int | None = None
+        self._header: Line = {"numbering": secrets.token_hex(8), "start": 0}
         if path is not None:
             self._lock = _lock(path)
             for line in _read(path):
-                self._rooms.setdefault(line["room"], Room()).add(line)
+                if "numbering" in line:
+                    self._header |= line
+                else:
+                    self._rooms.setdefault(line["room"], Room()).add(line)
             self._file = self._rewrite(path)
+
+    @property
+    def numbering(self) -> str:
+        """What tells the numbers of these lines from those of another history."""
+        return self._header["numbering"]
 
     def room(self, name: str) -> Room:
         """A room, which is empty when nothing was said in it yet."""
-        return self._rooms.get(name) or Room()
+        return self._rooms.get(name) or Room(self._header["start"])
 
     def append(self, room: str, sender: str, text: str, key: str) -> Line:
         """Numbers a new line and keeps it; raises `OSError`, and keeps nothing of it, when it cannot be written."""
@@ -69,7 +83,7 @@ class History:
         line = {"room": room, "from": sender, "text": text, "id": key, "seq": seq}
         if self._file is not None:
             _write(self._file, _encoded(line))
-        self._rooms.setdefault(room, Room()).add(line)
+        self._rooms.setdefault(room, self.room(room)).add(line)
         return line
 
     def _rewrite(self, path: Path) -> int:
@@ -78,6 +92,7 @@ class History:
         fresh.unlink(missing_ok=True)
         # The lines are private, and where other people have access their links must not be followed.
         file = os.open(fresh, os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_APPEND, 0o600)
+        _write(file, _encoded(self._header))
         for room in self._rooms.values():
             _write(file, b"".join(_encoded(line) for line in room.after(0)))
         os.fsync(file)
@@ -104,8 +119,9 @@ def _read(path: Path) -> Iterator[Line]:
     for number, text in enumerate(lines, 1):
         try:
             line = json.loads(text)
-            valid = all(isinstance(line[name], str) for name in ("room", "from", "text", "id"))
-            valid = valid and isinstance(line["seq"], int)
+            texts = ("numbering",) if "numbering" in line else ("room", "from", "text", "id")
+            valid = all(isinstance(line[name], str) for name in texts)
+            valid = valid and isinstance(line.get("start", 0) if "numbering" in line else line["seq"], int)
         except (ValueError, TypeError, KeyError, RecursionError):
             valid = False
         if not valid:

@@ -68,6 +68,10 @@ class Backplane(Protocol):
     It tells its audience of each line of each room where somebody of the audience is: in order, each one once.
     """
 
+    @property
+    def numbering(self) -> str:
+        """What tells the numbers of the lines from those of another history."""
+
     def attach(self, audience: Audience) -> None:
         """Whom to tell; called once, before anything else."""
 
@@ -81,8 +85,8 @@ class Backplane(Protocol):
     async def enter(self, room: str, member: Member, seen: int | None, welcome: Callable[[int, list[Line]], None]) -> None:
         """Lets a member in, and tells the others unless they know the person is there.
 
-        Calls `welcome` with the number of the room's last line and the kept lines after `seen`. The audience hears the
-        lines that follow from then on.
+        Calls `welcome` with the number of the room's last line and the kept lines after `seen`: all of them when that
+        is no number of this room, for which -1 stands. The audience hears the lines that follow from then on.
         """
 
     async def leave(self, room: str, member: Member) -> None:
@@ -130,10 +134,12 @@ class Hub:
         seen = credentials.get("seen", {})
         if not isinstance(seen, dict) or not all(map(is_count, seen.values())):
             raise ChatError("bad_request", "seen must be an object of whole numbers")
+        numbering = credentials.get("numbering")
+        numbering = numbering if isinstance(numbering, dict) else {}
         rooms = [_label(room, "bad_room", "room") for room in rooms]
         try:
             for room in rooms:
-                await self._join(member, room, seen.get(room))
+                await self._join(member, room, seen.get(room), numbering.get(room))
         except BaseException:
             await self.depart(member)
             raise
@@ -177,7 +183,7 @@ class Hub:
     def hear_gap(self, room: str, lost: int | None, seq: int) -> None:
         for member in self._rooms.get(room, ()):
             member.deliver("gap", {"room": room, "lines": lost})
-            member.deliver("room", {"room": room, "seq": seq})
+            member.deliver("room", {"room": room, "seq": seq, "numbering": self._backplane.numbering})
 
     async def _perform(self, member: Member, event: object, payload: Payload) -> Payload:
         if event == "msg":
@@ -192,7 +198,7 @@ class Hub:
                 seen = payload.get("seen")
                 if seen is not None and not is_count(seen):
                     raise ChatError("bad_request", "seen must be a whole number")
-                await self._join(member, room, seen)
+                await self._join(member, room, seen, payload.get("numbering"))
                 _require_member(member, room)
                 return {"members": await self._backplane.names(room), "seq": await self._backplane.last(room)}
             case "say":
@@ -235,12 +241,15 @@ class Hub:
             raise ChatError("not_in_room", "join the room first")
         return seq
 
-    async def _join(self, member: Member, room: str, seen: int | None) -> None:
+    async def _join(self, member: Member, room: str, seen: int | None, numbering: object) -> None:
         if room in member.rooms or member.is_gone:
             return
+        if seen is not None and numbering not in (None, self._backplane.numbering):
+            # A position of another numbering is none.
+            seen = -1
 
         def welcome(last: int, lines: list[Line]) -> None:
-            _catch_up(member, room, seen, last, lines)
+            _catch_up(member, room, seen, last, lines, self._backplane.numbering)
             member.rooms.add(room)
             self._rooms.setdefault(room, set()).add(member)
 
@@ -257,12 +266,15 @@ class Hub:
         await self._backplane.leave(room, member)
 
 
-def _catch_up(member: Member, room: str, seen: int | None, last: int, lines: list[Line]) -> None:
+def _catch_up(
+    member: Member, room: str, seen: int | None, last: int, lines: list[Line], numbering: str
+) -> None:
     """Tells a member who enters where the room stands, and what was said since they last looked."""
-    if seen is not None and seen + len(lines) != last:
-        lost = last - len(lines) - seen
-        member.deliver("gap", {"room": room, "lines": lost if lost > 0 else None})
-    member.deliver("room", {"room": room, "seq": last - len(lines)})
+    if seen is not None:
+        lost = last - len(lines) - seen if 0 <= seen <= last else None
+        if lost != 0:
+            member.deliver("gap", {"room": room, "lines": lost})
+    member.deliver("room", {"room": room, "seq": last - len(lines), "numbering": numbering})
     for line in lines:
         member.deliver("message", line)
 

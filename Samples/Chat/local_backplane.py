@@ -24,6 +24,10 @@ class LocalBackplane:
     def attach(self, audience: Audience) -> None:
         self._audience = audience
 
+    @property
+    def numbering(self) -> str:
+        return self._history.numbering
+
     async def take(self, room: str, member: Member, text: str, key: str) -> int | None:
         if (taken := self._history.room(room).number(member.name, key)) is not None:
             return taken
@@ -40,7 +44,7 @@ class LocalBackplane:
             self._audience.hear_notice(room, "joined", {"room": room, "name": member.name}, member.id)
         people[member.id] = member.name
         lines = self._history.room(room)
-        welcome(lines.last, [] if seen is None else lines.after(seen))
+        welcome(lines.last, [] if seen is None else lines.after(seen if seen <= lines.last else -1))
 
     async def leave(self, room: str, member: Member) -> None:
         people = self._people[room]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
+import secrets
 from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import dataclass, field
 from typing import Any
@@ -59,6 +60,7 @@ class RedisBackplane:
         self._send_hint = send_hint
         self._feeds: dict[str, Feed] = {}
         self._audience: Audience
+        self.numbering = ""
 
     @classmethod
     @contextlib.asynccontextmanager
@@ -76,6 +78,7 @@ class RedisBackplane:
         )
         async with Redis.from_pool(pool) as redis:
             backplane = cls(redis, channel(url), send_hint)
+            await backplane._renumber()
             await backplane._presence.renew()
             async with asyncio.TaskGroup() as group:
                 tasks = [group.create_task(backplane._listen()), group.create_task(backplane._live())]
@@ -103,6 +106,7 @@ class RedisBackplane:
         try:
             async with feed.turn:
                 last = await self._read(room, feed)
+                seen = -1 if seen is not None and seen > last else seen
                 lines = [] if seen is None else await self._history.between(room, seen, last)
                 welcome(last, [line for line, _ in lines])
         except BaseException:
@@ -184,7 +188,13 @@ class RedisBackplane:
             if (feed.position or 0) < seq:
                 await self._read(room, feed)
 
+    async def _renumber(self) -> None:
+        # A Redis that has lost everything has no numbering either.
+        await self._redis.setnx("linkspan-chat:numbering", secrets.token_hex(8))
+        self.numbering = await self._redis.get("linkspan-chat:numbering")
+
     async def _repair(self) -> None:
+        await self._renumber()
         for room, feed in list(self._feeds.items()):
             async with feed.turn:
                 last = await self._history.last(room)

@@ -8,7 +8,7 @@ internal import Testing
 struct ChatRoomsTests {
     /// Two connections, and what each of them has heard.
     private struct Scene {
-        var rooms = ChatRooms()
+        var rooms = ChatRooms(numbering: "n1")
         var heard: [UInt64: [String]] = [:]
 
         mutating func enter(_ auth: String, as id: UInt64) throws {
@@ -135,11 +135,71 @@ struct ChatRoomsTests {
         #expect(scene.heard[3]?[1].contains(#""seq":3"#) == true)
         #expect(scene.heard[3]?.count == 10_002)
         try scene.enter(#"{"name":"joe","rooms":["lobby"],"seen":{"lobby":99999}}"#, as: 4)
-        #expect(scene.heard[4]?.count == 2)
+        #expect(scene.heard[4]?.count == 10_002)
         #expect(scene.heard[4]?[0].contains(#""lines":null"#) == true)
+        #expect(scene.heard[4]?[1].contains(#""seq":3"#) == true)
         // A key that is no longer known is a new line.
         let again = try scene.ask("say", #"{"room":"lobby","text":"x","id":"1"}"#, 1, "ann")
         #expect(again[0]?["seq"]?.int == 10_004)
+    }
+
+    @Test(arguments: [0, 2, 3])
+    func `a position of another numbering is none: a gap of unknown size comes first, then every kept line`(
+        seen: Int
+    ) throws {
+        var scene = Scene()
+        try scene.enter(#"{"name":"ann","rooms":["lobby"]}"#, as: 1)
+        #expect(scene.heard[1] == [#"room {"room":"lobby","seq":0,"numbering":"n1"}"#])
+        for number in 1...3 {
+            _ = try scene.ask("say", #"{"room":"lobby","text":"x","id":"\#(number)"}"#, 1, "ann")
+        }
+        let (old, new) = (#"{"lobby":"n0"}"#, #"{"lobby":"n1"}"#)
+        let entry = #"{"name":"bob","rooms":["lobby"],"seen":{"lobby":\#(seen)},"numbering":"#
+        try scene.enter(entry + old + "}", as: 2)
+        #expect(scene.heard[2]?.map { $0.prefix(4) } == ["gap ", "room", "mess", "mess", "mess"])
+        #expect(scene.heard[2]?.first == #"gap {"room":"lobby","lines":null}"#)
+        #expect(scene.heard[2]?[1].contains(#""seq":0"#) == true)
+        try scene.enter(entry + new + "}", as: 3)
+        #expect(scene.heard[3]?.count == 4 - seen)
+        #expect(scene.heard[3]?[0].contains(#""seq":\#(seen)"#) == true)
+        // The same for somebody who joins later.
+        try scene.enter(#"{"name":"eve"}"#, as: 4)
+        let join = #"{"room":"lobby","seen":\#(seen),"numbering":"n0"}"#
+        #expect(try scene.ask("join", join, 4, "eve")[0]?["seq"]?.int == 3)
+        #expect(scene.heard[4] == scene.heard[2])
+    }
+
+    @Test
+    func `a room that was forgotten numbers its lines from where no client can have been`() throws {
+        var scene = Scene()
+        for number in 0...ChatRooms.maximumEmpty {
+            try scene.enter(#"{"name":"ann","rooms":["room \#(number)"]}"#, as: 1)
+            for key in 1...2 {
+                _ = try scene.ask("say", #"{"room":"room \#(number)","text":"x","id":"\#(key)"}"#, 1, "ann")
+            }
+            scene.depart(1, "ann")
+        }
+        try scene.enter(#"{"name":"ann","rooms":["room 0"]}"#, as: 1)
+        #expect(scene.heard[1]?.last?.contains(#""seq":2"#) == true)
+        let answer = try scene.ask("say", #"{"room":"room 0","text":"new","id":"3"}"#, 1, "ann")
+        #expect(answer[0]?["seq"]?.int == 3)
+        try scene.enter(#"{"name":"bob","rooms":["room 0"],"seen":{"room 0":1}}"#, as: 2)
+        #expect(scene.heard[2]?.map { $0.prefix(4) } == ["gap ", "room", "mess"])
+        #expect(scene.heard[2]?.first?.contains(#""lines":null"#) == true)
+    }
+
+    @Test
+    func `a line that cannot be kept is refused, and nobody hears of it`() throws {
+        var scene = Scene()
+        scene.rooms.keep = { _ throws(ChatRequest.Problem) in throw ChatRequest.Problem("not_kept", "full") }
+        for (id, name) in [(1, "ann"), (2, "bob")] as [(UInt64, String)] {
+            try scene.enter(#"{"name":"\#(name)","rooms":["lobby"]}"#, as: id)
+        }
+        let line = #"{"room":"lobby","text":"x","id":"1"}"#
+        #expect(try scene.ask("say", line, 1, "ann")[0]?["code"]?.string == "not_kept")
+        #expect(scene.heard[2]?.count == 1)
+        scene.rooms.keep = { _ in }
+        #expect(try scene.ask("say", line, 1, "ann")[0]?["seq"]?.int == 1)
     }
 
     @Test

@@ -58,7 +58,8 @@ extension Chat {
                 try chat.type(["one", "two", "three"])
                 try chat.endInput()
                 #expect(try await chat.exit() == 1)
-                #expect(await chat.complaints == ["chat: 3 lines were not delivered"])
+                let complaint = "chat: 3 lines not delivered: connected, but the server has not confirmed"
+                #expect(await chat.complaints == [complaint])
             }
         }
 
@@ -91,6 +92,20 @@ extension Chat {
         }
 
         @Test(.timeLimit(.minutes(2)), arguments: [Wire.socketio, .websocket])
+        func `lines for a server without TLS say so when the URL asks for it`(wire: Wire) async throws {
+            try await Bench.run { bench in
+                let server = try await ChatServer.start(on: bench, [], .forgetful)
+                let url = await server.url(for: wire).replacing("http:", with: "https:").replacing("ws:", with: "wss:")
+                let chat = try await bench.chat(["join", "--name", "ann", "--drain", "3", "--url", url])
+                try chat.type(["one"])
+                try chat.endInput()
+                #expect(try await chat.exit() == 1)
+                let complaint = await chat.complaints.first ?? ""
+                #expect(complaint.hasPrefix("chat: 1 line not delivered: no secure connection to "), "\(complaint)")
+            }
+        }
+
+        @Test(.timeLimit(.minutes(2)), arguments: [Wire.socketio, .websocket])
         func `lines for a server that is not there are counted, with status 1`(wire: Wire) async throws {
             try await Bench.run { bench in
                 let server = try await ChatServer.start(on: bench)
@@ -100,7 +115,10 @@ extension Chat {
                 try chat.type(["one", "two"])
                 try chat.endInput()
                 #expect(try await chat.exit() == 1)
-                #expect(await chat.complaints == ["chat: 2 lines were not delivered"])
+                let complaints = await chat.complaints
+                #expect(complaints.count == 1)
+                #expect(complaints.first?.hasPrefix("chat: 2 lines not delivered: no answer from ") == true)
+                #expect(complaints.first?.contains("Connection refused") == true)
             }
         }
 
@@ -112,7 +130,7 @@ extension Chat {
                 try chat.type(["hi", String(repeating: "x", count: 9_000), "bye"])
                 try chat.endInput()
                 #expect(try await chat.exit() == 1)
-                #expect(await chat.complaints == ["chat: 1 lines were not delivered"])
+                #expect(await chat.complaints == ["chat: 1 line not delivered"])
                 #expect(await chat.output.lines.count { $0.hasPrefix("* not delivered: xxx") } == 1)
                 #expect(try server.kept(from: "ann") == ["hi", "bye"])
             }

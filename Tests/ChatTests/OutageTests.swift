@@ -12,13 +12,18 @@ extension Chat {
 
         @Test(
             .timeLimit(.minutes(2)),
-            arguments: zip(
-                Moment.allCases, [(Wire.socketio, Wire.websocket), (.socketio, .socketio), (.websocket, .websocket)]))
+            arguments: [
+                (Moment.atTheFirstLine, (Wire.socketio, Wire.websocket), ChatServer.Program.python),
+                (.inTheMiddle, (.socketio, .socketio), .python),
+                (.againWhilePeopleComeBack, (.websocket, .websocket), .python),
+                (.inTheMiddle, (.socketio, .websocket), .chat),
+                (.againWhilePeopleComeBack, (.websocket, .socketio), .chat),
+            ])
         func `lines typed before, during and after a server's outage arrive once and in order`(
-            at moment: Moment, wires: (Wire, Wire)
+            at moment: Moment, wires: (Wire, Wire), program: ChatServer.Program
         ) async throws {
             try await Bench.run { bench in
-                let server = try await ChatServer.start(on: bench)
+                let server = try await ChatServer.start(on: bench, [], program)
                 try await Self.converse(over: wires, server, bench) { ann, bob in
                     try await ann.hear(moment == .atTheFirstLine ? 1 : 200, from: "bob")
                     await server.kill()
@@ -32,6 +37,64 @@ extension Chat {
                     try await server.start()
                     for chat in [ann, bob] { try await chat.output.wait(forLine: "* connected over", times: 2) }
                 }
+            }
+        }
+
+        @Test(.timeLimit(.minutes(2)), arguments: [Wire.socketio, .websocket])
+        func `after a server without the history begins anew, a mark is shown and then every line typed since`(
+            wire: Wire
+        ) async throws {
+            try await Bench.run { bench in
+                let server = try await ChatServer.start(on: bench, [], .forgetful)
+                let ann = try await bench.join("ann", .socketio, server)
+                let bob = try await bench.join("bob", wire, server)
+                try await ann.output.wait(forLine: "* bob joined")
+                for (chat, reader, name) in [(ann, bob, "ann"), (bob, ann, "bob")] {
+                    try chat.type(["\(name) 1"])
+                    try await reader.hear(1, from: name)
+                }
+                for round in 1...3 {
+                    await server.kill()
+                    for chat in [ann, bob] { try await chat.output.wait(forLine: "* connection lost", times: round) }
+                    let lines = (3 * round - 1)...(3 * round + 1)
+                    for (chat, name) in [(ann, "ann"), (bob, "bob")] {
+                        try chat.type(Delivery.lines(lines, from: name))
+                    }
+                    try await server.start()
+                    for (reader, name) in [(ann, "bob"), (bob, "ann")] {
+                        try await reader.hear(lines.upperBound, from: name)
+                        try await reader.output.wait(forLine: "* lines may have been missed", times: round)
+                    }
+                }
+                for (reader, name) in [(ann, "bob"), (bob, "ann")] {
+                    #expect(Delivery(of: 10, from: name, in: await reader.heard(from: name)) == .perfect)
+                }
+            }
+        }
+
+        @Test(.timeLimit(.minutes(2)))
+        func `lines that waited in an outbox are shown by a new server without the history`() async throws {
+            try await Bench.run { bench in
+                let server = try await ChatServer.start(on: bench, [], .forgetful)
+                let bob = try await bench.join("bob", .websocket, server)
+                let outbox = ["join", "--name", "ann", "--outbox", "\(bench.folder)/outbox.sqlite"]
+                let arguments = outbox + (await server.arguments(for: .socketio))
+                let ann = try await bench.chat(arguments)
+                try ann.type(Delivery.lines(1...2, from: "ann"))
+                try await bob.hear(2, from: "ann")
+                await server.kill()
+                try await ann.output.wait(forLine: "* connection lost")
+                try ann.type(Delivery.lines(3...5, from: "ann"))
+                try await ann.output.wait(forLine: "* kept: ann 5")
+                await ann.kill()
+                try await server.start()
+                let next = try await bench.chat(arguments)
+                try next.endInput()
+                #expect(try await next.exit() == 0)
+                try await bob.hear(5, from: "ann")
+                #expect(Delivery(of: 5, from: "ann", in: await bob.heard(from: "ann")) == .perfect)
+                let named = await next.output.lines.filter { $0.hasPrefix("* delivered from an earlier visit: ") }
+                #expect(named.map { $0.suffix(5) } == ["ann 3", "ann 4", "ann 5"])
             }
         }
 

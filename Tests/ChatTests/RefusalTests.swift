@@ -12,7 +12,7 @@ extension Chat {
                 (["--transport", "socketio", "--url", "nonsense"], ["url", "http://"]),
                 (["--transport", "socketio", "--url", "ftp://127.0.0.1"], ["ftp", "http://"]),
                 (["--transport", "websocket", "--url", "ws://127.0.0.1:99999"], ["url"]),
-                (["--transport", "socketio"], ["url", "missing"]),
+                (["--transport", "socketio"], ["url is missing", "--url http://"]),
                 (["--bogus"], ["--bogus"]),
                 (["surplus"], ["surplus"]),
                 (["--drain", "x"], ["--drain"]),
@@ -25,6 +25,51 @@ extension Chat {
         {
             try await Bench.run { bench in
                 Self.expectRefusal(try await bench.runChat(Self.me + flags), words, status: 64)
+            }
+        }
+
+        @Test(
+            .timeLimit(.minutes(2)),
+            arguments: [
+                (["jion", "--name", "ann"], "unknown command 'jion' (did you mean join?)"),
+                (["config", "pths"], "unknown command 'pths' (did you mean path?)"),
+                (["dance"], "unknown command 'dance'; the commands are demo, join"),
+                (["top", "http://127.0.0.1:1/"], "http://127.0.0.1:1/ is not a URL of an inspector"),
+            ])
+        func `a mistyped command is one sentence with what to do, and status 64`(words: [String], start: String)
+            async throws
+        {
+            try await Bench.run { bench in
+                let ended = try await bench.runChat(words)
+                #expect(ended.status == 64 && ended.errors.count == 1)
+                #expect(ended.errors.first?.hasPrefix("chat: \(start)") == true, "\(ended.errors)")
+            }
+        }
+
+        @Test(.timeLimit(.minutes(2)))
+        func `without a transport, the scheme of the URL chooses it, and explain does not contradict itself`()
+            async throws
+        {
+            try await Bench.run { bench in
+                for (url, transport) in [("ws://127.0.0.1:1", "websocket"), ("https://localhost", "socketio")] {
+                    let ended = try await bench.runChat(["config", "explain", "transport.adapter", "--url", url])
+                    #expect(ended.output.first == "linkspan.transport.adapter = \(transport)")
+                    #expect(ended.output.contains("  from: --url"))
+                    #expect(!ended.output.contains { $0.contains("default: none") }, "\(ended.output)")
+                }
+            }
+        }
+
+        @Test(.timeLimit(.minutes(2)))
+        func `an inspector that is not there or does not know the URL is told with what to do`() async throws {
+            try await Bench.run { bench in
+                let dead = try await bench.runChat(["top", "--once", "http://127.0.0.1:1/?token=a"])
+                #expect(dead.status == 1)
+                #expect(dead.errors.first?.contains("no answer from 127.0.0.1:1: is a server running there?") == true)
+                let server = try await ChatServer.start(on: bench, [], .forgetful)
+                let url = await server.url(for: .socketio)
+                let used = try await bench.runChat(["top", "--once", "\(url)/?token=used"])
+                #expect(used.status == 1 && used.errors.count == 1, "\(used)")
             }
         }
 

@@ -28,12 +28,7 @@ struct ArticleConfigurationTests {
     private static func catalog() -> Catalog {
         var catalog = Catalog.standard
         catalog.add(.inMemory(InMemoryHub()))
-        catalog.add(.logging())
-        catalog.add(.metrics())
-        catalog.add(.tracing())
         catalog.add(.inspector)
-        catalog.add(.journal)
-        catalog.add(.presence)
         catalog.add(.tokenRefresh(TokenSource { _ in Credentials() }))
         catalog.add(.outbox)
         for name in ["counter", "rooms"] {

@@ -1,6 +1,7 @@
 #if Metrics && Tracing && ServiceLifecycle && OUTBOX && Encryption && (canImport(Combine) || OpenCombine)
 internal import Linkspan
 internal import LinkspanInMemory
+internal import LinkspanKit
 internal import LinkspanServices
 internal import LinkspanLifecycle
 internal import LinkspanMessaging
@@ -33,12 +34,7 @@ struct ServicesExample {
                 validFor: token.lifetime)
         }
         plan.credentials = tokens.credentials
-        var catalog = Catalog()
-        catalog.add(.logging())
-        catalog.add(.metrics())
-        catalog.add(.tracing())
-        catalog.add(.journal)
-        catalog.add(.presence)
+        var catalog = Catalog.standard
         catalog.add(.tokenRefresh(tokens))
         plan.services = try catalog.services.values.map { factory throws(LinkspanError) in try PlannedService(factory) }
 

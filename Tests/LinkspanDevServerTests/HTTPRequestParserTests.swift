@@ -29,6 +29,14 @@ struct HTTPRequestParserTests {
     }
 
     @Test
+    func `a client that speaks TLS is refused at its first byte`() throws {
+        var parser = self.parser()
+        parser.receive([0x16, 0x03, 0x01])
+        let error = #expect(throws: HTTPRequestError.self) { try parser.next() }
+        #expect(error?.status == 400 && error?.message.contains("TLS") == true)
+    }
+
+    @Test
     func `whatever bytes come, there is a request, an error, or nothing yet`() {
         var generator = SystemRandomNumberGenerator()
         let bytes = Array(Self.request.utf8)

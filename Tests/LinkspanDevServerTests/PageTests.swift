@@ -28,6 +28,18 @@ struct PageTests {
         }
     }
 
+    @Test(arguments: ["/nope/", "/"])
+    func `a request of Engine.IO at another path is answered with 404 at once`(path: String) async throws {
+        try await Bench.run(configuration: Self.configuration) { bench in
+            let upgrade =
+                "Upgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\n"
+            for (carrier, fields) in [("websocket", upgrade), ("polling", "")] {
+                let target = "\(path)?EIO=4&transport=\(carrier)"
+                #expect(try self.head(bench, target, fields).hasPrefix("HTTP/1.1 404 "))
+            }
+        }
+    }
+
     @Test
     func `a HEAD is answered like a GET without the body, and the next answer is whole`() async throws {
         try await Bench.run(configuration: Self.configuration) { bench in

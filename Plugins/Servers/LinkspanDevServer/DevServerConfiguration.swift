@@ -59,7 +59,7 @@ public struct DevServerConfiguration: Sendable, Hashable {
 
     /// The pages for browsers, by their paths, such as `/`.
     ///
-    /// Default none. They are given out under the rules for origins and hosts; a WebSocket may have the same path.
+    /// Default none. What has a path in `.css` or `.js` is a style sheet or a script. They are given out under the rules for origins and hosts; a WebSocket may have the same path.
     public var pages: [String: Page] = [:]
 
     /// The defaults named at the properties, changed by `configure`.

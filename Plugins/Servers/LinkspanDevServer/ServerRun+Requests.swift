@@ -16,10 +16,13 @@ extension ServerRun: RequestServer {
             connection.respond(.preflight(request))
         } else if let use = self.use(ofPath: request.path) {
             if let refusal = self.serveEngine(request, use, on: connection) { connection.respond(.refusal(refusal)) }
+        } else if request.parameter("EIO") != nil {
+            // A client of Socket.IO with another path would wait for its greeting over a raw WebSocket.
+            connection.respond(.refusal(status: Self.notFound.status, Self.notFound.message))
         } else if request.isUpgrade {
             EnvelopeConnection(request, self.context).begin(on: connection)
         } else if ["GET", "HEAD"].contains(request.method), let page = self.context.configuration.pages[request.path] {
-            connection.respond(.page(page))
+            connection.respond(.page(page, at: request.path))
         } else {
             connection.respond(.refusal(status: Self.notFound.status, Self.notFound.message))
         }

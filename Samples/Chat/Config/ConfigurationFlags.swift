@@ -6,7 +6,11 @@ import LinkspanNetwork
 /// The flags that say where the configuration comes from.
 @available(macOS 15, *)
 struct ChatConfigurationFlags: ParsableArguments {
-    @Option(help: "The transport: memory, socketio or websocket. Overrides the configuration.")
+    @Option(
+        help: """
+            The transport: memory, socketio or websocket. Overrides the configuration; without either, the scheme of --url \
+            chooses it.
+            """)
     var transport: String?
 
     @Option(help: "The endpoint. Overrides the configuration.")

@@ -23,7 +23,7 @@ enum ChatEvent: Sendable {
     /// A line of ours will be delivered; with an outbox, even if the chat is killed.
     case kept(id: String, text: String)
     /// A line of an earlier visit is in its room, or was refused: why.
-    case late(refusal: String?)
+    case late(text: String, refusal: String?)
     /// A line of ours is in its room.
     case confirmed(id: String)
     /// A line of the user was rejected or failed.
@@ -39,6 +39,24 @@ enum ChatEvent: Sendable {
     case joined(room: String, name: String)
     case left(room: String, name: String)
     case typing(room: String, name: String)
+}
+
+extension ChatEvent {
+    /// The sentence for an event that is only told.
+    var notice: String? {
+        switch self {
+        case .missed(_, let count?): "\(count.lines) missed"
+        case .missed(_, nil): "lines may have been missed: the server has lost its history"
+        case .late(let text, nil): "delivered from an earlier visit: \(VisibleText.of(text))"
+        case .late(let text, let why?): "not delivered from an earlier visit: \(VisibleText.of(text)) (\(why))"
+        default: nil
+        }
+    }
+}
+
+extension Int {
+    /// So many lines.
+    var lines: String { self == 1 ? "1 line" : "\(self) lines" }
 }
 
 /// The chat's news: the features write, one reader shows.

@@ -21,6 +21,10 @@ final class RoomsService: ConnectionUsing {
     /// The conversation of each room of the visitor.
     private let histories = Mutex<[String: MessageHistory<ChatVocabulary.Line>]>([:])
     private let channel = Mutex<(any Connection)?>(nil)
+    private let said = Mutex<[(id: String, text: String)]>([])
+
+    /// The lines that are neither confirmed nor failed, the oldest first.
+    var open: [(id: String, text: String)] { self.said.withLock { $0 } }
 
     init(_ visitor: Visitor, _ news: ChatNews) {
         self.visitor = visitor
@@ -80,6 +84,7 @@ extension RoomsService {
         do throws(LinkspanError) {
             let channel = try self.live()
             let payload = try Payload(ChatVocabulary.Say(room: room, text: text, id: id))
+            self.said.withLock { $0.append((id, text)) }
             self.news.post(.said(id: id, room: room, text: text))
             // The line's key is that of its delivery, too: an outbox knows it by the name that the server does.
             let command = Command(.deliver(orderingKey: "say"), event: "say", payload: payload, key: id) {
@@ -89,14 +94,16 @@ extension RoomsService {
             }
             try channel.perform(command)
         } catch {
-            self.news.post(.rejected(id: id, text: text, why: error.message))
-            self.tally.end()
+            self.ended(id, text, .failure(error))
             throw error
         }
         return id
     }
 
     private func ended(_ id: String, _ text: String, _ outcome: Result<Payload, LinkspanError>) {
+        self.said.withLock { said in
+            if let index = said.firstIndex(where: { $0.id == id }) { said.remove(at: index) }
+        }
         if let why = ChatVocabulary.Answer.refusal(in: outcome) {
             self.news.post(.rejected(id: id, text: text, why: why))
         } else {

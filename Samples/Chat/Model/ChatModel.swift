@@ -105,9 +105,7 @@ extension ChatModel {
         case .topic(let topic, let room, let name):
             self.topics[room] = topic.isEmpty ? nil : topic
             if let name { self.note("\(name) changed the topic", in: room) }
-        case .missed(let count?): self.note("\(count) \(count == 1 ? "line was" : "lines were") missed")
-        case .missed(nil): self.note("some lines were missed")
-        case .late(let sentence): self.note(sentence)
+        case .notice(let sentence): self.note(sentence)
         case .waiting(let count): self.waiting = count
         case .roundTrip(let time): self.roundTrip = time
         case .connection(let status, let sentence):

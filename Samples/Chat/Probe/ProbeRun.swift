@@ -39,7 +39,8 @@ struct ProbeRun: Sendable {
                 if self.isAwaited(message) { ended.yield(.seen) }
             }
             let start = ContinuousClock.now
-            try await connection.connected(within: self.timeout)
+            // The attempt has the same time, and knows what it waited for.
+            try await connection.connected(within: self.timeout + .seconds(1))
             self.output.tell(
                 "connected to \(connection.status.url) in \((ContinuousClock.now - start).milliseconds) ms")
         } catch {
@@ -163,14 +164,6 @@ private final class LatestQuestion: Sendable {
             defer { question = nil }
             return question
         }
-    }
-}
-
-extension LinkspanError {
-    /// The reason behind a wait that was too long, if there is one.
-    fileprivate var innermost: LinkspanError {
-        guard self.code == .timedOut, let cause = self.cause as? LinkspanError else { return self }
-        return cause
     }
 }
 

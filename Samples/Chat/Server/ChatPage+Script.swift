@@ -1,5 +1,5 @@
 extension ChatPage {
-    /// The client of the raw-WebSocket protocol, in about two hundred lines.
+    /// The client of the raw-WebSocket protocol, in less than three hundred lines.
     static let script = #"""
 
         'use strict';
@@ -15,6 +15,8 @@ extension ChatPage {
         let topic = '';
         // The last line of the room that this page has; 0 asks for what the server keeps.
         let seen = 0;
+        // The numbering that it belongs to, which a server without the history begins anew.
+        let numbering = null;
         const answers = new Map();
         // Lines without a confirmation, by key; they are sent again after a return, under the same key.
         const pending = new Map();
@@ -22,9 +24,36 @@ extension ChatPage {
         const people = new Set();
         const typists = new Map();
 
+        // What a terminal shows of a text (ForeignText.shown): nothing that turns the text, breaks the line or piles up.
+        function visible(text) {
+          let marks = 0;
+          return [...text].map((scalar) => {
+            marks = /[\p{Mn}\p{Me}\p{Cf}]/u.test(scalar) ? marks + 1 : 0;
+            if (marks > 15) return '';
+            if (/[\t\p{Zl}\p{Zp}]/u.test(scalar)) return ' ';
+            return /[\p{Cc}\u202a-\u202e\u2066-\u2069]/u.test(scalar) ? '\ufffd' : scalar;
+          }).join('');
+        }
+
+        // A name in quotes when it could pass for more than a name.
+        const called = (name) => /[\s*":,[\]]/u.test(name) ? `"${name.replaceAll('"', "'")}"` : name;
+
+        function show(element, text) { element.textContent = visible(text); }
+
         function status(state, text) {
           $('status').dataset.state = state;
-          $('status').textContent = text;
+          show($('status'), text);
+        }
+
+        function fill(item, text) {
+          let end = 0;
+          for (const match of text.matchAll(/\bhttps?:\/\/[^\s<>"]*[^\s<>".,;:!?)\]]/gu)) {
+            const link = document.createElement('a');
+            [link.href, link.textContent, link.rel, link.target] = [match[0], match[0], 'noopener noreferrer', '_blank'];
+            item.append(text.slice(end, match.index), link);
+            end = match.index + match[0].length;
+          }
+          item.append(text.slice(end));
         }
 
         function line(author, text, kind) {
@@ -33,10 +62,11 @@ extension ChatPage {
           const item = document.createElement('li');
           if (author) {
             const name = document.createElement('b');
-            name.textContent = author;
+            show(name, author);
             item.append(name);
           }
-          item.append(text);
+          fill(item, visible(text));
+          item.dataset.time = new Date().toLocaleTimeString([], { hour: '2-digit', minute: '2-digit' });
           if (kind) item.className = kind;
           $('lines').append(item);
           while ($('lines').children.length > KEPT) $('lines').firstChild.remove();
@@ -58,7 +88,9 @@ extension ChatPage {
           answers.clear();
           socket = new WebSocket(`${location.protocol === 'https:' ? 'wss' : 'ws'}://${location.host}/`);
           socket.onopen = () => {
-            socket.send(JSON.stringify({ auth: { name: me, rooms: [room], seen: { [room]: seen } } }));
+            const auth = { name: me, rooms: [room], seen: { [room]: seen } };
+            if (numbering) auth.numbering = { [room]: numbering };
+            socket.send(JSON.stringify({ auth }));
             // The server tells where the room stands as soon as it has let this page in.
           };
           socket.onmessage = (message) => receive(JSON.parse(message.data));
@@ -84,7 +116,7 @@ extension ChatPage {
         }
 
         function leave(reason) {
-          $('refusal').textContent = reason;
+          show($('refusal'), reason);
           $('entry').hidden = false;
           $('chat').hidden = true;
           status('out', 'not connected');
@@ -105,8 +137,8 @@ extension ChatPage {
         }
 
         const HANDLERS = {
-          room: ({ seq }) => {
-            seen = seq;
+          room: (place) => {
+            [seen, numbering] = [place.seq, place.numbering];
             if (isIn) return;
             isIn = true;
             $('entry').hidden = true;
@@ -137,28 +169,29 @@ extension ChatPage {
             const key = `msg\n${from}\n${id}`;
             if (shown.has(key)) return;
             shown.add(key);
-            line(null, `${from} to you alone: ${text}`, 'direct');
+            line(null, `${called(from)} to you alone: ${text}`, 'direct');
           },
           topic: ({ topic: text, name }) => {
             // The server repeats it at each entry.
             if (text === topic) return;
             topic = text;
-            const setting = name ? `${name} set the topic` : 'The topic';
-            line(null, text ? `${setting}: ${text}` : `${name} removed the topic`, 'note');
+            const setting = name ? `${called(name)} set the topic` : 'The topic';
+            line(null, text ? `${setting}: ${text}` : `${called(name ?? 'The server')} removed the topic`, 'note');
           },
           gap: ({ lines }) => line(null, lines === null
-            ? 'The server has lost its history; lines may be missing here.' : `${lines} lines are lost.`, 'note'),
+            ? 'The server has lost its history; lines may be missing here.'
+            : `${lines} ${lines === 1 ? 'line is' : 'lines are'} lost.`, 'note'),
           joined: ({ name }) => {
             people.add(name);
             showPeople();
-            line(null, `${name} has joined`, 'note');
+            line(null, `${called(name)} has joined`, 'note');
           },
           left: ({ name }) => {
             people.delete(name);
             typists.delete(name);
             showPeople();
             showTypists();
-            line(null, `${name} has left`, 'note');
+            line(null, `${called(name)} has left`, 'note');
           },
           typing: ({ name }) => {
             typists.set(name, Date.now() + 3000);
@@ -201,7 +234,7 @@ extension ChatPage {
         function showPeople() {
           $('people').replaceChildren(...[...people].sort().map((name) => {
             const item = document.createElement('li');
-            item.textContent = name;
+            show(item, name);
             return item;
           }));
         }
@@ -209,8 +242,8 @@ extension ChatPage {
         function showTypists() {
           for (const [name, until] of typists) if (until <= Date.now()) typists.delete(name);
           const names = [...typists.keys()];
-          $('typing').textContent = names.length === 0 ? ''
-            : `${names.slice(0, 3).join(', ')} ${names.length === 1 ? 'is' : 'are'} typing …`;
+          show($('typing'), names.length === 0 ? ''
+            : `${names.slice(0, 3).map(called).join(', ')} ${names.length === 1 ? 'is' : 'are'} typing …`);
         }
 
         let typed = 0;
@@ -232,15 +265,15 @@ extension ChatPage {
           event.preventDefault();
           const [name, place] = [$('name').value.trim(), $('room').value.trim()];
           if (name !== me || place !== room) {
-            [seen, topic] = [0, ''];
+            [seen, numbering, topic] = [0, null, ''];
             shown.clear();
             pending.clear();
             $('lines').replaceChildren();
           }
           [me, room, attempt] = [name, place, 0];
           $('refusal').textContent = '';
-          $('room-name').textContent = room;
-          document.title = `${room} – Linkspan chat`;
+          show($('room-name'), room);
+          document.title = `${visible(room)} – Linkspan chat`;
           open();
         });
 

@@ -226,7 +226,7 @@ extension ChatRooms {
 
     /// Adds a line, and drops the oldest lines of the largest rooms until all rooms together are within the limit.
     private mutating func add(_ line: ChatVocabulary.Line, _ payload: Payload) {
-        // In place: whoever holds a room meanwhile makes the change copy its history.
+        // In place: a copy of the room that is alive here would make the change copy its history.
         self.bytes += self.rooms[line.room, default: Room(history: RoomHistory(after: line.seq - 1))].history
             .add(payload, line)
         while self.bytes > Self.maximumBytes,

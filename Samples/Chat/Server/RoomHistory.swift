@@ -63,7 +63,11 @@ struct RoomHistory: Sendable {
         let before = self.bytes
         // A hole, which only a damaged file has, begins a new history.
         if line.seq != self.last + 1 { self = Self(after: line.seq - 1) }
-        let entry = Entry(payload: payload, key: Key(from: line.from, id: line.id))
+        // Without the unused room that the encoder has left behind the text.
+        var text: ArraySlice<UInt8> = []
+        text.reserveCapacity(payload.elements.count)
+        text += payload.elements
+        let entry = Entry(payload: Payload(trustedElements: text), key: Key(from: line.from, id: line.id))
         self.last = line.seq
         self.lines[self.last] = entry
         self.numbers[entry.key] = self.last

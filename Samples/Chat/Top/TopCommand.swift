@@ -32,7 +32,10 @@ struct TopCommand: AsyncParsableCommand {
         do {
             connection = try await feed.open()
         } catch {
-            LineOutput.complain("the inspector cannot be reached: \(error.message)")
+            LineOutput.complain(
+                [.refused, .credentialsRefused].contains(error.innermost.code)
+                    ? "the inspector does not take this URL: each works once; use the one that it printed last"
+                    : "the inspector cannot be reached: \(ConnectionNews.words(for: error.innermost, place.feed))")
             throw ExitCode.failure
         }
         let environment = ProcessInfo.processInfo.environment
@@ -51,16 +54,16 @@ struct TopCommand: AsyncParsableCommand {
 
 /// The address of an inspector's feed, and the token that opens it.
 struct TopPlace: Sendable {
-    var feed: String
+    var feed: ConnectionURL
     var token: String
 
     /// Reads the URL that an inspector has printed.
     init?(_ text: String) {
         guard let url = URLComponents(string: text), url.scheme == "http", let host = url.host, let port = url.port,
-            let token = url.queryItems?.first(where: { $0.name == "token" })?.value
+            let token = url.queryItems?.first(where: { $0.name == "token" })?.value,
+            let feed = try? ConnectionURL("ws://\(host):\(port)/feed")
         else { return nil }
-        self.feed = "ws://\(host):\(port)/feed"
-        self.token = token
+        (self.feed, self.token) = (feed, token)
     }
 }
 
@@ -96,7 +99,7 @@ final class TopFeed: Sendable {
             }
             return credentials
         }
-        let configuration = try ConnectionBuilder(self.place.feed).transport(transport).credentials(source).build()
+        let configuration = try ConnectionBuilder("\(self.place.feed)").transport(transport).credentials(source).build()
         let manager = ConnectionManager()
         let connection = try manager.connect(configuration)
         _ = try connection.on("text") { [self] message in
@@ -106,7 +109,7 @@ final class TopFeed: Sendable {
             self.withModel { $0.take(batch, at: .now) }
             self.arrived.yield()
         }
-        try await connection.connected(within: .seconds(10))
+        try await connection.connected(within: .seconds(3))
         return connection
     }
 

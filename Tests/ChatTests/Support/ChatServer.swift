@@ -1,8 +1,12 @@
 internal import Foundation
 
-/// `server.py` in a process of its own, which can be killed and comes back at the same place.
+/// A server in a process of its own, which can be killed and comes back at the same place.
 actor ChatServer {
+    /// What serves: `server.py`, `chat serve --history`, or `chat serve` alone.
+    enum Program: Sendable { case python, chat, forgetful }
+
     private let bench: Bench
+    private let program: Program
     private let options: [String]
     private var ports: [Wire: Int] = [.socketio: 0, .websocket: 0]
     private var child: Child?
@@ -13,14 +17,17 @@ actor ChatServer {
     nonisolated let history: String
 
     /// Starts a server on free ports, and returns when it listens.
-    static func start(on bench: Bench, _ options: [String] = []) async throws -> ChatServer {
-        let server = ChatServer(bench, options)
+    static func start(
+        on bench: Bench, _ options: [String] = [], _ program: Program = .python
+    ) async throws -> ChatServer {
+        let server = ChatServer(bench, options, program)
         try await server.start()
         return server
     }
 
-    private init(_ bench: Bench, _ options: [String]) {
+    private init(_ bench: Bench, _ options: [String], _ program: Program) {
         self.bench = bench
+        self.program = program
         self.options = options
         self.isSecure = options.contains("--ssl-cert")
         self.host = self.isSecure ? "127.0.0.1" : Place.unsharedAddress()
@@ -29,6 +36,7 @@ actor ChatServer {
 
     /// Starts it again where it was.
     func start() async throws {
+        if self.program != .python { return try await self.startChat() }
         let script = "\(Place.root)/Samples/Chat/server.py"
         let ports = ["--port", "\(self.ports[.socketio] ?? 0)", "--websocket-port", "\(self.ports[.websocket] ?? 0)"]
         let place = ["--host", self.host] + ports
@@ -46,6 +54,16 @@ actor ChatServer {
             let errors = await child.errors.lines.joined(separator: "\n")
             throw Transcript.Missing(description: "\(error)\n\(errors)")
         }
+    }
+
+    private func startChat() async throws {
+        let history = self.program == .chat ? ["--history", self.history] : []
+        let place = ["serve", "--host", self.host, "--port", "\(self.ports[.socketio] ?? 0)"]
+        let child = try await self.bench.chat(place + history + self.options)
+        self.child = child
+        let line = try await child.output.wait(forLine: "serving ").last ?? ""
+        let port = line.split(separator: ":").last.flatMap { Int($0) }
+        self.ports = [.socketio: port ?? 0, .websocket: port ?? 0]
     }
 
     /// Ends it without a chance to say or write anything.
@@ -69,12 +87,12 @@ actor ChatServer {
     /// What one person has said, in the order in which the server took it.
     nonisolated func kept(from name: String) throws -> [String] {
         struct Line: Decodable {
-            var from: String
-            var text: String
+            var from: String?
+            var text: String?
         }
         let data = try Data(contentsOf: URL(fileURLWithPath: self.history))
         return try data.split(separator: UInt8(ascii: "\n")).map { try JSONDecoder().decode(Line.self, from: $0) }
-            .filter { $0.from == name }.map(\.text)
+            .filter { $0.from == name }.compactMap(\.text)
     }
 
     /// Runs a script that ends when its input does: a server must not outlive tests that crash.

@@ -169,7 +169,7 @@ extension Chat {
                     try await ann.type("\(command)\rprecious line\r\u{4}")
                     let screen = try await ann.wait(for: "status 1")
                     #expect(screen.text.contains("ann: precious line"))
-                    #expect(screen.text.contains("chat: 1 lines were not delivered"))
+                    #expect(screen.text.contains("chat: 1 line not delivered"))
                 }
             }
         }
@@ -179,7 +179,7 @@ extension Chat {
             try await Self.meet { ann, bob, server in
                 await server.pause()
                 try await ann.type("once\r/nick anna\r")
-                try await ann.wait(for: "* 1 line is not confirmed yet; /nick anna works once nothing waits")
+                try await ann.wait(for: "* 1 line not confirmed yet; /nick anna works once nothing waits")
                 await server.resume()
                 try await bob.output.wait(forLine: "ann: once")
                 try await ann.wait(for: "a confirmed line") { $0.lines.contains("ann: once") }

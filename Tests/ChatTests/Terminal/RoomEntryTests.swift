@@ -1,3 +1,4 @@
+internal import Foundation
 internal import Linkspan
 internal import LinkspanConfiguration
 internal import LinkspanDevServer
@@ -119,6 +120,33 @@ struct ServerPositionTests {
 
     private static func isJoin(_ name: String) -> (ChatFloorEvent) -> Bool {
         { if case .joined(name, _) = $0 { true } else { false } }
+    }
+
+    @Test(.timeLimit(.minutes(1)))
+    func `a move to a server that is not there tells the cause, and a line typed then is at once in the outbox's list`()
+        async throws
+    {
+        let (visitor, news) = (Visitor(name: "ann", room: "lobby"), ChatNews())
+        let file = FileManager.default.temporaryDirectory.appendingPathComponent("chat-\(UUID().uuidString).sqlite")
+            .path
+        defer {
+            for suffix in ["", "-wal", "-shm", "-lock"] { try? FileManager.default.removeItem(atPath: file + suffix) }
+        }
+        let configuration = ChatConfiguration(transport: "memory").with(outbox: file)
+        let visit = try await Visit.begin(visitor, news, configuration.load(for: visitor, news))
+        let floor = VisitFloor(visit, configuration)
+        await withTaskGroup(of: Void.self) { group in
+            group.addTask { await floor.run() }
+            defer { group.cancelAll() }
+            _ = await Self.lines(floor) { if case .members = $0 { true } else { false } }
+            try? await floor.switchTransport("websocket", url: "ws://127.0.0.1:1")
+            let cause = "cannot connect: no answer from 127.0.0.1:1: is a server running there?"
+            for await case .connection(_, let sentence?) in floor.events where sentence.hasPrefix(cause) { break }
+            try? await floor.say("typed just now")
+            let listed = try? await floor.outbox()
+            #expect(listed?.hasSuffix(": typed just now") == true, "\(listed ?? "")")
+        }
+        await visit.messaging.stop()
     }
 
     @Test(.timeLimit(.minutes(2)))

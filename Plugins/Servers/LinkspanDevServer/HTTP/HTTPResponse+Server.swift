@@ -13,11 +13,12 @@ extension HTTPResponse {
     }
 
     /// A page for browsers.
-    static func page(_ page: DevServerConfiguration.Page) -> Self {
-        Self(
+    static func page(_ page: DevServerConfiguration.Page, at path: String) -> Self {
+        let type = path.hasSuffix(".css") ? "css" : path.hasSuffix(".js") ? "javascript" : "html"
+        return Self(
             status: 200,
             fields: [
-                ("Content-Type", "text/html; charset=utf-8"), ("Content-Security-Policy", page.policy),
+                ("Content-Type", "text/\(type); charset=utf-8"), ("Content-Security-Policy", page.policy),
                 ("X-Content-Type-Options", "nosniff"), ("Referrer-Policy", "no-referrer"),
             ], body: Array(page.html.utf8))
     }

@@ -86,6 +86,7 @@ package struct HTTPRequestParser: Sendable {
         self.skipEmptyLines()
         guard let length = self.input.length(through: .headEnd) else {
             guard self.emptyBytes + self.rest.count <= self.limits.headBytes else { throw Self.oversized }
+            guard self.rest.first != Self.tlsHandshake else { throw Self.encrypted }
             return
         }
         guard self.emptyBytes + length <= self.limits.headBytes else { throw Self.oversized }
@@ -130,5 +131,8 @@ package struct HTTPRequestParser: Sendable {
         return length
     }
 
+    /// The first byte of a client that speaks TLS, and then waits for an answer.
+    private static let tlsHandshake: UInt8 = 0x16
+    private static let encrypted = HTTPRequestError(status: 400, message: "this server does not speak TLS")
     private static let oversized = HTTPRequestError(status: 431, message: "the head is larger than the limit")
 }

@@ -82,14 +82,12 @@ enum ChatFloorEvent: Sendable {
     case refused(String)
     /// The topic of a room; empty when there is none any more.
     case topic(String, room: String, by: String?)
-    /// Lines that were said while we were away and are gone; nil when their number is not known.
-    case missed(Int?)
     /// Who is in a room, ourselves included.
     case members([String], room: String)
     /// What became of the connection; the sentence is nil when there is nothing to tell.
     case connection(ShownStatus, sentence: String?)
-    /// What became of a line of an earlier visit, in a sentence.
-    case late(String)
+    /// Something to tell, in a sentence.
+    case notice(String)
     /// How many lines are not confirmed yet.
     case waiting(Int)
     case roundTrip(Duration)
@@ -108,8 +106,8 @@ struct ChatFloorLine: Hashable, Sendable {
     var room: String
     var from: String
     var text: String
-    var isOwn: Bool
-    var state: State
+    var isOwn = false
+    var state = State.confirmed
     /// Who alone hears it; nil for everybody in the room.
     var recipient: String?
 }

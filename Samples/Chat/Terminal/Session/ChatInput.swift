@@ -89,7 +89,8 @@ enum ChatInput: Hashable, Sendable {
         case "/outbox": .outbox
         case "/help": .help
         case "/quit", "/exit": .quit
-        default: .mistake("unknown command \(name)\(self.guess(name)); /help lists the commands")
+        default:
+            .mistake("unknown command \(name)\(Spelling.guess(name, among: self.commands)); /help lists the commands")
         }
     }
 
@@ -118,11 +119,14 @@ enum ChatInput: Hashable, Sendable {
     private static func needing(_ argument: String, _ mistake: String, _ make: (String) -> Self) -> Self {
         argument.isEmpty ? .mistake(mistake) : make(argument)
     }
+}
 
-    /// The command that was perhaps meant: one that begins like it, or is one letter away.
-    private static func guess(_ name: String) -> String {
-        guard name.count > 2 else { return "" }
-        let near = self.commands.first { $0.hasPrefix(name) } ?? self.commands.first { self.isNear($0, name) }
+/// Finds the command that was perhaps meant.
+enum Spelling {
+    /// The question for a command that begins like a word, or is one letter away; empty when there is none.
+    static func guess(_ word: String, among commands: [String]) -> String {
+        guard word.count > 2 else { return "" }
+        let near = commands.first { $0.hasPrefix(word) } ?? commands.first { self.isNear($0, word) }
         return near.map { " (did you mean \($0)?)" } ?? ""
     }
 

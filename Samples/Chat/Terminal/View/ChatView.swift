@@ -61,13 +61,11 @@ struct ChatView: Sendable {
             self.rooms.removeAll { $0 == room }
             self.tell(.failure("cannot join \(VisibleText.name(room)): \(why)"), now: now)
         case .topic(let topic, let room, let name): self.learn(topic, of: room, by: name, now: now)
-        case .missed(let count):
-            self.tell(.news("\(count.map(String.init) ?? "an unknown number of") lines were missed"), now: now)
         case .members(let names, let room): self.people[room] = names.sorted()
         case .connection(let status, let sentence):
             self.status.connection = status
             if let sentence { self.tell(.news(sentence), now: now) }
-        case .late(let sentence): self.tell(.news(sentence), now: now)
+        case .notice(let sentence): self.tell(.news(sentence), now: now)
         case .waiting(let count): self.status.waiting = count
         case .roundTrip(let duration): self.status.roundTrip = duration
         }
