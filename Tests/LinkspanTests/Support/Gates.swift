@@ -61,7 +61,8 @@ func eventually(
     _ what: String, _ scheduler: VirtualScheduler, sourceLocation: SourceLocation = #_sourceLocation,
     until condition: () -> Bool
 ) async throws {
-    try await eventually(Comment(rawValue: what), turn: scheduler.settle, sourceLocation: sourceLocation, until: condition)
+    try await eventually(
+        Comment(rawValue: what), turn: scheduler.settle, sourceLocation: sourceLocation, until: condition)
 }
 
 /// Holds the rows that a store is to commit until the test decides about them.
