@@ -120,6 +120,9 @@ lint:  ## Checks format, documentation, wording, imports and structure, and that
 	.ci/voice
 	.ci/structure --check
 	Tests/Mutations/run --check
+	@# A loop that yields and looks at neither cancellation nor a deadline hangs when its test fails.
+	@! grep -rlPzo '\n +while [^\n]*\{\s[^}]*await Task\.yield\(\)' Tests --include=*.swift --exclude=Eventually.swift || \
+		{ echo "error: wait by eventually() of Tests/TestSupport" >&2; exit 1; }
 
 format:  ## Formats the Swift code.
 	swift format --in-place --recursive $(FOLDERS)

@@ -1,25 +1,30 @@
 /// All problems of a configuration.
 ///
-/// Nothing was started. Its text is one line for one problem, and a headline with a line per problem for more. It never
-/// holds the values of secrets, nor the queries of URLs.
+/// Nothing was started. Its text is one line for one problem, and a headline with a line per problem, at most a hundred, for
+/// more. It never holds the values of secrets, nor the queries of URLs.
 public struct ConfigurationError: Error, Sendable, Hashable {
     /// The problems found; never empty.
     public var problems: [ConfigurationProblem]
 
     /// Makes an error.
     public init(problems: [ConfigurationProblem]) { self.problems = problems }
+
+    /// A line for each problem; beyond a hundred, the number of the others.
+    var lines: [String] {
+        let shown = self.problems.prefix(100).map(\.description)
+        let rest = self.problems.count - shown.count
+        return rest == 0 ? shown : shown + ["and \(rest) more"]
+    }
 }
 
 extension ConfigurationError: CustomStringConvertible {
     /// All problems for a person.
     public var description: String {
-        guard self.problems.count != 1, let first = self.problems.first else {
-            return "1 problem in configuration, nothing was started: "
-                + (self.problems.first?.description ?? "unknown")
+        guard self.problems.count > 1 else {
+            return "1 problem in configuration, nothing was started: \(self.problems.first?.description ?? "unknown")"
         }
-        var text = "\(self.problems.count) problems in configuration, nothing was started:\n \(first)"
-        for problem in self.problems.dropFirst() { text += "\n \(problem)" }
-        return text
+        let headline = "\(self.problems.count) problems in configuration, nothing was started:"
+        return ([headline] + self.lines).joined(separator: "\n ")
     }
 }
 

@@ -40,7 +40,7 @@ public struct LinkScript: Sendable {
     package var tellsResumption = false
     /// The time after opening at which the link is lost; default: never.
     public var dropsAfter: Duration?
-    /// With how many messages from the client the link is lost, the last of them included; default: never.
+    /// The number of messages from the client after which the link is lost, the last included; default: never.
     package var dropsAfterMessages: Int?
     /// The error that the client gets when the link is lost.
     package var dropError = LinkspanError(.connectionLost, "the script dropped the link")

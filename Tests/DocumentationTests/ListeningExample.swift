@@ -2,6 +2,7 @@ import Linkspan
 import LinkspanInMemory
 import LinkspanRuntime
 import LinkspanTesting
+import TestSupport
 import Testing
 
 // The examples of the article "Listening", word for word.
@@ -178,7 +179,7 @@ struct ListeningExample {
         try self.listenElsewhere(connection)
         try self.quote(7)
         try await self.recorder.wait(for: "the quote on the queue") { !$0.isEmpty }
-        while model.price != 7 || !model.isUp { await Task.yield() }
+        try await eventually { model.price == 7 && model.isUp }
         connection.release()
     }
 

@@ -9,6 +9,7 @@ internal import LinkspanTelemetry
 internal import LinkspanServiceLifecycle
 internal import Logging
 internal import ServiceLifecycle
+internal import TestSupport
 internal import Testing
 internal import UnixSignals
 
@@ -52,7 +53,8 @@ struct ServicesExample {
 
     @Test(.timeLimit(.minutes(1)))
     func `its service group runs and ends`() async throws {
-        let plan = MessagingPlan(url: "memory://lobby", transport: .inMemory(InMemoryHub()))
+        let hub = InMemoryHub()
+        let plan = MessagingPlan(url: "memory://lobby", transport: .inMemory(hub))
         let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
         let task = Task {
             let service = MessagingService(plan) { messaging, connection in
@@ -62,8 +64,10 @@ struct ServicesExample {
                 services: [service], gracefulShutdownSignals: [.sigterm], logger: logger)
             try await group.run()
         }
+        try await eventually("the connection") { !hub.peers.isEmpty }
         task.cancel()
         _ = await task.result
+        try await eventually("the end of the connection") { hub.peers.isEmpty }
     }
 }
 #endif

@@ -120,7 +120,7 @@ struct FarewellTests {
             // As at the end of the process: nothing is sent from here on.
             bench.loop.shutdown()
             #expect(try await said.first(100) == (0..<100).map(String.init))
-            while !hub.peers.isEmpty { await Task.yield() }
+            try await eventually { hub.peers.isEmpty }
         }
     }
 
@@ -137,7 +137,7 @@ struct FarewellTests {
             for number in 0..<10 { try second.handler.send("say", "\(number)") }
             await bench.shutDownClients(from: 1)
             #expect(try await said.first(10) == (0..<10).map(String.init))
-            while hub.peers.count > 1 { await Task.yield() }
+            try await eventually { hub.peers.count <= 1 }
             try first.handler.send("say", "still here")
             #expect(try await said.first(11).last == "still here")
             #expect(first.states.entries.map(\.to) == [.connected])

@@ -44,7 +44,7 @@ struct FaultTests {
             bench.server.kick(try #require(bench.hub.peers.first), reason: "enough")
             let code = try #require(try await client.lost().error).code
             if case .webSocket = way { #expect(code == .refused) } else { #expect(code == .closedByServer) }
-            while !bench.hub.peers.isEmpty { await Task.yield() }
+            try await eventually { bench.hub.peers.isEmpty }
         }
     }
 
@@ -112,7 +112,7 @@ struct FaultTests {
             _ = try await client.handler.request("req")
             await bench.server.stop()
             try await client.lost(times: 2)
-            while !bench.hub.peers.isEmpty { await Task.yield() }
+            try await eventually { bench.hub.peers.isEmpty }
             #expect(try await bench.server.start() == port)
             try await client.connected(times: 3)
         }

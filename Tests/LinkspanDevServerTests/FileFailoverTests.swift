@@ -6,6 +6,7 @@ internal import LinkspanInMemory
 internal import LinkspanMessaging
 internal import LinkspanSocketIO
 internal import LinkspanWebSocket
+internal import TestSupport
 internal import Testing
 
 /// Two real servers, and an app that knows them from its file alone.
@@ -58,7 +59,7 @@ struct FileFailoverTests {
         #expect(try connection.status.endpoint == ConnectionURL(urls[1]))
 
         try await first.start()
-        while firstHub.peers.isEmpty { await Task.yield() }
+        try await eventually { !firstHub.peers.isEmpty }
         #expect(try await connection.deliver("who").decode(String.self) == "first")
         await messaging.stop()
         await first.stop()

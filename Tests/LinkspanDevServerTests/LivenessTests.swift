@@ -4,6 +4,7 @@ internal import LinkspanInMemory
 internal import LinkspanNetwork
 internal import LinkspanSocketIO
 internal import LinkspanWebSocket
+internal import TestSupport
 internal import Testing
 
 /// Heartbeats are heard, and pings measured, although no message comes.
@@ -20,7 +21,7 @@ struct LivenessTests {
             )
             .connected(within: .seconds(30))
             let opened = try #require(handler.status.lastHeard)
-            while handler.status.link?.roundTrip == nil { await Task.yield() }
+            try await eventually { handler.status.link?.roundTrip != nil }
             let status = handler.status
             #expect(try #require(status.link?.roundTrip) > .zero)
             #expect(try #require(status.lastHeard) > opened)
@@ -39,7 +40,7 @@ struct LivenessTests {
             let client = try await bench.client(.socketIO(carriers))
             try await client.connected()
             let opened = try #require(client.handler.status.lastHeard)
-            while client.handler.status.lastHeard == opened { await Task.yield() }
+            try await eventually { client.handler.status.lastHeard != opened }
             #expect(client.handler.status.link?.roundTrip == nil, "the server pings, and nothing can be measured")
         }
     }

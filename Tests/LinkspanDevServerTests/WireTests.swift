@@ -125,9 +125,7 @@ struct WireTests {
             let client = try await bench.client(way, over: isRaw ? raw : nil)
             let since = try await client.connected().time
             // Longer than a client without heartbeats is borne with.
-            while client.handler.status.lastHeard.map({ $0 < since + .milliseconds(1_500) }) ?? true {
-                await Task.yield()
-            }
+            try await eventually { client.handler.status.lastHeard.map { $0 >= since + .milliseconds(1_500) } ?? false }
             #expect(try await client.handler.request("req", 1).decode(Int.self) == 1)
             #expect(client.states.entries.filter { $0.to == .connected }.count == 1)
         }

@@ -1,4 +1,5 @@
 internal import LinkspanLifecycle
+internal import TestSupport
 internal import Testing
 
 #if canImport(Glibc)
@@ -27,9 +28,9 @@ struct EventSourceTests {
         try registry.register(PhaseFollower(journal: journal)).keep()
         try registry.register(source.service(named: "app")).keep()
         #expect(try await registry.start().waves == [["services.app"], ["services.follower"]])
-        await eventually { journal.all.count == 1 }
+        try await eventually { journal.all.count == 1 }
         sink.yield(.willResignActive)
-        await eventually { journal.all.count == 2 }
+        try await eventually { journal.all.count == 2 }
         #expect(journal.all == ["didBecomeActive", "willResignActive"])
         #expect(await registry.stop().isClean)
         sink.yield(.didBecomeActive)
@@ -44,10 +45,7 @@ struct EventSourceTests {
         // Not one that would end the tests if it were not caught.
         try registry.register(UnixSignalSource([SIGWINCH]).service(named: "signals")).keep()
         try await registry.start()
-        while journal.all.isEmpty {
-            kill(getpid(), SIGWINCH)
-            await Task.yield()
-        }
+        try await eventually(turn: { kill(getpid(), SIGWINCH) }) { !journal.all.isEmpty }
         #expect(journal.all.first == "willTerminate(reason: \"signal \(SIGWINCH)\", grace: nil)")
         #expect(await registry.stop().isClean)
         var action = sigaction()

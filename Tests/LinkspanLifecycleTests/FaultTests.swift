@@ -1,4 +1,5 @@
 internal import LinkspanRuntime
+internal import TestSupport
 internal import Testing
 
 @testable internal import LinkspanLifecycle
@@ -75,7 +76,7 @@ struct FaultTests {
         }
         async let start = registry.start()
         await entered.pass()
-        await eventually { registry.state(of: "services.beside") == .ready }
+        try await eventually { registry.state(of: "services.beside") == .ready }
         if !misbehaviour.endsInTime {
             #expect(registry.state(of: "services.last") == .registered)
             self.clock.advance(by: .milliseconds(9_999))
@@ -120,7 +121,7 @@ struct FaultTests {
         if !misbehaviour.endsInTime {
             // Until the only deadline left is that of the bad one.
             let clock = self.clock
-            await eventually { journal.all.contains("\(step) beside") && clock.pending == 1 }
+            try await eventually { journal.all.contains("\(step) beside") && clock.pending == 1 }
             #expect(!journal.all.contains("\(step) first"))
             self.clock.advance(by: step == .quiesce ? .seconds(2) : .seconds(3))
         }
@@ -196,14 +197,14 @@ struct FaultTests {
         registry.emit(message("bad"))
         registry.emit(message("next"))
         await entered.pass()
-        await eventually { good.journal.all(with: "message ") == ["bad", "next"] }
+        try await eventually { good.journal.all(with: "message ") == ["bad", "next"] }
         if !misbehaviour.endsInTime {
             // Until both receivers are looked after.
-            await eventually { clock.pending == 2 }
+            try await eventually { clock.pending == 2 }
             clock.advance(by: .seconds(1))
         }
         let fault = "\(misbehaviour.endsInTime ? "handlerFailed" : "limitHit") services.bad"
-        await eventually { good.journal.all(with: "fault ").contains(fault) }
+        try await eventually { good.journal.all(with: "fault ").contains(fault) }
         // So long that the steps below cannot use it up, however many they are.
         async let stop = registry.stop(within: .seconds(1_000_000))
         switch misbehaviour {
@@ -211,9 +212,9 @@ struct FaultTests {
             #expect(await stop.fate(of: "services.bad") == .stopped)
             #expect(bad.journal.all(with: "message ") == ["bad", "next"])
         case .ignoresCancellation, .blocksThread:
-            await eventually { registry.state(of: "services.bad") == .quiescing }
+            try await eventually { registry.state(of: "services.bad") == .quiescing }
             // Up to where the good one, the first in the reverse order, is stopped.
-            await self.advance(until: { registry.state(of: "services.good") != .quiescing })
+            try await self.advance(until: { registry.state(of: "services.good") != .quiescing })
             guard case .abandoned(let steps) = await stop.fate(of: "services.bad") else {
                 Issue.record("a handler that is still going on is not named")
                 return
@@ -225,12 +226,14 @@ struct FaultTests {
     }
 
     /// Moves the clock in small steps; only for waits in which nobody else can run out of time.
-    private func advance(until condition: () -> Bool) async {
-        while !condition() {
+    private func advance(until condition: () -> Bool) async throws {
+        try await eventually {
+            if condition() { return true }
             self.clock.advance(by: .milliseconds(10))
             for _ in 0..<20 {
                 await Task.yield()
             }
+            return condition()
         }
     }
 
@@ -250,7 +253,7 @@ struct FaultTests {
         async let stop = registry.stop(within: .seconds(100))
         // Half of the budget of its stop is for its background work; nobody else waits for anything by then.
         let clock = self.clock
-        await eventually { registry.state(of: "services.beside") == .stopped && clock.pending == 1 }
+        try await eventually { registry.state(of: "services.beside") == .stopped && clock.pending == 1 }
         self.clock.advance(by: .milliseconds(1_500))
         #expect(await stop.fate(of: "services.bad") == .abandoned(during: [.run]))
         #expect(Set(self.journal.all(with: "stop ")) == ["last", "beside", "bad", "first"])
@@ -273,11 +276,11 @@ struct FaultTests {
         }
         async let start = registry.start()
         await entered.pass()
-        await eventually { registry.state(of: "services.beside") == .ready }
+        try await eventually { registry.state(of: "services.beside") == .ready }
         self.clock.advance(by: .seconds(10))
         #expect(try await start.degraded == ["services.bad": .abandoned(during: [.start])])
         door.open()
-        await eventually { journal.all.contains("stop bad") }
+        try await eventually { journal.all.contains("stop bad") }
         #expect(journal.all(with: "abandoned ") == ["true"])
         await registry.stop()
         #expect(journal.all(with: "stop ").filter { $0 == "bad" }.count == 1)
@@ -301,7 +304,9 @@ struct FaultTests {
         }
         try registry.register(Probe("good", in: journal)).keep()
         async let start = registry.start()
-        await eventually { journal.all(with: "blocked").count == 6 && registry.state(of: "services.good") == .ready }
+        try await eventually {
+            journal.all(with: "blocked").count == 6 && registry.state(of: "services.good") == .ready
+        }
         // One after the other they would take 3 s, on a pool that they block for ever.
         clock.advance(by: .milliseconds(500))
         let report = try await start
@@ -354,18 +359,12 @@ struct FaultTests {
                 }
             }
         }
-        while threads.count < 5 {
-            await Task.yield()
-        }
+        try await eventually { threads.count == 5 }
         wall.takeDown()
         await done.pass()
-        while threads.count > 1 {
-            await Task.yield()
-        }
+        try await eventually { threads.count <= 1 }
         threads.close()
-        while threads.count > 0 {
-            await Task.yield()
-        }
+        try await eventually { threads.count == 0 }
         // A task that outlives its registry must still find a thread.
         await threads.begin {}.value
     }

@@ -152,13 +152,6 @@ func connection(_ id: UInt64, _ kind: ConnectionEvent.Kind) -> ConnectionEvent {
     ConnectionEvent(connection: id, endpoint: "wss://chat.example", kind: kind)
 }
 
-/// Returns once `condition` holds, letting everybody else run meanwhile; the suite's time limit ends a wait in vain.
-func eventually(_ condition: () -> Bool) async {
-    while !condition(), !Task.isCancelled {
-        await Task.yield()
-    }
-}
-
 /// A virtual clock for code that runs on threads of its own.
 ///
 /// Work that is due already when it is scheduled runs at once, because no test moves the clock again for it.

@@ -1,4 +1,5 @@
 internal import LinkspanRuntime
+internal import TestSupport
 internal import Testing
 
 @testable internal import LinkspanLifecycle
@@ -51,7 +52,7 @@ struct MailboxTests {
             registry.emit(message("\(index)"))
         }
         door.open()
-        await eventually { slow.journal.all(with: "message ").count == 5 }
+        try await eventually { slow.journal.all(with: "message ").count == 5 }
         await registry.stop()
         #expect(slow.journal.all(with: "message ") == ["first", "6", "7", "8", "9"])
         #expect(slow.journal.all(with: "gap ") == ["6 6"])
@@ -140,7 +141,7 @@ struct MailboxTests {
         try await registry.start()
         registry.emit(message("question"))
         registry.emit(message("other"))
-        await eventually { listener.journal.all(with: "message ").count == 4 }
+        try await eventually { listener.journal.all(with: "message ").count == 4 }
         let names = listener.journal.all(with: "message ")
         #expect(Set(names) == ["question", "other", "answer", "end"])
         #expect(names.first == "question")
@@ -160,7 +161,7 @@ struct MailboxTests {
         try registry.register(listener).keep()
         try await registry.start()
         let seq = try #require(registry.emit(message("question")))
-        await eventually { journal.all.count == 2 }
+        try await eventually { journal.all.count == 2 }
         #expect(journal.all.first == "question nil \(seq)")
         #expect(journal.all.last?.hasPrefix("answer \(seq) ") == true)
         await registry.stop()
@@ -206,12 +207,9 @@ struct MailboxTests {
             await registry.barrier(message("a"), within: .milliseconds(300))
         }()
         await entered.pass()
-        await eventually { good.journal.all.contains("fault handlerFailed services.throwing") }
+        try await eventually { good.journal.all.contains("fault handlerFailed services.throwing") }
         // Everybody but the late one has told by now, so time may pass in any steps.
-        while !isDone.withLock({ $0 }) {
-            clock.advance(by: .milliseconds(100))
-            await Task.yield()
-        }
+        try await eventually(turn: { clock.advance(by: .milliseconds(100)) }) { isDone.withLock { $0 } }
         await barrier
         #expect(good.journal.all(with: "message ") == ["a"])
         door.open()

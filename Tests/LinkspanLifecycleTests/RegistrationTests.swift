@@ -1,4 +1,5 @@
 internal import LinkspanRuntime
+internal import TestSupport
 internal import Testing
 
 @testable internal import LinkspanLifecycle
@@ -96,7 +97,7 @@ struct RegistrationTests {
         #expect(await registration?.settled() == .ready)
         registration = nil
         await stopped.pass()
-        await eventually { registry.state(of: "services.a") == nil }
+        try await eventually { registry.state(of: "services.a") == nil }
         #expect(await registry.stop().rows.isEmpty)
     }
 
@@ -139,7 +140,7 @@ struct RegistrationTests {
         try await registry.start()
         registry.emit(message("first"))
         registry.emit(message("second"))
-        await eventually { registry.state(of: "services.listener") == nil }
+        try await eventually { registry.state(of: "services.listener") == nil }
         #expect(listener.journal.all(with: "message ") == ["first"])
         await registry.stop()
     }
@@ -156,7 +157,7 @@ struct RegistrationTests {
         try registry.register(first).keep()
         try await registry.start()
         registry.emit(message("go"))
-        await eventually { registry.state(of: "services.late") == .ready }
+        try await eventually { registry.state(of: "services.late") == .ready }
         await registry.barrier(message("end"))
         #expect(late.journal.all(with: "message ") == ["end"])
         await registry.stop()
@@ -221,7 +222,7 @@ struct RegistrationTests {
         await entered.pass()
         await registration.cancelAndDrain()
         await stopped.pass()
-        await eventually { registry.state(of: "services.a") == nil }
+        try await eventually { registry.state(of: "services.a") == nil }
         await registry.stop()
     }
 
@@ -241,15 +242,15 @@ struct RegistrationTests {
         deep.emit(message("from below"))
         root.emit(message("from above"))
         await chat.barrier(message("end"))
-        await eventually { observer.journal.all.count == 3 }
+        try await eventually { observer.journal.all.count == 3 }
         #expect(listener.journal.all(with: "message ") == ["from below", "from above", "end"])
         #expect(observer.journal.all(with: "seen ") == ["from below", "from above", "end"])
         try deep.register(Probe("more")).keep()
-        await eventually { root.state(of: "app.chat.deep.more") == .ready }
+        try await eventually { root.state(of: "app.chat.deep.more") == .ready }
         let error = #expect(throws: RegistryError.self) { try root.register(deep).keep() }
         #expect(error?.code == .notNestable)
         registration.cancel()
-        await eventually { root.state(of: "app.chat.deep.listener") == nil }
+        try await eventually { root.state(of: "app.chat.deep.listener") == nil }
         root.emit(message("after"))
         #expect(listener.journal.all(with: "message ").last == "end")
         // On its own again, and empty.
@@ -331,7 +332,7 @@ struct RegistrationTests {
         view = nil
         door.open()
         // The handler itself held the object for as long as it took.
-        await eventually { registry.emit(message("probe")) == nil }
+        try await eventually { registry.emit(message("probe")) == nil }
         #expect(journal.all == ["first"])
         withExtendedLifetime(registration) {}
     }
@@ -345,14 +346,14 @@ struct RegistrationTests {
             view.journal.add("\(event.event.connection) \(event.replayed)")
         }
         registry.emit(connection(5, .created))
-        await eventually { view.journal.all.count == 2 }
+        try await eventually { view.journal.all.count == 2 }
         await registration.cancelAndDrain()
         registry.emit(connection(6, .created))
         let other = View(Journal())
         let second = registry.observe(weak: other, ConnectionEvent.self) { view, event in
             view.journal.add("\(event.event.connection) \(event.replayed)")
         }
-        await eventually { other.journal.all.count == 3 }
+        try await eventually { other.journal.all.count == 3 }
         #expect(view.journal.all == ["4 true", "5 false"])
         #expect(other.journal.all == ["4 true", "5 true", "6 true"])
         withExtendedLifetime(second) {}

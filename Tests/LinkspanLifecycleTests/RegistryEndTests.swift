@@ -1,4 +1,5 @@
 internal import LinkspanRuntime
+internal import TestSupport
 internal import Testing
 
 @testable internal import LinkspanLifecycle
@@ -40,7 +41,7 @@ struct RegistryEndTests {
     @Test(arguments: [true, false])
     func `services that keep their registry go with it once it has stopped`(isStarted: Bool) async throws {
         let (core, service) = try await self.stopped(isStarted: isStarted)
-        await eventually { core.object == nil }
+        try await eventually { core.object == nil }
         #expect(service.object == nil)
     }
 
@@ -51,11 +52,11 @@ struct RegistryEndTests {
         try await registry.start()
         #expect(registry.core.threads.count > 0)
         await registry.stop()
-        await eventually { registry.core.threads.count == 0 }
+        try await eventually { registry.core.threads.count == 0 }
         let listener = Listener("listener")
         let observation = registry.observe(weak: listener, MessageEvent.self) { $0.journal.add($1.event.event) }
         registry.emit(message("late"))
-        await eventually { listener.journal.all == ["late"] }
+        try await eventually { listener.journal.all == ["late"] }
         withExtendedLifetime(observation) {}
     }
 

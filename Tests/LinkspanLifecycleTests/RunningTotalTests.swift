@@ -1,4 +1,5 @@
 internal import LinkspanRuntime
+internal import TestSupport
 internal import Testing
 
 @testable internal import LinkspanLifecycle
@@ -164,8 +165,8 @@ struct RunningTotalTests {
         }
         try await registry.start()
         for name in ["first", "second", "third"] { registry.emit(CountEvent(name: name, total: 1)) }
-        await eventually { faults.withLock { $0.count } == 1 }
-        await eventually { follower.journal.all(with: "count ") == ["first 1", "second 1", "third 1"] }
+        try await eventually { faults.withLock { $0.count } == 1 }
+        try await eventually { follower.journal.all(with: "count ") == ["first 1", "second 1", "third 1"] }
         #expect(faults.withLock { $0 } == [second.withLock { $0 }])
         observer.cancel()
         await registry.stop()

@@ -1,6 +1,7 @@
 internal import LinkspanLifecycle
 internal import LinkspanRuntime
 internal import LinkspanTesting
+internal import TestSupport
 internal import Testing
 
 @Suite("Predicted order of start")
@@ -193,7 +194,7 @@ struct StartRetryTests {
         try await registry.start()
         try await self.recorder.wait(for: "the second start") { $0.count == 2 }
         // Ready when the start has been settled.
-        while registry.state(of: "services.listening") != .ready, !Task.isCancelled { await Task.yield() }
+        try await eventually { registry.state(of: "services.listening") == .ready }
         registry.emit(AppEvent.didBecomeActive)
         try await self.recorder.wait(for: "the event") { $0.count == 3 }
         #expect(self.recorder.notes.last == "event")
@@ -226,9 +227,9 @@ struct StartRetryTests {
             waiting, settings: ServiceSettings(placement: Placement(needs: [.hard("a"), .soft("b")]))
         ).keep()
         try await registry.start()
-        await eventually { registry.state(of: "services.c") == .registered }
+        try await eventually { registry.state(of: "services.c") == .registered }
         door.open()
-        await eventually { registry.state(of: "services.c") == .ready }
+        try await eventually { registry.state(of: "services.c") == .ready }
         await registry.barrier(message("end"))
         #expect(waiting.journal.all(with: "message ") == ["end"])
         await registry.stop()

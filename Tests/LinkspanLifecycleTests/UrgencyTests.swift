@@ -2,6 +2,7 @@
 internal import Glibc
 internal import LinkspanLifecycle
 internal import LinkspanRuntime
+internal import TestSupport
 internal import Testing
 
 @Suite("Urgency of services", .timeLimit(.minutes(1)))
@@ -33,7 +34,7 @@ struct UrgencyTests {
         try registry.register(Nice(name: "watcher", urgency: .utility, journal: journal)).keep()
         try await registry.start()
         await registry.barrier(AppEvent.didBecomeActive)
-        await eventually { journal.all.filter { $0.contains(" run ") }.count == 2 }
+        try await eventually { journal.all.filter { $0.contains(" run ") }.count == 2 }
         await registry.stop()
         for step in ["start", "run", "event", "stop"] {
             #expect(journal.all.contains("feature \(step) \(base)"))

@@ -3,6 +3,7 @@ internal import LinkspanLifecycle
 internal import LinkspanMessaging
 internal import LinkspanRuntime
 internal import LinkspanTesting
+internal import TestSupport
 internal import Testing
 
 @Suite("Asynchronous use of the connection", .timeLimit(.minutes(1)))
@@ -18,10 +19,6 @@ struct AsyncUseTests {
             connections: .init { $0.scheduler = clock })
     }
 
-    private func wait(for scores: Scores) async {
-        while await scores.sum < 3, !Task.isCancelled { await Task.yield() }
-    }
-
     @Test
     func `an actor is a service without a lock, and misses no message`() async throws {
         let transport = ScriptedTransport(scheduler: self.clock)
@@ -32,7 +29,7 @@ struct AsyncUseTests {
         await self.clock.run { connection.state == .connected }
         transport.openPeers.first?.emit("score", .json("2"))
         self.clock.settle()
-        await self.wait(for: scores)
+        try await eventually { await scores.sum >= 3 }
         #expect(await scores.sum == 3)
         #expect(try messaging.services.service(of: Scores.self) === scores)
         await messaging.stop()
@@ -53,7 +50,7 @@ struct AsyncUseTests {
         await self.clock.run { second.state == .connected }
         transport.openPeers.first?.emit("score", .json("1"))
         self.clock.settle()
-        await self.wait(for: scores)
+        try await eventually { await scores.sum >= 3 }
         #expect(await scores.sum == 3)
         #expect(board.count == 3)
         await messaging.stop()
@@ -176,7 +173,7 @@ struct AsyncUseTests {
         await self.clock.run { connection.state == .connected }
         transport.openPeers.first?.emit("score", .json("3"))
         self.clock.settle()
-        await self.wait(for: scores)
+        try await eventually { await scores.sum >= 3 }
         await messaging.stop()
     }
 

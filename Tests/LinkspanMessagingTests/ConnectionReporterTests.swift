@@ -5,6 +5,7 @@ internal import LinkspanLifecycle
 internal import LinkspanMessaging
 internal import LinkspanRuntime
 internal import LinkspanTesting
+internal import TestSupport
 internal import Testing
 
 @Suite("Events of traffic and queues", .timeLimit(.minutes(1)))
@@ -137,11 +138,11 @@ struct ConnectionReporterTests {
         let ear = self.ear
         #expect(ear.traffic.withLock { $0.isEmpty })
         self.scheduler.advance(by: .milliseconds(250))
-        await Self.eventually { ear.traffic.withLock { $0.map(\.totals.sent) } == [20] }
+        try await eventually { ear.traffic.withLock { $0.map(\.totals.sent) } == [20] }
         self.scheduler.advance(by: .seconds(10))
         try handler.send("news")
         self.scheduler.advance(by: .milliseconds(300))
-        await Self.eventually { ear.traffic.withLock { $0.map(\.totals.sent) } == [20, 21] }
+        try await eventually { ear.traffic.withLock { $0.map(\.totals.sent) } == [20, 21] }
         await self.services.stop()
         #expect(ear.traffic.withLock { $0.count } == 2)
     }
@@ -172,7 +173,7 @@ struct ConnectionReporterTests {
             ear.traffic.withLock { $0.append(event.event) }
         }
         registration.keep()
-        await Self.eventually { ear.traffic.withLock { $0.count } == TrafficCounter.limit + 1 }
+        try await eventually { ear.traffic.withLock { $0.count } == TrafficCounter.limit + 1 }
         #expect(ear.traffic.withLock { $0.reduce(0) { $0 + $1.totals.sent } } == 1_000)
         #expect(ear.traffic.withLock { $0.first { $0.event.isEmpty }?.totals.sent } == 1_000 - TrafficCounter.limit)
     }
@@ -228,15 +229,10 @@ struct ConnectionReporterTests {
         self.scheduler.advance(by: .seconds(1))
         #expect(answered.withLock { $0 } == 1_000)
         let ear = self.ear
-        await Self.eventually { ear.traffic.withLock { $0.last?.totals.acknowledged } == 1_000 }
+        try await eventually { ear.traffic.withLock { $0.last?.totals.acknowledged } == 1_000 }
         #expect(ear.traffic.withLock { $0.last?.totals.sent } == 1_000)
         end.signal()
         await self.services.stop()
-    }
-
-    /// Returns once something is so; the suite's time limit ends a wait in vain.
-    private static func eventually(_ isSo: @Sendable () -> Bool) async {
-        while !isSo(), !Task.isCancelled { await Task.yield() }
     }
 
     @Test

@@ -3,6 +3,7 @@ internal import LinkspanLifecycle
 internal import LinkspanMessaging
 internal import LinkspanRuntime
 internal import LinkspanTesting
+internal import TestSupport
 internal import Testing
 
 @Suite("The end of messaging", .timeLimit(.minutes(1)))
@@ -19,11 +20,8 @@ struct MessagingEndTests {
     private let clock = VirtualScheduler()
 
     /// Returns once a condition holds; what a connection leaves behind ends on the clock's executor.
-    private func eventually(_ condition: () -> Bool) async {
-        while !condition(), !Task.isCancelled {
-            self.clock.advance(by: .seconds(60))
-            await Task.yield()
-        }
+    private func settled(_ condition: () -> Bool) async throws {
+        try await eventually(turn: { self.clock.advance(by: .seconds(60)) }, until: condition)
     }
 
     /// Stops while a service has its connection; without a link, since a scripted transport keeps its links for good.
@@ -43,7 +41,7 @@ struct MessagingEndTests {
     @Test
     func `nothing is left once it has stopped, although a service keeps its connection`() async throws {
         let rest = try await self.takeAndStop()
-        await self.eventually { rest.isGone }
+        try await self.settled { rest.isGone }
         #expect(rest.isGone)
     }
 
@@ -74,10 +72,7 @@ struct MessagingEndTests {
             await clock.run { transport.received.count == count }
         }
         // The link is looked at every two milliseconds until it has passed on what it was given, and then closes.
-        while report.withLock({ $0 == nil }), !Task.isCancelled {
-            clock.advance(by: .milliseconds(1))
-            await Task.yield()
-        }
+        try await eventually(turn: { clock.advance(by: .milliseconds(1)) }) { report.withLock { $0 != nil } }
         #expect(report.withLock { $0?.isClean } == true)
         #expect(connection.state == .released)
         #expect(transport.received.map(\.event) == ["one", "two", "three"])
@@ -94,9 +89,9 @@ struct MessagingEndTests {
     }
 
     @Test
-    func `nothing is left of one that could not be started`() async {
+    func `nothing is left of one that could not be started`() async throws {
         let rest = await self.startInVain()
-        await self.eventually { rest.isGone }
+        try await self.settled { rest.isGone }
         #expect(rest.isGone)
     }
 }

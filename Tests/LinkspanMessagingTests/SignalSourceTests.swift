@@ -3,6 +3,7 @@ internal import Linkspan
 internal import LinkspanLifecycle
 internal import LinkspanRuntime
 internal import LinkspanTesting
+internal import TestSupport
 internal import Testing
 
 @Suite("Signals of the network path and the app's phase", .timeLimit(.minutes(1)))
@@ -86,11 +87,7 @@ struct SignalSourceTests {
         await next(.connected)
         app.yield(.didEnterBackground(grace: nil))
         // However long the signal takes: nothing else is brought about by the time that passes meanwhile.
-        while handler.status.progress != .suspended {
-            try #require(!Task.isCancelled, "the connection was not suspended")
-            scheduler.advance(by: .seconds(30))
-            await Task.yield()
-        }
+        try await eventually(turn: { scheduler.advance(by: .seconds(30)) }) { handler.status.progress == .suspended }
         await next(.disconnected)
         #expect(handler.status.progress == .suspended)
         app.yield(.willEnterForeground(away: nil))

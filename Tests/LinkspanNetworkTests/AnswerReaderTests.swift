@@ -115,6 +115,17 @@ struct AnswerReaderTests {
         #expect(Self.body("HTTP/1.1 200 OK\r\n\(field)\r\n\r\nok and more") == Array("ok".utf8))
     }
 
+    @Test(arguments: ["-1", "+2", "2, 3", "2\r\nContent-Length: 3", "", "2,", "0x2", "2 2"])
+    func `are malformed when their length is not one number`(length: String) {
+        let answer = "HTTP/1.1 200 OK\r\nContent-Length: \(length)\r\n\r\nok"
+        #expect(Self.refusal(answer, parts: .max)?.code == .handshakeMalformed)
+    }
+
+    @Test(arguments: ["2, 2", "2\r\nContent-Length: 2"])
+    func `may repeat their length`(length: String) {
+        #expect(Self.body("HTTP/1.1 200 OK\r\nContent-Length: \(length)\r\n\r\nok and more") == Array("ok".utf8))
+    }
+
     @Test
     func `name no sub-protocol in an empty field`() {
         var reader = AnswerReader(isExchange: false)

@@ -92,7 +92,7 @@ struct LiveSequenceTests {
         let reader = Task {
             try await kind.read(outbox, account: "bob", isConfirming: false) { seen.continuation.yield($0) }
         }
-        while try commits() == before { await Task.yield() }
+        try await eventually { try commits() != before }
         // A reader that does not wait asks many times meanwhile.
         for _ in 0..<5_000 { await Task.yield() }
         #expect(try commits() < before + 5)

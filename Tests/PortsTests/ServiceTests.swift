@@ -1,6 +1,7 @@
 internal import Foundation
 internal import LinkspanKit
 internal import Synchronization
+internal import TestSupport
 internal import Testing
 
 @testable internal import Ports
@@ -21,7 +22,7 @@ struct ServiceTests {
         _ = try await connection.request("quote", "BTC")
         #expect(links.withLock { $0 } == 1)
         let service = try #require(messaging.services.services(of: SlowReplies.self).first)
-        while await service.events.isEmpty { await Task.yield() }
+        try await eventually { await !service.events.isEmpty }
         #expect(await service.events == ["quote"])
         #expect(await service.health() == .degraded("1 slow replies"))
         await messaging.stop()

@@ -8,27 +8,20 @@ public struct DevServerConfiguration: Sendable, Hashable {
     public var address = "127.0.0.1"
     /// The port; 0, the default, for any that is free.
     public var port = 0
-    /// The path of a Unix-domain socket to listen at in place of address and port.
+    /// The path of a Unix-domain socket to listen at in place of address and port (default nil: none).
     ///
-    /// Default nil: none. Nothing may exist there; the file is removed when the server stops. Clients name it by
-    /// `socketPath` of their transport.
+    /// Nothing may exist there; the file is removed when the server stops. Clients name it by `socketPath` of their
+    /// transport.
     public var socketPath: String?
-    /// The library that carries bytes.
-    ///
-    /// Default ``/LinkspanNetwork/NetworkBackEnd/standard``.
+    /// The library that carries bytes (default ``/LinkspanNetwork/NetworkBackEnd/standard``).
     public var network = NetworkBackEnd.standard
-    /// The time after a sign of life before a client is pinged.
-    ///
-    /// Default 25 seconds, as in Socket.IO.
+    /// The time after a sign of life before a client is pinged (default 25 seconds, as in Socket.IO).
     public var pingInterval = Duration.seconds(25)
-    /// The time limit for a client's answer to a ping.
-    ///
-    /// Default 20 seconds, as in Socket.IO.
+    /// The time limit for a client's answer to a ping (default 20 seconds, as in Socket.IO).
     public var pingTimeout = Duration.seconds(20)
-    /// The path of an endpoint of Engine.IO that sends every message back, such as `/engine.io/`.
+    /// The path of an endpoint of Engine.IO that sends every message back, such as `/engine.io/` (default none).
     ///
-    /// Default none. For clients of Engine.IO alone, and for the protocol's own suite of tests, which has no
-    /// Socket.IO.
+    /// For clients of Engine.IO alone, and for the protocol's own suite of tests, which has no Socket.IO.
     package var echoPath: String?
     /// The carriers offered to Socket.IO clients.
     package var carriers = Carriers.all
@@ -37,10 +30,9 @@ public struct DevServerConfiguration: Sendable, Hashable {
     /// Credentials have a limit of 64 KiB, over Socket.IO too, because the server holds them as long as the client
     /// is connected. Larger ones are refused: with close code 1009, and over Socket.IO with CONNECT_ERROR.
     public var introduction = Introduction.optional(within: .milliseconds(250))
-    /// The most bytes of one message, and of the body of one POST.
+    /// The most bytes of one message, and of the body of one POST (default 4 MiB).
     ///
-    /// Default 4 MiB. Told to Socket.IO clients as `maxPayload`. Credentials have a limit of their own, see
-    /// ``introduction``.
+    /// Told to Socket.IO clients as `maxPayload`. Credentials have a limit of their own, see ``introduction``.
     public var maximumMessageBytes = 4 << 20
     /// The most that clients may take.
     package var limits = Limits()
@@ -57,9 +49,10 @@ public struct DevServerConfiguration: Sendable, Hashable {
     /// reach the server under a name of its own (DNS rebinding). Numeric addresses are always allowed.
     public var allowedHosts: Set<String> = []
 
-    /// The pages for browsers, by their paths, such as `/`.
+    /// The pages for browsers, by their paths, such as `/` (default none).
     ///
-    /// Default none. What has a path in `.css` or `.js` is a style sheet or a script. They are given out under the rules for origins and hosts; a WebSocket may have the same path.
+    /// What has a path in `.css` or `.js` is a style sheet or a script. They are given out under the rules for origins
+    /// and hosts; a WebSocket may have the same path.
     public var pages: [String: Page] = [:]
 
     /// The defaults named at the properties, changed by `configure`.
@@ -82,22 +75,18 @@ extension DevServerConfiguration {
 
     /// The most that clients may take, in time and room.
     package struct Limits: Sendable, Hashable {
-        /// The time a Socket.IO client may stay without a namespace.
-        ///
-        /// Default 45 seconds, as in Socket.IO.
+        /// The time a Socket.IO client may stay without a namespace (default 45 seconds, as in Socket.IO).
         package var connectTimeout = Duration.seconds(45)
         /// The time limit for the first whole request of a new connection.
         package var requestTimeout = Duration.seconds(10)
-        /// The most bytes that may wait for one client; one that falls further behind is dropped.
-        ///
-        /// Default 16 MiB.
+        /// The most bytes that may wait for one client; one that falls further behind is dropped (default 16 MiB).
         package var maximumWaitingBytes = 16 << 20
-        /// The most TCP connections, and the most sessions of Socket.IO.
+        /// The most TCP connections, and the most sessions of Socket.IO (default 2,000).
         ///
-        /// Default 2,000. TCP connections are also limited to 64 fewer than the files and sockets that the process may open.
-        /// For a new connection or session beyond the limit, the server closes the connection or session that has been idle
-        /// longest. Idle is a connection between two requests, and a connection or session that has joined neither a namespace
-        /// nor the hub. When none is idle, the new one is refused.
+        /// TCP connections are also limited to 64 fewer than the files and sockets that the process may open. For a new
+        /// connection or session beyond the limit, the server closes the connection or session that has been idle
+        /// longest. Idle is a connection between two requests, and a connection or session that has joined neither a
+        /// namespace nor the hub. When none is idle, the new one is refused.
         package var maximumConnections = 2_000
     }
 

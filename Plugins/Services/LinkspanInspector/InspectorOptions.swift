@@ -2,17 +2,13 @@
 public struct InspectorOptions: Sendable, Hashable {
     /// The port at `127.0.0.1`; 0, the default, for any that is free.
     public var port: Int
-    /// Whether the page can provoke faults, such as a dropped link.
-    ///
-    /// Default false.
+    /// Whether the page can provoke faults, such as a dropped link (default false).
     public var allowsFaults: Bool
-    /// Whether the beginnings of payloads are shown; values whose names sound like credentials are left out.
-    ///
-    /// Default false.
+    /// Whether the beginnings of payloads are shown; values whose names sound like credentials are left out (default
+    /// false).
     public var showsPayloads: Bool
-    /// A token that programs show in the field `Authorization: Bearer`; it stays valid while the service runs.
-    ///
-    /// Default nil.
+    /// A token that programs show in the field `Authorization: Bearer`; it stays valid while the service runs (default
+    /// nil).
     public var token: String?
 
     /// Makes options; the defaults are those named at the properties.

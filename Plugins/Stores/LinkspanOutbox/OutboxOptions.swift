@@ -3,25 +3,19 @@ public import Logging
 
 /// Settings of an outbox: limits, ages and the rules beyond them.
 public struct OutboxOptions: Sendable {
-    /// The number of deliveries of all accounts that may wait; more are refused.
-    ///
-    /// Default 100,000.
+    /// The number of deliveries of all accounts that may wait; more are refused (default 100,000).
     public var rows = 100_000
-    /// Their bytes.
-    ///
-    /// Default 256 MiB.
+    /// Their bytes (default 256 MiB).
     public var bytes = 256 << 20
-    /// The longest time a delivery may wait, over all restarts; an older one ends as expired when it is loaded.
+    /// The longest time a delivery may wait, over all restarts; an older one ends as expired when it is loaded (default
+    /// 7 days).
     ///
-    /// Default 7 days. While the system runs, the monotonic clock counts.
+    /// While the system runs, the monotonic clock counts.
     public var maximumAge = Duration.seconds(7 * 86_400)
-    /// Outcomes that are kept until they are confirmed; beyond that the oldest make room.
-    ///
-    /// Default 100,000.
+    /// Outcomes that are kept until they are confirmed; beyond that the oldest make room (default 100,000).
     public var outcomes = 100_000
-    /// The cipher for payloads and replies; rows written without one can still be read.
-    ///
-    /// Default nil: they are written as they are.
+    /// The cipher for payloads and replies; rows written without one can still be read (default nil: they are written
+    /// as they are).
     public var cipher: (any OutboxCipher)?
     /// Recorded events that may wait to be confirmed.
     ///

@@ -34,7 +34,7 @@ extension NetworkConfiguration {
     }
 }
 
-/// Each part says how long it is, so that no two lists look the same.
+/// Each part has its length in front, so that no two lists become the same text.
 private func joined(_ parts: [String]) -> String {
     parts.map { "\($0.utf8.count) \($0)" }.joined(separator: " ")
 }

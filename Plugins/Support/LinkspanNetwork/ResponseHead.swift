@@ -35,8 +35,8 @@ package struct ResponseHead: Sendable, Hashable {
         return .seconds(min(Int(text) ?? .max, 86_400))
     }
 
-    /// The length of the body, if the answer says it; one that cannot be read is taken for the longest.
-    package var length: Int? { self["content-length"].map { $0.isDigits ? Int($0) ?? .max : .max } }
+    /// The length of the body, if the answer says it; one beyond every number is taken for the longest.
+    package var length: Int? { self["content-length"].map { Int($0) ?? .max } }
 
     /// Whether the body comes in chunks.
     package var isChunked: Bool { self.fields["transfer-encoding"] != nil }
@@ -87,6 +87,12 @@ extension ResponseHead {
             guard let colon = line.firstIndex(of: ":"), colon > line.startIndex else { return nil }
             let value = String(line[line.index(after: colon)...].trimmed)
             self.fields[line[..<colon].lowercased(), default: []].append(value)
+        }
+        // Readers disagree on where a body of two lengths ends; the same one may be repeated (RFC 9110 section 8.6).
+        if let text = self["content-length"] {
+            let lengths = Set(text.split(separator: ",", omittingEmptySubsequences: false).map(\.trimmed))
+            guard lengths.count == 1, let length = lengths.first, length.isDigits else { return nil }
+            self.fields["content-length"] = [String(length)]
         }
     }
 

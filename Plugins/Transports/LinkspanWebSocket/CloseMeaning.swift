@@ -79,7 +79,7 @@ extension CloseMeanings {
 }
 
 extension ClosedRange<UInt16> {
-    /// The remains of it, in up to two parts.
+    /// The codes of this range that are not in the other one, in up to two parts.
     fileprivate func without(_ other: Self) -> [Self] {
         guard self.overlaps(other) else { return [self] }
         var parts: [Self] = []

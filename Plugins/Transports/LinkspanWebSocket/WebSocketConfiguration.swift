@@ -4,26 +4,18 @@ public import LinkspanWebSocketProtocol
 
 /// The options of a raw WebSocket transport.
 public struct WebSocketConfiguration: Sendable, NetworkConfiguration {
-    /// The codec of messages.
-    ///
-    /// Default ``JSONEnvelopeCodec``.
+    /// The codec of messages (default ``JSONEnvelopeCodec``).
     public var codec: any EnvelopeCodec = JSONEnvelopeCodec()
-    /// Sub-protocols to offer besides those of the codec.
-    ///
-    /// Default none.
+    /// Sub-protocols to offer besides those of the codec (default none).
     public var subprotocols: [String] = []
-    /// Header fields of the upgrade request besides those of the credentials.
+    /// Header fields of the upgrade request besides those of the credentials (default none).
     ///
-    /// Default none. Give secrets as credentials.
+    /// Give secrets as credentials.
     public var headers: [Credentials.Field] = []
     /// The event by which renewed credentials are shown to the server while the link is open: its argument is their
-    /// auth payload.
-    ///
-    /// Default nil: they are for the next link.
+    /// auth payload (default nil: they are for the next link).
     public var renewalEvent: String?
-    /// The code and reason with which we close.
-    ///
-    /// Default 1000 without a reason.
+    /// The code and reason with which we close (default 1000 without a reason).
     public var closing = Closing()
     /// Meanings of the server's close codes that differ from the standard ones.
     ///
@@ -33,34 +25,25 @@ public struct WebSocketConfiguration: Sendable, NetworkConfiguration {
     ///
     /// Default: by the system's roots.
     public var tls = TLSPolicy.system
-    /// The HTTP proxy to go through.
-    ///
-    /// Default nil: none.
+    /// The HTTP proxy to go through (default nil: none).
     public var proxy: NetworkProxy?
-    /// The path of a Unix-domain socket to connect to in place of the URL's host and port.
+    /// The path of a Unix-domain socket to connect to in place of the URL's host and port (default nil: none).
     ///
-    /// Default nil: none. The URL still names the host of the `Host` field and of the certificate, and the path of
-    /// the request. Connections to one URL over different sockets are different connections. Not with a proxy.
+    /// The URL still names the host of the `Host` field and of the certificate, and the path of the request.
+    /// Connections to one URL over different sockets are different connections. Not with a proxy.
     public var socketPath: String?
-    /// The library that carries bytes; ignored by a transport that is given a loop.
-    ///
-    /// Default ``/LinkspanNetwork/NetworkBackEnd/standard``.
+    /// The library that carries bytes; ignored by a transport that is given a loop (default
+    /// ``/LinkspanNetwork/NetworkBackEnd/standard``).
     public var network = NetworkBackEnd.standard
     /// The rule for pinging a silent server.
     ///
     /// Default: every 15 s, 10 s to answer. Nil for never.
     public var keepAlive: WebSocketKeepAlive? = .init()
-    /// The compression of messages, if the server supports it.
-    ///
-    /// Default nil: they are not.
+    /// The compression of messages, if the server supports it (default nil: none).
     public var compression: WebSocketCompression?
-    /// The most bytes of a received message.
-    ///
-    /// Default 16 MiB.
+    /// The most bytes of a received message (default 16 MiB).
     public var maximumMessageBytes = 16 << 20
-    /// Unsent bytes above which the core has to wait.
-    ///
-    /// Default 1 MiB.
+    /// Unsent bytes above which the core has to wait (default 1 MiB).
     public var highWaterMark = 1 << 20
 
     /// The defaults named at the properties, changed by `configure`.

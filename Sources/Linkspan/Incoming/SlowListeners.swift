@@ -38,7 +38,7 @@ struct SlowListeners {
         return self.told.insert(event).inserted ? event : nil
     }
 
-    /// An event of a group has come, which may be one alone; mostly it has the name of the one before.
+    /// Adds an event of a group; most have the name of the one before.
     mutating func add(_ event: LinkEvent) {
         switch event {
         case .message(let message): self.add(name: message.event)

@@ -7,7 +7,7 @@ final class RoundTripMeter {
     /// The number of the measurements that go on; those with another number are over.
     private var number: UInt64 = 0
 
-    /// Begins to measure over the open link, and ends what was begun before.
+    /// Starts measuring over the open link, and stops the measurement before.
     func begin(_ core: ConnectionCore) {
         self.number &+= 1
         if self.event(core) != nil { self.measureLater(self.number, core) }

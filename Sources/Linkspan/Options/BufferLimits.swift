@@ -4,21 +4,16 @@
 /// 16,384 of them with 16 MiB may be on their way instead, and they wait beyond the limits if the link becomes full
 /// meanwhile: a command that was taken is not refused later.
 public struct BufferLimits: Sendable, Hashable {
-    /// Commands that may wait.
-    ///
-    /// Default 1,000.
+    /// Commands that may wait (default 1,000).
     public var commands = 1_000
-    /// Bytes that may wait.
+    /// Bytes that may wait (default 4 MiB).
     ///
-    /// Default 4 MiB. One command alone may be larger. Of a send that replaces a smaller one, the difference counts.
+    /// One command alone may be larger. Of a send that replaces a smaller one, the difference counts.
     public var bytes = 4 << 20
-    /// The rule for a command that does not fit.
-    ///
-    /// Default ``Overflow/refuse``.
+    /// The rule for a command that does not fit (default ``Overflow/refuse``).
     public var overflow = Overflow.refuse
-    /// The longest time a command may wait, even if its own timeout is longer; it then fails with code `timedOut`.
-    ///
-    /// Default nil: as long as it takes.
+    /// The longest time a command may wait, even if its own timeout is longer; it then fails with code `timedOut`
+    /// (default nil: as long as it takes).
     public var maxAge: Duration?
 
     /// The rule for a command that does not fit.

@@ -3,71 +3,52 @@
 /// Two holders of one pooled connection must agree on all of it. Values are compared by content; a ``RetryPolicy`` made
 /// of a closure, a ``Greeting``, an ``Interceptor`` and a ``DeliveryStore`` by instance, so keep and pass on the one you made.
 public struct ConnectionOptions: Sendable {
-    /// Limits for the commands that wait while the connection is down.
-    ///
-    /// Default 1,000 commands, 4 MiB, refuse.
+    /// Limits for the commands that wait while the connection is down (default 1,000 commands, 4 MiB, refuse).
     public var buffer = BufferLimits()
     /// Settings of deliveries: limits, repetition, keys and replies.
     ///
     /// Default 10,000 commands, 64 MiB, repeated after 20 s without limit, no key.
     public var deliveries = DeliveryOptions()
-    /// The pace at which a backlog is sent once the connection is up.
-    ///
-    /// Default 256 commands or 1 MiB, then a pause of 10 ms.
+    /// The pace at which a backlog is sent once the connection is up (default 256 commands or 1 MiB, then a pause of 10
+    /// ms).
     package var flush = FlushPacing()
-    /// The exchange that begins every new link, before any command that waits.
-    ///
-    /// Default nil: nothing.
+    /// The exchange that begins every new link, before any command that waits (default nil: nothing).
     public var greeting: Greeting?
-    /// The store that keeps deliveries across restarts of the process.
-    ///
-    /// Default nil: in memory alone.
+    /// The store that keeps deliveries across restarts of the process (default nil: in memory alone).
     public var store: (any DeliveryStore)?
-    /// The chain that messages pass, the first next to the app and the last next to the wire.
+    /// The chain that messages pass, the first next to the app and the last next to the wire (default empty: nothing).
     ///
-    /// Default empty: nothing. It cannot change while the connection exists.
+    /// It cannot change while the connection exists.
     public var interceptors: [any Interceptor] = []
-    /// Further endpoints of the same service, for attempts after one has failed.
-    ///
-    /// Default none: the connection's URL alone.
+    /// Further endpoints of the same service, for attempts after one has failed (default none: the connection's URL
+    /// alone).
     public var endpoints = Endpoints()
     /// The policy that decides about further attempts and their delays.
     ///
     /// Default ``RetryPolicy/backoff(firstSpread:initial:earlyCap:earlyPeriod:cap:retryAfterCap:limit:)``.
     public var retry = RetryPolicy.standard
-    /// The timeout of requests that name none, including the wait for a connection.
-    ///
-    /// Default 30 s.
+    /// The timeout of requests that name none, including the wait for a connection (default 30 s).
     public var replyTimeout = Duration.seconds(30)
-    /// The time limit for opening a link, from name resolution to the server's acceptance.
-    ///
-    /// Default 10 s.
+    /// The time limit for opening a link, from name resolution to the server's acceptance (default 10 s).
     public var openDeadline = Duration.seconds(10)
-    /// The time limit for one call of the credential provider.
-    ///
-    /// Default 10 s.
+    /// The time limit for one call of the credential provider (default 10 s).
     package var credentialDeadline = Duration.seconds(10)
-    /// The time a link must have been up before its loss begins a new count of failures.
-    ///
-    /// Default 10 s.
+    /// The time a link must have been up before its loss begins a new count of failures (default 10 s).
     package var healthyAfter = Duration.seconds(10)
-    /// The time a connection stays up after its last holder released it.
-    ///
-    /// Default 5 s.
+    /// The time a connection stays up after its last holder released it (default 5 s).
     public var idleTimeout = Duration.seconds(5)
-    /// The time listeners may occupy the connection's executor before a warning is logged, once for each event.
+    /// The time listeners may occupy the connection's executor before a warning is logged, once for each event (default
+    /// 100 ms).
     ///
-    /// Default 100 ms. An executor is shared: over the network by all connections of the transport's
-    /// loop, which neither read nor send meanwhile. A sequence has a task of its own and delays no other connection.
+    /// An executor is shared: over the network by all connections of the transport's loop, which neither read nor send
+    /// meanwhile. A sequence has a task of its own and delays no other connection.
     public var slowListener = Duration.milliseconds(100)
     /// The event by which the round trip is measured over a link: it is sent as a request without arguments, and any reply
     /// counts.
     ///
     /// Default nil: none is sent, and only a wire with pings of its own measures. Choose one that the server answers at once.
     public var probeEvent: String?
-    /// The time between two such measurements, at least a second.
-    ///
-    /// Default 30 s.
+    /// The time between two such measurements, at least a second (default 30 s).
     public var probeInterval = Duration.seconds(30)
 
     /// Options with the defaults named at the properties, changed by `configure`.

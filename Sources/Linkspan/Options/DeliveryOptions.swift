@@ -1,34 +1,30 @@
 /// Settings of deliveries: limits, repetition, keys and replies.
 public struct DeliveryOptions: Sendable, Hashable {
-    /// The number of deliveries that may wait for their replies; more are refused.
+    /// The number of deliveries that may wait for their replies; more are refused (default 10,000).
     ///
-    /// Default 10,000. Deliveries that an earlier process left in a ``DeliveryStore`` count from when they are loaded; while
-    /// so many wait, no more are.
+    /// Deliveries that an earlier process left in a ``DeliveryStore`` count from when they are loaded; while so many
+    /// wait, no more are.
     public var commands = 10_000
-    /// Their bytes.
+    /// Their bytes (default 64 MiB).
     ///
-    /// Default 64 MiB. One delivery alone may be larger.
+    /// One delivery alone may be larger.
     public var bytes = 64 << 20
-    /// The time a delivery waits for its reply on an open link before it is sent again.
-    ///
-    /// Default 20 s.
+    /// The time a delivery waits for its reply on an open link before it is sent again (default 20 s).
     public var repeatAfter = Duration.seconds(20)
-    /// The number of times a delivery is given to a link before it fails with code `timedOut`; nil for no limit.
+    /// The number of times a delivery is given to a link before it fails with code `timedOut`; nil for no limit
+    /// (default nil).
     ///
-    /// Default nil. Attempts that no link took do not count.
+    /// Attempts that no link took do not count.
     public var attempts: Int?
-    /// The policy that reads replies; nil when every reply means that the delivery was taken.
-    ///
-    /// Default nil.
+    /// The policy that reads replies; nil when every reply means that the delivery was taken (default nil).
     public var replies: ReplyPolicy?
     /// The number of replies with ``ReplyPolicy/Verdict/later`` after which a delivery is set aside: it fails with code
-    /// `setAside` and the last reply as the details, and the next of its ordering key goes on.
+    /// `setAside` and the last reply as the details, and the next of its ordering key goes on (default 20).
     ///
-    /// Default 20. With a ``DeliveryStore`` they are counted over all processes.
+    /// With a ``DeliveryStore`` they are counted over all processes.
     package var refusals = 20
-    /// The place of a delivery's key in what is sent, for a server that recognises by it a delivery that it has had before.
-    ///
-    /// Default ``KeyPlacement/none``.
+    /// The place of a delivery's key in what is sent, for a server that recognises by it a delivery that it has had
+    /// before (default ``KeyPlacement/none``).
     public var keyPlacement = KeyPlacement.none
     /// Whether deliveries wait for `connect()` when the connection has failed permanently, for instance because
     /// the credentials were refused.

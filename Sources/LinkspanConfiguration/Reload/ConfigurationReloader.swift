@@ -166,7 +166,7 @@ extension ConfigurationReloader.Outcome: CustomStringConvertible {
         case .applied(let difference) where difference.isEmpty: "configuration read: nothing changes"
         case .applied(let difference): "configuration changed:\n\(difference)"
         case .rejected(let error):
-            "configuration not changed, the former one is still in effect:" + error.problems.map { "\n \($0)" }.joined()
+            "configuration not changed, the former one is still in effect:" + error.lines.map { "\n \($0)" }.joined()
         case .failed(let error): "configuration not changed: \(error.message)"
         }
     }

@@ -126,5 +126,12 @@ extension Chat {
         func `what is no URL of an inspector is refused`(text: String) {
             #expect(TopPlace(text) == nil)
         }
+
+        @available(macOS 15, *)
+        @Test
+        func `a feed without a batch has no model once its time is over`() async throws {
+            let feed = TopFeed(try #require(TopPlace("http://127.0.0.1:8099/?token=a")))
+            #expect(await feed.firstModel(within: .zero) == nil)
+        }
     }
 }

@@ -43,7 +43,7 @@ struct IsolationTests {
         }
         #expect(model?.sum == 600 * 601 / 2)
         await Task.detached { self.lobby.hub.cut() }.value
-        while model?.states.count != 3 { await Task.yield() }
+        try await eventually { model?.states.count == 3 }
         #expect(model?.states == [.connected, .disconnected, .reconnecting])
         model = nil
         #expect(weakModel == nil)
@@ -77,7 +77,7 @@ struct IsolationTests {
         try await heard.entries { $0 == [1, 3, 6] }
         await feature?.stop()
         feature = nil
-        while weakFeature != nil { await Task.yield() }
+        try await eventually { weakFeature == nil }
     }
 
     @Test

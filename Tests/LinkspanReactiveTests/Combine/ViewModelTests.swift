@@ -7,6 +7,7 @@ internal import LinkspanInMemory
 internal import LinkspanRuntime
 internal import LinkspanSocketIO
 internal import Observation
+internal import TestSupport
 internal import Testing
 
 #if canImport(Combine)
@@ -66,8 +67,8 @@ struct ViewModelTests {
         connection = nil
         try await model?.connection.connected(within: .seconds(30))
         _ = try await model?.connection.request("begin")
-        while model?.hasHeard == false { await Task.yield() }
-        if forms.contains(.answer) { while asked.withLock({ $0 }) < 5 { await Task.yield() } }
+        try await eventually { model?.hasHeard != false }
+        if forms.contains(.answer) { try await eventually { asked.withLock { $0 } >= 5 } }
         #expect(model?.isOrdered == true)
 
         // While more arrives, and the state changes.
@@ -76,16 +77,14 @@ struct ViewModelTests {
             server.drop()
         }.value
         model = nil
-        await self.expectGone("the model") { weakModel }
-        await self.expectGone("the connection") { weakConnection }
+        try await self.expectGone("the model") { weakModel }
+        try await self.expectGone("the connection") { weakConnection }
         await manager.shutdown()
         await server.stop()
     }
 
-    private func expectGone(_ name: String, _ reference: () -> AnyObject?) async {
-        let end = ContinuousClock.now + .seconds(1)
-        while reference() != nil, ContinuousClock.now < end { await Task.yield() }
-        #expect(reference() == nil, "\(name) is still there")
+    private func expectGone(_ name: String, _ reference: () -> AnyObject?) async throws {
+        try await eventually("\(name) is still there") { reference() == nil }
     }
 }
 

@@ -3,6 +3,7 @@ internal import LinkspanInMemory
 internal import LinkspanReactive
 internal import LinkspanTesting
 internal import Observation
+internal import TestSupport
 internal import Testing
 
 @Suite("The observable model", .timeLimit(.minutes(1)))
@@ -95,7 +96,7 @@ struct ConnectionModelTests {
         let feature = Feature()
         await feature.follow(try self.connect())
         await self.elsewhere { [hub] in hub.cut() }
-        while await feature.state != .reconnecting { await Task.yield() }
+        try await eventually { await feature.state == .reconnecting }
     }
 
     @Test
@@ -105,10 +106,10 @@ struct ConnectionModelTests {
         await feature?.follow(try self.connect())
         // Its task has begun to wait, and has been through a change.
         await self.elsewhere { [hub] in hub.cut() }
-        while await feature?.state != .reconnecting { await Task.yield() }
+        try await eventually { await feature?.state == .reconnecting }
         feature = nil
-        while weakFeature != nil { await Task.yield() }
-        while self.manager.statistics.contains(where: { $0.holders > 0 }) { await Task.yield() }
+        try await eventually { weakFeature == nil }
+        try await eventually { self.manager.statistics.allSatisfy { $0.holders == 0 } }
     }
 
     @Test

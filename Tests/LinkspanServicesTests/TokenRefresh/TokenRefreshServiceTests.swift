@@ -5,6 +5,7 @@ internal import LinkspanRuntime
 internal import LinkspanTesting
 internal import LinkspanServices
 internal import ServiceFixtures
+internal import TestSupport
 internal import Testing
 
 /// Gives out numbered tokens, and writes down who asks and what is told.
@@ -140,11 +141,8 @@ struct TokenRefreshServiceTests {
         await self.scheduler.run { other.state == .disconnected }
         #expect(self.server.recorder.notes.isEmpty)
         let own = try builder.credentials(tokens.credentials).connect(by: manager)
-        while own.state != .disconnected {
-            // The second attempt, with the token fetched anew, may wait for its time.
-            self.scheduler.advance(by: .milliseconds(100))
-            await Task.yield()
-        }
+        // The second attempt, with the token fetched anew, may wait for its time.
+        try await eventually(turn: { self.scheduler.advance(by: .milliseconds(100)) }) { own.state == .disconnected }
         try await self.server.wait(for: "revoked")
         #expect(self.server.recorder.notes.first == "fetch first")
         #expect(self.server.recorder.notes.count { $0 == "revoked" } == 1)

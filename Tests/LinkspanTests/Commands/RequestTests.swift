@@ -1,6 +1,7 @@
 @testable import Linkspan
 internal import LinkspanRuntime
 internal import LinkspanTesting
+internal import TestSupport
 internal import Testing
 
 @Suite("Requests")
@@ -152,7 +153,7 @@ struct RequestTests {
         let harness = try Harness { _ in .perfect }
         let connection = harness.connection
         let waiting = Task { try await connection.request("waiting") }
-        while connection.status.waitingCommands == 0 { await Task.yield() }
+        try await eventually { connection.status.waitingCommands != 0 }
         waiting.cancel()
         let notSent = await #expect(throws: LinkspanError.self) { try await waiting.value }
         #expect(notSent?.code == .cancelled)
@@ -160,7 +161,7 @@ struct RequestTests {
 
         try harness.enter(.connected)
         let sent = Task { try await connection.request("sent") }
-        while harness.transport.sent.isEmpty { await Task.yield() }
+        try await eventually { !harness.transport.sent.isEmpty }
         sent.cancel()
         let unknown = await #expect(throws: LinkspanError.self) { try await sent.value }
         #expect(unknown?.certainty == .unknown)

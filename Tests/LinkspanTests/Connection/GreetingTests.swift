@@ -1,17 +1,11 @@
 @testable import Linkspan
 internal import LinkspanRuntime
 internal import LinkspanTesting
+internal import TestSupport
 internal import Testing
 
 @Suite("The greeting", .timeLimit(.minutes(1)))
 struct GreetingTests {
-    private func wait(_ what: String, until condition: () -> Bool) async throws {
-        while !condition() {
-            try #require(!Task.isCancelled, "\(what) did not happen")
-            await Task.yield()
-        }
-    }
-
     private func harness(
         deadline: Duration = .seconds(10), _ body: @escaping @Sendable (GreetingChannel) async throws -> Void
     ) throws -> Harness {
@@ -23,7 +17,7 @@ struct GreetingTests {
 
     /// Lets messages and replies pass until the greeting has come to its end.
     private func settle(_ harness: Harness, until condition: () -> Bool) async throws {
-        try await self.wait("the end of the greeting") {
+        try await eventually("the end of the greeting") {
             harness.scheduler.settle()
             return condition()
         }
@@ -116,7 +110,7 @@ struct GreetingTests {
         #expect(harness.connection.state == .connected)
         harness.scheduler.advance(by: .milliseconds(1))
         #expect(harness.recorder.changes.last?.reason.error?.code == .timedOut)
-        try await self.wait("the cancellation") { cancelled.value == 1 }
+        try await eventually("the cancellation") { cancelled.value == 1 }
     }
 
     @Test

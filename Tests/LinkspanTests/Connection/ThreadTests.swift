@@ -2,6 +2,7 @@
 internal import LinkspanInMemory
 internal import LinkspanRuntime
 internal import LinkspanTesting
+internal import TestSupport
 internal import Testing
 
 /// Real threads over one connection: run these under the thread sanitizer.
@@ -43,7 +44,7 @@ struct ThreadTests {
                 }
             }
         }
-        while handler.status.waitingCommands > 0 { await Task.yield() }
+        try await eventually { handler.status.waitingCommands == 0 }
         await manager.shutdown()
         let counts = outcomes.withLock { $0 }
         #expect(counts.count == calls.value)
@@ -111,7 +112,7 @@ struct ThreadTests {
         }
         manager.signal(.foreground)
         // The thread of a timer may still tell the connections of former signals, and these deal with them on their own.
-        while manager.pool.withLock({ $0.surroundings.isLooking }) { await Task.yield() }
+        try await eventually { !manager.pool.withLock { $0.surroundings.isLooking } }
         for handler in handlers { _ = await handler.connection.commands }
         for handler in handlers {
             for await change in handler.stateChanges where change.to == .connected { break }
@@ -141,7 +142,7 @@ struct ThreadTests {
             }
         }
         // The executor may be the last to let go of a stream.
-        while handler.subscriptionCount > 0 { await Task.yield() }
+        try await eventually { handler.subscriptionCount == 0 }
         await manager.shutdown()
         #expect(handler.state == .released)
     }
@@ -194,7 +195,7 @@ struct ThreadTests {
                 group.addTask { for number in 0..<1_000 { try handler.send("\(thread)", number) } }
             }
         }
-        while arrived.withLock({ $0.values.reduce(0) { $0 + $1.count } }) < 4_000 { await Task.yield() }
+        try await eventually { arrived.withLock { $0.values.reduce(0) { $0 + $1.count } } >= 4_000 }
         await manager.shutdown()
         for thread in 0..<4 { #expect(arrived.withLock { $0["\(thread)"] } == Array(0..<1_000)) }
     }

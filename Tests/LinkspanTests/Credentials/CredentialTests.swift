@@ -1,19 +1,12 @@
 @testable import Linkspan
 internal import LinkspanRuntime
 internal import LinkspanTesting
+internal import TestSupport
 internal import Testing
 
 @Suite("Credentials", .timeLimit(.minutes(1)))
 struct CredentialTests {
     private static let refusal = LinkspanError(.credentialsRefused, "refused in a test")
-
-    /// Lets the provider's task run until a condition holds; the suite's time limit ends a wait in vain.
-    private func wait(_ what: String, until condition: () -> Bool) async throws {
-        while !condition() {
-            try #require(!Task.isCancelled, "\(what) did not happen")
-            await Task.yield()
-        }
-    }
 
     /// Moves the clock until a condition holds, but not while the provider's task has the word: its deadline must not
     /// pass.
@@ -123,7 +116,7 @@ struct CredentialTests {
         let provider = ScriptedProvider(failures: 1)
         let harness = try Harness(credentials: .provider { try await provider.credentials(for: $0) }) { _ in .perfect }
         try harness.connection.connect()
-        try await self.wait("the failure") { harness.recorder.changes.last?.to == .reconnecting }
+        try await eventually("the failure") { harness.recorder.changes.last?.to == .reconnecting }
         #expect(harness.recorder.changes.last?.reason.error?.code == .credentialsUnavailable)
         try await self.run(harness, attempt: 1)
         #expect(provider.reasons == [.first, .retry])
@@ -149,7 +142,7 @@ struct CredentialTests {
         harness.scheduler.advance(by: .milliseconds(1))
         #expect(harness.connection.state == .reconnecting)
         #expect(harness.recorder.changes.last?.reason.error?.code == .credentialsUnavailable)
-        try await self.wait("the cancellation") { cancelled.value == 1 }
+        try await eventually("the cancellation") { cancelled.value == 1 }
         #expect(harness.peers.isEmpty)
     }
 

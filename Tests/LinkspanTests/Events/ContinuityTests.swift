@@ -3,6 +3,7 @@ internal import LinkspanInMemory
 internal import LinkspanRuntime
 internal import LinkspanTesting
 internal import Logging
+internal import TestSupport
 internal import Testing
 
 @Suite("Continuity", .timeLimit(.minutes(1)))
@@ -197,7 +198,7 @@ struct ContinuityTests {
             .options { $0.retry = RetryPolicy { _ in .zero } }.connect(by: manager)
         try handler.onItems("event") { item in seen.withLock { $0.append(item) } }
         for await change in handler.stateChanges where change.to == .connected { break }
-        await withDiscardingTaskGroup { group in
+        try await withThrowingDiscardingTaskGroup { group in
             group.addTask {
                 for number in 0..<2_000 {
                     hub.emit("event", .json("\(connections.withLock { $0 } * 1_000 + 10 + number % 900)"))
@@ -208,7 +209,7 @@ struct ContinuityTests {
                     for _ in 0..<100 {
                         try? handler.disconnect()
                         try? handler.connect()
-                        while handler.state == .reconnecting { await Task.yield() }
+                        try await eventually { handler.state != .reconnecting }
                     }
                 }
             }

@@ -49,7 +49,7 @@ struct OnEachTests {
         model = nil
         #expect(weakModel == nil, "the listeners keep nothing that they do not capture")
         for subscription in subscriptions { subscription.cancel() }
-        while handler.subscriptionCount > 0 { await Task.yield() }
+        try await eventually { handler.subscriptionCount == 0 }
     }
 
     @Test
@@ -137,7 +137,7 @@ struct OnEachTests {
             if case .success(3) = number { later.cancel() }
         }
         executor.hold { self.say(1...100, from: peer) }
-        while handler.subscriptionCount > 0 || witness.count > 0 { await Task.yield() }
+        try await eventually { handler.subscriptionCount == 0 && witness.count == 0 }
         #expect(heard.entries == ["1", "2", "3"])
     }
 
@@ -153,7 +153,7 @@ struct OnEachTests {
             self.say(1...5, from: peer)
             handler.release()
         }
-        while witness.count > 0 { await Task.yield() }
+        try await eventually { witness.count == 0 }
         #expect(heard.entries == ["1", "2", "3", "4", "5"])
     }
 

@@ -2,6 +2,7 @@
 internal import LinkspanInMemory
 internal import LinkspanRuntime
 internal import LinkspanTesting
+internal import TestSupport
 internal import Testing
 
 extension Event where Value == Int, Reply == NoReply {
@@ -210,7 +211,7 @@ struct OnceTests {
                     }
                 }
             }
-            while heard.withLock({ $0.count }) < 100 { await Task.yield() }
+            try await eventually { heard.withLock { $0.count } >= 100 }
             await manager.shutdown()
             let counts = heard.withLock { $0 }
             #expect(counts.values.allSatisfy { $0.count == 1 }, "round \(round)")
@@ -223,7 +224,7 @@ struct OnceTests {
             let manager = ConnectionManager()
             let (hub, handler) = try await self.live(manager)
             let taken = Lock<[Int]>([])
-            await withDiscardingTaskGroup { group in
+            try await withThrowingDiscardingTaskGroup { group in
                 group.addTask { for number in 0..<100 { hub.emit("number", .json("\(number)")) } }
                 group.addTask {
                     for _ in 0..<20 {
@@ -232,14 +233,14 @@ struct OnceTests {
                             taken.withLock { $0.append(message.payload[0]?.int ?? -1) }
                             heard.withLock { $0 = true }
                         }
-                        while !heard.withLock({ $0 }) { await Task.yield() }
+                        try await eventually { heard.withLock { $0 } }
                         subscription?.cancel()
                     }
                 }
             }
             #expect(taken.withLock { $0 } == Array(0..<20), "each call takes the next, none is skipped")
             try handler.on("number") { message in taken.withLock { $0.append(message.payload[0]?.int ?? -1) } }
-            while taken.withLock({ $0.count }) < 100 { await Task.yield() }
+            try await eventually { taken.withLock { $0.count } >= 100 }
             await manager.shutdown()
             #expect(taken.withLock { $0 } == Array(0..<100))
         }

@@ -1,6 +1,7 @@
 @testable import Linkspan
 internal import LinkspanRuntime
 internal import LinkspanTesting
+internal import TestSupport
 internal import Testing
 
 @Suite("Listening to what is sent", .timeLimit(.minutes(1)))
@@ -79,7 +80,7 @@ struct OutgoingTests {
             }
         }
         // The call that performs may still run when the others have returned.
-        while heard.withLock({ $0.count }) < 800 { await Task.yield() }
+        try await eventually { heard.withLock { $0.count } >= 800 }
         harness.scheduler.settle()
         #expect(harness.arrived == heard.withLock { $0 })
         #expect(harness.arrived.count == 800)

@@ -1,6 +1,7 @@
 @testable import Linkspan
 internal import LinkspanRuntime
 internal import LinkspanTesting
+internal import TestSupport
 internal import Testing
 
 @Suite("The keeper", .timeLimit(.minutes(1)))
@@ -183,10 +184,7 @@ struct KeeperTests {
             }
         }
         // The keeper's own thread may still be about to end the last ones.
-        while !manager.statistics.isEmpty || transport.openLinks > 0 {
-            try #require(!Task.isCancelled, "a link is left open")
-            await Task.yield()
-        }
+        try await eventually("a link is left open") { manager.statistics.isEmpty && transport.openLinks == 0 }
     }
 }
 

@@ -2,6 +2,7 @@
 internal import Foundation
 internal import LinkspanRuntime
 internal import LinkspanTesting
+internal import TestSupport
 internal import Testing
 
 @Suite("Logging out", .timeLimit(.minutes(1)))
@@ -250,11 +251,7 @@ struct LogOutTests {
             await self.harness.manager.logOut(source, within: .seconds(3))
             isOut.withLock { $0 = true }
         }
-        while !isOut.withLock({ $0 }) {
-            try #require(!Task.isCancelled)
-            await Task.yield()
-            self.harness.scheduler.advance(by: .milliseconds(100))
-        }
+        try await eventually(turn: { self.harness.scheduler.advance(by: .milliseconds(100)) }) { isOut.withLock { $0 } }
         await task.value
         #expect(handler.state == .released)
     }

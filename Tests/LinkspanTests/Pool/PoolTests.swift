@@ -2,6 +2,7 @@
 internal import LinkspanInMemory
 internal import LinkspanRuntime
 internal import LinkspanTesting
+internal import TestSupport
 internal import Testing
 
 @Suite("The pool", .timeLimit(.minutes(1)))
@@ -151,10 +152,7 @@ struct PoolTests {
             for await _ in stream {}
             ended.increment()
         }
-        while ended.value == 0 {
-            harness.scheduler.advance(by: .seconds(1))
-            await Task.yield()
-        }
+        try await eventually(turn: { harness.scheduler.advance(by: .seconds(1)) }) { ended.value > 0 }
         await shutdown.value
         #expect(handler.state == .released)
         #expect(recorder.outcomes("event").count == 1)

@@ -1,6 +1,7 @@
 internal import LinkspanRuntime
 internal import LinkspanTesting
 internal import Logging
+internal import Testing
 
 @testable import Linkspan
 

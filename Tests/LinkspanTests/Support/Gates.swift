@@ -1,5 +1,6 @@
 internal import LinkspanRuntime
 internal import LinkspanTesting
+internal import TestSupport
 internal import Testing
 
 @testable import Linkspan
@@ -55,15 +56,13 @@ final class GatedProvider: Sendable {
     func fail(_ call: Int) { self.state.withLock { $0.gates[call - 1] }.fulfill(.failure(.lost)) }
 }
 
-/// Lets other tasks run, and what they make due, until a condition holds; the suite's time limit ends a wait in vain.
-///
-/// The clock stands still meanwhile.
-func eventually(_ what: String, _ scheduler: VirtualScheduler, _ condition: () -> Bool) async throws {
-    while !condition() {
-        try #require(!Task.isCancelled, "\(what) did not happen")
-        await Task.yield()
-        scheduler.settle()
-    }
+/// Lets other tasks run, and what they make due, until a condition holds; the clock stands still meanwhile.
+func eventually(
+    _ what: String, _ scheduler: VirtualScheduler, sourceLocation: SourceLocation = #_sourceLocation,
+    until condition: () -> Bool
+) async throws {
+    try await eventually(
+        Comment(rawValue: what), turn: scheduler.settle, sourceLocation: sourceLocation, until: condition)
 }
 
 /// Holds the rows that a store is to commit until the test decides about them.

@@ -1,4 +1,4 @@
-/// The agreement with a proxy about a way to the server, over a TCP connection to the proxy.
+/// The handshake with a proxy that connects us to the server, over a TCP connection to the proxy.
 ///
 /// The caller sends ``greeting``, hands over received bytes, and carries out each step.
 package struct ProxyHandshake {

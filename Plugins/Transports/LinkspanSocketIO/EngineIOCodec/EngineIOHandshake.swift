@@ -59,7 +59,7 @@ struct EngineIOHandshake: Sendable, Hashable {
 
     private static func upgrades(_ value: PayloadValue?) throws(SocketIOProtocolError) -> [String] {
         guard let value else { return [] }
-        guard let elements = value.elements else { throw Self.bad("has upgrades that are no array") }
+        guard let elements = value.elements else { throw Self.bad("has upgrades that are not an array") }
         return elements.compactMap(\.string).filter { $0 == "websocket" || $0 == "webtransport" }
     }
 

@@ -4,66 +4,47 @@ public import LinkspanWebSocketProtocol
 
 /// The options of a Socket.IO transport.
 public struct SocketIOConfiguration: Sendable, Hashable, NetworkConfiguration {
-    /// The path of the Engine.IO endpoint on the server.
+    /// The path of the Engine.IO endpoint on the server (default `/socket.io/`).
     ///
-    /// Default `/socket.io/`. It ends with a slash, which is added where there is none, as the reference does.
-    /// Connections to one URL with different paths are two connections.
+    /// It ends with a slash, which is added where there is none, as the reference does. Connections to one URL with
+    /// different paths are two connections.
     public var path = "/socket.io/" {
         didSet { if !self.path.hasSuffix("/") { self.path += "/" } }
     }
-    /// The version of the protocol.
-    ///
-    /// Default ``Version/v4``.
+    /// The version of the protocol (default ``Version/v4``).
     public var `protocol` = Version.v4
-    /// A codec of packets in place of JSON with attachments; the server has to use the same.
-    ///
-    /// Default nil: none.
+    /// A codec of packets in place of JSON with attachments; the server has to use the same (default nil: none).
     public var codec: (any SocketIOCodec)? {
         get { self.compared?.codec }
         set { self.compared = newValue.map(ComparedCodec.init) }
     }
     private var compared: ComparedCodec?
     /// The event by which renewed credentials are shown to the server while the link is open: its argument is their
-    /// auth payload.
-    ///
-    /// Default nil: they are for the next link.
+    /// auth payload (default nil: they are for the next link).
     public var renewalEvent: String?
-    /// The carriers of the packets.
-    ///
-    /// Default ``SocketIOCarriers/webSocket``.
+    /// The carriers of the packets (default ``SocketIOCarriers/webSocket``).
     public var carriers = SocketIOCarriers.webSocket
     /// The rules for verifying servers over TLS.
     ///
     /// Default: by the system's roots.
     public var tls = TLSPolicy.system
-    /// The HTTP proxy to go through.
-    ///
-    /// Default nil: none.
+    /// The HTTP proxy to go through (default nil: none).
     public var proxy: NetworkProxy?
-    /// The path of a Unix-domain socket to connect to in place of the URL's host and port.
+    /// The path of a Unix-domain socket to connect to in place of the URL's host and port (default nil: none).
     ///
-    /// Default nil: none. The URL still names the host of the `Host` field and of the certificate, and the path of
-    /// the request. Connections to one URL over different sockets are different connections. Not with a proxy.
+    /// The URL still names the host of the `Host` field and of the certificate, and the path of the request.
+    /// Connections to one URL over different sockets are different connections. Not with a proxy.
     public var socketPath: String?
-    /// The library that carries bytes; of no account for a transport that is given a loop.
-    ///
-    /// Default ``/LinkspanNetwork/NetworkBackEnd/standard``.
+    /// The library that carries bytes; ignored by a transport that is given a loop (default
+    /// ``/LinkspanNetwork/NetworkBackEnd/standard``).
     public var network = NetworkBackEnd.standard
-    /// Whether namespaces of one server share a socket.
-    ///
-    /// Default true.
+    /// Whether namespaces of one server share a socket (default true).
     public var isMultiplexed = true
-    /// The compression of messages, if the server supports it.
-    ///
-    /// Default nil: they are not.
+    /// The compression of messages, if the server supports it (default nil: none).
     public var compression: WebSocketCompression?
-    /// The most bytes of a received message.
-    ///
-    /// Default 16 MiB.
+    /// The most bytes of a received message (default 16 MiB).
     public var maximumMessageBytes = 16 << 20
-    /// Unsent bytes above which the core has to wait.
-    ///
-    /// Default 1 MiB.
+    /// Unsent bytes above which the core has to wait (default 1 MiB).
     public var highWaterMark = 1 << 20
 
     /// The place on the server, and the way to it.

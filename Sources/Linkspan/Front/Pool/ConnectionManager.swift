@@ -38,17 +38,15 @@ public final class ConnectionManager: Sendable {
         package var random: @Sendable () -> Double = { .random(in: 0..<1) }
         /// The keeper's chain: by default rules that reconnect, disconnect, release, suspend and resume.
         package var rules = ConnectionManager.standardRules
-        /// The interval at which the keeper checks the pool.
+        /// The interval at which the keeper checks the pool (default 5 s).
         ///
-        /// Default 5 s. It also checks whenever a holder leaves, and at once after a `KeeperSignal`.
+        /// It also checks whenever a holder leaves, and at once after a `KeeperSignal`.
         package var keeperPeriod = Duration.seconds(5)
-        /// The time connections stay up in the background.
-        ///
-        /// Default 30 s.
+        /// The time connections stay up in the background (default 30 s).
         public var backgroundIdleTimeout = Duration.seconds(30)
         /// Limits for attempts to connect, shared by all connections.
         package var attempts = AttemptLimits()
-        /// Makes the connections instead of the manager's own factory.
+        /// Makes the connections (default nil: the manager's own factory).
         var factory: (any ConnectionFactory)?
         /// Gets state changes at level debug, and probable mistakes at level notice.
         public var logger = Logger(label: "linkspan")

@@ -1,0 +1,18 @@
+package import Testing
+
+/// Lets other tasks run until a condition holds; `turn` runs after each look, for example to advance a virtual clock.
+///
+/// The time limit of the test, which cancels it, ends a wait in vain, and so do two minutes.
+///
+/// - Throws: at the place of the call, with what did not happen.
+package func eventually(
+    _ what: Comment? = nil, turn: () -> Void = {}, sourceLocation: SourceLocation = #_sourceLocation,
+    until condition: () async throws -> Bool
+) async throws {
+    let end = ContinuousClock.now + .seconds(120)
+    while try await !condition() {
+        try #require(!Task.isCancelled && ContinuousClock.now < end, what, sourceLocation: sourceLocation)
+        await Task.yield()
+        turn()
+    }
+}
