@@ -386,9 +386,8 @@ extension ConnectionCore {
         self.session.publish(for: self)
         let request = LinkRequest(
             url: attempt.credentials.url ?? self.attempts.endpoint ?? self.destination.url,
-            credentials: attempt.credentials, attempt: attempt.number,
-            deadline: self.destination.options.openDeadline, resumption: self.session.memory.published,
-            identity: self.destination.identity)
+            credentials: attempt.credentials, deadline: self.destination.options.openDeadline,
+            resumption: self.session.memory.published, identity: self.destination.identity)
         if self.attempts.moves(to: request.url) {
             self.probe?.moved(to: ObservedConnection(self.id, at: request.url, self.destination))
         }

@@ -62,10 +62,6 @@ public struct LinkRequest: Sendable {
     ///
     /// Fresh for every attempt.
     public var credentials: Credentials
-    /// The count of attempts since the connection was last up, from 1.
-    ///
-    /// For logs.
-    public var attempt: Int
     /// The time limit for opening.
     ///
     /// The core enforces it by ``Link/abort()``; a transport may use it for finer errors.
@@ -83,20 +79,18 @@ public struct LinkRequest: Sendable {
     /// - Parameters:
     ///   - url: where to connect.
     ///   - credentials: the credentials for this attempt.
-    ///   - attempt: the count of attempts, from 1.
     ///   - deadline: how long opening may take.
     ///   - resumption: the token of the former link.
     ///   - identity: the connection's; nil for that of these credentials alone.
     public init(
-        url: ConnectionURL, credentials: Credentials = Credentials(), attempt: Int = 1,
-        deadline: Duration = .seconds(10),
-        resumption: Secret? = nil, identity: ConnectionIdentity? = nil
+        url: ConnectionURL, credentials: Credentials = Credentials(), deadline: Duration = .seconds(10),
+        resumption: Secret? = nil,
+        identity: ConnectionIdentity? = nil
     ) {
         self.resumption = resumption
         self.identity = identity ?? ConnectionIdentity(credentials)
         self.url = url
         self.credentials = credentials
-        self.attempt = attempt
         self.deadline = deadline
     }
 }

@@ -115,10 +115,7 @@ extension ServicePlan {
         for id in sorted {
             var level = Level(phase: tree.phase(of: id), depth: 0)
             for edge in edges[id] ?? [] {
-                guard let below = levels[edge.to], below.phase.rawValue >= level.phase.rawValue else { continue }
-                let depth =
-                    below.phase.rawValue > level.phase.rawValue ? below.depth + 1 : max(level.depth, below.depth + 1)
-                level = Level(phase: below.phase, depth: depth)
+                if let below = levels[edge.to] { level = max(level, Level(phase: below.phase, depth: below.depth + 1)) }
             }
             levels[id] = level
         }

@@ -39,7 +39,6 @@ struct CredentialTests {
         try harness.connection.connect()
         harness.scheduler.advance(by: .seconds(5))
         #expect(harness.peers.map { $0.request.credentials.auth?.text } == [#"{"token":"t"}"#, #"{"token":"t"}"#])
-        #expect(harness.peers.map(\.request.attempt) == [1, 2])
     }
 
     @Test
