@@ -169,8 +169,7 @@ let programs: [Target] = [
         exclude: [
             "README.md", "PROTOCOL.md", "requirements.txt", "chat.yaml", "cluster.sh", "front.py", "server.py",
             "chat_hub.py", "chat_history.py", "local_backplane.py", "redis_backplane.py", "redis_history.py",
-            "redis_presence.py", "socketio_front.py", "websocket_front.py", "record", "recording.svg", "Dockerfile",
-            "Dockerfile.dockerignore",
+            "redis_presence.py", "socketio_front.py", "websocket_front.py", "record", "recording.svg",
         ]),
     // Parts of programs as a new user writes them, with tests.
     .target(
@@ -254,8 +253,7 @@ let tests: [Target] = [
     test(
         "Chat", firstSteps.map { .target(name: $0.name) } + everything + ["chat", "TestSupport"],
         exclude: ["echo.py", "listener.py"]),
-    test(
-        "Ports", ["Ports", "LinkspanKit", "LinkspanDevServer", "LinkspanNetwork", "LinkspanTesting", "TestSupport"]),
+    test("Ports", ["Ports", "LinkspanKit", "LinkspanDevServer", "LinkspanNetwork", "LinkspanTesting", "TestSupport"]),
 ]
 
 /// The fuzz targets, for `make fuzz`: only then, because they take their `main` from the fuzzer.

@@ -11,7 +11,7 @@ struct CredentialTests {
     /// Moves the clock until a condition holds, but not while the provider's task has the word: its deadline must not
     /// pass.
     private func run(_ harness: Harness, _ what: String, until condition: () -> Bool) async throws {
-        try await self.wait(what) {
+        try await eventually(Comment(rawValue: what)) {
             switch harness.connection.status.progress {
             case .obtainingCredentials, .opening: harness.scheduler.settle()
             case .idle, .suspended, .waiting, .open: harness.scheduler.advance(by: .milliseconds(10))
