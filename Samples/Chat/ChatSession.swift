@@ -61,7 +61,9 @@ struct ChatSession: Sendable {
                 return nil
             }
             group.addTask {
-                for await error in failures { return .failed(error.message) }
+                for await error in failures {
+                    return .failed(ConnectionNews.words(for: error, self.visit.connection.status.url))
+                }
                 return nil
             }
             // The first real ending counts.

@@ -92,7 +92,7 @@ struct DemoGuest {
     }
 
     func leave() async {
-        _ = await self.rooms.drain(within: .seconds(2))
+        _ = await self.rooms.lines.drain(within: .seconds(2))
         self.following.cancel()
         await self.messaging.stop()
     }

@@ -13,6 +13,8 @@ struct Visit: Sendable {
     let messaging: Messaging
     let connection: ConnectionHandler
     private let first: RoomsService
+    /// The texts of the lines that an earlier visit has left, by key: an outcome comes without one.
+    private let left: [String: String]
     private let effect: PlanInEffect
     /// What is in effect: what configuration says about everything, and where the visitor has moved since.
     var plan: LoadedPlan { self.effect.state.plan }
@@ -46,8 +48,8 @@ struct Visit: Sendable {
         let end = ContinuousClock.now + limit
         #endif
         let direct = self.messaging.services.services(of: DirectMessageService.self).first
-        async let directOpen = direct?.drain(within: limit) ?? 0
-        let open = await self.rooms.drain(within: limit) + directOpen
+        async let directOpen = direct?.lines.drain(within: limit) ?? 0
+        let open = await self.rooms.lines.drain(within: limit) + directOpen
         #if OUTBOX
         guard let outbox = self.outbox else { return open }
         // What an earlier visit left is nobody's line here, so the file has to be asked.
@@ -68,9 +70,10 @@ struct Visit: Sendable {
         guard let outbox = self.outbox else { return }
         do {
             for try await entry in outbox.outcomes(account: self.visitor.account) {
-                if !entry.delivery.key.hasPrefix("\(self.visitor.session)-"), let outcome = entry.delivery.outcome {
+                let key = entry.delivery.key
+                if !key.hasPrefix("\(self.visitor.session)-"), let outcome = entry.delivery.outcome {
                     self.news.post(
-                        .late(text: entry.text, refusal: ChatVocabulary.Answer.refusal(in: outcome)))
+                        .late(text: self.left[key] ?? key, refusal: ChatVocabulary.Answer.refusal(in: outcome)))
                 }
                 try await outbox.confirm(entry)
             }
@@ -104,6 +107,12 @@ struct Visit: Sendable {
     /// - Throws: ``LinkspanError`` when a service cannot start or `rooms` is not among them.
     static func begin(_ visitor: Visitor, _ news: ChatNews, _ plan: LoadedPlan) async throws(LinkspanError) -> Visit {
         visitor.know(oneServer: plan.endpoints)
+        var left: [String: String] = [:]
+        #if OUTBOX
+        for entry in (try? await (plan.plan.options.store as? Outbox)?.entries()) ?? [] {
+            left[entry.delivery.key] = entry.text
+        }
+        #endif
         let messaging = try await Messaging.start(plan.plan)
         guard let rooms = messaging.services.services(of: RoomsService.self).first else {
             throw LinkspanError(
@@ -117,7 +126,7 @@ struct Visit: Sendable {
         }.keep()
         return Visit(
             visitor: visitor, news: news, messaging: messaging, connection: try messaging.connect(), first: rooms,
-            effect: PlanInEffect(plan))
+            left: left, effect: PlanInEffect(plan))
     }
 }
 

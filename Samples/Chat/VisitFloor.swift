@@ -124,7 +124,7 @@ extension VisitFloor {
     }
 
     func say(_ text: String) async throws(ChatRefusal) {
-        _ = try await Self.refusing { () async throws(LinkspanError) in try await self.visit.rooms.say(text) }
+        try await Self.refusing { () async throws(LinkspanError) in try await self.visit.rooms.say(text) }
     }
 
     var room: String? { self.visit.visitor.room }
@@ -216,7 +216,7 @@ extension VisitFloor {
         do throws(OutboxError) {
             let kept = try await outbox.entries().filter { $0.delivery.outcome == nil }
             // A line that was typed a moment ago is still on its way to the file.
-            let coming = self.visit.rooms.open.filter { line in !kept.contains { $0.delivery.key == line.id } }
+            let coming = self.visit.rooms.lines.open.filter { line in !kept.contains { $0.delivery.key == line.id } }
             let lines = kept.map(\.line) + coming.map { "\($0.id) being stored: \(VisibleText.of($0.text))" }
             return lines.isEmpty ? "nothing waits" : lines.joined(separator: "\n")
         } catch {

@@ -32,7 +32,7 @@ extension Chat {
             .timeLimit(.minutes(2)),
             arguments: [
                 (["jion", "--name", "ann"], "unknown command 'jion' (did you mean join?)"),
-                (["config", "pths"], "unknown command 'pths' (did you mean path?)"),
+                (["config", "pths"], "unknown command 'pths'; the commands are check, plan, explain, path"),
                 (["dance"], "unknown command 'dance'; the commands are demo, join"),
                 (["top", "http://127.0.0.1:1/"], "http://127.0.0.1:1/ is not a URL of an inspector"),
             ])

@@ -1,5 +1,9 @@
+internal import Linkspan
+internal import LinkspanWebSocket
 internal import Testing
 internal import TestSupport
+
+@testable internal import chat
 
 extension Chat {
     /// `chat serve`: the sample's own server.
@@ -45,6 +49,48 @@ extension Chat {
                 try ann.endInput()
                 #expect(try await ann.exit() == 0)
                 withExtendedLifetime(idle) {}
+            }
+        }
+
+        #if os(Linux)
+        @Test
+        func `a full history takes at most half as much memory again as its lines`() async throws {
+            try await Bench.run { bench in
+                let (server, place) = try await Self.serve(on: bench)
+                let before = try #require(server.residentBytes)
+                let (manager, text) = (ConnectionManager(), String(repeating: "x", count: 8_000))
+                let entry = ChatVocabulary.Entry(name: "ann", rooms: ["lobby"])
+                let ann = try ConnectionBuilder("ws://\(place)").transport(.webSocket)
+                    .credentials(.fixed(try Credentials(auth: entry))).connect(by: manager)
+                for batch in 0..<90 {
+                    try await withThrowingTaskGroup(of: Void.self) { group in
+                        for number in 0..<100 {
+                            let line = ChatVocabulary.Say(room: "lobby", text: text, id: "\(batch) \(number)")
+                            group.addTask { _ = try await ann.request("say", line) }
+                        }
+                        try await group.waitForAll()
+                    }
+                }
+                let grown = try #require(server.residentBytes) - before
+                #expect(grown < ChatRooms.maximumBytes * 3 / 2, "\(grown >> 20) MiB")
+                await manager.shutdown()
+            }
+        }
+        #endif
+
+        @Test
+        func `the page is given out without inline code, its script and style as files of the server`() async throws {
+            try await Bench.run { bench in
+                let (_, place) = try await Self.serve(on: bench)
+                let port = try #require(place.split(separator: ":").last.flatMap { Int($0) })
+                for (path, type) in [("", "html"), ("chat.js", "javascript"), ("chat.css", "css")] {
+                    let client = try RawClient(port: port)
+                    client.write("GET /\(path) HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
+                    let answer = String(decoding: try #require(client.readToEnd()), as: UTF8.self)
+                    #expect(answer.contains("Content-Type: text/\(type); charset=utf-8\r\n"))
+                    #expect(answer.contains("script-src 'self'; ") && !answer.contains("unsafe-inline"))
+                    #expect(!answer.contains("<style"))
+                }
             }
         }
 

@@ -9,15 +9,14 @@ final class DirectMessageService: ConnectionUsing {
     let name: ServiceName = "direct"
     let budgets = Budgets(quiesce: .seconds(10))
 
-    private let visitor: Visitor
     private let news: ChatNews
-    private let tally = LineTally()
+    let lines: LineDelivery
     private let recent = Mutex(RecentLines())
     private let channel = Mutex<(any Connection)?>(nil)
 
     init(_ visitor: Visitor, _ news: ChatNews) {
-        self.visitor = visitor
         self.news = news
+        self.lines = LineDelivery("\(visitor.session)-direct", news)
     }
 
     func use(_ channel: any Connection) throws(LinkspanError) {
@@ -32,40 +31,14 @@ final class DirectMessageService: ConnectionUsing {
 
     /// Says something to one person: now, or as soon as it can be.
     func say(_ text: String, to name: String) async throws(LinkspanError) {
-        let number = await self.tally.begin()
-        let id = "\(self.visitor.session)-direct-\(number)"
-        do throws(LinkspanError) {
-            guard let channel = self.channel.withLock({ $0 }) else {
-                throw LinkspanError(.wrongState, "the chat is not connected yet")
-            }
-            let payload = try Payload(ChatVocabulary.Direct(to: name, text: text, id: id))
-            self.news.post(.wrote(id: id, to: name, text: text))
-            try channel.perform(
-                Command(.deliver(orderingKey: "direct"), event: "msg", payload: payload, key: id) { outcome in
-                    if let why = ChatVocabulary.Answer.refusal(in: outcome) {
-                        self.news.post(.rejected(id: id, text: text, why: why))
-                    } else {
-                        self.news.post(.confirmed(id: id))
-                    }
-                    self.tally.end()
-                })
-        } catch {
-            self.news.post(.rejected(id: id, text: text, why: error.message))
-            self.tally.end()
-            throw error
+        try await self.lines.deliver(text, as: "msg", over: self.channel.withLock { $0 }) {
+            ChatVocabulary.Direct(to: name, text: text, id: $0)
+        } begun: {
+            .wrote(id: $0, to: name, text: text)
         }
     }
 
-    /// Waits until every message is confirmed or has failed, as long as the registry allows.
-    func quiesce(_ scope: ServiceScope) async throws {
-        guard let deadline = scope.deadline else { return }
-        await self.tally.drain(within: ContinuousClock.now.duration(to: deadline) - .milliseconds(200))
-    }
-
-    /// Waits until every message is confirmed or has failed, or the time is up.
-    ///
-    /// - Returns: how many are still open.
-    func drain(within limit: Duration) async -> Int { await self.tally.drain(within: limit) }
+    func quiesce(_ scope: ServiceScope) async throws { await self.lines.quiesce(scope) }
 }
 
 /// The messages that were received last, to recognise repeated ones.

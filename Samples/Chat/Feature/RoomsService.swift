@@ -17,18 +17,15 @@ final class RoomsService: ConnectionUsing {
 
     private let visitor: Visitor
     private let news: ChatNews
-    private let tally = LineTally()
+    /// The lines that are neither confirmed nor failed.
+    let lines: LineDelivery
     /// The conversation of each room of the visitor.
     private let histories = Mutex<[String: MessageHistory<ChatVocabulary.Line>]>([:])
     private let channel = Mutex<(any Connection)?>(nil)
-    private let said = Mutex<[(id: String, text: String)]>([])
-
-    /// The lines that are neither confirmed nor failed, the oldest first.
-    var open: [(id: String, text: String)] { self.said.withLock { $0 } }
-
     init(_ visitor: Visitor, _ news: ChatNews) {
         self.visitor = visitor
         self.news = news
+        self.lines = LineDelivery(visitor.session, news)
     }
 
     func use(_ channel: any Connection) throws(LinkspanError) {
@@ -47,11 +44,7 @@ final class RoomsService: ConnectionUsing {
         }
     }
 
-    /// Waits until every line is confirmed or has failed, as long as the registry allows.
-    func quiesce(_ scope: ServiceScope) async throws {
-        guard let deadline = scope.deadline else { return }
-        await self.tally.drain(within: ContinuousClock.now.duration(to: deadline) - .milliseconds(200))
-    }
+    func quiesce(_ scope: ServiceScope) async throws { await self.lines.quiesce(scope) }
 
     func stop(_ scope: ServiceScope) async throws {
         let histories = self.histories.withLock { histories in
@@ -60,11 +53,6 @@ final class RoomsService: ConnectionUsing {
         }
         for history in histories { history.end() }
     }
-
-    /// Waits until every line is confirmed or has failed, or the time is up.
-    ///
-    /// - Returns: how many lines are still open.
-    func drain(within limit: Duration) async -> Int { await self.tally.drain(within: limit) }
 }
 
 // MARK: - Lines
@@ -72,44 +60,13 @@ final class RoomsService: ConnectionUsing {
 @available(macOS 15, *)
 extension RoomsService {
     /// Says a line in the visitor's room: now, or as soon as it can be.
-    ///
-    /// Waits only while very many are under way.
-    ///
-    /// - Returns: the line's key, by which it is confirmed or rejected later.
-    @discardableResult
-    func say(_ text: String) async throws(LinkspanError) -> String {
+    func say(_ text: String) async throws(LinkspanError) {
         guard let room = self.visitor.room else { throw LinkspanError(.wrongState, "you are not in a room") }
-        let number = await self.tally.begin()
-        let id = "\(self.visitor.session)-\(number)"
-        do throws(LinkspanError) {
-            let channel = try self.live()
-            let payload = try Payload(ChatVocabulary.Say(room: room, text: text, id: id))
-            self.said.withLock { $0.append((id, text)) }
-            self.news.post(.said(id: id, room: room, text: text))
-            // The line's key is that of its delivery, too: an outbox knows it by the name that the server does.
-            let command = Command(.deliver(orderingKey: "say"), event: "say", payload: payload, key: id) {
-                self.ended(id, text, $0)
-            } accepted: { _ in
-                self.news.post(.kept(id: id, text: text))
-            }
-            try channel.perform(command)
-        } catch {
-            self.ended(id, text, .failure(error))
-            throw error
+        try await self.lines.deliver(text, as: "say", over: self.channel.withLock { $0 }) {
+            ChatVocabulary.Say(room: room, text: text, id: $0)
+        } begun: {
+            .said(id: $0, room: room, text: text)
         }
-        return id
-    }
-
-    private func ended(_ id: String, _ text: String, _ outcome: Result<Payload, LinkspanError>) {
-        self.said.withLock { said in
-            if let index = said.firstIndex(where: { $0.id == id }) { said.remove(at: index) }
-        }
-        if let why = ChatVocabulary.Answer.refusal(in: outcome) {
-            self.news.post(.rejected(id: id, text: text, why: why))
-        } else {
-            self.news.post(.confirmed(id: id))
-        }
-        self.tally.end()
     }
 
     /// Follows the conversation of a room: in order, and no line twice.

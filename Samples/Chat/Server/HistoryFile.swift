@@ -31,7 +31,8 @@ enum HistoryFile {
     }
 
     private static func lock(_ path: String) throws {
-        let file = try Self.open("\(path).lock", O_RDWR | O_NOFOLLOW)
+        let file = open("\(path).lock", O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o600)
+        guard file >= 0 else { throw Failure(message: String(cString: strerror(errno))) }
         guard flock(file, LOCK_EX | LOCK_NB) == 0 else { throw Failure(message: "another server uses it") }
     }
 
@@ -60,13 +61,13 @@ enum HistoryFile {
     /// Replaces the file by one with the kept lines alone, and returns it open for more.
     private static func rewrite(_ path: String, _ rooms: ChatRooms) throws -> FileHandle {
         let numbering = try JSONEncoder().encode(Numbering(numbering: rooms.numbering, start: rooms.start))
-        var data = numbering + [UInt8(ascii: "\n")]
-        for line in rooms.lines { data += Self.text(of: line) }
-        unlink("\(path).new")
-        let file = FileHandle(fileDescriptor: try Self.open("\(path).new", O_WRONLY | O_APPEND | O_EXCL))
-        try file.write(contentsOf: data)
-        try file.synchronize()
-        guard rename("\(path).new", path) == 0 else { throw Self.systemFailure }
+        let lines = [numbering] + rooms.lines.map { Data($0.elements) }
+        // Lines are private.
+        umask(0o077)
+        let data = Data(lines.map { $0 + [UInt8(ascii: "\n")] }.joined())
+        try data.write(to: URL(fileURLWithPath: path), options: .atomic)
+        let file = try FileHandle(forWritingTo: URL(fileURLWithPath: path))
+        try file.seekToEnd()
         return file
     }
 
@@ -74,7 +75,7 @@ enum HistoryFile {
         do {
             let size = try file.offset()
             do {
-                try file.write(contentsOf: Self.text(of: line))
+                try file.write(contentsOf: Data(line.elements + [UInt8(ascii: "\n")]))
             } catch {
                 // Half a line in the middle of the file could not be read any more.
                 try file.truncate(atOffset: size)
@@ -84,15 +85,4 @@ enum HistoryFile {
             throw ChatRequest.Problem("not_kept", "the line could not be kept: \(error.localizedDescription)")
         }
     }
-
-    private static func text(of line: Payload) -> Data { Data(line.elements) + [UInt8(ascii: "\n")] }
-
-    /// Opens or makes a file that is private, as lines are.
-    private static func open(_ path: String, _ flags: Int32) throws -> Int32 {
-        let file = Foundation.open(path, flags | O_CREAT | O_CLOEXEC, 0o600)
-        guard file >= 0 else { throw Self.systemFailure }
-        return file
-    }
-
-    private static var systemFailure: Failure { Failure(message: String(cString: strerror(errno))) }
 }

@@ -4,7 +4,7 @@ package enum Suggestion {
     package static func closest(to name: String, among candidates: [String]) -> String? {
         // Longer names are no slips of the pen, and comparing them would take long.
         guard name.utf8.count <= 100 else { return nil }
-        let limit = min(3, max(1, name.count / 3))
+        let limit = min(3, (name.count + 2) / 3)
         let folded = Array(name.lowercased())
         return candidates.map { (distance: Self.distance(folded, Array($0.lowercased())), name: $0) }
             .filter { $0.distance <= limit }

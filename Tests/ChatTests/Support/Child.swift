@@ -67,6 +67,15 @@ final class Child: Sendable {
     /// Ends the input.
     func endInput() throws { try self.input.close() }
 
+    #if os(Linux)
+    /// The memory that it takes.
+    var residentBytes: Int? {
+        let path = "/proc/\(self.process.processIdentifier)/statm"
+        let words = (try? String(contentsOfFile: path, encoding: .utf8))?.split(separator: " ")
+        return words?.dropFirst().first.flatMap { Int($0) }.map { $0 * sysconf(Int32(_SC_PAGESIZE)) }
+    }
+    #endif
+
     /// Waits until it has ended by itself.
     ///
     /// - Returns: its status; the negative number of the signal when one has ended it.

@@ -44,8 +44,8 @@ extension BrokenConfiguration {
             says: "linkspan.services.remove[0]  unknown service 'loging' (did you mean 'logging'? "
                 + "known: logging, outbox, presence)  from LINKSPAN_SERVICES_REMOVE"),
         Self(
-            mistake: "unknown option of a transport", file: Self.good("    socketio: { pth: /x/ }"),
-            says: "linkspan.transport.socketio.pth  unknown option 'pth' (did you mean 'path'? known: path, url)"
+            mistake: "unknown option of a transport", file: Self.good("    socketio: { pths: /x/ }"),
+            says: "linkspan.transport.socketio.pths  unknown option 'pths' (did you mean 'path'? known: path, url)"
                 + "  from chat.yaml:5"),
         Self(
             mistake: "unknown option of the connection",
