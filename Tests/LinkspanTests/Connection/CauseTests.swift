@@ -128,7 +128,7 @@ struct CauseTests {
             ])
         let provided = LogRecorder(from: .notice)
         let renewing = try Harness(
-            credentials: .provider { _ in Credentials(token: "t") }, logger: Logger(label: "test") { _ in provided },
+            credentials: .provider { _ in Credentials() }, logger: Logger(label: "test") { _ in provided },
             script: { $0 == 1 ? .refusing(LinkspanError(.credentialsRefused, "expired")) : .perfect })
         try renewing.connection.connect()
         renewing.scheduler.advance(by: .seconds(5))
