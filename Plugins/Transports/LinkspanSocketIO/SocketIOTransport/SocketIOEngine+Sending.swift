@@ -101,8 +101,9 @@ extension SocketIOEngine {
 
     private func beginTurn() -> SendTurns.Turn {
         // Over polling, by the answers to its POSTs.
-        let hasAll = self.carrier.map { $0.tellsServerOfAbort && !$0.hasPendingBytes } ?? false
-        if hasAll, self.phase == .open { self.turns.acceptedAll() }
+        if self.phase == .open, let carrier, carrier.tellsServerOfAbort, !carrier.hasPendingBytes {
+            self.turns.acceptedAll()
+        }
         return self.turns.begin()
     }
 }

@@ -13,6 +13,8 @@ final class WebSocketCarrier: EngineCarrier {
     private let handler: any EngineCarrierHandler
     /// Whether the server has sent a binary frame without the type that it must begin with.
     private var isTypeMissing = false
+    /// The calls for the answer to the latest ping, and those for the next one.
+    private var pinged: (latest: [() -> Void], next: [() -> Void]) = ([], [])
     @exclusivity(unchecked) private var owned: Owned<WebSocketChannel>?
 
     private struct Opening {
@@ -105,6 +107,17 @@ final class WebSocketCarrier: EngineCarrier {
 
     func abort() { self.channel?.abort() }
 
+    func ping(_ onAnswer: @escaping () -> Void) -> Bool {
+        self.pinged.next.append(onAnswer)
+        if self.pinged.latest.isEmpty { self.pingNext() }
+        return true
+    }
+
+    private func pingNext() {
+        self.pinged = (self.pinged.next, [])
+        if !self.pinged.latest.isEmpty { _ = self.channel?.ping() }
+    }
+
     func setReadingPaused(_ isPaused: Bool) { self.channel?.setReadingPaused(isPaused) }
 }
 
@@ -125,6 +138,12 @@ extension WebSocketCarrier: WebSocketChannelHandler {
             return nil
         }
         if self.isTypeMissing { self.abort() }
+    }
+
+    func answeredPing(after roundTrip: Duration) {
+        let answered = self.pinged.latest
+        self.pingNext()
+        for onAnswer in answered { onAnswer() }
     }
 
     func writable() { self.handler.writable() }
