@@ -155,6 +155,9 @@ extension WebSocketCarrier: WebSocketChannelHandler {
         self.handler.closed(LinkspanError(violation))
     }
 
+    /// The advice about WebSockets that do not reach the server as such.
+    static let advice = "where a proxy drops the headers of the upgrade, carriers `fallback` polls"
+
     /// The error for the end of a channel of this version.
     ///
     /// The reference server agrees to the upgrade before it begins the session, and answers 400 when it does not begin one:
@@ -162,7 +165,12 @@ extension WebSocketCarrier: WebSocketChannelHandler {
     /// which; where the text did not come with the status as a whole, version 3 is the likelier reason.
     static func error(_ end: WebSocketEnd, version: EngineIOVersion) -> LinkspanError {
         guard case .stream(let error) = end, error.code == .refusedAfterUpgrade, error.status == 400 else {
-            return LinkspanError(end)
+            var error = LinkspanError(end)
+            // The answers to a request that has become an ordinary one.
+            if case .stream(let refusal) = end, refusal.code == .refused, [200, 400, 426].contains(refusal.status) {
+                error.message += ": \(Self.advice)"
+            }
+            return error
         }
         let (text, complaint) = (error.lateText ?? "", "Unsupported protocol version")
         let isAboutVersion = text.contains(complaint) || version == .v3 && complaint.hasPrefix(text)
