@@ -60,9 +60,8 @@ extension SocketIOEngine {
 // MARK: - Links leave
 
 extension SocketIOEngine {
-    /// The time that a link that leaves waits for its goodbye to be sent, and the interval of its looks.
+    /// The time that a link that leaves waits for its goodbye to be sent.
     private static let farewellDeadline = Duration.seconds(5)
-    private static let farewellPeriod = Duration.milliseconds(2)
     /// The time for the answer to a ping before DISCONNECT.
     private static let pingDeadline = Duration.milliseconds(500)
 
@@ -73,10 +72,14 @@ extension SocketIOEngine {
     func leave(_ link: any EngineLink, politely: Bool) {
         self.setReadingPaused(false, for: link)
         guard politely, self.turns.isOpen(link.turn) else { return self.part(link, politely: politely) }
-        self.afterFlush(until: self.now + Self.farewellDeadline) {
-            let part = { self.part(link, politely: true) }
+        var (leaving, limit): ((any EngineLink)?, (any ScheduledWork)?) = (link, nil)
+        let part = {
+            limit?.cancel()
+            if let link = leaving.take() { self.part(link, politely: true) }
+        }
+        self.carrier?.afterFlush(until: self.now + Self.farewellDeadline, on: self.loop) {
             guard self.carrier?.ping(part) == true else { return part() }
-            _ = self.loop.scheduleLocally(after: Self.pingDeadline, part)
+            limit = self.loop.scheduleLocally(after: Self.pingDeadline, part)
         }
     }
 
@@ -106,7 +109,9 @@ extension SocketIOEngine {
         self.closeIfUnused(politely: endsPolitely)
         guard !self.links.leaving.isEmpty else { return }
         // The last of an engine ends with the carrier, whose goodbye the server answers.
-        self.afterFlush(until: self.now + Self.farewellDeadline) { if self.phase == .open { self.deliverFarewells() } }
+        self.carrier?.afterFlush(until: self.now + Self.farewellDeadline, on: self.loop) {
+            if self.phase == .open { self.deliverFarewells() }
+        }
     }
 
     /// Keeps the end of a link until its goodbye is sent, or the server knows that the session is over.
@@ -123,12 +128,6 @@ extension SocketIOEngine {
         guard self.links.remove(link, at: index) else { return }
         self.owned?.session.release(index, nextAck: link.acks.next)
         self.turns.left(link.turn)
-    }
-
-    /// Calls `body` when the system, or over polling the server, has all that was sent.
-    private func afterFlush(until limit: Moment, _ body: @escaping () -> Void) {
-        guard self.phase == .open, self.carrier?.hasPendingBytes == true, limit > self.now else { return body() }
-        _ = self.loop.scheduleLocally(after: Self.farewellPeriod) { self.afterFlush(until: limit, body) }
     }
 
     /// Ends a link that leaves, and others that do, whether their goodbye was sent or not.

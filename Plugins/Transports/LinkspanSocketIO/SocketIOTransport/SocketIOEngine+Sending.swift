@@ -83,10 +83,9 @@ extension SocketIOEngine {
     }
 
     private func tooLarge(_ length: Int) -> LinkspanError {
-        LinkspanError(
-            .messageTooLarge,
+        let text =
             "the message takes \(length) bytes on the wire, more than the \(self.maximumPayload) that the server accepts"
-        )
+        return LinkspanError(.messageTooLarge, text)
     }
 
     /// Notes that a link is about to send.

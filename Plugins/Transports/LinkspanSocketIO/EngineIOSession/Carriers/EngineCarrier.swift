@@ -72,6 +72,12 @@ extension EngineCarrier {
 
     func ping(_ onAnswer: @escaping () -> Void) -> Bool { false }
 
+    /// Calls `body` when nothing that was taken is still here, or at the limit.
+    func afterFlush(until limit: Moment, on loop: any NetworkLoop, _ body: @escaping () -> Void) {
+        guard self.hasPendingBytes, limit > loop.moment else { return body() }
+        _ = loop.scheduleLocally(after: .milliseconds(2)) { self.afterFlush(until: limit, on: loop, body) }
+    }
+
     /// Sends a packet without attachments.
     @discardableResult
     func send(_ packet: some Collection<UInt8>) -> SendAcceptance {
