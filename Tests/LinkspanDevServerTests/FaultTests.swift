@@ -36,6 +36,24 @@ struct FaultTests {
         }
     }
 
+    /// The official client has paused its polls by then, and hears nothing of a WebSocket that ends before it has gone over.
+    @Test
+    func `a client that is dropped between its probe and its upgrade hears of it when it has gone over`() async throws {
+        let wire = EngineBench.socketIO
+        try await Bench.run { bench in
+            let port = bench.server.port
+            let session = try wire.poll(port)
+            #expect(try wire.exchange(port, "POST", session, body: "40").status == 200)
+            #expect(try wire.exchange(port, "GET", session).body.hasPrefix("40"))
+            let socket = try wire.probe(port, session)
+            bench.server.drop(try #require(bench.hub.peers.first))
+            while try wire.exchange(port, "GET", session).status == 200 { await Task.yield() }
+            #expect(socket.isAlive())
+            socket.send("5")
+            #expect(socket.isClosed())
+        }
+    }
+
     @Test(arguments: Way.allCases)
     func `a kicked client stays disconnected`(_ way: Way) async throws {
         try await Bench.run { bench in

@@ -198,6 +198,12 @@ package final class RawWebSocket {
         return text
     }
 
+    /// Whether the server answers a ping.
+    package func isAlive() -> Bool {
+        self.send(0x89, [])
+        return self.client.read(2) == [0x8A, 0]
+    }
+
     /// Whether the server closes it in time, whatever it sends before.
     package func isClosed() -> Bool {
         while let frame = self.next() {

@@ -37,6 +37,26 @@ extension Interop {
             }
         }
 
+        @Test(.overEachCarrier)
+        func `what was lost with the answer to a poll is replayed, though the server took the session for alive`()
+            async throws
+        {
+            guard Wire.current.carriers == .polling else { return }
+            try await Self.use { server, bench in
+                let client = try await bench.socketIO(server)
+                let first = try await client.connected()
+                try client.handler.send("say", 1)
+                try await client.received("said")
+                for round in 1...5 {
+                    try client.handler.send("swallow", 2 * round, 2)
+                    let next = try await client.connected(times: round + 1)
+                    #expect(next.isContinuous && next.sessionID == first.sessionID)
+                    let numbers = try await client.values("said", count: 2 * round + 1, as: Int.self)
+                    #expect(numbers == Array(1...(2 * round + 1)))
+                }
+            }
+        }
+
         @Test
         func `a volatile event that ends in a text does not spoil the recovery (S44)`() async throws {
             try await Self.use { server, bench in

@@ -64,6 +64,8 @@ class Server:
         self._count = 0
         # The connections that have carried an Engine.IO session.
         self._connections: defaultdict[str, set[asyncio.BaseTransport | None]] = defaultdict(set)
+        # The Engine.IO sessions whose next answer to a poll is lost on its way.
+        self._swallowed: set[str] = set()
         # Packets in order: no task of its own for each.
         self.engine = engineio.AsyncServer(async_mode="aiohttp", async_handlers=False, cors_allowed_origins="*")
         self.engine.on("connect", self.connected)
@@ -75,9 +77,14 @@ class Server:
         self, request: web.Request, handler: Callable[[web.Request], Awaitable[web.StreamResponse]]
     ) -> web.StreamResponse:
         """Remembers over which connection an Engine.IO session is spoken."""
-        if sid := request.query.get("sid"):
+        sid = request.query.get("sid", "")
+        if sid:
             self._connections[sid].add(request.transport)
-        return await handler(request)
+        response = await handler(request)
+        if sid in self._swallowed and request.method == "GET" and request.transport is not None:
+            self._swallowed.discard(sid)
+            request.transport.abort()
+        return response
 
     async def connected(self, engine: str, environ: dict[str, Any]) -> None:
         """An Engine.IO session begins."""
@@ -107,7 +114,8 @@ class Server:
         session = self._sessions.get(auth.get("pid", ""))
         offsets = [] if session is None else [offset for offset, _ in session.sent]
         missed: list[list[Any]] = []
-        if session is not None and auth.get("offset") in offsets:
+        # One that is alive, as far as the server knows, is not resumed.
+        if session is not None and session.engine is None and auth.get("offset") in offsets:
             missed = [event for _, event in session.sent[offsets.index(auth["offset"]) + 1 :]]
         else:
             self._count += 1
@@ -130,12 +138,19 @@ class Server:
             await self.command(session, json.loads(text[1:]))
 
     async def command(self, session: Session, event: list[Any]) -> None:
-        """`say n`: an event; `mutter text`: a volatile one; `cut n`: ends the connection, then sends n events."""
+        """`say n`: an event; `mutter text`: a volatile one; `cut n`: ends the connection, then sends n events.
+
+        `swallow n`: n events, whose answer to a poll is lost on its way.
+        """
         match event:
             case ["say", number]:
                 await self.emit(session, "said", number)
             case ["mutter", text]:
                 await self.write(session, "2" + json.dumps(["muttered", text]))
+            case ["swallow", first, count] if session.engine is not None:
+                self._swallowed.add(session.engine)
+                for number in range(first, first + count):
+                    await self.emit(session, "said", number)
             case ["cut", first, count]:
                 engine, session.engine = session.engine, None
                 for connection in self._connections.pop(engine or "", set()):

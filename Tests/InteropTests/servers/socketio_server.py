@@ -17,8 +17,9 @@ import socket
 import ssl
 import sys
 import threading
+import time
 from collections.abc import Awaitable, Callable, Coroutine, Iterator
-from typing import Any
+from typing import Any, ClassVar
 
 import command_line
 from lifetime import do_without
@@ -181,21 +182,56 @@ def make_socketio(kind: type[Any], **options: Any) -> Any:
     return server
 
 
-async def serve_aiohttp(listener: socket.socket, tls: ssl.SSLContext | None, options: dict[str, Any]) -> None:
+class NextTickServer(socketio.AsyncServer):
+    """Handles an event after all that came in the same read, and not when its client has left by then.
+
+    The official server does so. Here the next frame of a read takes three turns of the loop.
+    """
+
+    # The loop itself holds tasks weakly.
+    _tasks: ClassVar[set[Any]] = set()
+
+    async def _handle_event_internal(
+        self, server: Any, sid: str, eio_sid: str, data: list[Any], namespace: str, id: int | None
+    ) -> None:
+        async def handle() -> None:
+            for _ in range(4):
+                await asyncio.sleep(0)
+            if self.manager.is_connected(sid, namespace):
+                await super(NextTickServer, self)._handle_event_internal(server, sid, eio_sid, data, namespace, id)
+
+        task = self.start_background_task(handle)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    async def read_seldom(self) -> None:
+        """Blocks the loop most of the time, so that what a client sends within a moment comes in one read."""
+        while True:
+            await asyncio.sleep(0.005)
+            time.sleep(0.015)
+
+
+async def serve_aiohttp(
+    listener: socket.socket, tls: ssl.SSLContext | None, options: dict[str, Any], next_tick: bool = False
+) -> None:
     """Serves on aiohttp until SIGINT or SIGTERM."""
     from aiohttp import web
 
-    server = make_socketio(socketio.AsyncServer, async_mode="aiohttp", **options)
+    kind = NextTickServer if next_tick else socketio.AsyncServer
+    server = make_socketio(kind, async_mode="aiohttp", **options)
     application = web.Application(client_max_size=BUFFER_SIZE)
     server.attach(application)
     runner = web.AppRunner(application, access_log=None, shutdown_timeout=0.5)
     await runner.setup()
     await web.SockSite(runner, listener, ssl_context=tls).start()
+    busy = asyncio.create_task(server.read_seldom()) if next_tick else None
     stop = asyncio.Event()
     for number in (signal.SIGINT, signal.SIGTERM):
         asyncio.get_running_loop().add_signal_handler(number, stop.set)
     announce(listener)
     await stop.wait()
+    if busy is not None:
+        busy.cancel()
     await server.shutdown()
     await runner.cleanup()
 
@@ -230,7 +266,26 @@ def serve_eventlet(listener: socket.socket, options: dict[str, Any]) -> None:
     wsgi.server(greened, socketio.WSGIApp(server), log_output=False)
 
 
-async def serve_uvicorn(listener: socket.socket, tls: ssl.SSLContext | None, options: dict[str, Any]) -> None:
+class PostLimit:
+    """Refuses larger POSTs before they reach the server, as proxies do."""
+
+    def __init__(self, app: Any, most: int) -> None:
+        self._app = app
+        self._most = most
+
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        length = int(dict(scope.get("headers", ())).get(b"content-length", 0))
+        if scope["type"] != "http" or length <= self._most:
+            return await self._app(scope, receive, send)
+        while (await receive()).get("more_body"):
+            pass
+        await send({"type": "http.response.start", "status": 413, "headers": [(b"content-length", b"0")]})
+        await send({"type": "http.response.body"})
+
+
+async def serve_uvicorn(
+    listener: socket.socket, tls: ssl.SSLContext | None, options: dict[str, Any], post_limit: int = BUFFER_SIZE
+) -> None:
     """Serves on uvicorn until SIGINT or SIGTERM."""
     import uvicorn
 
@@ -250,7 +305,7 @@ async def serve_uvicorn(listener: socket.socket, tls: ssl.SSLContext | None, opt
 
     server = make_socketio(socketio.AsyncServer, async_mode="asgi", **options)
     config = uvicorn.Config(
-        socketio.ASGIApp(server),
+        PostLimit(socketio.ASGIApp(server), post_limit),
         log_level="critical",
         ws="websockets-sansio",
         ws_max_size=BUFFER_SIZE,
@@ -289,6 +344,8 @@ def main() -> None:
     parser.add_argument("--ping-timeout", type=float, default=20.0, metavar="SECONDS")
     parser.add_argument("--serializer", choices=("msgpack",), help="the form of packets, in place of JSON")
     parser.add_argument("--polling-only", action="store_true", help="refuse WebSockets")
+    parser.add_argument("--next-tick", action="store_true", help="(aiohttp) be busy, and handle events a turn later")
+    parser.add_argument("--post-limit", type=int, default=BUFFER_SIZE, metavar="BYTES", help="(uvicorn) 413 above")
     parser.add_argument("--redis", metavar="URL", help="what this server shares with others of its cluster")
     arguments = command_line.parse(parser)
     tls = command_line.tls(arguments)
@@ -303,9 +360,9 @@ def main() -> None:
         options["client_manager"] = manager(arguments.redis)
     match arguments.kind:
         case "aiohttp":
-            asyncio.run(serve_aiohttp(listener, tls, options))
+            asyncio.run(serve_aiohttp(listener, tls, options, arguments.next_tick))
         case "uvicorn":
-            asyncio.run(serve_uvicorn(listener, tls, options))
+            asyncio.run(serve_uvicorn(listener, tls, options, arguments.post_limit))
         case "threaded":
             serve_threaded(listener, tls, options)
         case "gevent":

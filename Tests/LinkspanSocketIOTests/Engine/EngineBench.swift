@@ -15,7 +15,8 @@ final class EngineBench: @unchecked Sendable {
         private(set) var messages: [String] = []
         /// The numbers of the requests that were answered.
         private(set) var replies: [UInt64] = []
-        private(set) var ends: [LinkspanError.Code] = []
+        private(set) var errors: [LinkspanError] = []
+        var ends: [LinkspanError.Code] { self.errors.map(\.code) }
         /// What the client does with each message, while it is delivered.
         var onMessage: ((Client) -> Void)?
 
@@ -26,7 +27,7 @@ final class EngineBench: @unchecked Sendable {
                     self.messages.append(message.event)
                     self.onMessage?(self)
                 case .reply(let id, _): self.replies.append(id)
-                case .closed(let error): self.ends.append(error.code)
+                case .closed(let error): self.errors.append(error)
                 case .opened, .changed, .writable: ()
                 }
             }
@@ -58,7 +59,7 @@ final class EngineBench: @unchecked Sendable {
         client.link = link
         let streams = self.loop.streams.count
         self.loop.enter { link.open() }
-        if self.loop.streams.count > streams, self.transport.configuration.carriers == .webSocket {
+        if self.loop.streams.count > streams, self.transport.configuration.carriers == .webSocket, self.loop.upgrades {
             self.say(self.handshake)
         }
         return client
@@ -95,6 +96,9 @@ final class EngineBench: @unchecked Sendable {
     /// Has the server send bytes.
     func say(bytes: [UInt8]) { self.loop.enter { self.stream?.say(bytes) } }
 
+    /// The text frames of the client on the newest stream.
+    var said: [String] { self.stream?.said ?? [] }
+
     /// The requests of a client that polls, in order: the method, and the body of a POST.
     var requests: [String] { self.loop.streams.map(\.summary) }
 
@@ -111,6 +115,14 @@ final class EngineBench: @unchecked Sendable {
     /// Has the server refuse the newest GET.
     func refusePoll(status: Int) {
         self.loop.enter { self.loop.streams.last { $0.request.purpose == .get }?.answer("", status: status) }
+    }
+
+    /// Has the newest stream end without an answer.
+    func cut() { self.loop.enter { self.stream?.finish(readingAtMost: 0) } }
+
+    /// Has the newest GET end without an answer.
+    func cutPoll() {
+        self.loop.enter { self.loop.streams.last { $0.request.purpose == .get }?.finish(readingAtMost: 0) }
     }
 
     /// Has the server answer the newest POST.
@@ -144,9 +156,10 @@ final class EngineBench: @unchecked Sendable {
 // Unchecked because it belongs to the one task of its test.
 final class BenchLoop: NetworkLoop, @unchecked Sendable {
     private final class Timer: ScheduledWork, @unchecked Sendable {
+        let delay: Duration
         var job: (@Sendable () -> Void)?
 
-        init(_ job: @escaping @Sendable () -> Void) { self.job = job }
+        init(_ delay: Duration, _ job: @escaping @Sendable () -> Void) { (self.delay, self.job) = (delay, job) }
 
         func cancel() { self.job = nil }
     }
@@ -155,6 +168,8 @@ final class BenchLoop: NetworkLoop, @unchecked Sendable {
     private var timers: [Timer] = []
     private(set) var streams: [BenchStream] = []
     private(set) var isCurrent = false
+    /// Whether the server agrees to WebSockets.
+    var upgrades = true
     /// The time on the loop.
     var now = ContinuousClock.now
 
@@ -163,7 +178,7 @@ final class BenchLoop: NetworkLoop, @unchecked Sendable {
     func schedule(
         at instant: ContinuousClock.Instant, _ job: @escaping @Sendable () -> Void
     ) -> any ScheduledWork {
-        let timer = Timer(job)
+        let timer = Timer(ContinuousClock.now.duration(to: instant), job)
         self.timers.append(timer)
         return timer
     }
@@ -177,17 +192,17 @@ final class BenchLoop: NetworkLoop, @unchecked Sendable {
         return result
     }
 
-    /// Has all timers fire that there are, due or not.
-    func fireTimers() {
-        let timers = self.timers
-        self.timers = []
+    /// Has all timers fire that there are and were set for no longer than this, due or not.
+    func fireTimers(within limit: Duration = .seconds(1_000_000)) {
+        let timers = self.timers.filter { $0.delay <= limit }
+        self.timers.removeAll { $0.delay <= limit }
         for timer in timers { self.enter { timer.job?() } }
     }
 
     func connect(_ request: StreamRequest, handler: any ByteStreamHandler) -> any ByteStream {
         let stream = BenchStream(request, loop: self, handler: handler)
         self.streams.append(stream)
-        if request.purpose == .upgrade { self.executeLocally { stream.upgrade() } }
+        if request.purpose == .upgrade, self.upgrades { self.executeLocally { stream.upgrade() } }
         return stream
     }
 
@@ -254,6 +269,17 @@ final class BenchStream: ByteStream {
         case .get: "GET"
         case .post(let body): "POST " + String(decoding: body, as: UTF8.self)
         }
+    }
+
+    /// The text frames that the client has written.
+    fileprivate var said: [String] {
+        var session = WebSocketSession(role: .server, limits: WebSocketLimits())
+        session.receive(self.written[...])
+        var (texts, output): ([String], [UInt8]) = ([], [])
+        while let event = session.next(into: &output) {
+            if case .text(let text) = event { texts.append(String(decoding: text, as: UTF8.self)) }
+        }
+        return texts
     }
 
     fileprivate func upgrade() {

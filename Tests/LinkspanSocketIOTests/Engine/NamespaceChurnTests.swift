@@ -1,4 +1,5 @@
 internal import Linkspan
+internal import LinkspanWebSocketProtocol
 internal import Testing
 
 @testable import LinkspanSocketIO
@@ -87,6 +88,7 @@ struct NamespaceChurnTests {
         let former = try bench.opened("/chat")
         bench.send("slow", request: 0, by: former)
         bench.end(former, politely: true)
+        bench.say(.pong, [])
         _ = try bench.opened("/other")
         let next = try bench.opened("/chat")
         bench.send("order", request: 0, by: next)

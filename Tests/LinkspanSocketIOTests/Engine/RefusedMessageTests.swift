@@ -27,7 +27,11 @@ struct RefusedMessageTests {
     }
 
     private func refuse(_ bench: EngineBench, _ carriers: SocketIOCarriers) {
-        carriers == .polling ? bench.answerPost(status: 413) : bench.say(.close, [0x03, 0xF1])
+        guard carriers == .polling else { return bench.say(.close, [0x03, 0xF1]) }
+        bench.answerPost(status: 413)
+        // What was queued behind it, and the end of the session.
+        #expect(bench.requests.last?.hasSuffix("1") == true)
+        bench.answerPost()
     }
 
     @Test(arguments: Self.carriers)

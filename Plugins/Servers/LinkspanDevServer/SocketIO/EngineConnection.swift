@@ -32,6 +32,8 @@ final class EngineConnection: ConnectionOwner {
     private var posted: ArraySlice<UInt8>?
     /// The connection that carries the session, or is tried for it.
     private var webSocket: ServerConnection?
+    /// The WebSocket that is dropped when its client has gone over to it.
+    private weak var dropped: ServerConnection?
     private var relays: [String: HubRelay] = [:]
     /// Whether the echo has answered a message of the client.
     private var hasEchoed = false
@@ -162,6 +164,7 @@ final class EngineConnection: ConnectionOwner {
         let now = ContinuousClock.now
         self.batch {
             while let message = next() {
+                if self.dropped === connection { connection.drop() }
                 guard self.webSocket === connection else { continue }
                 self.act { $0.webSocketReceived(message, now: now) }
             }
@@ -181,12 +184,21 @@ final class EngineConnection: ConnectionOwner {
     // MARK: The end
 
     /// Ends without a word, as if the network were gone.
+    ///
+    /// The official client learns nothing from the end of a WebSocket for which it has just paused its polls: that is
+    /// dropped when it sends a frame, or does not in time.
     func drop() {
+        let isChanging = self.engine.isChanging
         _ = self.engine.close()
         let (poll, webSocket, relays) = self.takeAll()
         self.onEnded(self)
         poll?.drop()
-        webSocket?.drop()
+        if isChanging {
+            self.dropped = webSocket
+            _ = self.context.schedule(after: self.engine.timing.upgradeTimeout) { webSocket?.drop() }
+        } else {
+            webSocket?.drop()
+        }
         for relay in relays { relay.leave() }
     }
 

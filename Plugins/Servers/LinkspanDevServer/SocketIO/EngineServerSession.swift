@@ -45,7 +45,7 @@ struct EngineServerSession: Sendable {
         case ended(Ending)
     }
 
-    private let timing: Timing
+    let timing: Timing
     private let maximumWaiting: Int
     private var carrier: Carrier
     private var isPolled = false
@@ -77,6 +77,9 @@ struct EngineServerSession: Sendable {
         case .webSocket, .ended: false
         }
     }
+
+    /// Whether the client may have paused its polls to change to a WebSocket.
+    var isChanging: Bool { if case .probed = self.carrier { true } else { false } }
 
     /// The manner of its end; nil while it lives.
     var ending: Ending? { if case .ended(let ending) = self.carrier { ending } else { nil } }

@@ -133,6 +133,15 @@ package final class WebSocketChannel {
         }
     }
 
+    /// Sends a ping, by whose answer the server proves that it has read all before it; false when that is not possible.
+    package func ping() -> Bool {
+        var output: [UInt8] = []
+        guard self.session.ping(into: &output), let stream = self.stream else { return false }
+        self.liveness.pings(behind: stream.pendingBytes, at: self.loop.moment)
+        stream.write { $0.append(contentsOf: output) }
+        return true
+    }
+
     /// Begins the closing handshake; the channel ends within its close deadline.
     package func close(_ code: CloseCode? = .normal, reason: String = "") {
         self.isOpen = false
@@ -368,11 +377,7 @@ extension WebSocketChannel: ByteStreamHandler {
 
     private func ping(_ keepAlive: WebSocketKeepAlive) {
         self.liveness.expectsSign()
-        var output: [UInt8] = []
-        guard self.session.ping(into: &output), let stream = self.stream else { return }
-        self.liveness.pings(behind: stream.pendingBytes, at: self.loop.moment)
-        stream.write { $0.append(contentsOf: output) }
-        self.awaitPong(keepAlive)
+        if self.ping() { self.awaitPong(keepAlive) }
     }
 
     private func awaitPong(_ keepAlive: WebSocketKeepAlive) {

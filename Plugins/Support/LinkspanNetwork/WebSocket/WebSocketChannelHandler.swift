@@ -12,7 +12,7 @@ package protocol WebSocketChannelHandler: AnyObject {
     /// - Parameter next: the next message; nil when there is none. Has to be called until then.
     func received(_ next: () -> WebSocketMessage?)
 
-    /// The server has answered a ping of ``WebSocketKeepAlive``; by default nothing is done.
+    /// The server has answered a ping; by default nothing is done.
     ///
     /// - Parameter roundTrip: the time that took.
     func answeredPing(after roundTrip: Duration)

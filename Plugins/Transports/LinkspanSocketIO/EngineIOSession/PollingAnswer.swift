@@ -50,6 +50,18 @@ enum PollingAnswer {
         }
     }
 
+    /// The error of a packet that is refused for its size though it had a POST of its own.
+    static func tooLarge(_ packet: PollingSession.Packet, _ error: LinkspanError) -> LinkspanError {
+        var name = "a message"
+        if case .text(let text) = packet.head ?? packet.message, [0x32, 0x35].contains(text.dropFirst().first),
+            let event = try? Payload(checking: text.drop { $0 != UInt8(ascii: "[") }.dropFirst().dropLast())[0]?.string
+        {
+            name = "'\(event)'"
+        }
+        return LinkspanError(
+            .messageRefused, "the server, or a proxy, rejects \(name) for its size", cause: error.cause)
+    }
+
     /// The error of a session that ended during a POST that may have been too large.
     ///
     /// The loss may have another cause, so the message is sent once more; a second loss of the same kind sets it aside.

@@ -18,6 +18,8 @@ struct PollingSession: Sendable {
     struct Packet: Sendable, Equatable {
         let message: WebSocketMessage
         let isCompressible: Bool
+        /// The first packet of its message; nil for that itself.
+        let head: WebSocketMessage?
     }
 
     private enum Phase: Sendable {
@@ -42,9 +44,12 @@ struct PollingSession: Sendable {
     let version: EngineIOVersion
     /// The most bytes of one POST, except for a single packet; from the server's handshake.
     var maximumPayload = Int.max
+    /// The same because of proxies: nginx takes 1 MiB by default, whatever the server takes.
+    private var maximumBatch = 1_000_000
     private var phase = Phase.running
     private var isPolling = false
-    private var isPosting = false
+    /// The packets of the current POST; empty when there is none.
+    private var batch: [Packet] = []
     /// Whether no GET is begun.
     var isReadingPaused = false
     private var isFull = false
@@ -57,6 +62,8 @@ struct PollingSession: Sendable {
         self.version = version
         self.highWaterMark = highWaterMark
     }
+
+    private var isPosting: Bool { !self.batch.isEmpty }
 
     /// Whether no request is under way.
     var isQuiet: Bool { !self.isPolling && !self.isPosting }
@@ -84,7 +91,10 @@ struct PollingSession: Sendable {
         case .running, .pausing: ()
         }
         for packet in packets { self.queuedBytes += self.length(of: packet) }
-        self.queue += packets.lazy.map { Packet(message: $0, isCompressible: isCompressible) }
+        for (index, packet) in packets.enumerated() {
+            self.queue.append(
+                Packet(message: packet, isCompressible: isCompressible, head: index == 0 ? nil : packets[0]))
+        }
         self.isFull = self.isFull || self.queuedBytes > self.highWaterMark
         return self.isFull ? .acceptedAndFull : .accepted
     }
@@ -99,8 +109,8 @@ struct PollingSession: Sendable {
         switch self.phase {
         case .running, .closing:
             guard !self.isPosting, !self.queue.isEmpty else { return requests }
-            self.isPosting = true
-            requests.append(.post(self.takeBatch()))
+            self.takeBatch()
+            requests.append(.post(self.batch.map(\.message)))
         case .pausing, .ended: ()
         }
         return requests
@@ -113,10 +123,25 @@ struct PollingSession: Sendable {
     ///
     /// - Returns: whether there is room again after ``/Linkspan/SendAcceptance/acceptedAndFull``.
     mutating func posted() -> Bool {
-        self.isPosting = false
+        self.batch = []
         guard self.isFull, self.queuedBytes <= self.highWaterMark / 2 else { return false }
         self.isFull = false
         return true
+    }
+
+    /// A POST was refused for its size: its packets go once more, in POSTs of half of it.
+    ///
+    /// - Returns: the packet, when it was the only one; it is dropped, with the rest of its message.
+    mutating func refused() -> Packet? {
+        defer { self.batch = [] }
+        if self.batch.count > 1 {
+            self.maximumBatch = self.postedBytes / 2
+            self.queue.insert(contentsOf: self.batch, at: 0)
+            self.queuedBytes += self.postedBytes
+            return nil
+        }
+        while let next = self.queue.first, next.head != nil { self.removeFirst(next) }
+        return self.batch.first
     }
 
     /// Begins no more requests until ``resume()`` or ``handOver()``.
@@ -145,19 +170,21 @@ struct PollingSession: Sendable {
     }
 
     /// Takes as many packets as go into one POST: one at least.
-    private mutating func takeBatch() -> [WebSocketMessage] {
-        var batch: [WebSocketMessage] = []
-        var bytes = 0
-        while let packet = self.queue.first?.message, batch.count < Self.maximumPackets {
-            let length = self.length(of: packet)
-            guard batch.isEmpty || bytes + length <= self.maximumPayload else { break }
-            bytes += length
-            batch.append(packet)
-            self.queue.removeFirst()
+    private mutating func takeBatch() {
+        self.postedBytes = 0
+        let most = min(self.maximumPayload, self.maximumBatch)
+        while let packet = self.queue.first, self.batch.count < Self.maximumPackets {
+            let length = self.length(of: packet.message)
+            guard self.batch.isEmpty || self.postedBytes + length <= most else { break }
+            self.postedBytes += length
+            self.batch.append(packet)
+            self.removeFirst(packet)
         }
-        self.queuedBytes -= bytes
-        self.postedBytes = bytes
-        return batch
+    }
+
+    private mutating func removeFirst(_ packet: Packet) {
+        self.queuedBytes -= self.length(of: packet.message)
+        self.queue.removeFirst()
     }
 
     /// The number of bytes that a text has in a body for itself.

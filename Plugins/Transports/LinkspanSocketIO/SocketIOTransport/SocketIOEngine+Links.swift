@@ -47,8 +47,7 @@ extension SocketIOEngine {
 
     /// The values by which a link resumes its namespace elsewhere.
     func recovery(of link: any EngineLink) -> SocketIORecovery? {
-        guard let index = self.links.index(of: link) else { return nil }
-        return self.owned?.look { $0.recovery(of: index) }
+        self.links.index(of: link).flatMap { index in self.owned?.look { $0.recovery(of: index) } ?? nil }
     }
 
     /// Reads no further while one of the links wants that: they share the socket.
@@ -61,11 +60,30 @@ extension SocketIOEngine {
 // MARK: - Links leave
 
 extension SocketIOEngine {
-    /// The time that a link that leaves waits for its goodbye to be sent, and the interval of its looks.
+    /// The time that a link that leaves waits for its goodbye to be sent.
     private static let farewellDeadline = Duration.seconds(5)
-    private static let farewellPeriod = Duration.milliseconds(2)
+    /// The time for the answer to a ping before DISCONNECT.
+    private static let pingDeadline = Duration.milliseconds(500)
 
+    /// Has a link leave.
+    ///
+    /// DISCONNECT is not sent before the server has read the last event: the official server handles an event in its next
+    /// tick, and drops it when the same read has ended the namespace by then.
     func leave(_ link: any EngineLink, politely: Bool) {
+        self.setReadingPaused(false, for: link)
+        guard politely, self.turns.isOpen(link.turn) else { return self.part(link, politely: politely) }
+        var (leaving, limit): ((any EngineLink)?, (any ScheduledWork)?) = (link, nil)
+        let part = {
+            limit?.cancel()
+            if let link = leaving.take() { self.part(link, politely: true) }
+        }
+        self.carrier?.afterFlush(until: self.now + Self.farewellDeadline, on: self.loop) {
+            guard self.carrier?.ping(part) == true else { return part() }
+            limit = self.loop.scheduleLocally(after: Self.pingDeadline, part)
+        }
+    }
+
+    private func part(_ link: any EngineLink, politely: Bool) {
         let reason = LinkspanError(.connectionLost, "closed by this side")
         // Others that have left may still have something to send.
         let endsPolitely = politely || !self.links.leaving.isEmpty
@@ -74,11 +92,8 @@ extension SocketIOEngine {
         let endsWithSession = self.carrier?.tellsServerOfAbort == true
         var output = SocketIOOutput()
         if self.links.stopWaiting(link) {
-            if self.links.waiting.isEmpty, endsWithSession {
-                self.links.leave(link, .closed(reason))
-            } else {
-                link.deliver(.closed(reason))
-            }
+            let isLast = self.links.waiting.isEmpty && endsWithSession
+            isLast ? self.links.leave(link, .closed(reason)) : link.deliver(.closed(reason))
         } else if let index = self.links.index(of: link), let active = self.owned?.look(\.activeNamespaces) {
             let isGivenUp = !politely && active <= 1
             if isGivenUp {
@@ -90,10 +105,13 @@ extension SocketIOEngine {
             }
             if politely || isGivenUp && endsWithSession { self.putOffEnd(of: link, at: index, &output) }
         }
-        self.setReadingPaused(false, for: link)
         self.carryOut(&output)
         self.closeIfUnused(politely: endsPolitely)
-        self.awaitFlush(until: self.now + Self.farewellDeadline)
+        guard !self.links.leaving.isEmpty else { return }
+        // The last of an engine ends with the carrier, whose goodbye the server answers.
+        self.carrier?.afterFlush(until: self.now + Self.farewellDeadline, on: self.loop) {
+            if self.phase == .open { self.deliverFarewells() }
+        }
     }
 
     /// Keeps the end of a link until its goodbye is sent, or the server knows that the session is over.
@@ -112,20 +130,9 @@ extension SocketIOEngine {
         self.turns.left(link.turn)
     }
 
-    /// Ends the links that have left when the system, or over polling the server, has all they sent.
-    ///
-    /// The last of an engine ends with the carrier, whose goodbye the server answers.
-    private func awaitFlush(until limit: Moment) {
-        guard !self.links.leaving.isEmpty, self.phase == .open else { return }
-        if self.carrier?.hasPendingBytes == true, limit > self.now {
-            _ = self.loop.scheduleLocally(after: Self.farewellPeriod) { self.awaitFlush(until: limit) }
-            return
-        }
-        self.deliverFarewells()
-    }
-
-    /// Ends the links that have left, whether their goodbye was sent or not.
-    func endFarewells() {
+    /// Ends a link that leaves, and others that do, whether their goodbye was sent or not.
+    func endFarewells(of link: any EngineLink) {
+        self.part(link, politely: true)
         self.deliverFarewells()
         self.closeIfUnused(politely: false)
     }

@@ -83,10 +83,9 @@ extension SocketIOEngine {
     }
 
     private func tooLarge(_ length: Int) -> LinkspanError {
-        LinkspanError(
-            .messageTooLarge,
+        let text =
             "the message takes \(length) bytes on the wire, more than the \(self.maximumPayload) that the server accepts"
-        )
+        return LinkspanError(.messageTooLarge, text)
     }
 
     /// Notes that a link is about to send.
@@ -101,8 +100,9 @@ extension SocketIOEngine {
 
     private func beginTurn() -> SendTurns.Turn {
         // Over polling, by the answers to its POSTs.
-        let hasAll = self.carrier.map { $0.tellsServerOfAbort && !$0.hasPendingBytes } ?? false
-        if hasAll, self.phase == .open { self.turns.acceptedAll() }
+        if self.phase == .open, let carrier, carrier.tellsServerOfAbort, !carrier.hasPendingBytes {
+            self.turns.acceptedAll()
+        }
         return self.turns.begin()
     }
 }

@@ -148,7 +148,8 @@ extension SocketIOEngine: EngineCarrierHandler {
 
     func closed(_ error: LinkspanError) {
         if self.mayChangeCarrier { self.putLinksBack() }
-        let error = self.attempt.reason(error)
+        let error = self.memory.value.ended(
+            self.attempt.reason(error), began: self.attempt.sessionBegan, for: self.key.place, now: self.now)
         if !self.links.waiting.isEmpty {
             let other = self.memory.value.otherChoice(
                 for: self.key.place, self.configuration.carriers, insteadOf: self.attempt.choice, after: error)
@@ -200,7 +201,7 @@ extension SocketIOEngine {
 
     private func openSession() {
         guard let handshake = self.owned?.look(\.handshake) else { return }
-        self.attempt.sessionOpened()
+        self.attempt.sessionOpened(now: self.now)
         self.memory.value.worked(self.attempt.choice, for: self.key.place, now: self.now)
         self.carrier?.sessionOpened(handshake)
     }

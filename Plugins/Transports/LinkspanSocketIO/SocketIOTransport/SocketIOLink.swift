@@ -166,7 +166,7 @@ final class SocketIOLink: Link {
             case .joined, .open:
                 self.state = politely ? .leaving : .givenUp
                 self.owned?.object.leave(self, politely: politely)
-            case .leaving: if !politely { self.owned?.object.endFarewells() }
+            case .leaving: if !politely { self.owned?.object.endFarewells(of: self) }
             case .givenUp: ()
             case .idle, .ended: self.deliver(.closed(LinkspanError(.connectionLost, "closed by this side")))
             }

@@ -12,13 +12,15 @@ struct CarrierAttempt: Sendable {
     private let limit: Moment?
     /// The reason for changing the carrier, as soon as the present one has closed.
     private var failure: LinkspanError?
-    /// Whether the server has opened the session.
-    private(set) var hasSession = false
+    /// The moment at which the server opened the session; nil before it.
+    private(set) var sessionBegan: Moment?
 
     init(_ choice: CarrierChoice, deadline: Duration, now: Moment) {
         self.choice = choice
         self.limit = choice.isProvisional ? now + deadline * choice.share : nil
     }
+
+    var hasSession: Bool { self.sessionBegan != nil }
 
     /// Whether the links may go on with another carrier.
     var mayChange: Bool { !self.hasSession && self.choice.isProvisional }
@@ -28,7 +30,7 @@ struct CarrierAttempt: Sendable {
         self.limit.map { now.duration(to: $0) } ?? deadline
     }
 
-    mutating func sessionOpened() { self.hasSession = true }
+    mutating func sessionOpened(now: Moment) { self.sessionBegan = now }
 
     mutating func fail(_ error: LinkspanError) { self.failure = error }
 
@@ -43,7 +45,8 @@ struct CarrierAttempt: Sendable {
         case .webSocket(let share):
             return WebSocketCarrier(
                 request, deadline: request.link.deadline * share, loop: loop, handler: handler)
-        case .polling: return PollingCarrier(Boxed(request), loop: loop, handler: handler)
+        case .polling, .question:
+            return PollingCarrier(Boxed(request), isQuestion: self.choice == .question, loop: loop, handler: handler)
         case .upgrade, .laterUpgrade:
             return UpgradingCarrier(
                 Boxed(request), beginsLater: self.choice == .laterUpgrade, loop: loop, handler: handler)

@@ -11,6 +11,8 @@ enum CarrierChoice: Sendable, Equatable {
     case upgrade
     /// Polling, with the first upgrade attempt after ten minutes, because a WebSocket has just failed.
     case laterUpgrade
+    /// One poll, which tells why the server hangs up on WebSockets.
+    case question
 
     /// The share of the time there is.
     var share: Double { if case .webSocket(let share) = self { share } else { 1 } }
@@ -19,7 +21,7 @@ enum CarrierChoice: Sendable, Equatable {
     var isProvisional: Bool { self.share < 1 }
 }
 
-/// Experience with servers: where polling works and a WebSocket does not, and where links may not share a socket.
+/// Experience with servers: the carriers that work and fail there, and where links may not share a socket.
 struct CarrierMemory: Sendable {
     /// A server, as far as it matters to what stands in front of it, and for whom.
     struct Place: Sendable, Hashable {
@@ -36,11 +38,33 @@ struct CarrierMemory: Sendable {
     /// The most servers that are remembered.
     static let maximumPlaces = 1000
 
-    private var polled: [Place: Moment] = [:]
-    /// The servers for which a WebSocket failed in a way that tells of its carrier, and polling has not worked yet.
-    private var suspected: Set<Place> = []
-    /// The servers to which each link opens a socket of its own, with the end of that time.
-    private var separated: [Place: Moment] = [:]
+    /// The time within which a session that the server no longer knows counts as one that another server has begun.
+    private static let beginning = Duration.seconds(10)
+
+    private struct Experience: Sendable {
+        /// The end of the time in which polling comes first.
+        var polled: Moment?
+        /// Whether a WebSocket failed in a way that tells of its carrier, and polling has not worked yet.
+        var isSuspected = false
+        /// The end of the time in which each link opens a socket of its own.
+        var separated: Moment?
+        /// The WebSockets in a row that the server ended without an answer.
+        var unanswered = 0
+        /// The sessions in a row that the server did not know when it had just begun them.
+        var forgotten = 0
+        /// The end of the time in which an upgrade, whose polls need sticky sessions, is a WebSocket from the start.
+        var scattered: Moment?
+    }
+
+    private var experiences: [Place: Experience] = [:]
+
+    private subscript(place: Place) -> Experience {
+        get { self.experiences[place] ?? Experience() }
+        set {
+            if self.experiences.count >= Self.maximumPlaces { self.experiences = [:] }
+            self.experiences[place] = newValue
+        }
+    }
 
     /// The carrier to begin with.
     func choice(
@@ -49,13 +73,15 @@ struct CarrierMemory: Sendable {
         switch carriers {
         case .webSocket: .webSocket(share: 1)
         case .polling: .polling
-        case .upgrade: .upgrade
+        case .upgrade: Self.isAhead(self[place].scattered, now) ? .webSocket(share: 1) : .upgrade
         case .fallback:
             // Polling that is remembered has a WebSocket tried beside it, which costs one request. Otherwise half the time,
             // because what swallows WebSockets seldom says so.
-            self.polled[place].map { now < $0 } ?? false ? .upgrade : .webSocket(share: 0.5)
+            Self.isAhead(self[place].polled, now) ? .upgrade : .webSocket(share: 0.5)
         }
     }
+
+    private static func isAhead(_ end: Moment?, _ now: Moment) -> Bool { end.map { now < $0 } ?? false }
 
     /// The carrier to go on with when a choice has failed before there was a session; nil when there is nothing else to
     /// try.
@@ -63,39 +89,66 @@ struct CarrierMemory: Sendable {
         for place: Place, _ carriers: SocketIOCarriers, insteadOf choice: CarrierChoice,
         after error: LinkspanError
     ) -> CarrierChoice? {
-        guard carriers == .fallback else { return nil }
         guard case .webSocket = choice else {
-            self.polled[place] = nil
+            self.experiences[place]?.polled = nil
             return nil
         }
-        guard Self.mayDifferForPolling(error) else { return nil }
-        if self.suspected.count >= Self.maximumPlaces { self.suspected = [] }
-        guard Self.tellsOfCarrier(error) else {
-            // The server may take a WebSocket again in a moment, so that one is tried beside the session.
-            self.suspected.remove(place)
-            return .upgrade
+        switch carriers {
+        case .polling: return nil
+        case .upgrade:
+            // It takes no WebSocket either.
+            self.experiences[place]?.scattered = nil
+            return nil
+        case .webSocket:
+            // The official server says nothing to a WebSocket at a path that is not its own, and hangs up.
+            let isUnanswered = (error.cause as? ByteStreamError)?.code == .closedByPeer
+            let unanswered = isUnanswered ? self[place].unanswered + 1 : 0
+            self[place].unanswered = unanswered % 2
+            return unanswered == 2 ? .question : nil
+        case .fallback:
+            guard Self.mayDifferForPolling(error) else { return nil }
+            self[place].isSuspected = Self.tellsOfCarrier(error)
+            // Otherwise the server may take a WebSocket again in a moment, so that one is tried beside the session.
+            return self[place].isSuspected ? .laterUpgrade : .upgrade
         }
-        self.suspected.insert(place)
-        return .laterUpgrade
     }
 
     /// A choice has brought a session about.
     mutating func worked(_ choice: CarrierChoice, for place: Place, now: Moment) {
-        guard choice == .laterUpgrade, self.suspected.remove(place) != nil else { return }
-        if self.polled.count >= Self.maximumPlaces { self.polled = [:] }
-        self.polled[place] = now.advanced(by: Self.memory)
+        self.experiences[place]?.unanswered = 0
+        guard choice == .laterUpgrade, self[place].isSuspected else { return }
+        self[place].isSuspected = false
+        self[place].polled = now.advanced(by: Self.memory)
+    }
+
+    /// The carrier of a session that began then has closed; nil when there was none.
+    ///
+    /// - Returns: the error, which names the cause when requests of one session reach several servers.
+    mutating func ended(
+        _ error: LinkspanError, began: Moment?, for place: Place, now: Moment
+    ) -> LinkspanError {
+        guard let began else { return error }
+        guard (error.cause as? ByteStreamError)?.status == 400, began.duration(to: now) < Self.beginning else {
+            self.experiences[place]?.forgotten = 0
+            return error
+        }
+        self[place].forgotten += 1
+        guard self[place].forgotten > 1 else { return error }
+        self[place].scattered = now.advanced(by: Self.memory)
+        return LinkspanError(
+            .connectionLost,
+            "the server twice did not know a session that had just begun: polling through a load balancer needs "
+                + "sticky sessions, a WebSocket alone does not", cause: error)
     }
 
     /// Gives each of the next links to a server a socket: a message that is sent again then ends its own link only.
     mutating func separate(_ place: Place, now: Moment) {
-        if self.separated.count >= Self.maximumPlaces { self.separated = [:] }
-        self.separated[place] = now.advanced(by: Self.memory)
+        self[place].separated = now.advanced(by: Self.memory)
     }
 
     /// Whether a link opens a socket of its own; `place` is called only when there is such a server.
     func isSeparated(_ place: @autoclosure () -> Place, now: Moment) -> Bool {
-        guard !self.separated.isEmpty, let until = self.separated[place()] else { return false }
-        return now < until
+        !self.experiences.isEmpty && Self.isAhead(self[place()].separated, now)
     }
 
     /// Whether a failure is about WebSockets, and not about a server that is busy, restarts or is gone.

@@ -54,6 +54,11 @@ protocol EngineCarrier: AnyObject {
     /// Ends at once, without what was not sent; see ``tellsServerOfAbort``.
     func abort()
 
+    /// Calls `onAnswer` when the server has proved that it has read everything; a server may answer no pings.
+    ///
+    /// - Returns: false when the carrier knows by itself what the server has.
+    func ping(_ onAnswer: @escaping () -> Void) -> Bool
+
     /// Stops reading, so that the server is slowed down, or reads on.
     func setReadingPaused(_ isPaused: Bool)
 }
@@ -64,6 +69,14 @@ extension EngineCarrier {
     var isChanging: Bool { false }
 
     var tellsServerOfAbort: Bool { false }
+
+    func ping(_ onAnswer: @escaping () -> Void) -> Bool { false }
+
+    /// Calls `body` when nothing that was taken is still here, or at the limit.
+    func afterFlush(until limit: Moment, on loop: any NetworkLoop, _ body: @escaping () -> Void) {
+        guard self.hasPendingBytes, limit > loop.moment else { return body() }
+        _ = loop.scheduleLocally(after: .milliseconds(2)) { self.afterFlush(until: limit, on: loop, body) }
+    }
 
     /// Sends a packet without attachments.
     @discardableResult

@@ -16,6 +16,8 @@ final class PollingCarrier: EngineCarrier {
     }
 
     private static let closeDeadline = Duration.seconds(5)
+    /// The time for telling the server that a session has failed, before the failure is reported.
+    private static let lossDeadline = Duration.seconds(2)
     /// The most bytes of the handshake's answer.
     private static let handshakeLimit = 1 << 20
     /// The most bytes of an answer that is taken apart while it comes; its deadline ends it long before.
@@ -33,13 +35,18 @@ final class PollingCarrier: EngineCarrier {
     private var isPumpDue = false
     private var onQuiet: (() -> Void)?
     private var goodbye: (any ScheduledWork)?
+    /// The reason for the end that this side is about to report.
+    private var reason = LinkspanError(.connectionLost, "closed by this side")
+    /// Whether no session is wanted, but the reason why there is none over a WebSocket.
+    private let isQuestion: Bool
 
     init(
-        _ request: Boxed<CarrierRequest>, loop: any NetworkLoop, handler: any EngineCarrierHandler,
-        salt: UInt64 = .random(in: .min ... .max)
+        _ request: Boxed<CarrierRequest>, isQuestion: Bool = false, loop: any NetworkLoop,
+        handler: any EngineCarrierHandler, salt: UInt64 = .random(in: .min ... .max)
     ) {
         self.request = request
         self.requests = PollingRequests(request, salt: salt, loop: loop)
+        self.isQuestion = isQuestion
         self.loop = loop
         self.handler = handler
         let request = request.value
@@ -51,6 +58,9 @@ final class PollingCarrier: EngineCarrier {
         guard self.phase == .idle else { return }
         self.phase = .opening
         self.poll()
+        guard self.isQuestion else { return }
+        self.reason = LinkspanError(.connectionLost, "the server twice ended a WebSocket without an answer")
+        self.beginGivingUp()
     }
 
     func sessionOpened(_ handshake: EngineIOHandshake) {
@@ -104,17 +114,22 @@ final class PollingCarrier: EngineCarrier {
         // without which there is nobody to say goodbye to.
         self.loop.executeLocally {
             guard self.phase == .open else { return self.giveUp() }
-            guard self.goodbye == nil else { return }
-            self.session.close()
-            self.limitGoodbye()
+            self.sayGoodbye()
             self.pump()
         }
     }
 
+    /// Posts what waits, and the end of the session behind it.
+    private func sayGoodbye() {
+        guard self.goodbye == nil else { return }
+        self.session.close()
+        self.limitGoodbye()
+    }
+
     /// Ends the session when the server has answered nothing for a while.
-    private func limitGoodbye() {
+    private func limitGoodbye(_ deadline: Duration = PollingCarrier.closeDeadline) {
         self.goodbye?.cancel()
-        self.goodbye = self.loop.scheduleLocally(after: Self.closeDeadline) { self.end(Self.closedByUs) }
+        self.goodbye = self.loop.scheduleLocally(after: deadline) { self.end() }
     }
 
     func abort() { self.loop.executeLocally { self.giveUp() } }
@@ -125,8 +140,6 @@ final class PollingCarrier: EngineCarrier {
         self.requests.poll?.setReadingPaused(isPaused)
         if !isPaused { self.requestPump() }
     }
-
-    private static let closedByUs = LinkspanError(.connectionLost, "closed by this side")
 }
 
 // MARK: - Handing the session over
@@ -179,7 +192,7 @@ extension PollingCarrier {
             }
         }
         onQuiet?()
-        if self.phase == .open, self.session.isClosed { self.end(Self.closedByUs) }
+        if self.phase == .open, self.session.isClosed { self.end() }
     }
 
     private func poll() {
@@ -233,7 +246,7 @@ extension PollingCarrier {
         do {
             _ = try PollingAnswer.body(of: result, isFirst: false)
         } catch {
-            return self.end(error)
+            return self.lose(error)
         }
         self.session.polled()
         self.take { decoder throws(SocketIOProtocolError) in try decoder.finish() }
@@ -247,7 +260,7 @@ extension PollingCarrier {
             let packets = try body(&self.decoder)
             if !packets.isEmpty { self.handler.received(packets) }
         } catch {
-            self.end(LinkspanError(error))
+            self.lose(LinkspanError(error))
         }
     }
 
@@ -268,23 +281,41 @@ extension PollingCarrier {
         do {
             _ = try PollingAnswer.body(of: result, isFirst: false)
             if self.session.posted() { self.handler.writable() }
-            if self.goodbye != nil { self.limitGoodbye() }
-            self.pump()
+        } catch  where error.code == .messageRefused {
+            if let packet = self.session.refused() {
+                self.reason = PollingAnswer.tooLarge(packet, error)
+                // The server waits for an attachment without which it takes nothing more; otherwise the rest still leaves.
+                guard packet.head == nil else { return self.giveUp(within: Self.lossDeadline) }
+                self.sayGoodbye()
+            }
         } catch {
-            self.end(error)
+            return self.lose(error)
         }
+        if self.goodbye != nil { self.limitGoodbye() }
+        self.pump()
     }
 
-    private func end(_ error: LinkspanError) {
+    /// Ends a session that has failed.
+    ///
+    /// The server is notified first, unless it has ended the session itself: it lets no other session resume one that
+    /// it counts as alive.
+    private func lose(_ error: LinkspanError) {
+        guard self.goodbye == nil else { return self.end() }
+        let isKnown = (error.cause as? ByteStreamError)?.status.map { $0 < 500 } ?? false
+        self.reason = self.session.mayBeTooLarge ? PollingAnswer.suspecting(error) : error
+        isKnown ? self.end() : self.giveUp(within: Self.lossDeadline)
+    }
+
+    /// Reports the end, for ``reason`` or another one.
+    private func end(_ error: LinkspanError? = nil) {
         guard self.phase != .ended else { return }
         // What a session that was given up still has to say goes on, though nobody waits for it any longer.
         if self.phase != .givenUp { self.requests.cancel() }
-        let error = self.session.mayBeTooLarge ? PollingAnswer.suspecting(error) : error
         self.phase = .ended
         self.session.end()
         self.onQuiet = nil
         self.goodbye?.cancel()
-        self.handler.closed(error)
+        self.handler.closed(error ?? self.reason)
     }
 }
 
@@ -293,25 +324,25 @@ extension PollingCarrier {
 extension PollingCarrier {
     /// Drops what was not sent, and ends when the server knows of it: one that is not told keeps the session until its
     /// heartbeat is missed.
-    private func giveUp() {
+    private func giveUp(within limit: Duration = PollingCarrier.closeDeadline) {
         switch self.phase {
         case .opening where self.mayBecomeSession:
             // The answer is heard out: only then is there a session to be ended.
             self.beginGivingUp()
         case .open where self.goodbye == nil:
             self.requests.cancel()
-            self.beginGivingUp()
+            self.beginGivingUp(within: limit)
             self.endSession()
         case .givenUp: ()
-        case .idle, .opening, .open, .ended: self.end(Self.closedByUs)
+        case .idle, .opening, .open, .ended: self.end()
         }
     }
 
-    private func beginGivingUp() {
+    private func beginGivingUp(within limit: Duration = PollingCarrier.closeDeadline) {
         self.phase = .givenUp
         self.session.end()
         self.onQuiet = nil
-        self.limitGoodbye()
+        self.limitGoodbye(limit)
     }
 
     /// Whether the handshake request may have been sent: the server may then open a session.
@@ -326,11 +357,17 @@ extension PollingCarrier {
 
     /// Nobody wants the session any more that the server has just made, or has not.
     private func openedTooLate(_ result: PollingRequests.Result) {
-        let packets = try? self.packets(of: PollingAnswer.body(of: result, isFirst: true))
-        guard case .text(let text)? = packets?.first, text.first == UInt8(ascii: "0"),
-            let handshake = try? EngineIOHandshake(json: text.dropFirst())
-        else { return self.sessionEnded() }
-        self.requests.sid = handshake.sid
+        do {
+            let packets = try self.packets(of: PollingAnswer.body(of: result, isFirst: true))
+            guard case .text(let text)? = packets.first, text.first == UInt8(ascii: "0"),
+                let handshake = try? EngineIOHandshake(json: text.dropFirst())
+            else { return self.sessionEnded() }
+            self.requests.sid = handshake.sid
+            if self.isQuestion { self.reason.message += ", but answers polls: \(WebSocketCarrier.advice)" }
+        } catch {
+            if self.isQuestion { self.reason = error }
+            return self.sessionEnded()
+        }
         if self.phase == .givenUp { self.limitGoodbye() }
         self.endSession()
     }
@@ -343,7 +380,7 @@ extension PollingCarrier {
 
     /// The server has answered the end of the session, or there is none to be ended.
     private func sessionEnded() {
-        if self.phase == .givenUp { self.end(Self.closedByUs) }
+        if self.phase == .givenUp { self.end() }
     }
 }
 

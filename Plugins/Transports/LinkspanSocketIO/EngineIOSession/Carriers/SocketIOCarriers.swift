@@ -6,7 +6,8 @@ public enum SocketIOCarriers: String, Sendable, Hashable, CaseIterable {
     case polling
     /// Long polling at first, and a WebSocket as soon as one has proved itself.
     ///
-    /// What the reference client does.
+    /// What the reference client does. Polls need sticky sessions: where two sessions were lost for the lack of them, the
+    /// next ten minutes begin with a WebSocket.
     case upgrade
     /// A WebSocket, and long polling where none can be opened.
     ///

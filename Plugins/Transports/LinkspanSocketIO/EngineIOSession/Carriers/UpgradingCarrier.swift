@@ -90,6 +90,8 @@ final class UpgradingCarrier: EngineCarrier {
         self.current?.abort()
     }
 
+    func ping(_ onAnswer: @escaping () -> Void) -> Bool { self.current?.ping(onAnswer) ?? false }
+
     func setReadingPaused(_ isPaused: Bool) {
         self.isReadingPaused = isPaused
         self.current?.setReadingPaused(isPaused)

@@ -13,6 +13,8 @@ final class WebSocketCarrier: EngineCarrier {
     private let handler: any EngineCarrierHandler
     /// Whether the server has sent a binary frame without the type that it must begin with.
     private var isTypeMissing = false
+    /// The calls for the answer to the latest ping, and those for the next one.
+    private var pinged: (latest: [() -> Void], next: [() -> Void]) = ([], [])
     @exclusivity(unchecked) private var owned: Owned<WebSocketChannel>?
 
     private struct Opening {
@@ -105,6 +107,17 @@ final class WebSocketCarrier: EngineCarrier {
 
     func abort() { self.channel?.abort() }
 
+    func ping(_ onAnswer: @escaping () -> Void) -> Bool {
+        self.pinged.next.append(onAnswer)
+        if self.pinged.latest.isEmpty { self.pingNext() }
+        return true
+    }
+
+    private func pingNext() {
+        self.pinged = (self.pinged.next, [])
+        if !self.pinged.latest.isEmpty { _ = self.channel?.ping() }
+    }
+
     func setReadingPaused(_ isPaused: Bool) { self.channel?.setReadingPaused(isPaused) }
 }
 
@@ -127,6 +140,12 @@ extension WebSocketCarrier: WebSocketChannelHandler {
         if self.isTypeMissing { self.abort() }
     }
 
+    func answeredPing(after roundTrip: Duration) {
+        let answered = self.pinged.latest
+        self.pingNext()
+        for onAnswer in answered { onAnswer() }
+    }
+
     func writable() { self.handler.writable() }
 
     func closed(_ end: WebSocketEnd) {
@@ -136,6 +155,9 @@ extension WebSocketCarrier: WebSocketChannelHandler {
         self.handler.closed(LinkspanError(violation))
     }
 
+    /// The advice about WebSockets that do not reach the server as such.
+    static let advice = "where a proxy drops the headers of the upgrade, carriers `fallback` polls"
+
     /// The error for the end of a channel of this version.
     ///
     /// The reference server agrees to the upgrade before it begins the session, and answers 400 when it does not begin one:
@@ -143,7 +165,12 @@ extension WebSocketCarrier: WebSocketChannelHandler {
     /// which; where the text did not come with the status as a whole, version 3 is the likelier reason.
     static func error(_ end: WebSocketEnd, version: EngineIOVersion) -> LinkspanError {
         guard case .stream(let error) = end, error.code == .refusedAfterUpgrade, error.status == 400 else {
-            return LinkspanError(end)
+            var error = LinkspanError(end)
+            // The answers to a request that has become an ordinary one.
+            if case .stream(let refusal) = end, refusal.code == .refused, [200, 400, 426].contains(refusal.status) {
+                error.message += ": \(Self.advice)"
+            }
+            return error
         }
         let (text, complaint) = (error.lateText ?? "", "Unsupported protocol version")
         let isAboutVersion = text.contains(complaint) || version == .v3 && complaint.hasPrefix(text)

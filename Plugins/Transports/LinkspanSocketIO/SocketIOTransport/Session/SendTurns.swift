@@ -32,6 +32,9 @@ struct SendTurns: Sendable {
     /// A turn ends when another link sends, or when the server has accepted all of it.
     func isLatest(_ turn: Turn) -> Bool { turn.number == self.latest }
 
+    /// Whether the server has not proved that it has accepted all of a turn.
+    func isOpen(_ turn: Turn) -> Bool { turn.number >= self.firstOpen }
+
     /// Finds the link whose message the server has refused.
     ///
     /// - Parameter links: the latest turns of the links; nil where a link has ended.
@@ -39,7 +42,7 @@ struct SendTurns: Sendable {
     func refused(among links: [Turn?]) -> Int? {
         var senders = links.indices.filter { links[$0] != nil }
         if senders.count > 1 {
-            senders = senders.filter { links[$0].map { $0.number >= self.firstOpen } ?? false }
+            senders = senders.filter { links[$0].map(self.isOpen) ?? false }
         }
         let mayHaveLeft = self.departed >= self.firstOpen
         return senders.count == 1 && !mayHaveLeft ? senders[0] : nil
