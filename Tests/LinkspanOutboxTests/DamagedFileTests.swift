@@ -43,9 +43,10 @@ struct DamagedFileTests {
     }
 
     // Offsets in the header of a database.
-    @Test(arguments: [
-        (60, [0xFF]), (60, [0x80, 0, 0, 0]), (63, [1]), (63, [0]), (18, [3]), (18, [0]), (68, [0x4D]), (71, [0]),
-    ])
+    @Test(
+        arguments: [
+            (60, [0xFF]), (60, [0x80, 0, 0, 0]), (63, [1]), (63, [0]), (18, [3]), (68, [0x4D]), (71, [0]),
+        ] as [(Int, [UInt8])])
     func `a file whose header is damaged is replaced, and its rows are taken over`(
         _ offset: Int, _ bytes: [UInt8]
     ) throws {
@@ -53,7 +54,7 @@ struct DamagedFileTests {
         try self.expectReplacement()
     }
 
-    @Test(arguments: [(19, 3), (47, 9), (0, 0), (17, 7)])
+    @Test(arguments: [(19, 3), (47, 9), (0, 0), (17, 7)] as [(Int, UInt8)])
     func `a file that SQLite cannot read at all is replaced`(_ offset: Int, _ byte: UInt8) throws {
         try self.keepRows { try self.change("outbox.sqlite", at: offset, to: [byte]) }
         try self.expectReplacement(keeping: [])
