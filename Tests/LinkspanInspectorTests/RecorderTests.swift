@@ -1,3 +1,4 @@
+internal import LinkspanRuntime
 internal import Testing
 
 @testable internal import Linkspan

@@ -3,16 +3,7 @@ internal import LinkspanServices
 public import LinkspanLifecycle
 public import LinkspanMessaging
 internal import LinkspanNetwork
-
-#if canImport(Glibc)
-private import Glibc
-#elseif canImport(Musl)
-private import Musl
-#elseif canImport(Android)
-private import Android
-#elseif canImport(Darwin)
-private import Darwin
-#endif
+internal import LinkspanRuntime
 
 /// A service that shows connections, queues, frames and services in a browser while the app runs.
 ///
@@ -55,10 +46,7 @@ public final class InspectorService: LifecycleService {
     }
 
     /// Prints a URL of the inspector to standard error.
-    public static func printURL(_ url: String) {
-        let line = Array("inspector: \(url)\n".utf8)
-        _ = line.withUnsafeBytes { write(2, $0.baseAddress, $0.count) }
-    }
+    public static func printURL(_ url: String) { StandardError.print("inspector: \(url)") }
 
     /// The URL that opens the page once; nil unless the service runs.
     public var url: String? {
