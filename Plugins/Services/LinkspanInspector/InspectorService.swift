@@ -45,6 +45,9 @@ public final class InspectorService: LifecycleService {
         self.run = InspectorRun(options, announce: announce)
     }
 
+    /// Ends a run that was not stopped.
+    deinit { self.run.loop.shutdown() }
+
     /// Prints a URL of the inspector to standard error.
     public static func printURL(_ url: String) { StandardError.print("inspector: \(url)") }
 
@@ -76,7 +79,7 @@ extension InspectorService: MessagingInspecting {
 extension InspectorService: ConnectionObserving {
     /// Records an event.
     public func on(_ event: Stamped<ConnectionEvent>, _ scope: ServiceScope) async throws {
-        try await self.run.journal.on(event.erased, scope)
+        try await self.run.journal.on(event.with(event.event as any LifecycleEvent), scope)
         // One for each heartbeat, which the chart shows.
         if case .measured = event.event.kind { return }
         self.run.record(event, connection: event.event.connection, kind: event.event.kind.name)
@@ -132,15 +135,8 @@ extension InspectorService: AppObserving, NetworkObserving, PressureObserving, R
         _ event: Stamped<Event>, _ scope: ServiceScope, connection: UInt64? = nil, kind: String,
         _ note: @escaping @Sendable (inout InspectorRecorder) -> Void = { _ in }
     ) async throws {
-        try await self.run.journal.on(event.erased, scope)
+        try await self.run.journal.on(event.with(event.event as any LifecycleEvent), scope)
         self.run.record(event, connection: connection, kind: kind, note)
-    }
-}
-
-extension Stamped where Event: LifecycleEvent {
-    fileprivate var erased: Stamped<any LifecycleEvent> {
-        Stamped<any LifecycleEvent>(
-            self.event, seq: self.seq, time: self.time, cause: self.cause, replayed: self.replayed, gap: self.gap)
     }
 }
 

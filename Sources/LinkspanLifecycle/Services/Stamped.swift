@@ -32,7 +32,7 @@ public struct Stamped<Event: Sendable>: Sendable {
     }
 
     /// The same envelope around something else.
-    func with<Other: Sendable>(_ other: Other) -> Stamped<Other> {
+    package func with<Other: Sendable>(_ other: Other) -> Stamped<Other> {
         Stamped<Other>(
             other, seq: self.seq, time: self.time, cause: self.cause, replayed: self.replayed, gap: self.gap)
     }
