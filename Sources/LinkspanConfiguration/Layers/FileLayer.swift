@@ -40,8 +40,7 @@ struct FileLayer {
     }
 
     private mutating func report(_ code: ConfigurationProblem.Code, _ path: String, _ message: String, line: Int) {
-        self.layer.problems.append(
-            ConfigurationProblem(code, ConfigurationPath.full(path), message, origin: "\(self.name):\(line)"))
+        self.layer.problems.add(code, path, message, origin: "\(self.name):\(line)")
     }
 
     private mutating func read(_ text: FileText, _ path: String) {
