@@ -1,3 +1,4 @@
+internal import LinkspanRuntime
 internal import LinkspanTesting
 internal import Testing
 
@@ -69,6 +70,16 @@ extension FrameDecoder {
     ) -> Drained {
         var decoder = FrameDecoder(role: role, limits: limits)
         return decoder.drain([bytes[...]])
+    }
+}
+
+extension MaskSource {
+    /// Draws from a generator with a seed.
+    init(seed: UInt64) {
+        let generator = Lock(SeededGenerator(seed: seed))
+        self.init { block in
+            generator.withLock { generator in for index in block.indices { block[index] = generator.next() } }
+        }
     }
 }
 
