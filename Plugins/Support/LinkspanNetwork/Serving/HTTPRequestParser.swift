@@ -37,15 +37,6 @@ package struct HTTPRequestParser: Sendable {
     /// Makes a parser that waits for a request.
     package init(limits: Limits) { self.limits = limits }
 
-    /// Whether a request has begun and is not complete.
-    package var isWithinRequest: Bool {
-        if case .body = self.state { return true }
-        return !self.rest.isEmpty
-    }
-
-    /// The bytes of what has not become a request.
-    package var bufferedBytes: Int { self.rest.count }
-
     /// Whether more came before its turn than is kept.
     package var isFlooded: Bool {
         self.rest.count > self.limits.headBytes + self.limits.bodyBytes + self.limits.earlyBytes
@@ -104,7 +95,7 @@ package struct HTTPRequestParser: Sendable {
     }
 
     /// The bytes that were not dealt with.
-    private var rest: ArraySlice<UInt8> { self.input.rest }
+    package var rest: ArraySlice<UInt8> { self.input.rest }
 
     /// Skips the empty lines that some clients send behind a body (RFC 9112 §2.2).
     private mutating func skipEmptyLines() {
