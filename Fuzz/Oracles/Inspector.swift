@@ -23,7 +23,7 @@ private enum InspectorOracle {
         let text = FuzzInput.text(input)
         let sent = text.replacing("TOKEN", with: Self.token).replacing("KEY", with: Self.token)
         var (whole, parts) = (
-            HTTPRequestParser(limits: .init(bodyBytes: 0)), HTTPRequestParser(limits: .init(bodyBytes: 0))
+            HTTPRequestParser(bodyBytes: 0), HTTPRequestParser(bodyBytes: 0)
         )
         let bytes = Array(sent.utf8)
         whole.receive(bytes)

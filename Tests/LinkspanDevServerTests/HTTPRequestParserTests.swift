@@ -7,7 +7,7 @@ struct HTTPRequestParserTests {
     private static let request =
         "POST /socket.io/?EIO=4&name=a%20b+c&flag HTTP/1.1\r\nHost: x\r\nX-Y:  two words \t\r\nContent-Length: 5\r\n\r\nhello"
 
-    private func parser() -> HTTPRequestParser { HTTPRequestParser(limits: .init(bodyBytes: 100)) }
+    private func parser() -> HTTPRequestParser { HTTPRequestParser(bodyBytes: 100) }
 
     @Test(arguments: 1...200)
     func `a request is the same, however it is cut to pieces`(_ size: Int) throws {

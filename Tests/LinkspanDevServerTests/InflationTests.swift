@@ -147,7 +147,7 @@ struct InflationTests {
 /// Agrees to compression, and sends 500 messages of 60 KiB in some 40 KiB, a Close frame, and the end of the stream.
 private final class Compressing: ByteStreamHandler {
     private let stream: any ByteStream
-    private var parser = HTTPRequestParser(limits: .init(bodyBytes: 1 << 20))
+    private var parser = HTTPRequestParser(bodyBytes: 1 << 20)
 
     init(_ stream: any ByteStream) { self.stream = stream }
 

@@ -28,11 +28,6 @@ struct FileLayer {
         return reader.layer
     }
 
-    private init(name: String, schema: Schema) {
-        self.name = name
-        self.schema = schema
-    }
-
     private mutating func fail(_ code: ConfigurationProblem.Code, at mark: Mark? = nil, _ message: String) {
         self.layer.isBroken = true
         let position = mark.map { ":\($0)" } ?? ""

@@ -7,20 +7,12 @@ internal import LinkspanWebSocketProtocol
 ///
 /// The authority of a target in absolute form, as in `GET http://localhost/path`, replaces the `Host` field (§3.2.2).
 package struct HTTPRequestParser: Sendable {
-    /// The most that is taken.
-    package struct Limits: Sendable, Hashable {
-        /// The most bytes of a request's head, empty lines before it included.
-        package var headBytes = 16 * 1024
-        /// The most header fields.
-        package var fields = 100
-        /// The most bytes of a body.
-        package var bodyBytes: Int
-        /// The most bytes that are kept for requests which come before their turn.
-        package var earlyBytes = 64 * 1024
-
-        /// The limits named at the properties, and one for bodies.
-        package init(bodyBytes: Int) { self.bodyBytes = bodyBytes }
-    }
+    /// The most bytes of a request's head, empty lines before it included.
+    private static let headBytes = 16 * 1024
+    /// The most header fields.
+    private static let fields = 100
+    /// The most bytes that are kept for requests which come before their turn.
+    private static let earlyBytes = 64 * 1024
 
     private enum State: Sendable {
         case head
@@ -28,18 +20,19 @@ package struct HTTPRequestParser: Sendable {
         case failed(HTTPRequestError)
     }
 
-    private let limits: Limits
+    /// The most bytes of a body.
+    private let bodyBytes: Int
     private var state = State.head
     private var input = InputBuffer()
     /// The bytes of the empty lines before the next request.
     private var emptyBytes = 0
 
     /// Makes a parser that waits for a request.
-    package init(limits: Limits) { self.limits = limits }
+    package init(bodyBytes: Int) { self.bodyBytes = bodyBytes }
 
     /// Whether more came before its turn than is kept.
     package var isFlooded: Bool {
-        self.rest.count > self.limits.headBytes + self.limits.bodyBytes + self.limits.earlyBytes
+        self.rest.count > Self.headBytes + self.bodyBytes + Self.earlyBytes
     }
 
     /// Takes received bytes.
@@ -76,11 +69,11 @@ package struct HTTPRequestParser: Sendable {
     private mutating func readHead() throws(HTTPRequestError) {
         self.skipEmptyLines()
         guard let length = self.input.length(through: .headEnd) else {
-            guard self.emptyBytes + self.rest.count <= self.limits.headBytes else { throw Self.oversized }
+            guard self.emptyBytes + self.rest.count <= Self.headBytes else { throw Self.oversized }
             return
         }
-        guard self.emptyBytes + length <= self.limits.headBytes else { throw Self.oversized }
-        let request = try HTTPRequestHead.parse(self.rest.prefix(length - 4), fields: self.limits.fields)
+        guard self.emptyBytes + length <= Self.headBytes else { throw Self.oversized }
+        let request = try HTTPRequestHead.parse(self.rest.prefix(length - 4), fields: Self.fields)
         let bodyLength = try self.length(of: request)
         self.input.take(length)
         self.emptyBytes = 0
@@ -115,7 +108,7 @@ package struct HTTPRequestParser: Sendable {
         guard lengths.count == 1, isNumber, let length = Int(text) else {
             throw HTTPRequestError(status: 400, message: "Content-Length is not one number")
         }
-        guard length <= self.limits.bodyBytes else {
+        guard length <= self.bodyBytes else {
             throw HTTPRequestError(status: 413, message: "the body is larger than the limit")
         }
         return length

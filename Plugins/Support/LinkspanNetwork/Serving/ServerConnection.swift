@@ -88,7 +88,7 @@ package final class ServerConnection: ByteStreamHandler {
         self.clock = clock
         self.limits = limits
         self.server = server
-        self.parser = HTTPRequestParser(limits: .init(bodyBytes: limits.messageBytes))
+        self.parser = HTTPRequestParser(bodyBytes: limits.messageBytes)
     }
 
     /// Begins to count the time to the first request.
@@ -161,7 +161,8 @@ extension ServerConnection {
         guard case .idle = self.phase else { return nil }
         do throws(HTTPRequestError) {
             guard let request = try self.parser.next() else { return nil }
-            self.phase = .busy(Exchange(
+            self.phase = .busy(
+                Exchange(
                     isPersistent: request.isPersistent && self.limits.restTimeout != nil,
                     isHead: request.method == "HEAD"))
             return .success(request)
