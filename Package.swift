@@ -132,7 +132,7 @@ let modules: [Target] = [
     module("Plugins/Support/LinkspanNetwork", core + ["LinkspanWebSocketProtocol", "CLinkspanRuntime"]),
     module(
         "Plugins/Support/LinkspanLWS", backEnd + [.target(name: "CLibwebsockets", condition: .when(traits: ["LWS"]))]),
-    module("Plugins/Support/LinkspanNIO", backEnd + nio),
+    module("Plugins/Support/LinkspanNIO", backEnd + ["CLinkspanRuntime"] + nio),
     module("Plugins/Support/LinkspanBackEnds", backEnd + ["LinkspanLWS", "LinkspanNIO"]),
 ]
 
@@ -243,7 +243,7 @@ let tests: [Target] = [
     test("LinkspanEncryption", sdk + ["LinkspanEncryption", "LinkspanOutbox", crypto]),
     // What every byte-stream back end has to do.
     test("ByteStream", backEnd + ["Linkspan", "LinkspanBackEnds", "LinkspanLWS", "LinkspanNIO", "TestedBackEnds"]),
-    test("LinkspanWebSocketProtocol", ["LinkspanWebSocketProtocol", "LinkspanTesting"]),
+    test("LinkspanWebSocketProtocol", ["LinkspanWebSocketProtocol", "LinkspanRuntime", "LinkspanTesting"]),
     test("LinkspanNetwork", core + network),
     test("LinkspanWebSocket", ["Linkspan", "LinkspanWebSocket"] + network),
     test("LinkspanSocketIO", core + network + ["LinkspanSocketIO", "LinkspanTesting"], exclude: ["exchanges.txt"]),

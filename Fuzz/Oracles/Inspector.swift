@@ -23,7 +23,7 @@ private enum InspectorOracle {
         let text = FuzzInput.text(input)
         let sent = text.replacing("TOKEN", with: Self.token).replacing("KEY", with: Self.token)
         var (whole, parts) = (
-            HTTPRequestParser(limits: .init(bodyBytes: 0)), HTTPRequestParser(limits: .init(bodyBytes: 0))
+            HTTPRequestParser(bodyBytes: 0), HTTPRequestParser(bodyBytes: 0)
         )
         let bytes = Array(sent.utf8)
         whole.receive(bytes)
@@ -52,13 +52,13 @@ private enum InspectorOracle {
     }
 
     static func checkFrames(_ input: [UInt8]) throws(Violation) {
-        let limits = WebSocketLimits { $0.maxMessageBytes = InspectorConnection.maximumMessageBytes }
+        let limits = WebSocketLimits { $0.maxMessageBytes = InspectorRun.maximumMessageBytes }
         var session = WebSocketSession(role: .server, limits: limits)
         session.receive(input[...])
         var output: [UInt8] = []
         while let event = session.next(into: &output) {
             guard case .text(let text) = event else { continue }
-            try require(text.count <= InspectorConnection.maximumMessageBytes, "a message is larger than the limit")
+            try require(text.count <= InspectorRun.maximumMessageBytes, "a message is larger than the limit")
             _ = PageCommand(text)
         }
         _ = PageCommand(input[...])

@@ -6,15 +6,21 @@
 
 #include <arpa/inet.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <netdb.h>
 #include <pthread.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 #include <sys/random.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <time.h>
 #include <unistd.h>
+
+/// Opens a file for reading; `open` takes any number of arguments.
+static inline int clinkspan_open(const char *path) { return open(path, O_RDONLY | O_CLOEXEC); }
 
 /// Adds one and returns the sum, atomically. The number: between all threads that make something that is numbered.
 static inline uint64_t clinkspan_next(uint64_t *last) { return __atomic_add_fetch(last, 1, __ATOMIC_RELAXED); }

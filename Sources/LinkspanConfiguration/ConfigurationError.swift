@@ -75,6 +75,13 @@ public struct ConfigurationProblem: Sendable, Hashable, Encodable {
     }
 }
 
+extension [ConfigurationProblem] {
+    /// Adds a problem of a key, which is given without its root.
+    mutating func add(_ code: Element.Code, _ path: String, _ message: String, origin: String? = nil) {
+        self.append(Element(code, ConfigurationPath.full(path), message, origin: origin))
+    }
+}
+
 extension ConfigurationProblem: CustomStringConvertible {
     /// The problem in one line.
     public var description: String {

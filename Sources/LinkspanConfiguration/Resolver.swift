@@ -96,10 +96,8 @@ extension Resolver {
                 case .file: (.secretInFile, "stand in a file")
                 case .arguments: (.secretInArguments, "stand on a command line, which other users can read")
                 }
-            self.problems.append(
-                ConfigurationProblem(
-                    code, ConfigurationPath.full(path),
-                    "is a secret and must not \(place); give it by an environment variable", origin: entry.origin))
+            let message = "is a secret and must not \(place); give it by an environment variable"
+            self.problems.add(code, path, message, origin: entry.origin)
         }
     }
 
@@ -156,58 +154,55 @@ extension Resolver {
     /// The endpoint of the chosen transport: the stronger of its own and the common one.
     private mutating func endpoint(of adapter: String) -> String? {
         let own = "transport.\(adapter).url"
-        let schemes = (self.catalog.transports[adapter]?.schemes ?? []).sorted()
-        let shape = "a URL beginning with " + schemes.map { "\($0)://" }.joined(separator: " or ")
+        let schemes = self.schemes(of: adapter)
         for layer in self.layers {
             for path in [own, "transport.url"] {
                 guard let given = layer.entries[path]?.value, given != .text("") else { continue }
                 // A list was reported before.
                 guard let text = self.values[path].flatMap(Self.text) else { return nil }
-                return self.check(url: text, path, adapter, schemes: schemes, shape)
+                return self.url(text, path, for: adapter, schemes).map { _ in text }
             }
         }
-        self.reportMissing(own, shape)
+        self.reportMissing(own, Self.shape(schemes))
         return nil
     }
 
-    private mutating func check(
-        url text: String, _ path: String, _ adapter: String, schemes: [String], _ shape: String
-    ) -> String? {
+    /// The URL of an endpoint; nil, with a problem, for an invalid one and for a scheme that the transport does not speak.
+    private mutating func url(
+        _ text: String, _ path: String, element: Int? = nil, for adapter: String, _ schemes: [String]
+    ) -> ConnectionURL? {
+        let shape = Self.shape(schemes)
         do {
             let url = try ConnectionURL(text)
-            guard schemes.contains(url.scheme) else {
-                self.report(
-                    .wrongValue, path, "expected \(shape) for transport '\(adapter)', found \"\(url)\"")
-                return nil
-            }
-            return text
+            if schemes.contains(url.scheme) { return url }
+            self.report(
+                .wrongValue, path, element: element,
+                "expected \(shape) for transport '\(adapter)', found \"\(url)\"")
         } catch {
-            self.report(.wrongValue, path, "expected \(shape); \(error.message)")
-            return nil
+            let expected = element == nil ? "expected \(shape); " : ""
+            self.report(.wrongValue, path, element: element, "\(expected)\(error.message)")
         }
+        return nil
+    }
+
+    private func schemes(of adapter: String) -> [String] {
+        (self.catalog.transports[adapter]?.schemes ?? []).sorted()
+    }
+
+    private static func shape(_ schemes: [String]) -> String {
+        "a URL beginning with " + schemes.map { "\($0)://" }.joined(separator: " or ")
     }
 
     /// Checks the further endpoints by the rules of the connection.
     private mutating func checkEndpoints(after first: String, _ adapter: String) {
         let path = "connection.endpoints"
         guard case .list(let texts) = self.values[path], let first = try? ConnectionURL(first) else { return }
-        let schemes = self.catalog.transports[adapter]?.schemes ?? []
+        let schemes = self.schemes(of: adapter)
         for (index, text) in texts.enumerated() {
-            do {
-                let url = try ConnectionURL(text)
-                if !schemes.contains(url.scheme) {
-                    let known = schemes.sorted().map { "\($0)://" }.joined(separator: " or ")
-                    self.report(
-                        .wrongValue, path, element: index,
-                        "expected a URL beginning with \(known) for transport '\(adapter)', found \"\(url)\"")
-                } else if first.isSecure, !url.isSecure {
-                    self.report(
-                        .wrongValue, path, element: index,
-                        "\"\(url)\" would give up the encryption of the first endpoint")
-                }
-            } catch {
-                self.report(.wrongValue, path, element: index, error.message)
-            }
+            guard let url = self.url(text, path, element: index, for: adapter, schemes), first.isSecure, !url.isSecure
+            else { continue }
+            let message = "\"\(url)\" would give up the encryption of the first endpoint"
+            self.report(.wrongValue, path, element: index, message)
         }
     }
 
@@ -269,10 +264,8 @@ extension Resolver {
         do {
             return try make(self.options(of: section, declared))
         } catch {
-            self.problems.append(
-                ConfigurationProblem(
-                    .refused, full, Wording.shown(error.message, limit: 300),
-                    origin: self.origin(in: section, declared, of: error.message)))
+            let origin = self.origin(in: section, declared, of: error.message)
+            self.problems.add(.refused, section, Wording.shown(error.message, limit: 300), origin: origin)
             return nil
         }
     }

@@ -1,11 +1,7 @@
 #if canImport(Darwin)
 private import Darwin
-#elseif canImport(Glibc)
-private import Glibc
-#elseif canImport(Musl)
-private import Musl
-#elseif canImport(Android)
-private import Android
+#else
+private import CLinkspanRuntime
 #endif
 
 /// State that is reached only while a lock is held.

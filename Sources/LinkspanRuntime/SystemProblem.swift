@@ -1,12 +1,4 @@
-#if canImport(Darwin)
-private import Darwin
-#elseif canImport(Glibc)
-private import Glibc
-#elseif canImport(Musl)
-private import Musl
-#elseif canImport(Android)
-private import Android
-#endif
+private import CLinkspanRuntime
 
 /// The failures of system calls, by their numbers.
 package enum SystemProblem {

@@ -151,12 +151,7 @@ extension ScriptedTransport: ScriptedServer {
 public struct ScriptedMessage: Sendable {
     /// The link it came over.
     public let peer: ScriptedPeer
-    private let message: OutboundMessage
-
-    init(peer: ScriptedPeer, message: OutboundMessage) {
-        self.peer = peer
-        self.message = message
-    }
+    let message: OutboundMessage
 
     /// The name of the event.
     public var event: String { self.message.event }

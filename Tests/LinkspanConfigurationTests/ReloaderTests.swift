@@ -9,6 +9,10 @@ internal import Testing
 
 @testable internal import LinkspanConfiguration
 
+extension ConfigurationReloader {
+    fileprivate func read(by snapshots: RegularFile.Snapshots) { self.snapshots = snapshots }
+}
+
 @Suite("Following a file", .timeLimit(.minutes(2)))
 struct ReloaderTests {
     private static let good = text(mood: "calm")
@@ -40,8 +44,8 @@ struct ReloaderTests {
         stage.clear()
         let clock = VirtualScheduler()
         let reloader = ConfigurationReloader(
-            loader, sources, running: loaded, on: messaging, every: interval, scheduler: clock, prepare: { _ in },
-            snapshots: snapshots)
+            loader, sources, running: loaded, on: messaging, every: interval, scheduler: clock)
+        await reloader.read(by: snapshots)
         let (outcomes, told) = AsyncStream<ConfigurationReloader.Outcome>.makeStream()
         try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask {

@@ -244,7 +244,7 @@ private final class PatientServer: Sendable {
 private final class PatientHandler: ByteStreamHandler {
     private let stream: any ByteStream
     private let server: PatientServer
-    private var parser = HTTPRequestParser(limits: .init(bodyBytes: 1 << 20))
+    private var parser = HTTPRequestParser(bodyBytes: 1 << 20)
 
     init(_ stream: any ByteStream, of server: PatientServer) {
         self.stream = stream

@@ -151,7 +151,7 @@ struct EngineConnectionTests {
             configuration, rules: try AccessRules(configuration), hubs: [:], faults: Lock(ServerFaults()),
             loop: loop)
         (self.loop, self.stream, self.run) = (loop, stream, run)
-        self.connection = loop.enter { ServerConnection(stream: stream, run.context, server: run) }
+        self.connection = loop.enter { run.makeConnection(over: stream) }
     }
 
     /// Has bytes arrive.
@@ -209,7 +209,7 @@ struct EngineConnectionTests {
         let second = RecordingStream()
         _ = self.receive(post(Array(repeating: "6", count: 10_000))) {
             self.loop.enter {
-                ServerConnection(stream: second, self.run.context, server: self.run).received(post(["6"]))
+                self.run.makeConnection(over: second).received(post(["6"]))
             }
         }
         #expect(second.text.hasPrefix("HTTP/1.1 400 "))

@@ -147,7 +147,7 @@ struct InflationTests {
 /// Agrees to compression, and sends 500 messages of 60 KiB in some 40 KiB, a Close frame, and the end of the stream.
 private final class Compressing: ByteStreamHandler {
     private let stream: any ByteStream
-    private var parser = HTTPRequestParser(limits: .init(bodyBytes: 1 << 20))
+    private var parser = HTTPRequestParser(bodyBytes: 1 << 20)
 
     init(_ stream: any ByteStream) { self.stream = stream }
 
@@ -159,12 +159,12 @@ private final class Compressing: ByteStreamHandler {
     func received(_ bytes: [UInt8]) {
         self.parser.receive(bytes)
         guard let request = try? self.parser.next(),
-            let answer = try? ServerHandshake(compression: .init()).accept(
-                method: request.method, headers: request.values)
+            let answer = try? ServerHandshake().accept(method: request.method, headers: request.values)
         else { return }
-        var session = WebSocketSession(role: .server, compression: answer.compression)
+        var session = WebSocketSession(role: .server, compression: CompressionAgreement(.init()))
         var output: [UInt8] = []
-        HTTPResponse(status: answer.status, fields: answer.headers).append(to: &output, isPersistent: true)
+        let fields = answer.headers + [("Sec-WebSocket-Extensions", "permessage-deflate")]
+        HTTPResponse(status: answer.status, fields: fields).append(to: &output, isPersistent: true)
         let zeros = [UInt8](repeating: 0, count: 60 << 10)
         for _ in 0..<500 { _ = session.send(.binary, payload: zeros[...], into: &output) }
         _ = session.close(.normal, reason: "", into: &output)

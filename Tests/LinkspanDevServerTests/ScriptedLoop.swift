@@ -144,12 +144,14 @@ final class ScriptedStream: ByteStream {
     ///
     /// - Returns: the server's end.
     func upgrade(_ request: StreamRequest) throws -> WebSocketSession {
-        let answer = try ServerHandshake(compression: .init()).accept(method: "GET") { name in
+        let answer = try ServerHandshake().accept(method: "GET") { name in
             name == "host" ? [request.host] : request.headers.filter { $0.name.lowercased() == name }.map(\.value)
         }
-        let fields = answer.headers.map { ($0.name.lowercased(), [$0.value]) }
+        var fields = answer.headers.map { ($0.name.lowercased(), [$0.value]) }
+        let isCompressed = request.headers.contains { $0.name == "Sec-WebSocket-Extensions" }
+        if isCompressed { fields.append(("sec-websocket-extensions", ["permessage-deflate"])) }
         self.open(ResponseHead(status: answer.status, fields: Dictionary(uniqueKeysWithValues: fields)))
-        return WebSocketSession(role: .server, compression: answer.compression)
+        return WebSocketSession(role: .server, compression: isCompressed ? CompressionAgreement(.init()) : nil)
     }
 
     /// Answers a GET or a POST.

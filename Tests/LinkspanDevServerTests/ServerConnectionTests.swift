@@ -18,7 +18,7 @@ struct ServerConnectionTests {
         let run = ServerRun(
             configuration, rules: try AccessRules(configuration), hubs: [:], faults: Lock(ServerFaults()),
             loop: loop)
-        return loop.enter { ServerConnection(stream: stream, run.context, server: run) }
+        return loop.enter { run.makeConnection(over: stream) }
     }
 
     @Test

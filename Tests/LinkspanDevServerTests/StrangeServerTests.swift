@@ -142,7 +142,7 @@ private final class StrangeHandler: ByteStreamHandler {
     private let answer: String
     private let later: String
     private let open: Journal<Int>
-    private var parser = HTTPRequestParser(limits: .init(bodyBytes: 1 << 20))
+    private var parser = HTTPRequestParser(bodyBytes: 1 << 20)
     private var isUpgraded = false
 
     /// Makes a handler, and notes how many streams are open with it.

@@ -12,7 +12,7 @@ struct AccessTests {
     private static func request(_ target: String, _ fields: [String] = [], host: String = "127.0.0.1:8123") throws
         -> HTTPRequest
     {
-        var parser = HTTPRequestParser(limits: .init(bodyBytes: 0))
+        var parser = HTTPRequestParser(bodyBytes: 0)
         let lines = ["GET \(target) HTTP/1.1", "Host: \(host)"] + fields + ["", ""]
         parser.receive(Array(lines.joined(separator: "\r\n").utf8))
         return try #require(try parser.next())

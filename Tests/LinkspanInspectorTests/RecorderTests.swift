@@ -1,3 +1,4 @@
+internal import LinkspanRuntime
 internal import Testing
 
 @testable internal import Linkspan
@@ -36,7 +37,9 @@ struct RecorderTests {
         var recorder = try self.recorder(connections: 1...3)
         var cursor = PageCursor()
         #expect(recorder.batch(for: &cursor, now: self.start).connections.map(\.id) == [1, 2, 3])
-        #expect(recorder.batch(for: &cursor, now: self.start).isEmpty)
+        let rest = recorder.batch(for: &cursor, now: self.start)
+        #expect(rest.connections.isEmpty && rest.gone.isEmpty && rest.services.isEmpty && rest.goneServices.isEmpty)
+        #expect(rest.events.isEmpty && rest.frames.isEmpty && rest.points.isEmpty && rest.settings == nil)
         recorder.note(2, try self.status(.reconnecting), explanation: "down", holders: 1, now: self.start)
         #expect(recorder.batch(for: &cursor, now: self.start).connections.map(\.snapshot?.state) == ["reconnecting"])
     }
@@ -83,7 +86,7 @@ struct RecorderTests {
         recorder.keep([2], of: 1)
         let batch = recorder.batch(for: &cursor, now: self.start)
         #expect(batch.gone == [1])
-        #expect(batch.totals.received == 7)
+        #expect(batch.totals.counts.received == 7)
         #expect(recorder.batch(for: &cursor, now: self.start).gone.isEmpty)
     }
 
@@ -93,7 +96,7 @@ struct RecorderTests {
         var recorder = try self.recorder(connections: 1...8, limits: limits)
         recorder.keep(Set(1...8), of: 8)
         #expect(recorder.connectionRows.count == 5)
-        #expect(recorder.everything(now: self.start).hidden == 3)
+        #expect(recorder.everything(now: self.start).totals.hidden == 3)
     }
 
     @Test func `events, frames and points are bounded, and the oldest go`() throws {
@@ -107,9 +110,9 @@ struct RecorderTests {
         }
         let all = recorder.everything(now: self.start)
         #expect(all.events.map(\.text) == (90..<100).map { "event \($0)" })
-        #expect(all.frames.map(\.frame.event) == (90..<100).map { "f\($0)" })
+        #expect(all.frames.map(\.event) == (90..<100).map { "f\($0)" })
         #expect(all.points.map(\.memory) == Array(90..<100))
-        #expect(all.sampled == 100)
+        #expect(all.totals.sampled == 100)
     }
 
     @Test func `a point of the chart has the messages of its second, and a gap where nothing is connected`() throws {
@@ -129,7 +132,7 @@ struct RecorderTests {
         recorder.closePoint(memory: 0, mark: .mark, now: self.start + .seconds(1))
         let points = recorder.everything(now: self.start).points
         #expect(points.map(\.sent) == [10, 15])
-        #expect(points.map(\.roundTrip) == [.milliseconds(12), nil])
+        #expect(points.map(\.roundTrip) == [12, nil])
         #expect(points.map(\.connected) == [1, 0])
     }
 
@@ -142,15 +145,13 @@ struct RecorderTests {
         recorder.note(1, self.reading(), nil, [self.frame("e")] + frames, now: self.start)
         recorder.note(2, self.reading(), nil, [frames[0]], now: self.start)
         #expect(
-            recorder.everything(now: self.start).connections.map(\.report.reply) == [
-                .milliseconds(7), .milliseconds(3),
-            ])
+            recorder.everything(now: self.start).connections.map(\.report.reply) == [7, 3])
         recorder.note(1, self.reading(), nil, [self.frame("e")], now: self.start)
         recorder.closePoint(memory: 0, mark: .mark, now: self.start)
         recorder.closePoint(memory: 0, mark: .mark, now: self.start + .seconds(1))
         let all = recorder.everything(now: self.start)
-        #expect(all.points.map(\.reply) == [.milliseconds(7), nil])
-        #expect(all.connections.map(\.report.reply) == [nil, .milliseconds(3)])
+        #expect(all.points.map(\.reply) == [7, nil])
+        #expect(all.connections.map(\.report.reply) == [nil, 3])
     }
 
     @Test func `the age of the oldest command comes from the time of its number`() throws {
@@ -160,7 +161,7 @@ struct RecorderTests {
         recorder.closePoint(memory: 0, mark: .mark, now: self.start + .seconds(1))
         recorder.note(1, self.reading(oldest: command), nil, [], now: self.start + .seconds(60))
         let row = try #require(recorder.connectionRows.first)
-        #expect(row.report.oldest == self.start + .seconds(1))
+        #expect(row.report.oldest == 1_000)
     }
 
     @Test func `credentials have an age and a renewal, and no content`() throws {
@@ -171,9 +172,9 @@ struct RecorderTests {
         reading.nextRenewal = self.start + .seconds(480)
         recorder.note(1, reading, nil, [], now: self.start)
         let facts = try #require(recorder.connectionRows.first).credentials
-        #expect(facts.obtained == self.start)
-        #expect(facts.expiry == self.start + .seconds(600))
-        #expect(facts.nextRenewal == self.start + .seconds(480))
+        #expect(facts.obtained == 0)
+        #expect(facts.expiry == 600_000)
+        #expect(facts.nextRenewal == 480_000)
     }
 
     @Test func `slow calls and faults are counted by service`() throws {
@@ -221,12 +222,10 @@ struct RecorderTests {
                         path: "services.s\(number)", phase: 0, priority: 0, state: .ready, origin: "code",
                         mailbox: InspectedMailbox(waiting: second))
                 }, now: now)
-            var json = JSONText()
             let batch = recorder.batch(for: &cursor, now: now)
-            json.object { batch.write(to: &$0, excerpts: false) }
             #expect(batch.connections.count <= limits.batch)
             #expect(batch.services.count <= 100)
-            #expect(json.bytes.count < 256 * 1024)
+            #expect(JSONText.of(batch).count < 256 * 1024)
         }
         #expect(Array(recorder.events).count == limits.events)
         #expect(Array(recorder.frames).count == limits.frames)

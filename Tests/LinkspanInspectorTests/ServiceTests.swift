@@ -98,7 +98,7 @@ struct ServiceTests {
             #expect(down["why"]?.string?.contains("The reason:") == true)
             try feed.next { batch in
                 (batch["points"]?.elements ?? []).contains {
-                    $0["connected"]?.int == 0 && $0["roundTrip"]?.isNull == true
+                    $0["connected"]?.int == 0 && $0["roundTrip"] == nil
                 }
             }
             try await app.server.start()
@@ -182,7 +182,7 @@ struct ServiceTests {
             feed.send(#"{"do":"refuse","connection":\#(row["id"]?.int ?? 0)}"#)
             try await reasons.entries { $0.contains(.refused) }
             try await app.connection.connected()
-            try feed.connection { $0["state"]?.string == "connected" && ($0["credentials"]?["age"] != nil) }
+            try feed.connection { $0["state"]?.string == "connected" && ($0["credentials"]?["obtained"] != nil) }
         }
     }
 

@@ -6,34 +6,27 @@ internal import Testing
 
 @Suite
 struct TextTests {
-    @Test func `JSON is escaped, and numbers that JSON lacks are null`() throws {
-        var json = JSONText()
-        json.object { json in
-            json.text("quote\"", "a\"b\\c\u{1}\u{7F}é\n")
-            json.decimal("none", nil)
-            json.decimal("not a number", .nan)
-            json.decimal("half", 0.5)
-            json.array("list", [1, 2]) { json, number in json.element(number) }
-            json.flag("on", true)
-        }
-        let text = String(decoding: json.bytes, as: UTF8.self)
+    @Test func `a row is one object with the members of its parts`() throws {
+        var row = ConnectionRow(id: 7)
+        row.isOwn = false
+        row.report.transport = "a\"b"
+        row.counts.sent = 3
+        row.credentials.isRevoked = true
+        let text = String(decoding: JSONText.of(row), as: UTF8.self)
         #expect(
-            text
-                == #"{"quote\"":"a\"b\\c\u0001\u007fé\u000a","none":null,"not a number":null,"half":0.5,"list":[1,2],"on":true}"#
-        )
-        #expect(try Payload(checking: json.bytes[...])[0]?["half"] != nil)
+            text == #"{"id":7,"own":false,"holders":0,"transport":"a\"b","paused":false,"inFlight":0,"turn":0,"#
+                + #""sent":3,"sentBytes":0,"received":0,"receivedBytes":0,"answered":0,"failed":0,"#
+                + #""credentials":{"isRevoked":true}}"#)
     }
 
-    @Test(arguments: [(Int64.max, "9007199254740992"), (.min, "-9007199254740992"), (2, "2000")])
-    func `times far away are shown as the farthest that a page counts exactly`(seconds: Int64, shown: String) {
-        let now = ContinuousClock.now
-        var batch = InspectorBatch(now: now, epoch: now)
-        var row = ConnectionRow(id: 1)
-        row.credentials.expiry = now.advanced(by: .seconds(seconds))
-        batch.connections = [row]
-        var json = JSONText()
-        json.object { batch.write(to: &$0, excerpts: false) }
-        #expect(String(decoding: json.bytes, as: UTF8.self).contains("\"expiry\":\(shown)}"))
+    @Test(
+        arguments: [(Int64.max, 9_007_199_254_740_992), (.min, -9_007_199_254_740_992), (2, 2_000)] as [(Int64, Int64)])
+    func `times far away are shown as the farthest that a page counts exactly`(seconds: Int64, shown: Int64) {
+        #expect(Duration.seconds(seconds).wholeMilliseconds == shown)
+    }
+
+    @Test func `durations have two places at most`() {
+        #expect(Duration.microseconds(1_234_567).milliseconds == 1_234.57)
     }
 
     @Test(arguments: [

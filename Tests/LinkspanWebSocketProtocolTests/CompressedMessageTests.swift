@@ -43,7 +43,7 @@ struct CompressedMessageTests {
     @Test(arguments: examples)
     func `are read as RFC 7692 says, in one chunk, byte by byte, and by a server`(example: Example) throws {
         let expected = example.texts.map { FrameDecoder.Incoming.text(Array($0.utf8)[...]) }
-        let agreement = try CompressionAgreement.client()
+        let agreement = CompressionAgreement()
         var whole = FrameDecoder(role: .client, compression: agreement)
         #expect(whole.drain([example.bytes[...]]) == Drained(incoming: expected))
         var bytewise = FrameDecoder(role: .client, compression: agreement)
@@ -55,14 +55,14 @@ struct CompressedMessageTests {
 
     @Test
     func `control frames stand between the fragments of one`() throws {
-        var decoder = FrameDecoder(role: .client, compression: try .client())
+        var decoder = FrameDecoder(role: .client, compression: .init())
         let drained = decoder.drain([Wire.bytes("41 03 f2 48 cd 89 01 70 80 04 c9 c9 07 00")[...]])
         #expect(drained == Drained(incoming: [.ping([0x70]), Self.hello]))
     }
 
     @Test
     func `a window is not shared after either end promised not to`() throws {
-        let forgetful = try CompressionAgreement.client { $0.serverNoContextTakeover = true }
+        let forgetful = CompressionAgreement(serverForgets: true)
         var decoder = FrameDecoder(role: .client, compression: forgetful)
         let drained = decoder.drain([Wire.bytes("c1 07 f2 48 cd c9 c9 07 00 c1 05 f2 00 11 00 00")[...]])
         #expect(drained == Drained(incoming: [Self.hello], error: .invalidCompressedData))
@@ -70,8 +70,7 @@ struct CompressedMessageTests {
 
     @Test
     func `are written as RFC 7692 writes them, shorter while the window is shared`() throws {
-        func written(_ configure: (inout WebSocketCompression) -> Void) throws -> [[UInt8]] {
-            let agreement = try CompressionAgreement.pair(client: .init(configure)).client
+        func written(_ agreement: CompressionAgreement) -> [[UInt8]] {
             var compressor = MessageCompressor(agreement, role: .client)
             return (0..<2).map { _ in
                 var output: [UInt8] = []
@@ -80,51 +79,31 @@ struct CompressedMessageTests {
             }
         }
         let (first, second) = (Wire.bytes("c1 07 f2 48 cd c9 c9 07 00"), Wire.bytes("c1 05 f2 00 11 00 00"))
-        #expect(try written { $0.threshold = 0 } == [first, second])
+        #expect(written(.init(threshold: 0)) == [first, second])
         // Without a window there is nothing to save in five bytes.
         let plain = Wire.frame(0x81, Array("Hello".utf8))
-        let forgetful = try written {
-            $0.threshold = 0
-            $0.clientNoContextTakeover = true
-        }
-        #expect(forgetful == [plain, plain])
-        #expect(try written { _ in } == [plain, plain])
-        #expect(try written { $0.threshold = 6 } == [plain, plain])
+        #expect(written(.init(clientForgets: true, threshold: 0)) == [plain, plain])
+        #expect(written(.init()) == [plain, plain])
+        #expect(written(.init(threshold: 6)) == [plain, plain])
     }
 
     @Test
     func `empty ones are sent as they are`() throws {
-        var compressor = MessageCompressor(try .client { $0.threshold = 0 }, role: .client)
+        var compressor = MessageCompressor(.init(threshold: 0), role: .client)
         var output: [UInt8] = []
         for _ in 0..<2 { compressor.append(.text, payload: [], mask: nil, to: &output) }
         #expect(output == [0x81, 0, 0x81, 0])
     }
 
-    struct Setting: Sendable, CustomTestStringConvertible {
-        var client: WebSocketCompression
-        var server: WebSocketCompression
-        var testDescription: String
-    }
-
-    static let settings: [Setting] = [9, 12, 15].flatMap { bits in
-        [false, true].map { forgets in
-            let options = WebSocketCompression {
-                $0.clientMaxWindowBits = bits
-                $0.serverMaxWindowBits = bits
-                $0.clientNoContextTakeover = forgets
-                $0.serverNoContextTakeover = forgets
-                $0.threshold = 20
-            }
-            return Setting(client: options, server: .init { $0.threshold = 1 }, testDescription: options.offer)
-        }
-    }
-
-    @Test(arguments: settings)
-    func `come out as they went in, both ways, in every form of sending, cut anywhere`(setting: Setting) throws {
-        let agreed = try CompressionAgreement.pair(client: setting.client, server: setting.server)
+    @Test(arguments: [9, 12, 15], [false, true])
+    func `come out as they went in, both ways, in every form of sending, cut anywhere`(
+        bits: Int, forgets: Bool
+    ) throws {
+        let client = CompressionAgreement(clientForgets: forgets, serverForgets: forgets, bits: bits, threshold: 20)
+        let server = CompressionAgreement(clientForgets: forgets, serverForgets: forgets, bits: bits, threshold: 1)
         var random = SeededGenerator(seed: 11)
         for role in WebSocketRole.allCases {
-            let (mine, other) = role == .client ? (agreed.client, agreed.server) : (agreed.server, agreed.client)
+            let (mine, other) = role == .client ? (client, server) : (server, client)
             var sender = WebSocketSession(role: role, compression: mine)
             var receiver = WebSocketSession(role: role == .client ? .server : .client, compression: other)
             var (wire, sent, received) = ([UInt8](), [[UInt8]](), [[UInt8]]())
@@ -155,9 +134,8 @@ struct CompressedMessageTests {
 
     @Test
     func `a copy of a session goes on by itself`() throws {
-        let agreed = try CompressionAgreement.pair(client: .init { $0.threshold = 1 })
-        var sender = WebSocketSession(role: .client, compression: agreed.client)
-        var receiver = WebSocketSession(role: .server, compression: agreed.server)
+        var sender = WebSocketSession(role: .client, compression: .init(threshold: 1))
+        var receiver = WebSocketSession(role: .server, compression: .init())
         func exchange(_ text: String, _ sender: inout WebSocketSession, _ receiver: inout WebSocketSession) -> Bool {
             var wire: [UInt8] = []
             _ = sender.send(.text, payload: Array(text.utf8), into: &wire)
@@ -207,7 +185,7 @@ struct CompressedMessageTests {
 
     @Test
     func `are not decompressed once a session has said goodbye, and its end is still heard`() throws {
-        var session = WebSocketSession(role: .client, compression: try CompressionAgreement.client())
+        var session = WebSocketSession(role: .client, compression: CompressionAgreement())
         var output: [UInt8] = []
         session.receive(Wire.bytes("41 03 f2 48 cd")[...])
         _ = session.next(into: &output)

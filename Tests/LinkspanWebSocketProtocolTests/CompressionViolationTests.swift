@@ -51,7 +51,7 @@ struct CompressionViolationTests {
 
     @Test(arguments: named)
     func `are refused by name, in one chunk and byte by byte`(violation: Violation) throws {
-        let agreement = try CompressionAgreement.client()
+        let agreement = CompressionAgreement()
         var whole = FrameDecoder(role: .client, compression: agreement)
         #expect(whole.drain([violation.bytes[...]]).error == violation.code)
         var bytewise = FrameDecoder(role: .client, compression: agreement)
@@ -73,7 +73,7 @@ struct CompressionViolationTests {
 
     @Test
     func `text that is no UTF-8 is refused before its message has ended`() throws {
-        var decoder = FrameDecoder(role: .client, compression: try .client())
+        var decoder = FrameDecoder(role: .client, compression: .init())
         // A stored block with a byte that begins no character; more of the frame is announced.
         let drained = decoder.drain([[0x41, 100, 0x00, 0x03, 0x00, 0xFC, 0xFF, 0x61, 0xFF][...]])
         #expect(drained.error == .invalidUTF8)
@@ -83,7 +83,7 @@ struct CompressionViolationTests {
 
     /// A compressed message of zeros, about a thousandth of its size.
     private static func bomb(_ count: Int) throws -> [UInt8] {
-        var compressor = MessageCompressor(try CompressionAgreement.pair(server: .init()).server, role: .server)
+        var compressor = MessageCompressor(.init(), role: .server)
         var output: [UInt8] = []
         compressor.append(.binary, payload: [UInt8](repeating: 0, count: count)[...], mask: nil, to: &output)
         return output
@@ -95,7 +95,7 @@ struct CompressionViolationTests {
         for count in [200_000, 10 << 20] {
             let bytes = try Self.bomb(count)
             for size in [bytes.count, 7, 64] {
-                var decoder = FrameDecoder(role: .client, compression: try .client())
+                var decoder = FrameDecoder(role: .client, compression: .init())
                 let chunks = stride(from: 0, to: bytes.count, by: size).map { bytes[$0..<min($0 + size, bytes.count)] }
                 #expect(decoder.drain(chunks).incoming == [.binary([UInt8](repeating: 0, count: count)[...])])
                 #expect(decoder.inflatedBytes == count)
@@ -106,10 +106,9 @@ struct CompressionViolationTests {
     @Test(arguments: [1, 1000, 16 << 10, 100_000])
     func `a message is inflated to its limit and not a byte further`(limit: Int) throws {
         let limits = WebSocketLimits { $0.maxMessageBytes = limit }
-        let agreement = try CompressionAgreement.client()
+        let agreement = CompressionAgreement()
         func drain(_ count: Int, _ cut: Int) throws -> Drained {
-            let options = WebSocketCompression { $0.threshold = 1 }
-            var compressor = MessageCompressor(try CompressionAgreement.pair(server: options).server, role: .server)
+            var compressor = MessageCompressor(.init(threshold: 1), role: .server)
             var bytes: [UInt8] = []
             compressor.append(.binary, payload: [UInt8](repeating: 9, count: count)[...], mask: nil, to: &bytes)
             var decoder = FrameDecoder(role: .client, limits: limits, compression: agreement)
@@ -126,9 +125,9 @@ struct CompressionViolationTests {
     func `a message of blocks that hold nothing is refused by its size on the wire`() throws {
         let limits = WebSocketLimits { $0.maxMessageBytes = 1000 }
         let nothing = (0..<300).flatMap { _ in [0x00, 0x00, 0x00, 0xFF, 0xFF] as [UInt8] }
-        var whole = FrameDecoder(role: .client, limits: limits, compression: try .client())
+        var whole = FrameDecoder(role: .client, limits: limits, compression: .init())
         #expect(whole.drain([Wire.frame(0xC2, nothing)[...]]).error == .messageTooBig)
-        var fragments = FrameDecoder(role: .client, limits: limits, compression: try .client())
+        var fragments = FrameDecoder(role: .client, limits: limits, compression: .init())
         let pieces = [
             Wire.frame(0x42, Array(nothing.prefix(500)))[...], Wire.frame(0x00, Array(nothing.prefix(500)))[...],
         ]
@@ -139,7 +138,7 @@ struct CompressionViolationTests {
     @Test
     func `fragments are counted on the wire`() throws {
         let limits = WebSocketLimits { $0.maxFragments = 3 }
-        var decoder = FrameDecoder(role: .client, limits: limits, compression: try .client())
+        var decoder = FrameDecoder(role: .client, limits: limits, compression: .init())
         #expect(decoder.drain([[0x42, 0, 0, 0, 0, 0, 0, 0][...]]).error == .tooManyFragments)
     }
 
@@ -147,12 +146,12 @@ struct CompressionViolationTests {
     func `incompressible messages may use the whole limit`() throws {
         var random = SeededGenerator(seed: 4)
         let payload = random.bytes(100_000)
-        var compressor = MessageCompressor(try CompressionAgreement.pair().server, role: .server)
+        var compressor = MessageCompressor(.init(), role: .server)
         var bytes: [UInt8] = []
         compressor.append(.binary, payload: payload[...], mask: nil, to: &bytes)
         #expect(bytes.count > 100_010)
         let limits = WebSocketLimits { $0.maxMessageBytes = 100_000 }
-        var decoder = FrameDecoder(role: .client, limits: limits, compression: try .client())
+        var decoder = FrameDecoder(role: .client, limits: limits, compression: .init())
         #expect(decoder.drain([bytes[...]]) == Drained(incoming: [.binary(payload[...])]))
     }
 
@@ -162,7 +161,7 @@ struct CompressionViolationTests {
     func `random bytes give a value or an error, the same however they are cut`() throws {
         var random = SeededGenerator(seed: 5)
         let limits = WebSocketLimits { $0.maxMessageBytes = 2048 }
-        let agreement = try CompressionAgreement.client()
+        let agreement = CompressionAgreement()
         for round in 0..<20_000 {
             var bytes: [UInt8] = []
             for _ in 0..<Int.random(in: 1...3, using: &random) {

@@ -1,3 +1,4 @@
+internal import LinkspanRuntime
 internal import LinkspanTesting
 internal import Testing
 
@@ -27,18 +28,11 @@ enum Wire {
 }
 
 extension CompressionAgreement {
-    /// What a client and a server with these options make of each other's headers.
-    static func pair(
-        client: WebSocketCompression = .init(), server: WebSocketCompression = .init()
-    ) throws -> (client: Self, server: Self) {
-        let answer = try #require(server.answer(to: try WebSocketExtension.parse([client.offer])))
-        let elements = try WebSocketExtension.parse([answer.header])
-        return (try client.agreement(answer: try #require(elements.first)), answer.agreement)
-    }
-
-    /// What a client agrees on with a server that has no wishes.
-    static func client(_ configure: (inout WebSocketCompression) -> Void = { _ in }) throws -> Self {
-        try Self.pair(client: .init(configure)).client
+    /// An agreement with windows of these bits.
+    init(clientForgets: Bool = false, serverForgets: Bool = false, bits: Int = 15, threshold: Int = 256) {
+        self.init(
+            clientNoContextTakeover: clientForgets, serverNoContextTakeover: serverForgets, clientWindowBits: bits,
+            serverWindowBits: bits, options: .init { $0.threshold = threshold })
     }
 }
 
@@ -69,6 +63,16 @@ extension FrameDecoder {
     ) -> Drained {
         var decoder = FrameDecoder(role: role, limits: limits)
         return decoder.drain([bytes[...]])
+    }
+}
+
+extension MaskSource {
+    /// Draws from a generator with a seed.
+    init(seed: UInt64) {
+        let generator = Lock(SeededGenerator(seed: seed))
+        self.init { block in
+            generator.withLock { generator in for index in block.indices { block[index] = generator.next() } }
+        }
     }
 }
 

@@ -72,13 +72,13 @@ struct WebSocketOptionTests {
         #expect(plain["closing"] == "1000")
         let changed = options {
             $0.headers = [.init("X-Key", "hidden")]
-            $0.compression = .init { $0.serverNoContextTakeover = true }
+            $0.compression = .init { $0.threshold = 7 }
             $0.closing = .init(code: 1001, reason: "bye")
             $0.closeMeanings[4001] = .stop
         }
         #expect(changed["headers"]?.hasPrefix("X-Key (") == true)
         #expect(changed.values.allSatisfy { !$0.contains("hidden") })
-        #expect(changed["compression"]?.contains("server 15 bits for each message") == true)
+        #expect(changed["compression"] == "from 7 bytes")
         #expect(changed["closing"] == "1001 bye")
         #expect(changed["closeMeanings"] == "4001-4001=closedByServer")
         #expect(options { $0.headers = [.init("X-Key", "other")] }["headers"] != changed["headers"])

@@ -4,7 +4,7 @@ internal import LinkspanNetwork
 internal import LinkspanRuntime
 
 /// The parts of a running server that its connections and sessions share: its loop, options, hubs and faults.
-final class ServerContext: Sendable {
+final class ServerContext: ServerClock, Sendable {
     private struct State {
         var port: Int
         /// The jobs for the time when the server is no longer stalled.

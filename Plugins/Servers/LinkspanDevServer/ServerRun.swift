@@ -28,6 +28,9 @@ final class ServerRun: Sendable {
     /// The time that clients have to hear that the server goes.
     private static let farewell = Duration.milliseconds(500)
 
+    /// The time that a connection may rest between two requests.
+    private static let restTimeout = Duration.seconds(75)
+
     let context: ServerContext
     let rules: AccessRules
     private let state: Confined<State>
@@ -44,11 +47,6 @@ final class ServerRun: Sendable {
 
     var loop: any NetworkLoop { self.context.loop }
 
-    /// Changes the state in place.
-    private func withState<Result>(_ body: (inout State) throws -> Result) rethrows -> Result {
-        try body(&self.state.value)
-    }
-
     /// Begins to listen; returns the port.
     func start(port: Int) async throws(ByteStreamError) -> Int {
         try await self.loop.perform { self.listen(port: port) }.get()
@@ -59,7 +57,7 @@ final class ServerRun: Sendable {
             let request = ListenRequest(
                 address: self.context.configuration.address, port: port, path: self.context.configuration.socketPath)
             let listener = try self.loop.listen(request) { [weak self] stream in self?.accept(stream) }
-            self.withState { $0.listener = listener }
+            self.state.value.listener = listener
             self.context.listens(at: listener.port)
             return listener.port
         }
@@ -79,21 +77,16 @@ final class ServerRun: Sendable {
         await blocking { self.loop.shutdown() }
         self.loop.execute {
             // The hub gets the end of every client that was connected.
-            for session in self.withState({ $0.sessions.all }) { session.drop() }
+            for session in self.state.value.sessions.all { session.drop() }
             self.context.dropAll()
-            self.withState { state in
-                state = State(self.context.configuration)
-                state.isStopping = true
-            }
+            self.state.value = State(self.context.configuration)
+            self.state.value.isStopping = true
         }
     }
 
     private func stopListening(_ onStopped: @escaping () -> Void) {
-        let listener = self.withState { state in
-            state.isStopping = true
-            return state.listener
-        }
-        guard let listener else { return onStopped() }
+        self.state.value.isStopping = true
+        guard let listener = self.state.value.listener else { return onStopped() }
         listener.close(onStopped)
     }
 
@@ -102,15 +95,25 @@ final class ServerRun: Sendable {
         self.loop.execute {
             let isStalled = self.context.faults.isStalled
             if !isStalled { self.context.runHeld() }
-            for connection in self.withState({ $0.connections.all }) { connection.stream.setReadingPaused(isStalled) }
+            for connection in self.state.value.connections.all { connection.stream.setReadingPaused(isStalled) }
         }
     }
 
     // MARK: Connections and sessions
 
+    func makeConnection(over stream: any ByteStream) -> ServerConnection {
+        let configuration = self.context.configuration
+        var limits = ServerConnection.Limits(messageBytes: configuration.maximumMessageBytes)
+        limits.waitingBytes = configuration.limits.maximumWaitingBytes
+        limits.requestTimeout = configuration.limits.requestTimeout
+        limits.restTimeout = Self.restTimeout
+        return ServerConnection(stream: stream, clock: self.context, limits: limits, server: self)
+    }
+
     private func accept(_ stream: any ByteStream) -> ServerConnection? {
-        let connection = ServerConnection(stream: stream, self.context, server: self)
-        switch self.withState({ $0.isStopping ? .refused : $0.connections.add(connection) }) {
+        let connection = self.makeConnection(over: stream)
+        guard !self.state.value.isStopping else { return nil }
+        switch self.state.value.connections.add(connection) {
         case .taken: ()
         case .takenFrom(let other): other.drop()
         case .refused: return nil
@@ -121,16 +124,13 @@ final class ServerRun: Sendable {
     }
 
     func remove(_ connection: ServerConnection) {
-        let waiter = self.withState { state in
-            state.connections.remove(connection)
-            return state.takeWaiter()
-        }
-        waiter?.resume()
+        self.state.value.connections.remove(connection)
+        self.state.value.takeWaiter()?.resume()
     }
 
     /// Adds a session; false when all places are used.
     func add(_ session: EngineConnection) -> Bool {
-        switch self.withState({ $0.sessions.add(session) }) {
+        switch self.state.value.sessions.add(session) {
         case .taken: return true
         case .takenFrom(let other):
             other.drop()
@@ -139,40 +139,30 @@ final class ServerRun: Sendable {
         }
     }
 
-    func session(_ sid: String) -> EngineConnection? { self.withState { $0.sessions[sid] } }
+    func session(_ sid: String) -> EngineConnection? { self.state.value.sessions[sid] }
 
-    func remove(_ session: EngineConnection) {
-        self.withState { $0.sessions.remove(session) }
-    }
+    func remove(_ session: EngineConnection) { self.state.value.sessions.remove(session) }
 
     /// Drops every connection and forgets every session, as if the process had died.
     func drop() {
         self.context.dropHeld()
-        let (connections, sessions) = self.withState { ($0.connections.all, $0.sessions.all) }
+        let (connections, sessions) = (self.state.value.connections.all, self.state.value.sessions.all)
         for session in sessions { session.drop() }
         for connection in connections { connection.drop() }
     }
 
     private func sayGoodbye() {
-        let connections = self.withState { $0.connections.all }
-        for connection in connections { connection.close(.goingAway, reason: "the server is going away") }
+        for connection in self.state.value.connections.all {
+            connection.close(.goingAway, reason: "the server is going away")
+        }
     }
 
     private func emptied() async {
         await withCheckedContinuation { continuation in
             self.loop.execute {
-                let waiter = self.withState { state in
-                    state.onEmpty = continuation
-                    return state.takeWaiter()
-                }
-                waiter?.resume()
-                self.loop.scheduleLocally(after: Self.farewell) {
-                    let late = self.withState { state in
-                        defer { state.onEmpty = nil }
-                        return state.onEmpty
-                    }
-                    late?.resume()
-                }
+                self.state.value.onEmpty = continuation
+                self.state.value.takeWaiter()?.resume()
+                self.loop.scheduleLocally(after: Self.farewell) { self.state.value.onEmpty.take()?.resume() }
             }
         }
     }
@@ -181,8 +171,6 @@ final class ServerRun: Sendable {
 extension ServerRun.State {
     /// The waiter for the end of the last connection, once that has ended.
     fileprivate mutating func takeWaiter() -> CheckedContinuation<Void, Never>? {
-        guard self.connections.isEmpty, let waiter = self.onEmpty else { return nil }
-        self.onEmpty = nil
-        return waiter
+        self.connections.isEmpty ? self.onEmpty.take() : nil
     }
 }

@@ -3,16 +3,7 @@ internal import LinkspanServices
 public import LinkspanLifecycle
 public import LinkspanMessaging
 internal import LinkspanNetwork
-
-#if canImport(Glibc)
-private import Glibc
-#elseif canImport(Musl)
-private import Musl
-#elseif canImport(Android)
-private import Android
-#elseif canImport(Darwin)
-private import Darwin
-#endif
+internal import LinkspanRuntime
 
 /// A service that shows connections, queues, frames and services in a browser while the app runs.
 ///
@@ -54,11 +45,11 @@ public final class InspectorService: LifecycleService {
         self.run = InspectorRun(options, announce: announce)
     }
 
+    /// Ends a run that was not stopped.
+    deinit { self.run.loop.shutdown() }
+
     /// Prints a URL of the inspector to standard error.
-    public static func printURL(_ url: String) {
-        let line = Array("inspector: \(url)\n".utf8)
-        _ = line.withUnsafeBytes { write(2, $0.baseAddress, $0.count) }
-    }
+    public static func printURL(_ url: String) { StandardError.print("inspector: \(url)") }
 
     /// The URL that opens the page once; nil unless the service runs.
     public var url: String? {
@@ -88,7 +79,7 @@ extension InspectorService: MessagingInspecting {
 extension InspectorService: ConnectionObserving {
     /// Records an event.
     public func on(_ event: Stamped<ConnectionEvent>, _ scope: ServiceScope) async throws {
-        try await self.run.journal.on(event.erased, scope)
+        try await self.run.journal.on(event.with(event.event as any LifecycleEvent), scope)
         // One for each heartbeat, which the chart shows.
         if case .measured = event.event.kind { return }
         self.run.record(event, connection: event.event.connection, kind: event.event.kind.name)
@@ -144,15 +135,8 @@ extension InspectorService: AppObserving, NetworkObserving, PressureObserving, R
         _ event: Stamped<Event>, _ scope: ServiceScope, connection: UInt64? = nil, kind: String,
         _ note: @escaping @Sendable (inout InspectorRecorder) -> Void = { _ in }
     ) async throws {
-        try await self.run.journal.on(event.erased, scope)
+        try await self.run.journal.on(event.with(event.event as any LifecycleEvent), scope)
         self.run.record(event, connection: connection, kind: kind, note)
-    }
-}
-
-extension Stamped where Event: LifecycleEvent {
-    fileprivate var erased: Stamped<any LifecycleEvent> {
-        Stamped<any LifecycleEvent>(
-            self.event, seq: self.seq, time: self.time, cause: self.cause, replayed: self.replayed, gap: self.gap)
     }
 }
 

@@ -31,27 +31,27 @@ struct CertificateCheck {
     }
 
     private func problem(_ certificate: UnsafeMutablePointer<clws_certificate>, isFor: Bool) -> ByteStreamError? {
-        let problem: CertificateProblem
+        let failure: TLSFailure
         switch clws_certificate_problem_of(certificate) {
         case .none:
             guard certificate.pointee.depth == 0, !isFor else { return nil }
-            problem = .name(self.mismatch(certificate))
-        case .name: problem = .name(self.mismatch(certificate))
-        case .expired: problem = .expired
-        case .early: problem = .notYetValid
-        case .self_signed: problem = .selfSigned
-        case .weak: problem = .weak
-        case .purpose: problem = .purpose
-        case .authority: problem = .authority
-        case .incomplete: problem = .incomplete
+            failure = self.mismatch(certificate)
+        case .name: failure = self.mismatch(certificate)
+        case .expired: failure = .expired
+        case .early: failure = .notYetValid
+        case .self_signed: failure = .selfSigned
+        case .weak: failure = .weakKey
+        case .purpose: failure = .wrongPurpose
+        case .authority: failure = .untrustedRoot
+        case .incomplete: failure = .incompleteChain
         }
-        return problem.error(String(cString: clws_certificate_text(certificate)))
+        return failure.rejection(String(cString: clws_certificate_text(certificate)))
     }
 
-    private func mismatch(_ certificate: UnsafeMutablePointer<clws_certificate>) -> CertificateProblem.Mismatch {
-        guard clws_certificate_names_hosts(certificate) else { return .noHost }
-        if self.isAddress { return .address }
-        return clws_certificate_misuses_wildcard(certificate, self.host) ? .wildcard : .host
+    private func mismatch(_ certificate: UnsafeMutablePointer<clws_certificate>) -> TLSFailure {
+        guard clws_certificate_names_hosts(certificate) else { return .noSubjectAltName }
+        if self.isAddress { return .wrongAddress }
+        return clws_certificate_misuses_wildcard(certificate, self.host) ? .wildcardMisuse : .wrongHost
     }
 
     /// Compares the keys of the chain that OpenSSL has built and verified.

@@ -1,13 +1,5 @@
 #if NIO
-#if canImport(Darwin)
-private import Darwin
-#elseif canImport(Glibc)
-private import Glibc
-#elseif canImport(Musl)
-private import Musl
-#elseif canImport(Android)
-private import Android
-#endif
+private import CLinkspanRuntime
 
 /// The descriptors that the process may still open.
 enum SpareDescriptors {
@@ -16,7 +8,7 @@ enum SpareDescriptors {
 
     /// Whether a loop of SwiftNIO can start; SwiftNIO ends the process when it cannot.
     static var areEnough: Bool {
-        let opened = (0..<self.needed).map { _ in open("/dev/null", O_RDONLY | O_CLOEXEC) }
+        let opened = (0..<self.needed).map { _ in clinkspan_open("/dev/null") }
         for descriptor in opened where descriptor >= 0 { close(descriptor) }
         return opened.allSatisfy { $0 >= 0 }
     }

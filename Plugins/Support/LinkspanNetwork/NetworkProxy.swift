@@ -45,10 +45,7 @@ public struct NetworkProxy: Sendable, Hashable {
     /// - Throws: ``/Linkspan/LinkspanError`` with code `invalidConfiguration` for anything else.
     public init(_ text: String, user: String? = nil, password: Secret? = nil) throws(LinkspanError) {
         let (scheme, place) = Self.split(text)
-        guard let kind = Self.kinds[scheme] else {
-            throw LinkspanError(
-                .invalidConfiguration, "a proxy has the form http://host:port or socks5://host:port")
-        }
+        guard let kind = Self.kinds[scheme] else { throw Self.malformed }
         guard !place.contains("@") else {
             throw LinkspanError(
                 .invalidConfiguration,
@@ -61,15 +58,14 @@ public struct NetworkProxy: Sendable, Hashable {
         } catch {
             throw LinkspanError(.invalidConfiguration, "the proxy is invalid: \(error.message)")
         }
-        guard url.path == "/", url.query == nil else {
-            throw LinkspanError(
-                .invalidConfiguration, "a proxy has the form http://host:port or socks5://host:port")
-        }
+        guard url.path == "/", url.query == nil else { throw Self.malformed }
         let hasPort = place.hasSuffix(":\(url.port)") || place.hasSuffix(":\(url.port)/")
         let port = kind == .socks5 && !hasPort ? Self.usualSOCKSPort : url.port
         self.init(kind, host: url.host, port: port, user: user, password: password)
     }
 
+    private static let malformed = LinkspanError(
+        .invalidConfiguration, "a proxy has the form http://host:port or socks5://host:port")
     private static let usualSOCKSPort = 1080
     private static let kinds: [String: Kind] = ["http": .http, "socks5": .socks5, "socks5h": .socks5]
 

@@ -44,8 +44,8 @@ package struct ClientHandshake: Sendable {
         if !self.subprotocols.isEmpty {
             headers.append((name: "Sec-WebSocket-Protocol", value: self.subprotocols.joined(separator: ", ")))
         }
-        if let compression = self.compression {
-            headers.append((name: "Sec-WebSocket-Extensions", value: compression.offer))
+        if self.compression != nil {
+            headers.append((name: "Sec-WebSocket-Extensions", value: WebSocketCompression.offer))
         }
         return headers
     }

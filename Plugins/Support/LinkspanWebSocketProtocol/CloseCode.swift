@@ -17,9 +17,6 @@ package struct CloseCode: RawRepresentable, Sendable, Hashable {
     /// The peer broke the protocol.
     package static let protocolError = Self(rawValue: 1002)
 
-    /// The peer sent a kind of data that can't be accepted.
-    package static let unsupportedData = Self(rawValue: 1003)
-
     /// The Close frame had no code; never on the wire.
     package static let noStatus = Self(rawValue: 1005)
 
@@ -35,20 +32,11 @@ package struct CloseCode: RawRepresentable, Sendable, Hashable {
     /// A message is too big to be processed.
     package static let messageTooBig = Self(rawValue: 1009)
 
-    /// The server did not agree to an extension that the client needs.
-    package static let mandatoryExtension = Self(rawValue: 1010)
-
     /// Something unexpected kept the end from going on.
     package static let internalError = Self(rawValue: 1011)
 
-    /// The service is restarting.
-    package static let serviceRestart = Self(rawValue: 1012)
-
     /// The service is overloaded.
     package static let tryAgainLater = Self(rawValue: 1013)
-
-    /// A gateway got an invalid answer from the server behind it.
-    package static let badGateway = Self(rawValue: 1014)
 
     /// Whether the code may stand in a Close frame: 1000 to 1003, 1007 to 1014, and 3000 to 4999.
     package var canBeSent: Bool {

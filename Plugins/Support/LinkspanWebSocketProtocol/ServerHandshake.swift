@@ -10,32 +10,22 @@ package struct ServerHandshake: Sendable {
 
         /// The sub-protocol agreed on, or nil if none.
         package var subprotocol: String?
-
-        /// The compression of messages; nil for none.
-        package var compression: CompressionAgreement?
     }
 
     /// The sub-protocols the server speaks.
     package let subprotocols: [String]
 
-    /// The server's compression settings; nil for none.
-    package let compression: WebSocketCompression?
-
-    /// Makes a handshake for a server that speaks `subprotocols`, and compresses if a client wants that.
+    /// Makes a handshake for a server that speaks `subprotocols`.
     ///
     /// - Throws: `subprotocolInvalid` if a name is no HTTP token or is given twice.
-    package init(
-        subprotocols: [String] = [], compression: WebSocketCompression? = nil
-    ) throws(WebSocketProtocolError) {
+    package init(subprotocols: [String] = []) throws(WebSocketProtocolError) {
         try HandshakeRules.check(subprotocols: subprotocols)
         self.subprotocols = subprotocols
-        self.compression = compression
     }
 
     /// Checks a client's request and gives the answer that agrees.
     ///
-    /// Of the sub-protocols the client offers, the first that the server speaks is chosen, and of its offers of
-    /// compression the first that can be met.
+    /// Of the sub-protocols the client offers, the first that the server speaks is chosen. No extension is.
     ///
     /// - Parameters:
     ///   - method: The request's method.
@@ -60,9 +50,8 @@ package struct ServerHandshake: Sendable {
         else {
             throw WebSocketProtocolError(.keyInvalid, "the client's key is not 16 bytes in base64")
         }
-        let extensions = try WebSocketExtension.parse(headers("sec-websocket-extensions"))
-        let subprotocols = HandshakeRules.list(headers("sec-websocket-protocol"))
-        return self.agreement(key: key, subprotocols: subprotocols, extensions: extensions)
+        _ = try WebSocketExtension.parse(headers("sec-websocket-extensions"))
+        return self.agreement(key: key, subprotocols: HandshakeRules.list(headers("sec-websocket-protocol")))
     }
 
     /// The answer to a request that broke a rule.
@@ -80,9 +69,7 @@ package struct ServerHandshake: Sendable {
         return Response(status: error.httpStatus, headers: headers, subprotocol: nil)
     }
 
-    private func agreement(
-        key: String, subprotocols: [Substring], extensions: [WebSocketExtension]
-    ) -> Response {
+    private func agreement(key: String, subprotocols: [Substring]) -> Response {
         let subprotocol = subprotocols.lazy.map(String.init).first(where: self.subprotocols.contains)
         var headers = [
             (name: "Upgrade", value: "websocket"),
@@ -92,11 +79,6 @@ package struct ServerHandshake: Sendable {
         if let subprotocol {
             headers.append((name: "Sec-WebSocket-Protocol", value: subprotocol))
         }
-        let compression = self.compression?.answer(to: extensions)
-        if let compression {
-            headers.append((name: "Sec-WebSocket-Extensions", value: compression.header))
-        }
-        return Response(
-            status: 101, headers: headers, subprotocol: subprotocol, compression: compression?.agreement)
+        return Response(status: 101, headers: headers, subprotocol: subprotocol)
     }
 }

@@ -28,11 +28,6 @@ struct FileLayer {
         return reader.layer
     }
 
-    private init(name: String, schema: Schema) {
-        self.name = name
-        self.schema = schema
-    }
-
     private mutating func fail(_ code: ConfigurationProblem.Code, at mark: Mark? = nil, _ message: String) {
         self.layer.isBroken = true
         let position = mark.map { ":\($0)" } ?? ""
@@ -40,8 +35,7 @@ struct FileLayer {
     }
 
     private mutating func report(_ code: ConfigurationProblem.Code, _ path: String, _ message: String, line: Int) {
-        self.layer.problems.append(
-            ConfigurationProblem(code, ConfigurationPath.full(path), message, origin: "\(self.name):\(line)"))
+        self.layer.problems.add(code, path, message, origin: "\(self.name):\(line)")
     }
 
     private mutating func read(_ text: FileText, _ path: String) {

@@ -12,11 +12,8 @@ struct Spelling: Sendable {
             let variable = Self.variable(of: path)
             self.flags[Self.flag(of: path)] = path
             guard let other = self.variables.updateValue(path, forKey: variable) else { continue }
-            self.problems.append(
-                ConfigurationProblem(
-                    .ambiguous, ConfigurationPath.full(path),
-                    "cannot be told from '\(ConfigurationPath.full(other))': both are spelt \(variable)",
-                    origin: "the catalog"))
+            let message = "cannot be told from '\(ConfigurationPath.full(other))': both are spelt \(variable)"
+            self.problems.add(.ambiguous, path, message, origin: "the catalog")
         }
     }
 

@@ -36,14 +36,11 @@ struct TextLayers: Sendable {
                 continue
             }
             guard parts.count == 2 else {
-                layer.problems.append(
-                    ConfigurationProblem(
-                        .wrongValue, ConfigurationPath.full(path), "expected a value as in \(name)=…", origin: name))
+                layer.problems.add(.wrongValue, path, "expected a value as in \(name)=…", origin: name)
                 continue
             }
             guard layer.entries[path] == nil else {
-                layer.problems.append(
-                    ConfigurationProblem(.ambiguous, ConfigurationPath.full(path), "given twice", origin: name))
+                layer.problems.add(.ambiguous, path, "given twice", origin: name)
                 continue
             }
             layer.entries[path] = self.entry(path, String(parts[1]), origin: name)
@@ -60,9 +57,7 @@ struct TextLayers: Sendable {
             let path = ConfigurationPath.withoutRoot(override.path)
             let origin = Wording.shown(override.origin)
             if let wrong = self.schema.diagnose(path) {
-                layer.problems.append(
-                    ConfigurationProblem(
-                        .unknownName, ConfigurationPath.full(wrong.path), wrong.message, origin: origin))
+                layer.problems.add(.unknownName, wrong.path, wrong.message, origin: origin)
             } else {
                 layer.entries[path] = self.entry(path, override.value, origin: origin)
             }

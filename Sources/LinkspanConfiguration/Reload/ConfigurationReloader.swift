@@ -37,7 +37,8 @@ public actor ConfigurationReloader {
     private let interval: Duration
     private let scheduler: any Scheduler
     private let prepare: @Sendable (inout MessagingPlan) -> Void
-    private var snapshots: RegularFile.Snapshots
+    /// Reads the file; a test has its own in place of files.
+    var snapshots = RegularFile.Snapshots()
     private let occasions: AsyncStream<Occasion>
     private nonisolated let occasion: AsyncStream<Occasion>.Continuation
     /// The plan that runs.
@@ -60,23 +61,12 @@ public actor ConfigurationReloader {
         every interval: Duration = .seconds(1), scheduler: any Scheduler = SystemScheduler.shared,
         prepare: @escaping @Sendable (inout MessagingPlan) -> Void = { _ in }
     ) {
-        self.init(
-            loader, sources, running: running, on: messaging, every: interval, scheduler: scheduler, prepare: prepare,
-            snapshots: RegularFile.Snapshots())
-    }
-
-    init(
-        _ loader: ConfigurationLoader, _ sources: ConfigurationSources, running: LoadedPlan, on messaging: Messaging,
-        every interval: Duration, scheduler: any Scheduler, prepare: @escaping @Sendable (inout MessagingPlan) -> Void,
-        snapshots: RegularFile.Snapshots
-    ) {
         self.loader = loader
         self.sources = sources
         self.messaging = messaging
         self.interval = interval
         self.scheduler = scheduler
         self.prepare = prepare
-        self.snapshots = snapshots
         // At most one is due, so that two never push out the last request.
         (self.occasions, self.occasion) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(2))
         self.running = running

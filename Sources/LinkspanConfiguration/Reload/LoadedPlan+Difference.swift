@@ -15,9 +15,7 @@ extension LoadedPlan {
         if self.adapter != next.adapter {
             changes.append(PlanChange(.connection, "transport", old: self.adapter, new: next.adapter, .reconnect))
         } else {
-            changes = self.changes(next, in: "transport.\(self.adapter)", except: ["url"]).map {
-                PlanChange(.connection, $0.path, old: $0.old, new: $0.new, PlanChange.Effect($0.reload))
-            }
+            changes = self.changes(next, in: "transport.\(self.adapter)", except: ["url"])
         }
         if self.plan.url != next.plan.url {
             let change = PlanChange(
@@ -26,10 +24,7 @@ extension LoadedPlan {
                 .reconnect)
             changes.insert(change, at: self.adapter == next.adapter ? 0 : 1)
         }
-        return changes
-            + ["connection", "outbox"].flatMap { self.changes(next, in: $0) }.map {
-                PlanChange(.connection, $0.path, old: $0.old, new: $0.new, PlanChange.Effect($0.reload))
-            }
+        return changes + ["connection", "outbox"].flatMap { self.changes(next, in: $0) }
     }
 
     private func serviceChanges(_ next: LoadedPlan) -> [PlanChange] {
@@ -38,11 +33,11 @@ extension LoadedPlan {
         changes += next.services.filter { !old.contains($0) }.map { PlanChange(Self.service($0), $0, .start) }
         for name in next.services where old.contains(name) {
             let takesOver = next.plan.services.first { $0.name.rawValue == name }?.service is any Reconfigurable
-            changes += self.changes(next, in: "services.\(name)").map { change in
-                let effect = change.reload == .hot && !takesOver ? .restart : PlanChange.Effect(change.reload)
-                return PlanChange(
-                    Self.service(name), String(change.path.dropFirst("services.".count)), old: change.old,
-                    new: change.new, effect)
+            for var change in self.changes(next, in: "services.\(name)") {
+                change.subject = Self.service(name)
+                change.key.removeFirst("services.".count)
+                if change.effect == .hot, !takesOver { change.effect = .restart }
+                changes.append(change)
             }
         }
         return changes + self.dependants(next, of: changes)
@@ -70,25 +65,18 @@ extension LoadedPlan {
 // MARK: - Values
 
 extension LoadedPlan {
-    private struct ValueChange {
-        var path: String
-        var old: String?
-        var new: String?
-        var reload: ReloadClass
-    }
-
-    /// The keys of a section whose values differ.
+    /// The keys of a section whose values differ, as changes of the connection.
     private func changes(
         _ next: LoadedPlan, in section: String, except left: Set<String> = []
-    ) -> [ValueChange] {
+    ) -> [PlanChange] {
         next.keys.keys.filter { $0.hasPrefix("\(section).") }.sorted().compactMap { path in
             let name = String(path.dropFirst(section.count + 1))
             guard let option = next.keys[path], !left.contains(name), self.value(path) != next.value(path) else {
                 return nil
             }
-            return ValueChange(
-                path: path, old: self.explain(path)?.value, new: next.explain(path)?.value,
-                reload: option.reload ?? .restart)
+            return PlanChange(
+                .connection, path, old: self.explain(path)?.value, new: next.explain(path)?.value,
+                PlanChange.Effect(option.reload ?? .restart))
         }
     }
 

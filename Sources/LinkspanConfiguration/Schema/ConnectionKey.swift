@@ -29,31 +29,6 @@ struct ConnectionKey: Sendable {
         self.set = { if let value: Value = $1[name] { $0[keyPath: property] = value } }
     }
 
-    private static func seconds(
-        _ name: String, _ range: ClosedRange<Double>, _ property: Property<Duration>, _ summary: String
-    ) -> Self {
-        Self(name, .seconds(range), property, summary)
-    }
-
-    private static func seconds(
-        _ name: String, _ range: ClosedRange<Double>, fallback: String = "no limit",
-        limit property: Property<Duration?>, _ summary: String
-    ) -> Self {
-        Self(name, .seconds(range), property, fallback: fallback, summary)
-    }
-
-    private static func number(
-        _ name: String, _ range: ClosedRange<Int>, _ property: Property<Int>, _ summary: String
-    ) -> Self {
-        Self(name, .number(range), property, summary)
-    }
-
-    private static func number(
-        _ name: String, _ range: ClosedRange<Int>, limit property: Property<Int?>, _ summary: String
-    ) -> Self {
-        Self(name, .number(range), property, fallback: "no limit", summary)
-    }
-
     private init<Value: Sendable>(_ name: String, _ choices: [Value], _ property: Property<Value>, _ summary: String) {
         self.option = PluginOption(
             name, .choice(choices.map { "\($0)" }), fallback: "\(Draft()[keyPath: property])", reload: nil, summary)
@@ -69,23 +44,23 @@ extension ConnectionKey {
     private static let mostBytes = Int(clamping: Int64(1) << 40)
 
     static let all: [Self] = [
-        .seconds(
-            "replyTimeout", 0.001...86_400, \.options.replyTimeout,
+        Self(
+            "replyTimeout", .seconds(0.001...86_400), \.options.replyTimeout,
             "The timeout of requests that name none."),
-        .seconds(
-            "openDeadline", 0.001...3_600, \.options.openDeadline,
+        Self(
+            "openDeadline", .seconds(0.001...3_600), \.options.openDeadline,
             "The time limit for opening a link, from name resolution to the server's acceptance."),
-        .seconds(
-            "idleTimeout", 0...86_400, \.options.idleTimeout,
+        Self(
+            "idleTimeout", .seconds(0...86_400), \.options.idleTimeout,
             "The time a connection stays up after its last holder released it."),
-        .number(
-            "bufferCommands", 1...10_000_000, \.options.buffer.commands,
+        Self(
+            "bufferCommands", .number(1...10_000_000), \.options.buffer.commands,
             "The number of commands that may wait while the connection is down."),
-        .number(
-            "bufferBytes", 1...Self.mostBytes, \.options.buffer.bytes,
+        Self(
+            "bufferBytes", .number(1...Self.mostBytes), \.options.buffer.bytes,
             "The number of bytes that may wait while the connection is down."),
-        .seconds(
-            "bufferMaxAge", 0.01...31_536_000, limit: \.options.buffer.maxAge,
+        Self(
+            "bufferMaxAge", .seconds(0.01...31_536_000), \.options.buffer.maxAge, fallback: "no limit",
             "The longest time a command may wait while the connection is down."),
         Self(
             "bufferFailsFast", .flag, \.options.buffer.failsFast,
@@ -93,17 +68,17 @@ extension ConnectionKey {
         Self(
             "bufferOverflow", [.refuse, .dropOldest, .dropNewest], \.options.buffer.overflow,
             "The rule for a command that does not fit."),
-        .number(
-            "deliveryCommands", 1...10_000_000, \.options.deliveries.commands,
+        Self(
+            "deliveryCommands", .number(1...10_000_000), \.options.deliveries.commands,
             "The number of deliveries that may wait for their replies."),
-        .number(
-            "deliveryBytes", 1...Self.mostBytes, \.options.deliveries.bytes,
+        Self(
+            "deliveryBytes", .number(1...Self.mostBytes), \.options.deliveries.bytes,
             "The number of bytes of deliveries that may wait for their replies."),
-        .seconds(
-            "deliveryRepeatAfter", 0.01...86_400, \.options.deliveries.repeatAfter,
+        Self(
+            "deliveryRepeatAfter", .seconds(0.01...86_400), \.options.deliveries.repeatAfter,
             "The time a delivery waits for its reply before it is sent again."),
-        .number(
-            "deliveryAttempts", 1...1_000_000, limit: \.options.deliveries.attempts,
+        Self(
+            "deliveryAttempts", .number(1...1_000_000), \.options.deliveries.attempts, fallback: "no limit",
             "The number of times a delivery is sent before it fails."),
         Self(
             "deliveryKey", .choice(["none", "lastArgument", "field"]), \.deliveryKey, reload: .refused,
@@ -116,21 +91,25 @@ extension ConnectionKey {
             "deliveryWaitsAfterFailure", .flag, \.options.deliveries.waitsAfterFailure,
             "Whether deliveries wait for connect() after a permanent failure."),
         Self("retry", .choice(["backoff", "never"]), \.retry, "Whether a lost link is opened again."),
-        .seconds(
-            "retryFirstSpread", 0...86_400, \.backoff.firstSpread, "The time over which first attempts are spread."),
-        .seconds("retryInitial", 0.01...86_400, \.backoff.initial, "The first wait, which doubles with each failure."),
-        .seconds("retryEarlyCap", 0.01...86_400, \.backoff.earlyCap, "The longest wait early in an outage."),
-        .seconds(
-            "retryEarlyPeriod", 0...86_400, \.backoff.earlyPeriod, "The time during which an outage counts as early."),
-        .seconds("retryCap", 0.01...86_400, \.backoff.cap, "The longest wait after that."),
-        .seconds(
-            "retryAfterCap", 0...31_536_000, \.backoff.retryAfterCap,
+        Self(
+            "retryFirstSpread", .seconds(0...86_400), \.backoff.firstSpread,
+            "The time over which first attempts are spread."),
+        Self(
+            "retryInitial", .seconds(0.01...86_400), \.backoff.initial,
+            "The first wait, which doubles with each failure."),
+        Self("retryEarlyCap", .seconds(0.01...86_400), \.backoff.earlyCap, "The longest wait early in an outage."),
+        Self(
+            "retryEarlyPeriod", .seconds(0...86_400), \.backoff.earlyPeriod,
+            "The time during which an outage counts as early."),
+        Self("retryCap", .seconds(0.01...86_400), \.backoff.cap, "The longest wait after that."),
+        Self(
+            "retryAfterCap", .seconds(0...31_536_000), \.backoff.retryAfterCap,
             "The longest Retry-After that is respected."),
-        .number(
-            "retryLimit", 1...1_000_000, limit: \.retryLimit,
+        Self(
+            "retryLimit", .number(1...1_000_000), \.retryLimit, fallback: "no limit",
             "The number of failed attempts in a row after which the connection is not retried."),
-        .seconds(
-            "slowListener", 0.001...3_600, \.options.slowListener,
+        Self(
+            "slowListener", .seconds(0.001...3_600), \.options.slowListener,
             "The time listeners may occupy the executor before a warning is logged."),
         Self(
             "endpoints", .list, \.options.endpoints.urls, fallback: "none",
@@ -138,13 +117,15 @@ extension ConnectionKey {
         Self(
             "endpointsShuffled", .flag, \.options.endpoints.isShuffled,
             "Whether the endpoints are tried in an order of chance instead of the order of the list."),
-        .seconds(
-            "endpointReturnAfter", 1...31_536_000, fallback: "300", limit: \.options.endpoints.returnAfter,
+        Self(
+            "endpointReturnAfter", .seconds(1...31_536_000), \.options.endpoints.returnAfter, fallback: "300",
             "The time after which a connection returns to the first endpoint."),
         Self(
             "probeEvent", .text, \.options.probeEvent, fallback: "none",
             "The event that measures the round trip: a request without arguments that the server answers at once."),
-        .seconds("probeInterval", 1...86_400, \.options.probeInterval, "The interval between two such measurements."),
+        Self(
+            "probeInterval", .seconds(1...86_400), \.options.probeInterval,
+            "The interval between two such measurements."),
     ]
 }
 

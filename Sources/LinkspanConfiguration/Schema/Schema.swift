@@ -80,18 +80,13 @@ struct Schema: Sendable {
         let section = noun == "transport" ? "transport" : "services"
         let isPlain = name.utf8.allSatisfy { (0x61...0x7A).contains($0) || (0x30...0x39).contains($0) }
         guard isPlain, let first = name.utf8.first, first >= 0x61 else {
-            self.problems.append(
-                ConfigurationProblem(
-                    .refused, ConfigurationPath.full(section),
-                    "a \(noun) cannot be called '\(Wording.shown(name))': names are lower case letters and digits",
-                    origin: "the catalog"))
+            let message = "a \(noun) cannot be called '\(Wording.shown(name))': names are lower case letters and digits"
+            self.problems.add(.refused, section, message, origin: "the catalog")
             return false
         }
         guard self.keys["\(section).\(name)"] == nil else {
-            self.problems.append(
-                ConfigurationProblem(
-                    .ambiguous, ConfigurationPath.full("\(section).\(name)"),
-                    "a \(noun) cannot be called '\(name)': the key has another meaning", origin: "the catalog"))
+            let message = "a \(noun) cannot be called '\(name)': the key has another meaning"
+            self.problems.add(.ambiguous, "\(section).\(name)", message, origin: "the catalog")
             return false
         }
         return true
@@ -113,13 +108,11 @@ struct Schema: Sendable {
         var option = option
         option.reload = Self.reload(of: option, in: section)
         guard self.keys.updateValue(option, forKey: path) == nil else {
-            self.problems.append(
-                ConfigurationProblem(
-                    .ambiguous, ConfigurationPath.full(path),
-                    PlannedService.declared.contains { $0.name == option.name } && section.hasPrefix("services.")
-                        ? "the name is reserved for an option of every service" : "the option is declared twice",
-                    origin: "the catalog"))
-            return
+            let isReserved =
+                PlannedService.declared.contains { $0.name == option.name } && section.hasPrefix("services.")
+            let message =
+                isReserved ? "the name is reserved for an option of every service" : "the option is declared twice"
+            return self.problems.add(.ambiguous, path, message, origin: "the catalog")
         }
         self.children[section, default: []].append(option.name)
     }

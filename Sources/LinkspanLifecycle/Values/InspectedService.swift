@@ -15,7 +15,7 @@ package struct InspectedService: Sendable, Hashable {
 }
 
 /// The mailbox of a service.
-package struct InspectedMailbox: Sendable, Hashable {
+package struct InspectedMailbox: Sendable, Hashable, Encodable {
     /// The number of events that wait.
     package var waiting = 0
     /// The most events that may wait.

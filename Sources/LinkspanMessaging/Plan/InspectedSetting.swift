@@ -1,7 +1,7 @@
 package import Linkspan
 
 /// A value of the configuration, as it may be shown: secrets and queries of URLs are left out.
-package struct InspectedSetting: Sendable, Hashable {
+package struct InspectedSetting: Sendable, Hashable, Encodable {
     /// The full key.
     package var path: String
     /// The value as text.

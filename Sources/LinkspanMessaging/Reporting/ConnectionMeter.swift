@@ -6,7 +6,7 @@ package import Linkspan
 /// nothing is sampled while there is no room.
 package struct ConnectionMeter: Sendable {
     /// Numbers of messages and of the bytes of their arguments, since the connection was made.
-    package struct Counts: Sendable, Hashable {
+    package struct Counts: Sendable, Hashable, Encodable {
         /// Messages that a link took.
         package var sent: UInt64 = 0
         /// The bytes of their arguments.

@@ -17,20 +17,15 @@ extension Interop {
             var serverBits = 15
         }
 
-        /// A server's options, a client's policy, and what they lead to.
+        /// A server's options, and what they lead to.
         struct Setting: Sendable, CustomTestStringConvertible {
             var server: [String]
-            var client: WebSocketCompression
             var agreement: Agreement?
 
-            var testDescription: String { "\(self.server) and \(self.client)" }
+            var testDescription: String { "\(self.server)" }
 
-            init(
-                _ server: String..., leadsTo agreement: Agreement?,
-                client: (inout WebSocketCompression) -> Void = { _ in }
-            ) {
+            init(_ server: String..., leadsTo agreement: Agreement?) {
                 self.server = server
-                self.client = .init(client)
                 self.agreement = agreement
             }
         }
@@ -45,12 +40,6 @@ extension Interop {
             Setting(
                 "--server-forgets", "--client-forgets", "--server-bits", "10", "--client-bits", "12",
                 leadsTo: Agreement(clientForgets: true, serverForgets: true, clientBits: 12, serverBits: 10)),
-            Setting(leadsTo: Agreement(clientForgets: true, serverForgets: true, clientBits: 10, serverBits: 9)) {
-                $0.clientNoContextTakeover = true
-                $0.clientMaxWindowBits = 10
-                $0.serverNoContextTakeover = true
-                $0.serverMaxWindowBits = 9
-            },
         ]
 
         @Test(arguments: settings)
@@ -58,7 +47,7 @@ extension Interop {
             try await withServer(.webSocket, setting.server) { server in
                 try await Bench.use { bench in
                     let client = try await bench.webSocket(
-                        server, configuration: .init { $0.compression = setting.client })
+                        server, configuration: .init { $0.compression = .init() })
                     let answer = try await client.handler.request("compression")
                     #expect(try answer.decode(Agreement?.self) == setting.agreement)
                     let texts = (0..<50).map { "text \($0): " + String(repeating: "Grüße ", count: $0 * $0) }

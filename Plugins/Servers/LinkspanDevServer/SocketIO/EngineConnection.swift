@@ -285,8 +285,7 @@ extension EngineConnection {
         case .answer(let frames)?: self.send { _ in frames }
         case .connect(let namespace, let auth)?: self.enter(namespace.name, auth)
         case .left(let name)?: self.relays.removeValue(forKey: name)?.leave()
-        case .message(let name, let message)?: self.say(.message(message), in: name)
-        case .reply(let name, let id, let payload)?: self.say(.reply(id: id, payload), in: name)
+        case .say(let saying, let name)?: self.say(saying, in: name)
         case .violation?: self.act { $0.close() }
         }
     }

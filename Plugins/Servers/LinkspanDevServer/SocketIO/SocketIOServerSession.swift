@@ -7,8 +7,7 @@ struct SocketIOServerSession: Sendable {
     enum Event: Sendable {
         /// A client wants into a namespace that there is.
         case connect(SocketIONamespace, auth: Payload?)
-        case message(namespace: String, InboundMessage)
-        case reply(namespace: String, id: UInt64, Payload)
+        case say(HubRelay.Saying, namespace: String)
         case left(namespace: String)
         /// Say this to the client.
         case answer([WebSocketMessage])
@@ -57,12 +56,11 @@ struct SocketIOServerSession: Sendable {
             return .left(namespace: name)
         case .event(let written, let message):
             let name = Self.name(written)
-            return self.isConnected(name) ? .message(namespace: name, message) : self.stray(name)
+            return self.isConnected(name) ? .say(.message(message), namespace: name) : self.stray(name)
         case .ack(let written, let id, let payload):
             let name = Self.name(written)
             guard self.isConnected(name) else { return self.stray(name) }
-            guard let id else { return nil }
-            return .reply(namespace: name, id: id, payload)
+            return id.map { .say(.reply(id: $0, payload), namespace: name) }
         case .connectError: return .violation
         }
     }

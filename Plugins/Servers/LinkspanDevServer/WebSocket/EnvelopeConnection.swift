@@ -50,8 +50,7 @@ final class EnvelopeConnection: ConnectionOwner {
         for event in decide(&self.session) {
             switch event {
             case .enter(let auth): self.enter(auth)
-            case .message(let message): self.say(.message(message))
-            case .reply(let id, let payload): self.say(.reply(id: id, payload))
+            case .say(let saying): self.say(saying)
             case .violation(let code, let message): self.close(code, message)
             }
         }

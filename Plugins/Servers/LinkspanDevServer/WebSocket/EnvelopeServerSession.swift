@@ -8,8 +8,7 @@ struct EnvelopeServerSession: Sendable {
     enum Event: Sendable {
         /// The client is who it says, or says nothing of who it is.
         case enter(auth: Payload?)
-        case message(InboundMessage)
-        case reply(id: UInt64, Payload)
+        case say(HubRelay.Saying)
         /// The client broke the format: close with this.
         case violation(CloseCode, String)
     }
@@ -79,8 +78,8 @@ struct EnvelopeServerSession: Sendable {
 
     private static func event(_ event: LinkEvent) -> Event? {
         switch event {
-        case .message(let message): .message(message)
-        case .reply(let id, let payload): .reply(id: id, payload)
+        case .message(let message): .say(.message(message))
+        case .reply(let id, let payload): .say(.reply(id: id, payload))
         case .opened, .changed, .writable, .closed: nil
         }
     }

@@ -47,7 +47,7 @@ extension InspectorPage {
           for (const point of points) {
             const value = of(point);
             if (!isValue(value)) { isDown = isDown && point.connected !== 0; continue; }
-            text += `${isDown ? 'L' : 'M'}${x(point.t).toFixed(1)} ${y(value).toFixed(1)}`;
+            text += `${isDown ? 'L' : 'M'}${x(point.time).toFixed(1)} ${y(value).toFixed(1)}`;
             isDown = true;
           }
           return text;
@@ -58,8 +58,8 @@ extension InspectorPage {
           const spans = [];
           let since = null;
           for (const point of points) {
-            if (point.connected === 0) since ??= point.t;
-            else if (since !== null) { spans.push([since, point.t]); since = null; }
+            if (point.connected === 0) since ??= point.time;
+            else if (since !== null) { spans.push([since, point.time]); since = null; }
           }
           if (since !== null) spans.push([since, now]);
           return spans;
@@ -73,7 +73,7 @@ extension InspectorPage {
             + (state.span >= 3600 ? 'hour' : `${state.span / 60} minutes`);
           for (const chart of CHARTS) {
             const all = own && !chart.all ? state.own : state.points;
-            const points = all.filter((point) => point.t >= start);
+            const points = all.filter((point) => point.time >= start);
             const values = points.flatMap((p) => [chart.of(p), chart.two ? chart.two(p) : null])
               .filter(isValue);
             // Few apps have an outbox.
@@ -120,7 +120,7 @@ extension InspectorPage {
           const start = now - state.span * 1000;
           const lists = histories();
           const ids = [...lists.keys()].sort((one, two) =>
-            (two === state.selected) - (one === state.selected) || lists.get(two).at(-1).t - lists.get(one).at(-1).t)
+            (two === state.selected) - (one === state.selected) || lists.get(two).at(-1).time - lists.get(one).at(-1).time)
             .slice(0, 10);
           const height = 22 + ids.length * 22;
           const left = 120;
@@ -146,15 +146,15 @@ extension InspectorPage {
           label.textContent = `#${id} ${row ? row.endpoint.replace(/^[a-z]+:\/\//, '') : 'gone'}`.slice(0, 20);
           let wasConnected = false;
           list.forEach((event, index) => {
-            const end = index + 1 < list.length ? list[index + 1].t : now;
+            const end = index + 1 < list.length ? list[index + 1].time : now;
             const kind = { resumed: 'connected', moved: 'disconnected' }[event.kind] || event.kind;
             if (kind !== 'released' && end >= start) {
-              const from = Math.max(start, event.t);
+              const from = Math.max(start, event.time);
               draw('rect', { class: `s-${kind}`, x: x(from), y: y + 4, width: Math.max(1.5, x(end) - x(from)), height: 12,
                 rx: 2 }, svg);
             }
-            if (event.t >= start && event.kind === 'connected' && wasConnected) mark(svg, x(event.t), y, false);
-            if (event.t >= start && event.kind === 'moved') mark(svg, x(event.t), y, true);
+            if (event.time >= start && event.kind === 'connected' && wasConnected) mark(svg, x(event.time), y, false);
+            if (event.time >= start && event.kind === 'moved') mark(svg, x(event.time), y, true);
             if (kind === 'connected') wasConnected = true;
           });
         }

@@ -86,7 +86,6 @@ extension InspectorPage {
             if (former && former.state !== row.state) {
               $('live').textContent = `Connection ${row.id}: ${row.state}`;
             }
-            row.received_at = batch.now;
             state.connections.set(row.id, row);
             if (row.id === state.selected) addOwn(row, former, batch.now);
           }
@@ -122,12 +121,12 @@ extension InspectorPage {
         function addOwn(row, former, now) {
           const own = state.own;
           const last = own[own.length - 1];
-          if (last && now - last.t < 950) return;
-          own.push({ t: now, reply: row.reply ?? null, roundTrip: row.state === 'connected' ? row.roundTrip ?? null : null,
+          if (last && now - last.time < 950) return;
+          own.push({ time: now, reply: row.reply ?? null, roundTrip: row.state === 'connected' ? row.roundTrip ?? null : null,
             connected: row.state === 'connected' ? 1 : 0,
             sent: last ? row.sent - last.sentTotal : 0, received: last ? row.received - last.receivedTotal : 0,
             sentTotal: row.sent, receivedTotal: row.received, waiting: row.waiting, inFlight: row.inFlight,
-            outbox: row.outboxCount ?? null, oldest: row.oldest || 0, turn: row.turn });
+            outbox: row.outboxCount ?? null, oldest: row.oldest === undefined ? 0 : now - row.oldest, turn: row.turn });
           if (own.length > KEPT.points) own.shift();
         }
 

@@ -93,15 +93,15 @@ extension InspectorPage {
             ['State', `${row.state}, ${row.progress}`], ['Endpoint', row.endpoint],
             ['Transport', row.transport], ['Carrier', row.carrier || '–'], ['Last error', row.error || 'none'],
             ['Round trip', ms(row.roundTrip)], ['Holders', row.holders], ['Waiting', row.waiting],
-            ['In flight', row.inFlight], ['Oldest', row.oldest === undefined ? '–' : span(row.oldest)],
+            ['In flight', row.inFlight], ['Oldest', row.oldest === undefined ? '–' : span(appNow() - row.oldest)],
             ['Outbox', row.outbox || 'none'], ['Reading', row.paused ? 'paused' : 'on'],
             ['Sent', `${count(row.sent)}, ${size(row.sentBytes)}`],
             ['Received', `${count(row.received)}, ${size(row.receivedBytes)}`],
             ['Answered, failed', `${count(row.answered)}, ${count(row.failed)}`],
-            ['Credentials', credentials.revoked ? 'revoked' : credentials.age === undefined ? 'fixed or none'
-              : `${span(credentials.age + appNow() - row.received_at)} old`],
-            ['Next renewal', credentials.renewal === undefined ? 'none planned'
-              : `in ${span(credentials.renewal - appNow())}`],
+            ['Credentials', credentials.isRevoked ? 'revoked' : credentials.obtained === undefined ? 'fixed or none'
+              : `${span(appNow() - credentials.obtained)} old`],
+            ['Next renewal', credentials.nextRenewal === undefined ? 'none planned'
+              : `in ${span(credentials.nextRenewal - appNow())}`],
           ];
           if (credentials.failure) facts.push(['Renewal failed', credentials.failure]);
           const list = $('facts');
@@ -130,7 +130,7 @@ extension InspectorPage {
             return state.frames.filter((frame) => (!kind || frame.kind === kind)
               && (!$('only').checked || frame.connection === state.selected)
               && (!words || `${frame.event} ${frame.kind} ${frame.code || ''}`.toLowerCase().includes(words)))
-              .slice(-200).reverse().map((frame) => [[clock(frame.t), ''],
+              .slice(-200).reverse().map((frame) => [[clock(frame.time), ''],
                 [{ sent: '→ sent', received: '← received', answered: '← answered', failed: '✕ failed' }[frame.kind],
                   frame.kind === 'failed' ? 'bad' : ''],
                 [frame.event + (frame.code ? ` (${frame.code})` : '') + (frame.payload ? `  ${frame.payload}` : ''), 'w'],
@@ -139,7 +139,7 @@ extension InspectorPage {
           },
           events: () => filtered(state.events.filter((event) => !$('only').checked || event.connection === state.selected)
             .slice(-2048).reverse(), (event) => `${event.kind} ${event.text}`).slice(0, 300)
-            .map((event) => [[clock(event.t), ''], [event.kind, ''], [event.text, 'w']]),
+            .map((event) => [[clock(event.time), ''], [event.kind, ''], [event.text, 'w']]),
           services: () => filtered([...state.services.values()].sort((one, two) => one.path < two.path ? -1 : 1),
             (row) => `${row.path} ${row.phase} ${row.state}`).slice(0, 300)
             .map((row) => [[row.path, 'w'], [row.phase, ''], [row.state, row.state === 'ready' ? '' : 'bad'],

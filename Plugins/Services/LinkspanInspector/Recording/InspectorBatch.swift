@@ -1,13 +1,31 @@
+internal import DequeModule
 internal import LinkspanMessaging
 
-/// The changes that one page has not seen yet, at most ``InspectorRecorder/Limits/batch`` of each kind.
-struct InspectorBatch: Sendable {
-    var now: ContinuousClock.Instant
-    var epoch: ContinuousClock.Instant
-    var totals = ConnectionMeter.Counts()
-    var sampled: UInt64 = 0
-    var hidden = 0
-    var memory = 0
+/// The changes that one page has not seen yet, at most ``InspectorRecorder/Limits/batch`` of each kind; times are
+/// milliseconds of the recording.
+struct InspectorBatch: Sendable, Encodable {
+    /// The messages of all connections, exactly, and the state of the process.
+    struct Totals: Sendable, Encodable {
+        let counts: ConnectionMeter.Counts
+        /// Sampled messages.
+        let sampled: UInt64
+        /// Connections that are not shown.
+        let hidden: Int
+        let memory: Int
+
+        private enum Key: CodingKey { case sampled, hidden, memory }
+
+        func encode(to encoder: any Encoder) throws {
+            try self.counts.encode(to: encoder)
+            var totals = encoder.container(keyedBy: Key.self)
+            try totals.encode(self.sampled, forKey: .sampled)
+            try totals.encode(self.hidden, forKey: .hidden)
+            try totals.encode(self.memory, forKey: .memory)
+        }
+    }
+
+    let now: Int64
+    let totals: Totals
     var connections: [ConnectionRow] = []
     /// The numbers of connections that the page shows and that are gone.
     var gone: [UInt64] = []
@@ -18,24 +36,39 @@ struct InspectorBatch: Sendable {
     var points: [InspectorRecorder.Point] = []
     /// The configuration, when it has changed.
     var settings: [InspectedSetting]?
-    var transports: [String] = []
-
-    /// Whether there is nothing that a page would show.
-    var isEmpty: Bool {
-        self.connections.isEmpty && self.gone.isEmpty && self.services.isEmpty && self.goneServices.isEmpty
-            && self.events.isEmpty && self.frames.isEmpty && self.points.isEmpty && self.settings == nil
-    }
+    var transports: [String]?
 }
 
 /// The position of one page in the recording.
 struct PageCursor: Sendable {
+    /// The rows of a table that the page has seen.
+    fileprivate struct Table<Key: Hashable & Comparable & Sendable>: Sendable {
+        private var versions: [Key: UInt64] = [:]
+        /// The row after which the next batch continues.
+        private var last: Key?
+
+        /// Takes changed rows in rotation by their keys, so that busy ones do not starve others, and the keys of rows
+        /// that are gone.
+        mutating func take<Row>(
+            _ rows: [Key: InspectorRecorder.Versioned<Row>], first: Key? = nil, limit: Int
+        ) -> (rows: [Row], gone: [Key]) {
+            let gone = self.versions.keys.filter { rows[$0] == nil }
+            for key in gone { self.versions[key] = nil }
+            let changed = rows.filter { $0 != first && self.versions[$0] != $1.version }.keys.sorted()
+            let start = changed.firstIndex { key in self.last.map { key > $0 } ?? true } ?? 0
+            let turn = (changed[start...] + changed[..<start]).prefix(limit)
+            self.last = turn.last ?? self.last
+            let keys = (first.map { [$0] } ?? []) + turn
+            let taken = keys.compactMap { key in rows[key].map { (key, $0) } }
+            for (key, entry) in taken { self.versions[key] = entry.version }
+            return (taken.map(\.1.row), gone)
+        }
+    }
+
     /// The connection that the page shows in detail, which comes with each batch.
     var selected: UInt64?
-    fileprivate var connections: [UInt64: UInt64] = [:]
-    fileprivate var services: [String: UInt64] = [:]
-    /// The connection and the service after which the next batch continues.
-    fileprivate var connection: UInt64 = 0
-    fileprivate var service = ""
+    fileprivate var connections = Table<UInt64>()
+    fileprivate var services = Table<String>()
     fileprivate var event: UInt64 = 0
     fileprivate var frame: UInt64 = 0
     fileprivate var point: UInt64 = 0
@@ -49,11 +82,14 @@ extension InspectorRecorder {
     /// Takes the next batch for a page.
     func batch(for cursor: inout PageCursor, now: ContinuousClock.Instant) -> InspectorBatch {
         var batch = self.emptyBatch(now: now)
-        self.addConnections(to: &batch, &cursor)
-        self.addServices(to: &batch, &cursor)
-        batch.events = Self.next(self.events, after: &cursor.event, self.limits.batch, \.number)
-        batch.frames = Self.latest(self.frames, after: &cursor.frame, self.limits.batch / 4, \.number)
-        batch.points = Self.next(self.chart.points, after: &cursor.point, self.limits.batch, \.number)
+        let limit = self.limits.batch
+        (batch.connections, batch.gone) = cursor.connections.take(
+            self.connections, first: cursor.selected, limit: limit)
+        (batch.services, batch.goneServices) = cursor.services.take(self.services, limit: limit)
+        batch.events = Self.rest(self.events, after: &cursor.event) { $0.prefix(limit) }
+        // Of a flood of frames the latest are shown.
+        batch.frames = Self.rest(self.frames, after: &cursor.frame) { $0.suffix(limit / 4) }
+        batch.points = Self.rest(self.chart.points, after: &cursor.point) { $0.prefix(limit) }
         if cursor.settings != self.setup.version {
             cursor.settings = self.setup.version
             batch.settings = self.setup.settings
@@ -78,76 +114,19 @@ extension InspectorRecorder {
 
     private func emptyBatch(now: ContinuousClock.Instant) -> InspectorBatch {
         InspectorBatch(
-            now: now, epoch: self.epoch, totals: self.totals, sampled: self.sampled, hidden: self.hidden,
-            memory: self.chart.points.last?.memory ?? 0)
+            now: self.milliseconds(now),
+            totals: InspectorBatch.Totals(
+                counts: self.totals, sampled: self.sampled, hidden: self.hidden,
+                memory: self.chart.points.last?.memory ?? 0))
     }
 
-    /// Adds changed rows in rotation by their numbers, so that busy ones do not starve others.
-    private func addConnections(to batch: inout InspectorBatch, _ cursor: inout PageCursor) {
-        for id in cursor.connections.keys where self.connections[id] == nil {
-            batch.gone.append(id)
-            cursor.connections[id] = nil
-        }
-        var changed = self.connections.filter { id, entry in
-            id == cursor.selected || cursor.connections[id] != entry.version
-        }
-        if let selected = cursor.selected, let entry = changed.removeValue(forKey: selected) {
-            batch.connections.append(entry.row)
-            cursor.connections[selected] = entry.version
-        }
-        let ids = changed.keys.sorted()
-        let start = ids.firstIndex { $0 > cursor.connection } ?? 0
-        for id in (ids[start...] + ids[..<start]).prefix(self.limits.batch) {
-            guard let entry = changed[id] else { continue }
-            batch.connections.append(entry.row)
-            cursor.connections[id] = entry.version
-            cursor.connection = id
-        }
-    }
-
-    private func addServices(to batch: inout InspectorBatch, _ cursor: inout PageCursor) {
-        for path in cursor.services.keys where self.services[path] == nil {
-            batch.goneServices.append(path)
-            cursor.services[path] = nil
-        }
-        let paths = self.services.filter { cursor.services[$0] != $1.version }.keys.sorted()
-        let start = paths.firstIndex { $0 > cursor.service } ?? 0
-        for path in (paths[start...] + paths[..<start]).prefix(self.limits.batch) {
-            guard let entry = self.services[path] else { continue }
-            batch.services.append(entry.row)
-            cursor.services[path] = entry.version
-            cursor.service = path
-        }
-    }
-
-    /// The next elements behind a number, the oldest first.
-    private static func next<Element>(
-        _ elements: some RandomAccessCollection<Element>, after number: inout UInt64, _ limit: Int,
-        _ key: KeyPath<Element, UInt64>
+    /// The elements behind a number that `pick` takes.
+    private static func rest<Element: Numbered>(
+        _ elements: Deque<Element>, after number: inout UInt64, _ pick: (Slice<Deque<Element>>) -> Slice<Deque<Element>>
     ) -> [Element] {
-        let taken = Array(Self.rest(elements, after: number, key).prefix(limit))
-        if let last = taken.last { number = last[keyPath: key] }
+        let start = elements.lastIndex { [number] in $0.number <= number }.map { $0 + 1 } ?? 0
+        let taken = Array(pick(elements[start...]))
+        number = taken.last?.number ?? number
         return taken
-    }
-
-    /// The latest elements behind a number; those before them are skipped.
-    private static func latest<Element>(
-        _ elements: some RandomAccessCollection<Element>, after number: inout UInt64, _ limit: Int,
-        _ key: KeyPath<Element, UInt64>
-    ) -> [Element] {
-        let taken = Array(Self.rest(elements, after: number, key).suffix(limit))
-        if let last = taken.last { number = last[keyPath: key] }
-        return taken
-    }
-
-    private static func rest<Elements: RandomAccessCollection>(
-        _ elements: Elements, after number: UInt64, _ key: KeyPath<Elements.Element, UInt64>
-    ) -> Elements.SubSequence {
-        var (low, high) = (elements.startIndex, elements.endIndex)
-        while low < high {
-            let middle = elements.index(low, offsetBy: elements.distance(from: low, to: high) / 2)
-            if elements[middle][keyPath: key] > number { high = middle } else { low = elements.index(after: middle) }
-        }
-        return elements[low...]
     }
 }

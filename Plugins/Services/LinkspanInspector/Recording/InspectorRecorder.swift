@@ -24,9 +24,9 @@ struct InspectorRecorder: Sendable {
     }
 
     /// An event of the time line.
-    struct Event: Sendable {
+    struct Event: Numbered, Encodable {
         var number: UInt64
-        var time: ContinuousClock.Instant
+        var time: Int64
         /// The connection that it is about.
         var connection: UInt64?
         /// The kind, for the colours of the time line.
@@ -35,22 +35,31 @@ struct InspectorRecorder: Sendable {
     }
 
     /// A message of the sample.
-    struct Frame: Sendable {
+    struct Frame: Numbered, Encodable {
         var number: UInt64
         var connection: UInt64
-        var frame: ConnectionMeter.Frame
+        var time: Int64
+        var event: String
+        var bytes: Int
+        var kind = ""
+        /// The time that the reply took, if it is one.
+        var roundTrip: Double?
+        /// The code of the error, if the message failed.
+        var code: String?
+        /// The beginning of the arguments, without secrets, if configuration asks for it.
+        var payload: String?
     }
 
     /// The sums of one second.
-    struct Point: Sendable, Equatable {
+    struct Point: Numbered, Encodable {
         var number: UInt64 = 0
-        var time: ContinuousClock.Instant
+        var time: Int64
         var connections = 0
         var connected = 0
         /// The longest round trip; nil when nothing is connected, which is a gap in the chart.
-        var roundTrip: Duration?
+        var roundTrip: Double?
         /// The longest time to a sampled reply; nil when none was sampled.
-        var reply: Duration?
+        var reply: Double?
         var sent: UInt64 = 0
         var received: UInt64 = 0
         var bytes: UInt64 = 0
@@ -58,8 +67,8 @@ struct InspectorRecorder: Sendable {
         var inFlight = 0
         /// The deliveries of the fullest store; nil when no connection has one that counts them.
         var outbox: Int?
-        var oldest: Duration = .zero
-        var turn: Duration = .zero
+        var oldest: Int64 = 0
+        var turn = 0.0
         var memory = 0
     }
 
@@ -114,13 +123,16 @@ struct InspectorRecorder: Sendable {
     init(limits: Limits = Limits(), now: ContinuousClock.Instant) {
         self.limits = limits
         self.epoch = now
-        self.chart = Chart(pending: Point(time: now))
+        self.chart = Chart(pending: Point(time: 0))
     }
 
     private mutating func number() -> UInt64 {
         self.last += 1
         return self.last
     }
+
+    /// A time in milliseconds of the recording.
+    func milliseconds(_ time: ContinuousClock.Instant) -> Int64 { self.epoch.duration(to: time).wholeMilliseconds }
 
     /// The messages of all connections, exactly.
     var totals: ConnectionMeter.Counts { self.connections.values.reduce(into: self.gone) { $0.add($1.row.counts) } }
@@ -148,9 +160,10 @@ extension InspectorRecorder {
     mutating func note(
         _ id: UInt64, _ status: ConnectionStatus, explanation: String, holders: Int, now: ContinuousClock.Instant
     ) {
+        let snapshot = ConnectionRow.Snapshot(status, explanation: explanation) { self.milliseconds($0) }
         self.change(id, now: now) { row in
             row.holders = holders
-            row.snapshot = ConnectionRow.Snapshot(status, explanation: explanation)
+            row.snapshot = snapshot
         }
     }
 
@@ -160,33 +173,51 @@ extension InspectorRecorder {
         _ frames: [ConnectionMeter.Frame], now: ContinuousClock.Instant
     ) {
         guard self.connections[id] != nil else { return }
-        let oldest = reading.oldest.map { self.time(of: $0, now: now) }
-        let reply = frames.compactMap(\.reply).max()
-        if let reply { self.chart.pending.reply = max(self.chart.pending.reply ?? .zero, reply) }
+        let oldest = reading.oldest.map { self.milliseconds(self.time(of: $0, now: now)) }
+        let renewal = reading.nextRenewal.map { self.milliseconds($0) }
+        let turn = reading.turn.milliseconds
+        let sample = frames.map { self.frame($0, of: id) }
+        let reply = sample.compactMap(\.roundTrip).max()
+        if let reply { self.chart.pending.reply = max(self.chart.pending.reply ?? 0, reply) }
+        self.chart.pending.turn = max(self.chart.pending.turn, turn)
         self.change(id, now: now) { row in
-            row.credentials.nextRenewal = reading.nextRenewal
+            row.credentials.nextRenewal = renewal
             row.report = ConnectionRow.Report(
                 transport: reading.transport, isReadingPaused: reading.isReadingPaused, inFlight: reading.inFlight,
                 // The time of one command is only narrowed down, so that its age does not jump.
-                oldest: oldest.map { min($0, row.report.oldest ?? $0) }, reply: reply, turn: reading.turn)
+                oldest: oldest.map { min($0, row.report.oldest ?? $0) }, reply: reply, turn: turn)
             if let counts { row.counts = counts }
         }
-        self.chart.pending.turn = max(self.chart.pending.turn, reading.turn)
-        for frame in frames {
+        for frame in sample {
             if self.frames.count == self.limits.frames { self.frames.removeFirst() }
-            self.frames.append(Frame(number: self.number(), connection: id, frame: frame))
-            self.sampled += 1
+            self.frames.append(frame)
         }
+        self.sampled += UInt64(sample.count)
+    }
+
+    private mutating func frame(_ frame: ConnectionMeter.Frame, of id: UInt64) -> Frame {
+        var shown = Frame(
+            number: self.number(), connection: id, time: self.milliseconds(frame.time), event: frame.event,
+            bytes: frame.bytes)
+        switch frame.kind {
+        case .sent: shown.kind = "sent"
+        case .received: shown.kind = "received"
+        case .answered(let time): (shown.kind, shown.roundTrip) = ("answered", time.milliseconds)
+        case .failed(let code): (shown.kind, shown.code) = ("failed", ForeignText.line(code.rawValue, limit: 64))
+        }
+        if !frame.excerpt.isEmpty { shown.payload = Redaction.excerpt(frame.excerpt, of: frame.bytes) }
+        return shown
     }
 
     /// Takes a step in the life of credentials.
     mutating func note(_ event: Stamped<AuthenticationEvent>) {
         guard let id = event.event.connection, self.connections[id] != nil else { return }
+        let time = self.epoch.duration(to: event.time)
         self.change(id, now: event.time) { row in
             switch event.event.kind {
             case .obtained(let validFor), .refreshed(let validFor, _):
                 row.credentials = ConnectionRow.CredentialFacts(
-                    obtained: event.time, expiry: validFor.map { event.time + $0 },
+                    obtained: time.wholeMilliseconds, expiry: validFor.map { (time + $0).wholeMilliseconds },
                     nextRenewal: row.credentials.nextRenewal)
             case .refreshFailed(_, let reason, _):
                 row.credentials.failure = ForeignText.line(reason, limit: 200)
@@ -209,12 +240,7 @@ extension InspectorRecorder {
 
     /// The time at which a command was made, at the latest.
     private func time(of command: Command.ID, now: ContinuousClock.Instant) -> ContinuousClock.Instant {
-        var (low, high) = (0, self.marks.count)
-        while low < high {
-            let middle = (low + high) / 2
-            if command.isBefore(self.marks[middle].mark) { high = middle } else { low = middle + 1 }
-        }
-        return low < self.marks.count ? self.marks[low].time : now
+        self.marks.reversed().prefix { command.isBefore($0.mark) }.last?.time ?? now
     }
 }
 
@@ -248,7 +274,8 @@ extension InspectorRecorder {
     mutating func note(_ text: String, kind: String, connection: UInt64? = nil, at time: ContinuousClock.Instant) {
         if self.events.count == self.limits.events { self.events.removeFirst() }
         self.events.append(
-            Event(number: self.number(), time: time, connection: connection, kind: kind, text: text))
+            Event(
+                number: self.number(), time: self.milliseconds(time), connection: connection, kind: kind, text: text))
     }
 }
 
@@ -261,7 +288,7 @@ extension InspectorRecorder {
         if self.marks.count > self.limits.points { self.marks.removeFirst() }
         let totals = self.totals
         var point = self.chart.pending
-        (point.number, point.time, point.memory) = (self.number(), now, memory)
+        (point.number, point.time, point.memory) = (self.number(), self.milliseconds(now), memory)
         point.sent = totals.sent &- self.chart.totals.sent
         point.received = totals.received &- self.chart.totals.received
         point.bytes = totals.bytes &- self.chart.totals.bytes
@@ -270,24 +297,19 @@ extension InspectorRecorder {
             let (snapshot, report) = (entry.row.snapshot, entry.row.report)
             if snapshot?.state == "connected" {
                 point.connected += 1
-                if let roundTrip = snapshot?.roundTrip { point.roundTrip = max(point.roundTrip ?? .zero, roundTrip) }
+                if let roundTrip = snapshot?.roundTrip { point.roundTrip = max(point.roundTrip ?? 0, roundTrip) }
             }
             point.waiting += snapshot?.waiting ?? 0
             point.inFlight += report.inFlight
             // Several connections may have one store.
             if let outbox = snapshot?.outboxCount { point.outbox = max(point.outbox ?? 0, outbox) }
-            if let oldest = report.oldest { point.oldest = max(point.oldest, oldest.duration(to: now)) }
+            if let oldest = report.oldest { point.oldest = max(point.oldest, point.time - oldest) }
         }
         self.chart.totals = totals
         if self.chart.points.count == self.limits.points { self.chart.points.removeFirst() }
         self.chart.points.append(point)
-        self.chart.pending = Point(time: now)
+        self.chart.pending = Point(time: point.time)
     }
-}
-
-extension ConnectionMeter.Frame {
-    /// The time that the reply took, if it is one.
-    fileprivate var reply: Duration? { if case .answered(let time) = self.kind { time } else { nil } }
 }
 
 extension ConnectionMeter.Counts {
@@ -304,10 +326,7 @@ extension ConnectionMeter.Counts {
     }
 }
 
-/// A service with its faults.
-struct ServiceRow: Sendable, Equatable {
-    var service: InspectedService
-    var faults: Int
-    /// Calls that took longer than the service's budget.
-    var slow: Int
+/// An element of a list that pages read on from a number.
+protocol Numbered: Sendable {
+    var number: UInt64 { get }
 }

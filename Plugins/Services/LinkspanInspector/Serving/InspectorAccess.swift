@@ -101,8 +101,7 @@ struct InspectorAccess: Sendable {
     private mutating func page(_ request: HTTPRequest) -> Decision {
         if let key = self.redeem(request) {
             let cookie = self.makeKey()
-            self.cookies.append(cookie)
-            if self.cookies.count > Self.maximumSessions { self.cookies.removeFirst() }
+            Self.keep(cookie, in: &self.cookies)
             return .page(key: key, cookie: "\(self.cookieName)=\(cookie); Path=/; HttpOnly; SameSite=Strict")
         }
         let pairs: [Substring] = request.values("cookie").flatMap { $0.split(separator: ";").map(\.trimmed) }
@@ -149,9 +148,12 @@ struct InspectorAccess: Sendable {
         self.invitation = self.makeKey()
         self.invitations += 1
         let key = self.makeKey()
-        self.sessions.append(key)
-        if self.sessions.count > Self.maximumSessions { self.sessions.removeFirst() }
+        Self.keep(key, in: &self.sessions)
         return key
+    }
+
+    private static func keep(_ secret: String, in list: inout [String]) {
+        list = Array((list + [secret]).suffix(Self.maximumSessions))
     }
 
     /// Compares in a time that tells nothing of where the texts differ.

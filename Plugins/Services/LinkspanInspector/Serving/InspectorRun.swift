@@ -10,14 +10,15 @@ internal import LinkspanWebSocketProtocol
 /// The inspector while it runs: its loop, its port, its pages, and the recording.
 ///
 /// Everything but the journal lives on the loop.
-final class InspectorRun: InspectorConnectionDelegate, Sendable {
+final class InspectorRun: RequestServer, ServerClock, LiveFeedOwner, Sendable {
     fileprivate struct State {
         var options: InspectorOptions
         var recorder = InspectorRecorder(now: .now)
         var subject: InspectionSubject?
         var listener: (any ByteListener)?
         var access: InspectorAccess?
-        var connections: [ObjectIdentifier: InspectorConnection] = [:]
+        var connections = Places<ServerConnection>(limit: InspectorRun.maximumConnections)
+        var feeds: [ObjectIdentifier: LiveFeed] = [:]
         /// The connections whose executors have been asked and have not answered, since when.
         var asked: [UInt64: ContinuousClock.Instant] = [:]
         /// The connection after which the next look continues.
@@ -41,7 +42,9 @@ final class InspectorRun: InspectorConnectionDelegate, Sendable {
     /// The bytes of a payload that are shown, if configuration asks for any.
     private static let excerptBytes = 256
     /// The most TCP connections at a time.
-    private static let maximumConnections = 32
+    fileprivate static let maximumConnections = 32
+    /// The most bytes of a message from a page.
+    static let maximumMessageBytes = 4 * 1024
 
     let loop: any NetworkLoop
     /// The latest events, for the report.
@@ -56,21 +59,11 @@ final class InspectorRun: InspectorConnectionDelegate, Sendable {
         self.state = Confined(State(options: options), to: self.loop)
     }
 
-    /// Ends a run that was not stopped.
-    deinit { self.loop.shutdown() }
-
-    /// Changes the state in place.
-    fileprivate func withState<Result>(_ body: (inout State) throws -> Result) rethrows -> Result {
-        try body(&self.state.value)
-    }
-
     /// Takes the objects to inspect.
     func inspect(_ subject: InspectionSubject) {
         self.loop.execute {
-            self.withState { state in
-                state.subject = subject
-                state.recorder.note(subject.settings, transports: subject.transports)
-            }
+            self.state.value.subject = subject
+            self.state.value.recorder.note(subject.settings, transports: subject.transports)
         }
     }
 
@@ -86,10 +79,8 @@ final class InspectorRun: InspectorConnectionDelegate, Sendable {
             let options = self.state.value.options
             let request = ListenRequest(address: "127.0.0.1", port: options.port)
             let listener = try self.loop.listen(request) { [weak self] stream in self?.accept(stream) }
-            self.withState { state in
-                state.listener = listener
-                state.access = InspectorAccess(port: listener.port, standing: options.token)
-            }
+            self.state.value.listener = listener
+            self.state.value.access = InspectorAccess(port: listener.port, standing: options.token)
             self.invite()
             self.tick()
             return listener.port
@@ -104,14 +95,12 @@ final class InspectorRun: InspectorConnectionDelegate, Sendable {
     }
 
     private func close(_ onClosed: @escaping () -> Void) {
-        let (listener, connections) = self.withState { state in
-            defer {
-                state.timer?.cancel()
-                (state.timer, state.listener, state.access) = (nil, nil, nil)
-            }
-            return (state.listener, Array(state.connections.values))
+        self.state.value.timer?.cancel()
+        (self.state.value.timer, self.state.value.access) = (nil, nil)
+        let listener = self.state.value.listener.take()
+        for connection in self.state.value.connections.all {
+            connection.close(.goingAway, reason: "the inspector stops")
         }
-        for connection in connections { connection.close(.goingAway, reason: "the inspector stops") }
         guard let listener else { return onClosed() }
         listener.close(onClosed)
     }
@@ -129,23 +118,22 @@ final class InspectorRun: InspectorConnectionDelegate, Sendable {
 
     private func invite() { if let url = self.invitationURL { self.announce(url) } }
 
-    private func accept(_ stream: any ByteStream) -> InspectorConnection? {
-        let connection = InspectorConnection(stream: stream, delegate: self)
-        let others = self.state.value.connections.values
-        if others.count >= Self.maximumConnections {
-            // A client that opens connections and sends nothing must not lock out others.
-            let oldest = others.filter { !$0.isFeed }.min { $0.began < $1.began }
-            guard let oldest else { return nil }
-            oldest.abort()
-            self.remove(oldest)
+    private func accept(_ stream: any ByteStream) -> ServerConnection? {
+        let connection = ServerConnection(
+            stream: stream, clock: self, limits: .init(messageBytes: Self.maximumMessageBytes), server: self)
+        // A client that opens connections and sends nothing must not lock out others.
+        switch self.state.value.connections.add(connection) {
+        case .taken: ()
+        case .takenFrom(let other): other.drop()
+        case .refused: return nil
         }
-        self.withState { $0.connections[ObjectIdentifier(connection)] = connection }
+        connection.begin()
         return connection
     }
 
-    func remove(_ connection: InspectorConnection) {
-        self.withState { _ = $0.connections.removeValue(forKey: ObjectIdentifier(connection)) }
-    }
+    func remove(_ connection: ServerConnection) { self.state.value.connections.remove(connection) }
+
+    func remove(_ feed: LiveFeed) { self.state.value.feeds[ObjectIdentifier(feed)] = nil }
 }
 
 // MARK: - Events
@@ -158,10 +146,8 @@ extension InspectorRun {
     ) {
         let text = JournalService.line(for: event.event)
         self.loop.execute {
-            self.withState { state in
-                note(&state.recorder)
-                state.recorder.note(text, kind: kind, connection: connection, at: event.time)
-            }
+            note(&self.state.value.recorder)
+            self.state.value.recorder.note(text, kind: kind, connection: connection, at: event.time)
         }
     }
 }
@@ -172,74 +158,63 @@ extension InspectorRun {
     /// Inspects everything, sends changes to the pages, and schedules the next look.
     private func tick() {
         let now = ContinuousClock.now
-        let pages = self.state.value.connections.values.filter(\.isFeed)
-        self.look(now: now, isWatched: !pages.isEmpty)
-        for page in pages where page.hasRoom { self.feed(page, now: now) }
-        let interval = pages.isEmpty ? Self.idleInterval : Self.interval
-        self.schedule(after: interval)
+        let feeds = self.state.value.feeds.values
+        self.look(now: now)
+        for feed in feeds where feed.hasRoom { self.sendBatch(to: feed, now: now) }
+        self.lookLater(after: feeds.isEmpty ? Self.idleInterval : Self.interval)
     }
 
-    private func schedule(after interval: Duration) {
+    private func lookLater(after interval: Duration) {
         let timer = self.loop.scheduleLocally(after: interval) { [weak self] in self?.tick() }
-        self.withState { state in
-            state.timer?.cancel()
-            state.timer = timer
-        }
+        self.state.value.timer?.cancel()
+        self.state.value.timer = timer
         if self.state.value.listener == nil { timer.cancel() }
     }
 
     /// Looks at once, since the latest look may be a second old.
     private func refresh() {
-        self.withState { $0.nextServices = .now }
-        self.look(now: .now, isWatched: self.state.value.connections.values.contains(where: \.isFeed))
+        self.state.value.nextServices = .now
+        self.look(now: .now)
     }
 
-    private func look(now: ContinuousClock.Instant, isWatched: Bool) {
+    private func look(now: ContinuousClock.Instant) {
         guard let subject = self.state.value.subject else { return }
         let present = subject.manager?.inspected ?? []
         let ids = Set(present.map(\.id))
-        self.withState { state in
-            state.recorder.keep(ids, of: present.count)
-            state.asked = state.asked.filter { ids.contains($0.key) }
-        }
+        self.state.value.recorder.keep(ids, of: present.count)
+        self.state.value.asked = self.state.value.asked.filter { ids.contains($0.key) }
         let behind = self.state.value.looked
         let start = present.firstIndex { $0.id > behind } ?? 0
         let chosen = (present[start...] + present[..<start]).prefix(Self.looks)
-        for connection in chosen { self.look(at: connection, now: now, isWatched: isWatched) }
-        if let last = chosen.last { self.withState { $0.looked = last.id } }
-        self.withState { state in
-            if now >= state.nextServices, let services = subject.services {
-                state.recorder.note(services.inspected, now: now)
-                state.nextServices = now + .milliseconds(500)
-            }
-            guard now >= state.nextSecond else { return }
-            state.recorder.closePoint(memory: ProcessMemory.resident, mark: .mark, now: now)
-            state.nextSecond = max(state.nextSecond + .seconds(1), now + .milliseconds(500))
+        for connection in chosen { self.look(at: connection, now: now) }
+        if let last = chosen.last { self.state.value.looked = last.id }
+        if now >= self.state.value.nextServices, let services = subject.services {
+            self.state.value.recorder.note(services.inspected, now: now)
+            self.state.value.nextServices = now + .milliseconds(500)
         }
+        guard now >= self.state.value.nextSecond else { return }
+        self.state.value.recorder.closePoint(memory: ProcessMemory.resident, mark: .mark, now: now)
+        self.state.value.nextSecond = max(self.state.value.nextSecond + .seconds(1), now + .milliseconds(500))
     }
 
-    private func look(at connection: InspectedConnection, now: ContinuousClock.Instant, isWatched: Bool) {
+    private func look(at connection: InspectedConnection, now: ContinuousClock.Instant) {
         let (id, status) = (connection.id, connection.status)
-        let mustAsk = self.withState { state in
-            state.recorder.note(
-                id, status, explanation: status.explanation, holders: connection.holders, now: now)
-            // An executor that is gone never answers.
-            if let since = state.asked[id], since.duration(to: now) < Self.patience { return false }
-            state.asked[id] = now
-            return true
-        }
-        guard mustAsk else { return }
+        self.state.value.recorder.note(
+            id, status, explanation: status.explanation, holders: connection.holders, now: now)
+        // An executor that is gone never answers.
+        if let since = self.state.value.asked[id], since.duration(to: now) < Self.patience { return }
+        self.state.value.asked[id] = now
+        let room = self.state.value.feeds.isEmpty ? 0 : Self.sample
         let excerptBytes = self.state.value.options.showsPayloads ? Self.excerptBytes : 0
         let loop = self.loop
         connection.read { [weak self] reading, probe in
             let metering = probe as? any ConnectionMetering
-            let frames = metering?.meter.takeSample(room: isWatched ? Self.sample : 0, excerptBytes: excerptBytes)
+            let frames = metering?.meter.takeSample(room: room, excerptBytes: excerptBytes)
             let counts = metering?.meter.counts
             loop.execute { [weak self] in
-                self?.withState { state in
-                    state.asked[id] = nil
-                    state.recorder.note(id, reading, counts, frames ?? [], now: .now)
-                }
+                guard let self else { return }
+                self.state.value.asked[id] = nil
+                self.state.value.recorder.note(id, reading, counts, frames ?? [], now: .now)
             }
         }
     }
@@ -248,17 +223,24 @@ extension InspectorRun {
 // MARK: - Requests
 
 extension InspectorRun {
-    func serve(_ request: HTTPRequest, on connection: InspectorConnection) {
+    var commonFields: [(name: String, value: String)] {
+        [
+            ("X-Content-Type-Options", "nosniff"), ("X-Frame-Options", "DENY"), ("Referrer-Policy", "no-referrer"),
+            ("Cross-Origin-Resource-Policy", "same-origin"), ("Cross-Origin-Opener-Policy", "same-origin"),
+        ]
+    }
+
+    func serve(_ request: HTTPRequest, on connection: ServerConnection) {
         guard let invitations = self.state.value.access?.invitations,
-            let decision = self.withState({ $0.access?.decide(request) })
-        else { return connection.abort() }
+            let decision = self.state.value.access?.decide(request)
+        else { return connection.drop() }
         if decision.showsRecording { self.refresh() }
         self.answer(decision, request, on: connection)
         if self.state.value.access?.invitations != invitations { self.invite() }
     }
 
     private func answer(
-        _ decision: InspectorAccess.Decision, _ request: HTTPRequest, on connection: InspectorConnection
+        _ decision: InspectorAccess.Decision, _ request: HTTPRequest, on connection: ServerConnection
     ) {
         switch decision {
         case .refused(let status, let message):
@@ -268,29 +250,29 @@ extension InspectorRun {
             if !cookie.isEmpty { response.fields.append(("Set-Cookie", cookie)) }
             connection.respond(response)
         case .snapshot:
-            connection.respond(Self.response("application/json", self.snapshot))
+            let snapshot = JSONText.of(self.state.value.recorder.everything(now: .now))
+            connection.respond(Self.response("application/json", Array(snapshot)))
         case .report:
             var response = Self.response("text/plain; charset=utf-8", Array(self.report.utf8))
             response.fields.append(("Content-Disposition", "attachment; filename=\"linkspan-report.txt\""))
             connection.respond(response)
         case .feed(let key, let subprotocol):
-            guard connection.upgrade(request, subprotocol: subprotocol) else { return }
-            connection.send(self.hello(key: key))
-            self.feed(connection, now: .now)
-            self.schedule(after: Self.interval)
+            let feed = LiveFeed(connection, owner: self)
+            guard connection.upgrade(request, subprotocols: subprotocol.map { [$0] } ?? [], owner: feed) else { return }
+            let options = self.state.value.options
+            feed.send([
+                "hello": Hello(
+                    faults: options.allowsFaults, payloads: options.showsPayloads,
+                    pathLost: self.state.value.isPathLost, session: key)
+            ])
+            self.sendBatch(to: feed, now: .now)
+            self.state.value.feeds[ObjectIdentifier(feed)] = feed
+            self.lookLater(after: Self.interval)
         }
     }
 
     private static func response(_ type: String, _ body: [UInt8]) -> HTTPResponse {
         HTTPResponse(status: 200, fields: [("Content-Type", type)], body: body)
-    }
-
-    private var snapshot: [UInt8] {
-        let state = self.state.value
-        var json = JSONText()
-        let batch = state.recorder.everything(now: .now)
-        json.object { batch.write(to: &$0, excerpts: state.options.showsPayloads) }
-        return json.bytes
     }
 
     /// The report for a bug report: the journal, and all that is known of each connection.
@@ -307,74 +289,63 @@ extension InspectorRun {
             .joined(separator: "\n\n") + "\n"
     }
 
-    private func hello(key: String?) -> [UInt8] {
-        let state = self.state.value
-        var json = JSONText()
-        json.object { json in
-            json.object("hello") { json in
-                json.number("version", 1)
-                json.flag("faults", state.options.allowsFaults)
-                json.flag("payloads", state.options.showsPayloads)
-                json.flag("pathLost", state.isPathLost)
-                json.text("session", key)
-            }
-        }
-        return json.bytes
+    private func sendBatch(to feed: LiveFeed, now: ContinuousClock.Instant) {
+        feed.send(self.state.value.recorder.batch(for: &feed.cursor, now: now))
     }
+}
 
-    private func feed(_ page: InspectorConnection, now: ContinuousClock.Instant) {
-        let state = self.state.value
-        var json = JSONText()
-        let batch = state.recorder.batch(for: &page.cursor, now: now)
-        json.object { batch.write(to: &$0, excerpts: state.options.showsPayloads) }
-        page.send(json.bytes)
-    }
+/// The beginning of a feed.
+private struct Hello: Encodable {
+    var version = 1
+    let faults: Bool
+    let payloads: Bool
+    let pathLost: Bool
+    let session: String?
+}
+
+/// An error for the person at a page.
+private struct Notice: Encodable {
+    let text: String
+    var error = true
 }
 
 // MARK: - Commands
 
 extension InspectorRun {
-    func perform(_ command: PageCommand, for page: InspectorConnection) {
+    func perform(_ command: PageCommand, for feed: LiveFeed) {
         guard !command.isFault || self.state.value.options.allowsFaults else {
-            return self.notify(page, "faults are off; set services.inspector.faults to true", isError: true)
+            return feed.send(["notice": Notice(text: "faults are off; set services.inspector.faults to true")])
         }
+        do throws(LinkspanError) {
+            try self.perform(command, of: &feed.cursor)
+        } catch {
+            feed.send(["notice": Notice(text: error.message)])
+        }
+    }
+
+    private func perform(_ command: PageCommand, of cursor: inout PageCursor) throws(LinkspanError) {
         let subject = self.state.value.subject
         switch command {
-        case .select(let id): page.cursor.selected = id
+        case .select(let id): cursor.selected = id
         case .provoke(let id, let fault):
             guard let connection = subject?.manager?.inspected.first(where: { $0.id == id }) else {
-                return self.notify(page, "there is no connection \(id)", isError: true)
+                throw LinkspanError(.wrongState, "there is no connection \(id)")
             }
             connection.provoke(fault)
             self.note("inspector: \(fault.words)", connection: id)
         case .path(let isLost):
             subject?.manager?.signal(isLost ? .pathLost : .pathAvailable)
-            self.withState { $0.isPathLost = isLost }
+            self.state.value.isPathLost = isLost
             self.note(isLost ? "inspector: network path lost" : "inspector: network path restored")
         case .move(let name):
-            do throws(LinkspanError) {
-                guard let subject else { return }
-                try subject.move(name)
-                self.note("inspector: move to transport \(name)")
-            } catch {
-                self.notify(page, error.message, isError: true)
-            }
+            guard let subject else { return }
+            try subject.move(name)
+            self.note("inspector: move to transport \(name)")
         }
     }
 
     private func note(_ text: String, connection: UInt64? = nil) {
-        self.withState { $0.recorder.note(text, kind: "fault", connection: connection, at: .now) }
-    }
-
-    private func notify(_ page: InspectorConnection, _ text: String, isError: Bool) {
-        var json = JSONText()
-        json.object { json in
-            json.object("notice") { json in
-                json.text("text", text)
-                json.flag("error", isError)
-            }
-        }
-        page.send(json.bytes)
+        self.state.value.recorder.note(text, kind: "fault", connection: connection, at: .now)
     }
 }
 

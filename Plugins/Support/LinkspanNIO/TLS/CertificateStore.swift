@@ -1,14 +1,5 @@
 #if NIO
-#if canImport(Darwin)
-private import Darwin
-#elseif canImport(Glibc)
-private import Glibc
-#elseif canImport(Musl)
-private import Musl
-#elseif canImport(Android)
-private import Android
-#endif
-
+private import CLinkspanRuntime
 internal import CNIOBoringSSL
 internal import CNIOBoringSSLShims
 internal import LinkspanNetwork
@@ -82,8 +73,8 @@ final class CertificateStore {
         guard X509_verify_cert(context) == 1 else {
             ERR_clear_error()
             let error = X509_STORE_CTX_get_error(context)
-            let problem = Self.problem(error, depth: X509_STORE_CTX_get_error_depth(context))
-            return .failure(problem.error(String(cString: X509_verify_cert_error_string(CLong(error)))))
+            let failure = Self.failure(error, depth: X509_STORE_CTX_get_error_depth(context))
+            return .failure(failure.rejection(String(cString: X509_verify_cert_error_string(CLong(error)))))
         }
         let list = X509_STORE_CTX_get0_chain(context)
         let chain = (0..<CNIOBoringSSLShims_sk_X509_num(list)).compactMap {
@@ -92,16 +83,16 @@ final class CertificateStore {
         return .success(chain)
     }
 
-    private static func problem(_ error: CInt, depth: CInt) -> CertificateProblem {
+    private static func failure(_ error: CInt, depth: CInt) -> TLSFailure {
         switch error {
         case X509_V_ERR_CERT_HAS_EXPIRED: .expired
         case X509_V_ERR_CERT_NOT_YET_VALID: .notYetValid
         case X509_V_ERR_DEPTH_ZERO_SELF_SIGNED_CERT: .selfSigned
-        case X509_V_ERR_INVALID_PURPOSE: .purpose
+        case X509_V_ERR_INVALID_PURPOSE: .wrongPurpose
         case X509_V_ERR_UNABLE_TO_GET_ISSUER_CERT, X509_V_ERR_UNABLE_TO_GET_ISSUER_CERT_LOCALLY,
             X509_V_ERR_UNABLE_TO_VERIFY_LEAF_SIGNATURE:
-            depth == 0 ? .incomplete : .authority
-        default: .authority
+            depth == 0 ? .incompleteChain : .untrustedRoot
+        default: .untrustedRoot
         }
     }
 }

@@ -34,20 +34,21 @@ struct SystemTrust {
         guard SecTrustEvaluateWithError(trust, &error) else {
             let code = error.map { OSStatus(truncatingIfNeeded: CFErrorGetCode($0)) } ?? errSecNotTrusted
             let text = error.map { CFErrorCopyDescription($0) as String } ?? "no reason is known"
-            return .failure(Self.problem(code, presented).error(text))
+            return .failure(Self.failure(code, presented).rejection(text))
         }
         let chain = SecTrustCopyCertificateChain(trust) as? [SecCertificate] ?? []
         return .success(chain.compactMap { X509Certificate(der: Array(SecCertificateCopyData($0) as Data)) })
     }
 
-    private static func problem(_ code: OSStatus, _ presented: [X509Certificate]) -> CertificateProblem {
+    private static func failure(_ code: OSStatus, _ presented: [X509Certificate]) -> TLSFailure {
         switch code {
         case errSecCertificateExpired: .expired
         case errSecCertificateNotValidYet: .notYetValid
-        case errSecInvalidExtendedKeyUsage: .purpose
+        case errSecInvalidExtendedKeyUsage: .wrongPurpose
         case errSecNotTrusted, errSecCreateChainFailed:
-            presented.count > 1 ? .authority : presented.first?.isSelfIssued == true ? .selfSigned : .incomplete
-        default: .authority
+            presented.count > 1
+                ? .untrustedRoot : presented.first?.isSelfIssued == true ? .selfSigned : .incompleteChain
+        default: .untrustedRoot
         }
     }
 }

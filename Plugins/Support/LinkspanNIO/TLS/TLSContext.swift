@@ -94,13 +94,13 @@ struct CertificateCheck {
         case .failure(let error): return error
         case .success(let chain):
             guard let leaf = chain.first else { return HandshakeFailure.unknown("there is no certificate").error }
-            if chain.contains(where: \.hasWeakKey) { return CertificateProblem.weak.error("a key is too short") }
+            if chain.contains(where: \.hasWeakKey) { return TLSFailure.weakKey.rejection("a key is too short") }
             // Nobody relies on the signature of a root, which is trusted for being known.
             if chain.dropLast().contains(where: \.hasWeakSignature) {
-                return CertificateProblem.weak.error("the digest of a signature is too weak")
+                return TLSFailure.weakKey.rejection("the digest of a signature is too weak")
             }
             guard leaf.isFor(self.host, isAddress: self.isAddress) else {
-                return CertificateProblem.name(leaf.mismatch(self.host, isAddress: self.isAddress)).error("")
+                return leaf.mismatch(self.host, isAddress: self.isAddress).rejection("")
             }
             return self.policy.problem(withKeys: chain.map(\.pin))
         }

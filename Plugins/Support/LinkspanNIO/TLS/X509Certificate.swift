@@ -99,11 +99,11 @@ final class X509Certificate {
     }
 
     /// The reason why the certificate is not for a host.
-    func mismatch(_ host: String, isAddress: Bool) -> CertificateProblem.Mismatch {
+    func mismatch(_ host: String, isAddress: Bool) -> TLSFailure {
         let names = self.hostNames
-        if !names.hasHost { return .noHost }
-        if isAddress { return .address }
-        return names.patterns.contains { Self.covers($0, host) } ? .wildcard : .host
+        if !names.hasHost { return .noSubjectAltName }
+        if isAddress { return .wrongAddress }
+        return names.patterns.contains { Self.covers($0, host) } ? .wildcardMisuse : .wrongHost
     }
 
     /// The names with an asterisk in the subjectAltName, and whether it has any host's name or address.

@@ -64,8 +64,7 @@ package final class Resolver: Sendable {
     /// Takes a request back: a name that nobody waits for any more is not looked up, unless that has begun.
     package func forget(_ request: Request) {
         // Let go of outside the lock, because that may run foreign code.
-        let completion = self.state.withLock { $0.forget(request) }
-        _ = consume completion
+        _ = self.state.withLock { $0.forget(request) }
     }
 
     private func work() {

@@ -84,8 +84,7 @@ extension ThreadedLoop {
     /// Gives a job for later up; on the loop's own thread it will not run after this.
     fileprivate func cancel(_ key: LoopMailbox.TimerKey) {
         // Let go of outside the lock, because that may run foreign code.
-        let job = self.thread.mailbox.withLock { $0.cancel(key) }
-        _ = consume job
+        _ = self.thread.mailbox.withLock { $0.cancel(key) }
     }
 
     /// Ends every stream with `loopStopped`, then the thread; returns when it has ended.
@@ -105,8 +104,7 @@ extension ThreadedLoop {
 
     /// Sets the way to wake the library; nil when it is about to end.
     package func setWake(_ wake: LoopMailbox.Wake?) {
-        let former = self.thread.mailbox.withLock { $0.replaceWake(wake) }
-        _ = consume former
+        _ = self.thread.mailbox.withLock { $0.replaceWake(wake) }
     }
 
     /// The stream of an attempt that is begun after the loop has ended: it is closed from the start.

@@ -7,20 +7,12 @@ internal import LinkspanWebSocketProtocol
 ///
 /// The authority of a target in absolute form, as in `GET http://localhost/path`, replaces the `Host` field (§3.2.2).
 package struct HTTPRequestParser: Sendable {
-    /// The most that is taken.
-    package struct Limits: Sendable, Hashable {
-        /// The most bytes of a request's head, empty lines before it included.
-        package var headBytes = 16 * 1024
-        /// The most header fields.
-        package var fields = 100
-        /// The most bytes of a body.
-        package var bodyBytes: Int
-        /// The most bytes that are kept for requests which come before their turn.
-        package var earlyBytes = 64 * 1024
-
-        /// The limits named at the properties, and one for bodies.
-        package init(bodyBytes: Int) { self.bodyBytes = bodyBytes }
-    }
+    /// The most bytes of a request's head, empty lines before it included.
+    private static let headBytes = 16 * 1024
+    /// The most header fields.
+    private static let fields = 100
+    /// The most bytes that are kept for requests which come before their turn.
+    private static let earlyBytes = 64 * 1024
 
     private enum State: Sendable {
         case head
@@ -28,27 +20,19 @@ package struct HTTPRequestParser: Sendable {
         case failed(HTTPRequestError)
     }
 
-    private let limits: Limits
+    /// The most bytes of a body.
+    private let bodyBytes: Int
     private var state = State.head
     private var input = InputBuffer()
     /// The bytes of the empty lines before the next request.
     private var emptyBytes = 0
 
     /// Makes a parser that waits for a request.
-    package init(limits: Limits) { self.limits = limits }
-
-    /// Whether a request has begun and is not complete.
-    package var isWithinRequest: Bool {
-        if case .body = self.state { return true }
-        return !self.rest.isEmpty
-    }
-
-    /// The bytes of what has not become a request.
-    package var bufferedBytes: Int { self.rest.count }
+    package init(bodyBytes: Int) { self.bodyBytes = bodyBytes }
 
     /// Whether more came before its turn than is kept.
     package var isFlooded: Bool {
-        self.rest.count > self.limits.headBytes + self.limits.bodyBytes + self.limits.earlyBytes
+        self.rest.count > Self.headBytes + self.bodyBytes + Self.earlyBytes
     }
 
     /// Takes received bytes.
@@ -85,12 +69,12 @@ package struct HTTPRequestParser: Sendable {
     private mutating func readHead() throws(HTTPRequestError) {
         self.skipEmptyLines()
         guard let length = self.input.length(through: .headEnd) else {
-            guard self.emptyBytes + self.rest.count <= self.limits.headBytes else { throw Self.oversized }
+            guard self.emptyBytes + self.rest.count <= Self.headBytes else { throw Self.oversized }
             guard self.rest.first != Self.tlsHandshake else { throw Self.encrypted }
             return
         }
-        guard self.emptyBytes + length <= self.limits.headBytes else { throw Self.oversized }
-        let request = try HTTPRequestHead.parse(self.rest.prefix(length - 4), fields: self.limits.fields)
+        guard self.emptyBytes + length <= Self.headBytes else { throw Self.oversized }
+        let request = try HTTPRequestHead.parse(self.rest.prefix(length - 4), fields: Self.fields)
         let bodyLength = try self.length(of: request)
         self.input.take(length)
         self.emptyBytes = 0
@@ -105,7 +89,7 @@ package struct HTTPRequestParser: Sendable {
     }
 
     /// The bytes that were not dealt with.
-    private var rest: ArraySlice<UInt8> { self.input.rest }
+    package var rest: ArraySlice<UInt8> { self.input.rest }
 
     /// Skips the empty lines that some clients send behind a body (RFC 9112 §2.2).
     private mutating func skipEmptyLines() {
@@ -125,7 +109,7 @@ package struct HTTPRequestParser: Sendable {
         guard lengths.count == 1, isNumber, let length = Int(text) else {
             throw HTTPRequestError(status: 400, message: "Content-Length is not one number")
         }
-        guard length <= self.limits.bodyBytes else {
+        guard length <= self.bodyBytes else {
             throw HTTPRequestError(status: 413, message: "the body is larger than the limit")
         }
         return length

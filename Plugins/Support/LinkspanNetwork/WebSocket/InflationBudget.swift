@@ -15,16 +15,10 @@ struct InflationBudget {
 
     /// Begins the pause that is due when `inflatedBytes` have been decompressed in total; returns whether one is.
     mutating func pauses(after inflatedBytes: Int) -> Bool {
-        guard let pause = self.takePause(after: inflatedBytes) else { return false }
-        self.pause = pause
-        return true
-    }
-
-    /// Takes the pause that is due when `inflatedBytes` have been decompressed in total; nil when none is due.
-    mutating func takePause(after inflatedBytes: Int) -> Duration? {
         let turns = (inflatedBytes - self.paidBytes) / Self.bytesPerTurn
-        guard turns > 0 else { return nil }
+        guard turns > 0 else { return false }
         self.paidBytes += turns * Self.bytesPerTurn
-        return Self.pause * turns
+        self.pause = Self.pause * turns
+        return true
     }
 }

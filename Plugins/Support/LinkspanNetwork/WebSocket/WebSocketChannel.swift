@@ -66,8 +66,7 @@ package final class WebSocketChannel {
         self.terms = terms
         self.handler = handler
         self.loop = loop
-        self.session = WebSocketSession(
-            role: .client, limits: terms.limits, masks: MaskSource(generator: SystemRandomBlock()))
+        self.session = WebSocketSession(role: .client, limits: terms.limits, masks: .system)
         do throws(WebSocketProtocolError) {
             let handshake = try ClientHandshake(
                 nonce: (.random(in: .min ... .max), .random(in: .min ... .max)), subprotocols: subprotocols,

@@ -1,5 +1,5 @@
 /// A holder of one of the server's places: a connection, or a session.
-protocol PlaceHolder: AnyObject {
+package protocol PlaceHolder: AnyObject {
     associatedtype PlaceKey: Hashable
     var placeKey: PlaceKey { get }
     /// The instant since which it is idle: it rests, or has joined nothing yet; nil while it is used.
@@ -10,8 +10,8 @@ protocol PlaceHolder: AnyObject {
 ///
 /// When all are taken, a new holder replaces the one that has been idle longest. So a client that opens connections and
 /// does not use them cannot lock out others.
-struct Places<Holder: PlaceHolder> {
-    enum Outcome {
+package struct Places<Holder: PlaceHolder> {
+    package enum Outcome {
         case taken
         /// Taken from another, which is to be dropped.
         case takenFrom(Holder)
@@ -22,13 +22,13 @@ struct Places<Holder: PlaceHolder> {
     private let limit: Int
     private var holders: [Holder.PlaceKey: Holder] = [:]
 
-    init(limit: Int) { self.limit = limit }
+    package init(limit: Int) { self.limit = limit }
 
-    var all: [Holder] { Array(self.holders.values) }
-    var isEmpty: Bool { self.holders.isEmpty }
-    subscript(key: Holder.PlaceKey) -> Holder? { self.holders[key] }
+    package var all: [Holder] { Array(self.holders.values) }
+    package var isEmpty: Bool { self.holders.isEmpty }
+    package subscript(key: Holder.PlaceKey) -> Holder? { self.holders[key] }
 
-    mutating func add(_ holder: Holder) -> Outcome {
+    package mutating func add(_ holder: Holder) -> Outcome {
         guard self.holders.count >= self.limit else {
             self.holders[holder.placeKey] = holder
             return .taken
@@ -40,5 +40,5 @@ struct Places<Holder: PlaceHolder> {
         return .takenFrom(longest)
     }
 
-    mutating func remove(_ holder: Holder) { self.holders[holder.placeKey] = nil }
+    package mutating func remove(_ holder: Holder) { self.holders[holder.placeKey] = nil }
 }

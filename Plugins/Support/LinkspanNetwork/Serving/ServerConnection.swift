@@ -1,10 +1,8 @@
 internal import Linkspan
-internal import LinkspanNetwork
-internal import LinkspanRuntime
-internal import LinkspanWebSocketProtocol
+package import LinkspanWebSocketProtocol
 
 /// The owner of a connection that has become a WebSocket, or whose request waits for an answer.
-protocol ConnectionOwner: AnyObject {
+package protocol ConnectionOwner: AnyObject {
     /// Since when the owner has joined nothing; nil once it has.
     var unusedSince: ContinuousClock.Instant? { get }
     /// Messages have come: `next` gives one after the other, and nil behind the last.
@@ -14,20 +12,42 @@ protocol ConnectionOwner: AnyObject {
 }
 
 /// Serves the requests of connections.
-protocol RequestServer: AnyObject {
+package protocol RequestServer: AnyObject {
     func serve(_ request: HTTPRequest, on connection: ServerConnection)
     /// Checks the head of a request whose client waits with the body.
     ///
-    /// - Returns: the reason to refuse the request, whatever its body; nil when there is none.
+    /// - Returns: the reason to refuse the request, whatever its body; nil, the default, when there is none.
     func refusal(ofHead request: HTTPRequest) -> HTTPRequestError?
+    /// Header fields that every answer has; by default none.
+    var commonFields: [(name: String, value: String)] { get }
     /// Forgets a connection that has ended.
     func remove(_ connection: ServerConnection)
+}
+
+extension RequestServer {
+    package func refusal(ofHead request: HTTPRequest) -> HTTPRequestError? { nil }
+
+    package var commonFields: [(name: String, value: String)] { [] }
 }
 
 /// One accepted TCP connection: requests and answers, until it becomes a WebSocket or ends.
 ///
 /// Lives on the loop.
-final class ServerConnection: ByteStreamHandler {
+package final class ServerConnection: ByteStreamHandler {
+    /// The most that a client may take, in room and time.
+    package struct Limits: Sendable {
+        /// The most bytes of the body of a request, and of a message of a WebSocket.
+        package var messageBytes: Int
+        /// The most bytes that wait to be sent; a client that falls further behind is dropped.
+        package var waitingBytes = 16 << 20
+        /// The time for the first request.
+        package var requestTimeout = Duration.seconds(10)
+        /// The time that a connection may rest between two requests; nil to serve one request a connection.
+        package var restTimeout: Duration?
+
+        package init(messageBytes: Int) { self.messageBytes = messageBytes }
+    }
+
     private enum Phase {
         case idle
         /// A request is being served.
@@ -50,11 +70,10 @@ final class ServerConnection: ByteStreamHandler {
     private static let farewellBytes = 32 << 20
     /// The answer to a client that waits for it before it sends a body.
     private static let goOn = Array("HTTP/1.1 100 Continue\r\n\r\n".utf8)
-    /// The time that a connection may rest between two requests.
-    private static let restTimeout = Duration.seconds(75)
 
-    let stream: any ByteStream
-    private let context: ServerContext
+    package let stream: any ByteStream
+    private let clock: any ServerClock
+    private let limits: Limits
     private let server: any RequestServer
     private var phase = Phase.idle
     private var parser: HTTPRequestParser
@@ -62,26 +81,27 @@ final class ServerConnection: ByteStreamHandler {
     /// The time at which the connection came in, or its last request was answered.
     private var restingSince = ContinuousClock.now
     /// Ends the connection when the next request is not complete in time.
-    private lazy var deadline = ServerDeadline(self.context) { [weak self] in self?.restedEnough() }
+    private lazy var deadline = ServerDeadline(self.clock) { [weak self] in self?.restedEnough() }
 
-    init(stream: any ByteStream, _ context: ServerContext, server: any RequestServer) {
+    package init(stream: any ByteStream, clock: any ServerClock, limits: Limits, server: any RequestServer) {
         self.stream = stream
-        self.context = context
+        self.clock = clock
+        self.limits = limits
         self.server = server
-        self.parser = HTTPRequestParser(limits: .init(bodyBytes: context.configuration.maximumMessageBytes))
+        self.parser = HTTPRequestParser(bodyBytes: limits.messageBytes)
     }
 
     /// Begins to count the time to the first request.
-    func begin() { self.deadline.set(self.restingSince + self.context.configuration.limits.requestTimeout) }
+    package func begin() { self.deadline.set(self.restingSince + self.limits.requestTimeout) }
 
     // MARK: The stream's events
 
-    func opened(_ head: ResponseHead) {}
-    func writable() {}
+    package func opened(_ head: ResponseHead) {}
+    package func writable() {}
 
-    func received(_ bytes: [UInt8]) { self.context.arrive { self.process(bytes) } }
+    package func received(_ bytes: [UInt8]) { self.clock.arrive { self.process(bytes) } }
 
-    func closed(_ reason: ByteStreamError) {
+    package func closed(_ reason: ByteStreamError) {
         self.server.remove(self)
         self.deadline.set(nil)
         let phase = self.phase
@@ -109,9 +129,9 @@ final class ServerConnection: ByteStreamHandler {
 }
 
 extension ServerConnection: PlaceHolder {
-    var placeKey: ObjectIdentifier { ObjectIdentifier(self) }
+    package var placeKey: ObjectIdentifier { ObjectIdentifier(self) }
 
-    var unusedSince: ContinuousClock.Instant? {
+    package var unusedSince: ContinuousClock.Instant? {
         switch self.phase {
         case .idle, .ended: self.restingSince
         case .busy(let exchange): exchange.owner?.unusedSince
@@ -141,7 +161,10 @@ extension ServerConnection {
         guard case .idle = self.phase else { return nil }
         do throws(HTTPRequestError) {
             guard let request = try self.parser.next() else { return nil }
-            self.phase = .busy(Exchange(isPersistent: request.isPersistent, isHead: request.method == "HEAD"))
+            self.phase = .busy(
+                Exchange(
+                    isPersistent: request.isPersistent && self.limits.restTimeout != nil,
+                    isHead: request.method == "HEAD"))
             return .success(request)
         } catch {
             return .failure(error)
@@ -161,23 +184,26 @@ extension ServerConnection {
     }
 
     /// Answers the request that is being served.
-    func respond(_ response: HTTPResponse) {
+    package func respond(_ response: HTTPResponse) {
         guard case .busy(let exchange) = self.phase else { return }
         self.phase = exchange.isPersistent ? .idle : .ended
         var response = response
+        response.fields += self.server.commonFields
         if let origin = exchange.origin { response.allow(origin) }
         self.write { response.append(to: &$0, isPersistent: exchange.isPersistent, forHead: exchange.isHead) }
-        guard exchange.isPersistent else { return self.stream.finish(readingAtMost: Self.farewellBytes) }
+        guard exchange.isPersistent, let restTimeout = self.limits.restTimeout else {
+            return self.stream.finish(readingAtMost: Self.farewellBytes)
+        }
         self.restingSince = .now
-        self.deadline.set(self.restingSince + Self.restTimeout)
+        self.deadline.set(self.restingSince + restTimeout)
         self.pump()
     }
 
     /// Allows a page of this origin to read the answer to the request that is being served.
-    func allow(_ origin: String?) { self.changeExchange { $0.origin = origin } }
+    package func allow(_ origin: String?) { self.changeExchange { $0.origin = origin } }
 
     /// Keeps the request waiting for its owner's answer; the owner hears when the connection ends before that.
-    func wait(for owner: any ConnectionOwner) { self.changeExchange { $0.owner = owner } }
+    package func wait(for owner: any ConnectionOwner) { self.changeExchange { $0.owner = owner } }
 
     private func changeExchange(_ change: (inout Exchange) -> Void) {
         guard case .busy(var exchange) = self.phase else { return }
@@ -186,7 +212,7 @@ extension ServerConnection {
     }
 
     /// Drops the connection.
-    func drop() {
+    package func drop() {
         self.serveNoMore()
         self.stream.abort()
     }
@@ -199,7 +225,7 @@ extension ServerConnection {
 
     private func write(_ fill: (inout [UInt8]) -> Void) {
         if case .refused = self.stream.write(fill) { return self.serveNoMore() }
-        if self.stream.pendingBytes > self.context.configuration.limits.maximumWaitingBytes { self.drop() }
+        if self.stream.pendingBytes > self.limits.waitingBytes { self.drop() }
     }
 }
 
@@ -207,10 +233,11 @@ extension ServerConnection {
 
 extension ServerConnection {
     /// Accepts the upgrade that the request asks for, or refuses it; returns whether it was accepted.
-    func upgrade(_ request: HTTPRequest, owner: any ConnectionOwner) -> Bool {
+    package func upgrade(_ request: HTTPRequest, subprotocols: [String] = [], owner: any ConnectionOwner) -> Bool {
         do throws(WebSocketProtocolError) {
-            let answer = try ServerHandshake().accept(method: request.method, headers: request.values)
-            let limits = WebSocketLimits { $0.maxMessageBytes = self.context.configuration.maximumMessageBytes }
+            let handshake = try ServerHandshake(subprotocols: subprotocols)
+            let answer = try handshake.accept(method: request.method, headers: request.values)
+            let limits = WebSocketLimits { $0.maxMessageBytes = self.limits.messageBytes }
             let session = WebSocketSession(role: .server, limits: limits)
             self.phase = .webSocket(session, owner)
             self.deadline.set(nil)
@@ -224,12 +251,12 @@ extension ServerConnection {
         }
         let rest = self.parser.takeRest()
         // After the requester knows that it is a WebSocket now.
-        if !rest.isEmpty { self.context.perform { self.process(rest) } }
+        if !rest.isEmpty { self.clock.perform { self.process(rest) } }
         return true
     }
 
     /// Sends messages with nothing in between.
-    func send(_ messages: [WebSocketMessage]) {
+    package func send(_ messages: [WebSocketMessage]) {
         self.withSession { session, output in
             for message in messages {
                 switch message {
@@ -240,14 +267,14 @@ extension ServerConnection {
         }
     }
 
-    func ping() { self.withSession { session, output in _ = session.ping(into: &output) } }
+    package func ping() { self.withSession { session, output in _ = session.ping(into: &output) } }
 
-    var isAwaitingPong: Bool {
+    package var isAwaitingPong: Bool {
         if case .webSocket(let session, _) = self.phase { session.isAwaitingPong } else { false }
     }
 
     /// Says goodbye with a Close frame; the owner gets the end.
-    func close(_ code: CloseCode, reason: String) {
+    package func close(_ code: CloseCode, reason: String) {
         self.withSession { session, output in _ = session.close(code, reason: reason, into: &output) }
         self.stream.finish(readingAtMost: Self.farewellBytes)
     }

@@ -1,17 +1,9 @@
-#if canImport(Glibc)
-private import Glibc
-#elseif canImport(Musl)
-private import Musl
-#elseif canImport(Android)
-private import Android
-#elseif canImport(Darwin)
-private import Darwin
-#endif
+private import CLinkspanRuntime
 
 /// The memory that the process uses.
-enum ProcessMemory {
+package enum ProcessMemory {
     /// The resident bytes, 0 if unknown; on systems without `/proc` the largest number that the process has had so far.
-    static var resident: Int {
+    package static var resident: Int {
         #if os(Linux) || os(Android)
         guard let file = fopen("/proc/self/statm", "r") else { return 0 }
         defer { fclose(file) }

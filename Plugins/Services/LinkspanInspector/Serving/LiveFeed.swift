@@ -1,0 +1,45 @@
+internal import LinkspanNetwork
+internal import LinkspanWebSocketProtocol
+
+/// Carries out the commands of pages.
+protocol LiveFeedOwner: AnyObject {
+    func perform(_ command: PageCommand, for feed: LiveFeed)
+    /// Forgets a feed that has ended.
+    func remove(_ feed: LiveFeed)
+}
+
+/// A page that follows the recording over a WebSocket.
+///
+/// Lives on the inspector's loop.
+final class LiveFeed: ConnectionOwner {
+    /// A page that is further behind than this misses batches, which a later one makes up for.
+    private static let maximumWaitingBytes = 256 * 1024
+
+    let connection: ServerConnection
+    let unusedSince: ContinuousClock.Instant? = nil
+    /// The position of the page in the recording.
+    var cursor = PageCursor()
+    private let owner: any LiveFeedOwner
+
+    init(_ connection: ServerConnection, owner: any LiveFeedOwner) {
+        self.connection = connection
+        self.owner = owner
+    }
+
+    /// Whether the page keeps up with its feed.
+    var hasRoom: Bool { self.connection.stream.pendingBytes < Self.maximumWaitingBytes }
+
+    /// Sends a value as JSON.
+    func send(_ value: some Encodable) { self.connection.send([.text(JSONText.of(value))]) }
+
+    func received(_ next: () -> WebSocketMessage?, on connection: ServerConnection) {
+        while let message = next() {
+            guard case .text(let text) = message, let command = PageCommand(text) else {
+                return connection.close(.policyViolation, reason: "not a command of the inspector")
+            }
+            self.owner.perform(command, for: self)
+        }
+    }
+
+    func ended(_ connection: ServerConnection) { self.owner.remove(self) }
+}
