@@ -174,7 +174,7 @@ struct CauseTests {
         let harness = try self.harness(
             options: {
                 $0.buffer.failsFast = true
-                $0.endpoints = Endpoints(["scripted://other"])
+                $0.endpoints = Endpoints(urls: ["scripted://other"])
             }, script: { $0 == 2 ? .perfect : .refusing(Self.refused) })
         try harness.perform(.send, "sent")
         try harness.perform(.request, "asked")
