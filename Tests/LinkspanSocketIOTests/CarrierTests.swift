@@ -155,6 +155,21 @@ struct CarrierMemoryTests {
     }
 
     @Test
+    func `polling that worked is not remembered when its requests reach several servers`() {
+        var memory = CarrierMemory()
+        let first = memory.choice(for: Self.place, .fallback, now: at(0))
+        _ = memory.otherChoice(for: Self.place, .fallback, insteadOf: first, after: Self.refused)
+        memory.worked(.laterUpgrade, for: Self.place, now: at(0))
+        let unknown = LinkspanError(.connectionLost, "unknown", cause: ByteStreamError(.refused, "", status: 400))
+        for isFirst in [true, false] {
+            #expect(memory.choice(for: Self.place, .fallback, now: at(1)) == .upgrade)
+            let error = memory.ended(unknown, began: at(1), for: Self.place, now: at(2))
+            #expect(error.message.contains("sticky sessions") == !isFirst)
+        }
+        #expect(memory.choice(for: Self.place, .fallback, now: at(2)) == first)
+    }
+
+    @Test
     func `the carrier that worked is remembered for its identity only`() {
         var memory = CarrierMemory()
         let first = CarrierChoice.webSocket(share: 0.5)

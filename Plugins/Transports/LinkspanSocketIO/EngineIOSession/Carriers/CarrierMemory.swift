@@ -134,7 +134,7 @@ struct CarrierMemory: Sendable {
         }
         self[place].forgotten += 1
         guard self[place].forgotten > 1 else { return error }
-        self[place].scattered = now.advanced(by: Self.memory)
+        (self[place].scattered, self[place].polled) = (now.advanced(by: Self.memory), nil)
         return LinkspanError(
             .connectionLost,
             "the server twice did not know a session that had just begun: polling through a load balancer needs "
