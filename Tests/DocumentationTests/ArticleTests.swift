@@ -46,10 +46,12 @@ struct ArticleTests {
         var tests: Set<String> = []
         for file in try Self.files(in: ["Tests"], where: { $0.pathExtension == "swift" }) {
             for line in try String(contentsOf: file, encoding: .utf8).split(separator: "\n") {
-                if let found = line.firstMatch(of: /\b(?:struct|class|enum|extension) (\w+Tests)\b/) {
+                if line.contains("func `") {
+                    tests.insert("`\(suite)`: \(line.split(separator: "`")[1])")
+                } else if line.contains("Tests"),
+                    let found = line.firstMatch(of: /\b(?:struct|class|enum|extension) (\w+Tests)\b/)
+                {
                     suite = String(found.1)
-                } else if let found = line.firstMatch(of: /^ +func `([^`]+)`/) {
-                    tests.insert("`\(suite)`: \(found.1)")
                 }
             }
         }
