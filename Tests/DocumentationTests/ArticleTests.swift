@@ -61,7 +61,9 @@ struct ArticleTests {
         #expect(comparing.count > 20 && proving.count > 60)
         for row in comparing { #expect(proving.contains { $0.prefix(2) == row.prefix(2) }, "\(row)") }
         for row in proving where row[1] == "✓" && row[2] != "`make test`" {
-            for proof in row[2].components(separatedBy: " · ") { #expect(tests.contains(proof), "\(row)") }
+            for proof in row[2].components(separatedBy: " · ") where !tests.contains(proof) {
+                Issue.record("\(row[0]): there is no test \(proof)")
+            }
         }
     }
 
