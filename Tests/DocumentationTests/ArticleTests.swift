@@ -46,10 +46,12 @@ struct ArticleTests {
         var tests: Set<String> = []
         for file in try Self.files(in: ["Tests"], where: { $0.pathExtension == "swift" }) {
             for line in try String(contentsOf: file, encoding: .utf8).split(separator: "\n") {
-                if let found = line.firstMatch(of: /\b(?:struct|class|enum|extension) (\w+Tests)\b/) {
+                if line.contains("func `") {
+                    tests.insert("`\(suite)`: \(line.split(separator: "`")[1])")
+                } else if line.contains("Tests"),
+                    let found = line.firstMatch(of: /\b(?:struct|class|enum|extension) (\w+Tests)\b/)
+                {
                     suite = String(found.1)
-                } else if let found = line.firstMatch(of: /^ +func `([^`]+)`/) {
-                    tests.insert("`\(suite)`: \(found.1)")
                 }
             }
         }
@@ -59,7 +61,9 @@ struct ArticleTests {
         #expect(comparing.count > 20 && proving.count > 60)
         for row in comparing { #expect(proving.contains { $0.prefix(2) == row.prefix(2) }, "\(row)") }
         for row in proving where row[1] == "✓" && row[2] != "`make test`" {
-            for proof in row[2].components(separatedBy: " · ") { #expect(tests.contains(proof), "\(row)") }
+            for proof in row[2].components(separatedBy: " · ") where !tests.contains(proof) {
+                Issue.record("\(row[0]): there is no test \(proof)")
+            }
         }
     }
 

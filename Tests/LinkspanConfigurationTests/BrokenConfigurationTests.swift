@@ -47,13 +47,13 @@ struct BrokenConfigurationTests {
     @available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
     @Test
     func `of many mistakes a hundred are shown, and the number of the others`() throws {
-        let names = (0..<20_000).map { "w\($0): 1" }.joined(separator: ",")
+        let names = (0..<1_000).map { "w\($0): 1" }.joined(separator: ",")
         let text = try #require(try failure("linkspan: {connection: {\(names)}}"))
         let lines = text.split(separator: "\n")
-        #expect(lines.first?.hasPrefix("2000") == true)
+        #expect(lines.first?.hasPrefix("100") == true)
         #expect(lines.count == 102)
         let others = try #require(lines.last?.firstMatch(of: /^ and (\d+) more$/).flatMap { Int($0.1) })
-        #expect(others >= 19_900)
+        #expect(others >= 900)
     }
 
     @available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)

@@ -9,10 +9,17 @@ package func eventually(
     _ what: Comment? = nil, turn: () -> Void = {}, sourceLocation: SourceLocation = #_sourceLocation,
     until condition: () async throws -> Bool
 ) async throws {
+    let isInTime = try await isEventually(turn: turn, condition)
+    try #require(isInTime, what, sourceLocation: sourceLocation)
+}
+
+/// Whether a condition comes to hold before the task is cancelled, and within two minutes.
+package func isEventually(turn: () -> Void = {}, _ condition: () async throws -> Bool) async rethrows -> Bool {
     let end = ContinuousClock.now + .seconds(120)
     while try await !condition() {
-        try #require(!Task.isCancelled && ContinuousClock.now < end, what, sourceLocation: sourceLocation)
+        guard !Task.isCancelled, ContinuousClock.now < end else { return false }
         await Task.yield()
         turn()
     }
+    return true
 }
