@@ -40,7 +40,10 @@ struct TopCommand: AsyncParsableCommand {
         }
         let environment = ProcessInfo.processInfo.environment
         guard !self.once, let terminal = TerminalDevice(environment: environment) else {
-            let model = await feed.firstModel()
+            guard let model = await feed.firstModel(within: .seconds(3)) else {
+                LineOutput.complain("\(place.feed) sends nothing of an inspector: is the URL the one that it printed?")
+                throw ExitCode.failure
+            }
             let rows = TopView.rows(
                 of: model, size: TerminalSize(columns: 120, rows: 30), state: "live", now: .now)
             for row in rows { LineOutput.show(row.text) }
@@ -113,13 +116,23 @@ final class TopFeed: Sendable {
         return connection
     }
 
-    /// The model once it has a batch.
-    func firstModel() async -> TopModel {
-        for await _ in self.arrivals {
-            let model = self.withModel { $0 }
-            if model.heard != nil, !model.services.isEmpty { return model }
+    /// The model once it has a batch; nil when none comes in time.
+    func firstModel(within limit: Duration) async -> TopModel? {
+        await withTaskGroup(of: TopModel?.self) { group in
+            group.addTask {
+                for await _ in self.arrivals {
+                    let model = self.withModel { $0 }
+                    if model.heard != nil, !model.services.isEmpty { return model }
+                }
+                return nil
+            }
+            group.addTask {
+                try? await Task.sleep(for: limit)
+                return nil
+            }
+            defer { group.cancelAll() }
+            return await group.next() ?? nil
         }
-        return self.withModel { $0 }
     }
 }
 
