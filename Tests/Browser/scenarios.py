@@ -242,9 +242,16 @@ def chat(stage, browser):
     for text in ("bob to you alone: psst", "bob set the topic: cats", "bob removed the topic"):
         check(lines.count(text) == 1, f"'{text}' is not there once: {lines}")
 
-    other = browser.page()
+    # A text is shown as a terminal shows it, with its links, and nothing is wider than a phone.
+    stage.probe("bob", r'? say {"room":"lobby","text":"a\u202eb\u0007 https://x.example/y.","id":"2"}')
+    page.wait("document.querySelector('#lines a')?.href === 'https://x.example/y'")
+    check("a\ufffdb\ufffd https://x.example/y." in page.text("#lines"), f"the text is {page.text('#lines')}")
+
+    other = browser.page(width=390, height=760)
     other.open(f"http://127.0.0.1:{stage.port}/")
     other.type("#name", "eve")
+    other.wait("document.getElementById('people').offsetHeight > 0 && document.documentElement.scrollWidth <= 390")
+    stage.shoot(other, "phone")
     other.wait("document.getElementById('lines').innerText.includes('The topic: dogs')")
     page.wait("document.getElementById('people').innerText.includes('eve')")
     other.type("#text", "…", enter=False)

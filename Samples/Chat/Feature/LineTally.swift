@@ -24,6 +24,7 @@ final class LineDelivery: Sendable {
     ///   - channel: the channel; nil while there is none.
     ///   - line: makes the payload for a key.
     ///   - begun: what to tell for a key that is under way.
+    /// - Throws: ``LinkspanError`` when the channel does not take the line.
     func deliver(
         _ text: String, as event: String, over channel: (any Connection)?, _ line: (String) -> some Encodable,
         begun: (String) -> ChatEvent

@@ -4,26 +4,28 @@ import LinkspanDevServer
 enum ChatPage {
     /// The page for the path `/` of the server, its style and its script.
     static var pages: [String: DevServerConfiguration.Page] {
-        var page = DevServerConfiguration.Page(
-            html: """
-                <!doctype html>
-                <html lang="en">
-                <head>
-                <meta charset="utf-8">
-                <meta name="viewport" content="width=device-width, initial-scale=1">
-                <meta name="color-scheme" content="light dark">
-                <title>Linkspan chat</title>
-                <link rel="icon" href="data:,">
-                <link rel="stylesheet" href="/chat.css">
-                <script src="/chat.js" defer></script>
-                </head>
-                \(Self.body)
-                </html>
-                """)
-        page.policy =
-            "default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self' ws: wss:; "
-            + "img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
-        return ["/": page, "/chat.css": .init(html: Self.style), "/chat.js": .init(html: Self.script)]
+        let document = """
+            <!doctype html>
+            <html lang="en">
+            <head>
+            <meta charset="utf-8">
+            <meta name="viewport" content="width=device-width, initial-scale=1">
+            <meta name="color-scheme" content="light dark">
+            <title>Linkspan chat</title>
+            <link rel="icon" href="data:,">
+            <link rel="stylesheet" href="/chat.css">
+            <script src="/chat.js" defer></script>
+            </head>
+            \(Self.body)
+            </html>
+            """
+        return ["/": document, "/chat.css": Self.style, "/chat.js": Self.script].mapValues { text in
+            var page = DevServerConfiguration.Page(html: text)
+            page.policy =
+                "default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self' ws: wss:; "
+                + "img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+            return page
+        }
     }
 
     private static let body = #"""
@@ -38,8 +40,8 @@ enum ChatPage {
           <label>Room <input id="room" maxlength="64" value="lobby" required></label>
           <button>Enter</button>
           <p id="refusal" role="alert"></p>
-          <p class="about">A chat that loses no line: while the server is away you can go on writing. A sample of Linkspan, a
-            messaging SDK for Swift.</p>
+          <p class="about">What you write while the server is away is sent when it is back. A sample of Linkspan, a messaging
+            SDK for Swift.</p>
         </form>
         <main id="chat" hidden>
           <section aria-label="Messages" id="messages" tabindex="0" role="log" aria-live="polite"><ol id="lines"></ol></section>

@@ -40,8 +40,8 @@ struct TopCommand: AsyncParsableCommand {
         }
         let environment = ProcessInfo.processInfo.environment
         guard !self.once, let terminal = TerminalDevice(environment: environment) else {
-            guard let model = await feed.firstModel(within: .seconds(10)) else {
-                LineOutput.complain("the inspector has sent nothing within 10 s")
+            guard let model = await feed.firstModel(within: .seconds(3)) else {
+                LineOutput.complain("\(place.feed) sends nothing of an inspector: is the URL the one that it printed?")
                 throw ExitCode.failure
             }
             let rows = TopView.rows(
@@ -116,7 +116,7 @@ final class TopFeed: Sendable {
         return connection
     }
 
-    /// The model once it has a batch; nil when there is none in time.
+    /// The model once it has a batch; nil when none comes in time.
     func firstModel(within limit: Duration) async -> TopModel? {
         await withTaskGroup(of: TopModel?.self) { group in
             group.addTask {
