@@ -3,6 +3,7 @@ import LinkspanConfiguration
 import LinkspanLifecycle
 import LinkspanMessaging
 import LinkspanOutbox
+import Logging
 import Synchronization
 
 /// What a visit is made of: the running SDK, the connection, and the features that configuration switched on.
@@ -103,7 +104,8 @@ struct Visit: Sendable {
     /// - Throws: ``LinkspanError`` when a service cannot start or `rooms` is not among them.
     static func begin(_ visitor: Visitor, _ news: ChatNews, _ plan: LoadedPlan) async throws(LinkspanError) -> Visit {
         visitor.know(oneServer: plan.endpoints)
-        let messaging = try await Messaging.start(plan.plan)
+        // Failed attempts are shown, not logged.
+        let messaging = try await Messaging.start(plan.plan, connections: .init { $0.logger.logLevel = .warning })
         guard let rooms = messaging.services.services(of: RoomsService.self).first else {
             throw LinkspanError(
                 .invalidConfiguration, "the chat needs the service 'rooms': name it in linkspan.services.enabled")

@@ -212,7 +212,7 @@ extension VisitFloor {
     }
 
     func goOnline() async throws(ChatRefusal) {
-        try await Self.refusing { () async throws(LinkspanError) in try self.visit.connection.connect() }
+        try await Self.refusing { () async throws(LinkspanError) in try self.visit.connection.reconnectNow() }
     }
 
     func explain() async -> String {

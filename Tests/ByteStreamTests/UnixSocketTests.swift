@@ -49,7 +49,7 @@ struct UnixSocketTests {
                 _ = recorder.connect(self.request(path), on: loop)
                 let error = await recorder.ending()
                 #expect(error.code == .unreachable)
-                #expect(error.message.hasSuffix(": No such file or directory"), "\(error)")
+                #expect(error.message.hasSuffix("(no such file or directory)"), "\(error)")
             }
         }
     }

@@ -23,6 +23,23 @@ extension Chat {
                 #expect(await ended.complaints == [])
             }
         }
+
+        @Test(.timeLimit(.minutes(1)))
+        func `a wrong port is named with its cause, at once in the log and then in the error`() async throws {
+            try await Bench.run { bench in
+                let original = try String(contentsOfFile: Place.root + "/Samples/FirstSteps/app.yaml", encoding: .utf8)
+                let changed = original.replacing("http://127.0.0.1:3010", with: "http://127.0.0.1:1")
+                _ = try bench.file("app.yaml", changed + "  connection: { replyTimeout: 1 }\n")
+                let program = URL(fileURLWithPath: try Place.chat()).deletingLastPathComponent()
+                    .appendingPathComponent("first-steps").path
+                let ended = try await bench.start("first-steps", ["/usr/bin/env", "-C", bench.folder, program])
+                #expect(try await ended.exit() != 0)
+                let complaints = await ended.complaints
+                let cause = "http://127.0.0.1:1 cannot be reached (connection refused)"
+                #expect(complaints.first?.contains("\(cause); attempts go on. Check host and port") == true)
+                #expect(complaints.contains { $0.contains("'hello' was not sent within 1 s: \(cause)") })
+            }
+        }
     }
 }
 #endif

@@ -113,6 +113,24 @@ struct ConnectionReporterTests {
         #expect(heard["given"] == self.totals { $0.dropped = 1 })
     }
 
+    @Test(arguments: [true, false])
+    func `a delivery that stays in the store is not dropped, and a cancelled send has not failed`(hasStore: Bool) async
+    {
+        let connection = ObservedConnection(
+            id: 1, endpoint: "scripted://server", transport: "scripted", hasStore: hasStore)
+        let counter = TrafficCounter(of: 1, self.services) { _ in }
+        let reporter = ConnectionReporter(connection, counter, services: self.services, scheduler: self.scheduler)
+        let (released, replaced) = (LinkspanError(.released, "stopped"), LinkspanError(.cancelled, "replaced"))
+        for _ in 0..<5 {
+            reporter.finished(
+                Command(.deliver(orderingKey: "a"), event: "say", payload: .empty), .failure(released))
+        }
+        reporter.finished(Command(.send, event: "typing", payload: .empty), .failure(replaced))
+        counter.report()
+        #expect(reporter.meter.counts.failed == (hasStore ? 0 : 5))
+        #expect(await self.heard()["say"]?.dropped == (hasStore ? nil : 5))
+    }
+
     @Test
     func `the event that measures the round trip is no message of the app`() async throws {
         let handler = try self.connect {

@@ -116,6 +116,24 @@ struct EngineIOSessionTests {
         #expect(session.receive(text: bytes(frame), now: at(1)).closeCode == .protocolViolation)
     }
 
+    @Test(
+        arguments: [
+            ("SSH-2.0-OpenSSH_9.2", "SSH-2.0-OpenSSH_9.2"), ("", ""), ("\u{1B}[2J", "\\u{1b}[2J"),
+            ("GET /?token=secret", "GET /"),
+            (String(repeating: "x", count: 70), String(repeating: "x", count: 40) + "…"),
+        ])
+    func `a server that does not begin with a handshake is said not to speak Socket.IO, with what it sent`(
+        frame: String, quote: String
+    ) {
+        var session = EngineIOSession(now: at(0), timeout: .seconds(10))
+        guard case .close(let error) = session.receive(text: bytes(frame), now: at(1)) else {
+            Issue.record("the session goes on")
+            return
+        }
+        #expect(error.code == .protocolViolation)
+        #expect(error.message == "the server does not speak Socket.IO: it sent '\(quote)'")
+    }
+
     @Test(arguments: ["2", "3", "6", "5"])
     func `a flood of control packets ends the session (CVE-2026-48802)`(frame: String) {
         var session = Self.open()

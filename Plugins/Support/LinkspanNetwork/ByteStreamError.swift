@@ -85,6 +85,6 @@ extension ByteStreamError {
 }
 
 extension ByteStreamError: CustomStringConvertible {
-    /// The code and the message in one line.
-    package var description: String { "\(self.code): \(self.message)" }
+    /// The message.
+    package var description: String { self.message }
 }

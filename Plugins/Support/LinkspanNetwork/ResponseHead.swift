@@ -6,6 +6,8 @@ internal import LinkspanWebSocketProtocol
 package struct ResponseHead: Sendable, Hashable {
     /// The HTTP status.
     package let status: Int
+    /// The path of the request; nil when it is not known.
+    package var path: String?
     /// The values of each field in their order, by its name in lower case.
     private var fields: [String: [String]]
 
@@ -54,11 +56,17 @@ package struct ResponseHead: Sendable, Hashable {
             let place = self["location"].flatMap(Self.origin(of:)).map { " to \($0)" } ?? ""
             let message = "the server redirects\(place) (status \(self.status)), which is not followed"
             return ByteStreamError(.redirected, message, status: self.status, retryAfter: self.retryAfter)
-        case 100...999:
-            let message = "the server answered with status \(self.status)"
-            return ByteStreamError(.refused, message, status: self.status, retryAfter: self.retryAfter)
+        case 100...999: return self.refusal
         default: return ByteStreamError(.handshakeMalformed, "the answer has no status")
         }
+    }
+
+    /// The error that the answer means when it is a refusal.
+    package var refusal: ByteStreamError {
+        let hint = self.status == 404 ? ": there is nothing at \(self.path ?? "this path")" : ""
+        return ByteStreamError(
+            .refused, "the server answered with status \(self.status)\(hint)", status: self.status,
+            retryAfter: self.retryAfter)
     }
 
     /// Scheme and host of a URL; the rest may be secret, and so may a user part.

@@ -33,12 +33,25 @@ struct AttemptRules: Sendable {
         if outlook == .another || outlook == .roundOver && error.isPermanent {
             // What one endpoint says does not hold for another.
             question.error = LinkspanError(.connectionLost, error.message, cause: error)
+        } else if outage.violations >= 3 {
+            // One answer may be a proxy's, three in a row are a server's that speaks something else.
+            question.error = LinkspanError(.unsupportedVersion, error.message, cause: error)
         }
         return self.retry.delay(for: question).map { max(.zero, $0) }
     }
 }
 
 extension AttemptRules {
+    var credentialTimeout: LinkspanError {
+        LinkspanError(
+            .credentialsUnavailable, "the credential provider did not answer within \(self.credentialDeadline.text)")
+    }
+
+    /// The error of a link that is not up in time, and what its opening waits for.
+    func openTimeout(_ stage: String?) -> LinkspanError {
+        LinkspanError(.timedOut, "no connection within \(self.openDeadline.text)\(stage.map { ", still \($0)" } ?? "")")
+    }
+
     /// The rules for a destination.
     init(_ destination: Destination, spacing: Duration) {
         let options = destination.options

@@ -16,6 +16,7 @@ struct Attempts: Sendable {
         case endLink(epoch: UInt64, politely: Bool)
         /// The attempt that was admitted will not be made.
         case giveBackAdmission
+        case attemptFailed(AttemptFailure)
     }
 
     private enum Phase {
@@ -42,7 +43,7 @@ struct Attempts: Sendable {
     }
 
     private var rules: AttemptRules
-    private var rotation: Boxed<EndpointRotation>?
+    var target: AttemptTarget
     private var phase: Phase = .created(nil)
     private var lastEpoch: UInt64 = 0
     private var changes: UInt64 = 0
@@ -57,20 +58,12 @@ struct Attempts: Sendable {
     private var mustRenew = false
     private var lastAttempt: Moment?
     private(set) var lastError: LinkspanError?
-    /// The URL of the latest link.
-    private var latestURL: ConnectionURL?
     /// Whether the next link is to end as if the server had refused the credentials; an inspector asks for that.
     var refusesNext = false
 
     init(_ rules: AttemptRules, endpoints: EndpointRotation? = nil) {
-        self.rotation = endpoints.map { Boxed($0) }
+        self.target = AttemptTarget(endpoints)
         self.rules = rules
-    }
-
-    /// The endpoints to choose from; nil for the connection's own URL alone.
-    private var endpoints: EndpointRotation? {
-        get { self.rotation?.value }
-        set { self.rotation = newValue.map { Boxed($0) } }
     }
 }
 
@@ -112,13 +105,20 @@ extension Attempts {
         }
     }
 
+    /// The reason why commands wait, as far as it is known; nil while the connection is up.
+    func reasonToWait(openingStage: String?) -> LinkspanError? {
+        if case .disconnected(isGivenUp: false) = self.phase { return .disconnectedByApp }
+        return self.lastError
+            ?? openingStage.map { self.target.placed(LinkspanError(.timedOut, "no connection yet, still \($0)")) }
+    }
+
     /// The instant at which ``timerFired(now:random:openingStage:)`` is due.
     var deadline: Moment? {
         switch self.phase {
         case .created(let attempt): attempt?.deadline
         case .attempting(let attempt): attempt.deadline
         case .waiting(let wait): wait.until
-        case .connected(_, let since): self.endpoints?.returnDeadline(since: since)
+        case .connected(_, let since): self.target.endpoints?.returnDeadline(since: since)
         case .disconnected, .suspended, .released: nil
         }
     }
@@ -147,11 +147,21 @@ extension Attempts {
             self.outage.startOver(now: now)
             self.outage.patience = nil
             self.refusals = 0
-            self.endpoints?.startOver()
+            self.target.endpoints?.startOver()
             let change = self.change(from: .disconnected, to: .reconnecting, .requested, now: now, nextAttempt: now)
             return self.beginAttempt(now: now, announcing: change)
         case .created, .connected, .waiting, .attempting, .released:
             throw self.state.wrongState("connect")
+        }
+    }
+
+    /// Makes the attempt that is waited for at once; see ``Connection/reconnectNow()``.
+    mutating func reconnectNow(now: Moment) throws(LinkspanError) -> [Output] {
+        switch self.phase {
+        case .waiting: return self.unusedAdmission + self.beginAttempt(now: now, announcing: nil)
+        case .created(.some), .connected, .attempting: return []
+        case .created(nil), .disconnected, .suspended: return try self.connect(now: now)
+        case .released: throw self.state.wrongState("reconnectNow")
         }
     }
 
@@ -200,17 +210,8 @@ extension Attempts {
         case .waiting:
             return self.beginAttempt(now: now, announcing: nil)
         case .created(let attempt?), .attempting(let attempt):
-            let error =
-                switch attempt.step {
-                case .credentials:
-                    LinkspanError(.credentialsUnavailable, "the credential provider did not answer in time")
-                case .opening:
-                    LinkspanError(
-                        .timedOut,
-                        "no connection within \(self.rules.openDeadline)"
-                            + (openingStage.map { ", still \($0)" } ?? "")
-                    )
-                }
+            let isOpening = attempt.step == .opening
+            let error = isOpening ? self.rules.openTimeout(openingStage) : self.rules.credentialTimeout
             return [.endLink(epoch: attempt.epoch, politely: false)]
                 + self.afterFailure(error, from: self.state, now: now, random: random)
         case .connected(let epoch, _):
@@ -252,7 +253,8 @@ extension Attempts {
         self.phase = .connected(epoch: epoch, since: now)
         self.lastError = nil
         self.outage.patience = nil
-        self.endpoints?.connected()
+        self.outage.isReported = false
+        self.target.endpoints?.connected()
         defer { self.outage.attempts = 0 }
         var change = self.change(from: from, to: .connected, .established(info), now: now)
         if self.wasEverConnected || self.followsSession {
@@ -349,26 +351,33 @@ extension Attempts {
         _ error: LinkspanError, from: ConnectionState, wasHealthy: Bool = false, now: Moment,
         random: Double
     ) -> [Output] {
+        let error = from == .connected ? error : self.target.placed(error)
         self.lastError = error
-        let outlook = wasHealthy ? nil : self.endpoints?.fail(error)
-        self.outage.fail()
-        guard let delay = self.delay(after: error, outlook, now: now, random: random) else {
-            self.phase = .disconnected(isGivenUp: true)
-            return [.announce(self.change(from: from, to: .disconnected, .failed(error), now: now))]
-        }
-        let wanted = now + max(delay, self.outage.patience ?? .zero)
+        let outlook = wasHealthy ? nil : self.target.endpoints?.fail(error)
+        self.outage.fail(error, isAttempt: from != .connected)
+        let delay = self.delay(after: error, outlook, now: now, random: random)
         // One renewal of credentials may follow at once: it happens once only.
         let isRenewal = error.code == .credentialsRefused && self.refusals == 1
+        let isUnproven = !self.wasEverConnected && outlook != .another
+        let failure =
+            from == .connected || isRenewal
+            ? nil : self.outage.report(error, isFinal: delay == nil, isUnproven: isUnproven)
+        let failed: [Output] = failure.map { [.attemptFailed($0)] } ?? []
+        guard let delay else {
+            self.phase = .disconnected(isGivenUp: true)
+            return failed + [.announce(self.change(from: from, to: .disconnected, .failed(error), now: now))]
+        }
+        let wanted = now + max(delay, self.outage.patience ?? .zero)
         var spaced = self.earliestSpaced ?? wanted
         // Never in step with a server that comes and goes.
         let period = self.rules.healthyAfter
         if self.outage.isFlapping(error, within: period, now: now) { spaced += delay }
         let next = isRenewal ? wanted : max(wanted, spaced)
         self.phase = .waiting(Wait(until: next))
-        guard from != .reconnecting else { return [] }
+        guard from != .reconnecting else { return failed }
         let down = self.change(from: from, to: .disconnected, .lost(error), now: now)
         let up = self.change(from: .disconnected, to: .reconnecting, .lost(error), now: now, nextAttempt: next)
-        return [.announce(down), .announce(up)]
+        return failed + [.announce(down), .announce(up)]
     }
 
     private mutating func delay(
@@ -381,7 +390,7 @@ extension Attempts {
             if self.refusals == 1 { return .milliseconds(250) * random }
         }
         return self.rules.delay(
-            after: error, outlook, rounds: self.endpoints?.rounds, self.outage, now: now, random: random)
+            after: error, outlook, rounds: self.target.endpoints?.rounds, self.outage, now: now, random: random)
     }
 
     private mutating func end(
@@ -498,14 +507,7 @@ extension Attempts {
     /// Applies other rules, and another list of endpoints from the next attempt on.
     mutating func adopt(_ rules: AttemptRules, endpoints: EndpointRotation?) {
         self.rules = rules
-        if var next = endpoints, let former = self.endpoints {
-            if !former.isLike(next) {
-                next.begin(at: former.url)
-                self.endpoints = next
-            }
-        } else {
-            self.endpoints = endpoints
-        }
+        self.target.adopt(endpoints)
     }
 
     /// Leaves its link or attempt for a first attempt somewhere else, at once.
@@ -547,43 +549,31 @@ extension Attempts {
         self.mustRenew = false
         self.wasEverAttempted = false
         self.lastError = nil
-        self.endpoints?.startOver()
+        self.target.endpoints?.startOver()
     }
 }
 
 // MARK: - Endpoints
 
 extension Attempts {
-    /// The endpoint of the link or attempt, or of the next attempt; nil for the connection's own URL.
-    var endpoint: ConnectionURL? { self.endpoints?.url }
-
     /// The place in the list, for the status.
     var place: EndpointPlace? {
-        guard let endpoints = self.endpoints, let first = endpoints.urls.first else { return nil }
-        var returns: Moment?
-        if case .connected(_, let since) = self.phase { returns = endpoints.returnDeadline(since: since) }
-        return EndpointPlace(
-            url: endpoints.url, number: endpoints.index + 1, count: endpoints.urls.count,
-            policy: endpoints.rules.order, first: first, returns: returns)
-    }
-
-    /// Notes the URL of a new link.
-    ///
-    /// - Returns: whether a connection with several endpoints moves to another one.
-    mutating func moves(to url: ConnectionURL) -> Bool {
-        defer { self.latestURL = url }
-        return self.rotation != nil && url != self.latestURL
+        if case .connected(_, let since) = self.phase {
+            self.target.place(upSince: since)
+        } else {
+            self.target.place(upSince: nil)
+        }
     }
 
     /// Puts the way back to the first endpoint off while requests are under way.
     mutating func putOffReturn(now: Moment) {
-        if case .connected(_, let since) = self.phase { self.endpoints?.putOffReturn(since: since, now: now) }
+        if case .connected(_, let since) = self.phase { self.target.endpoints?.putOffReturn(since: since, now: now) }
     }
 
     /// Leaves the link for an attempt at the first endpoint.
     private mutating func returnToFirst(_ epoch: UInt64, now: Moment) -> [Output] {
         let reason = LinkspanError(.moved, "the connection returns to its first endpoint")
-        self.endpoints?.beginReturn()
+        self.target.endpoints?.beginReturn()
         self.outage.startOver(now: now)
         let down = self.change(from: .connected, to: .disconnected, .lost(reason), now: now)
         let up = self.change(from: .disconnected, to: .reconnecting, .lost(reason), now: now, nextAttempt: now)

@@ -10,6 +10,10 @@ struct Outage: Sendable {
     var start: Moment?
     /// The shortest wait while the path is said to be away.
     var patience: Duration?
+    /// Attempts in a row in which the peer broke the protocol.
+    private(set) var violations = 0
+    /// Whether a failed attempt has been reported.
+    var isReported = false
     /// The time of the latest loss of a link over which the server had sent something, and which had not lasted.
     private var lastFlap: Moment?
 
@@ -19,6 +23,8 @@ struct Outage: Sendable {
     mutating func startOver(now: Moment) {
         self.failures = 0
         self.attempts = 0
+        self.violations = 0
+        self.isReported = false
         self.start = now
     }
 
@@ -35,10 +41,20 @@ struct Outage: Sendable {
         if wasHealthy { self.lastFlap = nil } else if hasSpoken { self.lastFlap = now }
     }
 
-    /// Counts a failure.
+    /// Counts a failure: of an attempt, or of a link that was up.
     ///
     /// While the path is away, failures say nothing about the server.
-    mutating func fail() { self.failures = self.patience == nil ? self.failures + 1 : 1 }
+    mutating func fail(_ error: LinkspanError, isAttempt: Bool) {
+        self.failures = self.patience == nil ? self.failures + 1 : 1
+        self.violations = isAttempt && error.code == .protocolViolation ? self.violations + 1 : 0
+    }
+
+    /// Reports a failed attempt; nil for one that was given up because of the device or the app.
+    mutating func report(_ error: LinkspanError, isFinal: Bool, isUnproven: Bool) -> AttemptFailure? {
+        guard error.code != .pathLost, error.code != .suspended else { return nil }
+        defer { self.isReported = true }
+        return AttemptFailure(error: error, isFirst: !self.isReported, isFinal: isFinal, isUnproven: isUnproven)
+    }
 
     /// Whether the server comes and goes, and has not asked for patience.
     func isFlapping(_ error: LinkspanError, within period: Duration, now: Moment) -> Bool {

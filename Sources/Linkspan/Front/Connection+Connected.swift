@@ -41,8 +41,8 @@ extension Connection {
                 outcome.fulfill(
                     .failure(
                         LinkspanError(
-                            .timedOut, "the connection to \(status.url) was not up within \(limit)",
-                            cause: status.lastError)))
+                            .timedOut, "the connection to \(status.url) was not up within \(limit.text)",
+                            because: status.lastError)))
             }
         }
         let result = await withTaskCancellationHandler {
@@ -69,8 +69,4 @@ extension StateChange {
         case (.created, _), (.disconnected, .lost), (.disconnected, .established), (.reconnecting, _): nil
         }
     }
-}
-
-extension LinkspanError {
-    fileprivate static let disconnectedByApp = Self(.disconnected, "the app has disconnected")
 }

@@ -179,7 +179,8 @@ extension Connection {
         }
         let timer = timeout.map { timeout in
             self.scheduler.schedule(at: self.scheduler.now + timeout) {
-                end.fulfill(.failure(LinkspanError(.timedOut, "'\(event)' did not arrive in time")))
+                let late = "'\(event)' did not arrive within \(timeout.text)"
+                end.fulfill(.failure(LinkspanError(.timedOut, late, because: self.status.lastError)))
             }
         }
         let result = await withTaskCancellationHandler {

@@ -68,9 +68,26 @@ public protocol Connection: AnyObject, Sendable {
     /// - Throws: ``LinkspanError`` with code `wrongState` in `created` before the first ``connect()``, and in
     ///   `released`.
     func disconnect() throws(LinkspanError)
+
+    /// Makes the next attempt at once, for a button *Try again*.
+    ///
+    /// While an attempt is waited for, it begins now, and the waits after it go on growing. In `created` and `disconnected`
+    /// it does what ``connect()`` does. While the connection is up or an attempt is under way, it does nothing. By default,
+    /// as in a fake, it calls ``connect()`` when nothing is under way.
+    ///
+    /// - Throws: ``LinkspanError`` with code `wrongState` in `released`.
+    func reconnectNow() throws(LinkspanError)
 }
 
 extension Connection {
+    /// Calls ``connect()`` when nothing is under way.
+    public func reconnectNow() throws(LinkspanError) {
+        switch self.status.progress {
+        case .idle, .suspended: try self.connect()
+        case .obtainingCredentials, .opening, .open, .waiting: ()
+        }
+    }
+
     /// The present state.
     public var state: ConnectionState { self.status.state }
 

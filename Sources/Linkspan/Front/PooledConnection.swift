@@ -69,55 +69,61 @@ final class PooledConnection: ManagedConnection {
 // MARK: - Lifecycle
 
 extension PooledConnection {
+    /// Makes a call: at once in a callback, otherwise on the executor, after it was checked against the snapshot.
+    private func apply(
+        _ call: @escaping @Sendable (inout Attempts, Moment) throws(LinkspanError) -> [Attempts.Output],
+        intending intend: (inout ConnectionInbox.Published) throws(LinkspanError) -> Bool
+    ) throws(LinkspanError) {
+        if let core = self.core.inTurnBehindArrivals { return try core.apply(call) }
+        // Refused only when the connection has changed meanwhile, which the state tells.
+        try self.core.intend(intend) { try? $0.apply(call) }
+    }
+
     func connect() throws(LinkspanError) {
-        if let core = self.core.inTurnBehindArrivals { return try core.connect() }
-        try self.core.intend { shown throws(LinkspanError) in
+        try self.apply { attempts, now throws(LinkspanError) in
+            try attempts.connect(now: now)
+        } intending: { shown throws(LinkspanError) in
             switch shown.state {
-            case .created where shown.progress == .idle: shown.progress = .obtainingCredentials(attempt: 1)
-            case .disconnected:
-                (shown.state, shown.progress) = (.reconnecting, .obtainingCredentials(attempt: 1))
-                shown.failure = nil
+            case .created where shown.progress == .idle, .disconnected: shown.beginAttempt()
             case .created, .connected, .reconnecting, .released: throw shown.state.wrongState("connect")
             }
             return true
-        } _: {
-            // Refused only when the connection has changed meanwhile, which the state tells.
-            try? $0.connect()
+        }
+    }
+
+    func reconnectNow() throws(LinkspanError) {
+        try self.apply { attempts, now throws(LinkspanError) in
+            try attempts.reconnectNow(now: now)
+        } intending: { shown throws(LinkspanError) in
+            guard shown.state != .released else { throw shown.state.wrongState("reconnectNow") }
+            switch shown.progress {
+            case .idle, .suspended, .waiting: shown.beginAttempt()
+            case .obtainingCredentials, .opening, .open: return false
+            }
+            return true
         }
     }
 
     func disconnect() throws(LinkspanError) {
-        if let core = self.core.inTurnBehindArrivals { return try Self.disconnect(core) }
-        try self.core.intend { shown throws(LinkspanError) in
+        try self.apply { attempts, now throws(LinkspanError) in
+            try attempts.disconnect(now: now)
+        } intending: { shown throws(LinkspanError) in
             guard shown.state != .released, shown.state != .created || shown.progress != .idle else {
                 throw shown.state.wrongState("disconnect")
             }
             (shown.state, shown.progress) = (.disconnected, .idle)
             return true
-        } _: {
-            try? Self.disconnect($0)
         }
-    }
-
-    private static func disconnect(_ core: ConnectionCore) throws(LinkspanError) {
-        let now = core.now
-        try core.attempt { attempts throws(LinkspanError) in try attempts.disconnect(now: now) }
     }
 
     func release() throws(LinkspanError) {
-        if let core = self.core.inTurnBehindArrivals { return try Self.release(core) }
-        try self.core.intend { shown throws(LinkspanError) in
+        try self.apply { attempts, now throws(LinkspanError) in
+            try attempts.release(now: now)
+        } intending: { shown throws(LinkspanError) in
             guard shown.state == .disconnected else { throw shown.state.wrongState("release") }
             (shown.state, shown.progress) = (.released, .idle)
             return true
-        } _: {
-            try? Self.release($0)
         }
-    }
-
-    private static func release(_ core: ConnectionCore) throws(LinkspanError) {
-        let now = core.now
-        try core.attempt { attempts throws(LinkspanError) in try attempts.release(now: now) }
     }
 
     func end(_ error: LinkspanError?) {
@@ -174,6 +180,16 @@ extension PooledConnection {
         self.core.call { begin($0, box) }
         await box.wait(until: self.scheduler.now + limit, by: self.scheduler)
         self.core.call { $0.sender.drains.remove(box) }
+    }
+}
+
+extension ConnectionInbox.Published {
+    /// Shows the attempt that a call begins.
+    fileprivate mutating func beginAttempt() {
+        var number = 1
+        if case .waiting(_, let attempt) = self.progress { number = attempt }
+        self.progress = .obtainingCredentials(attempt: number)
+        if self.state == .disconnected { (self.state, self.failure) = (.reconnecting, nil) }
     }
 }
 

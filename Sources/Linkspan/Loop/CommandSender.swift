@@ -45,8 +45,9 @@ final class CommandSender {
         while let output = self.outgoing.outputs.popFirst() { self.queue.append(.outgoing(output)) }
     }
 
-    /// Publishes how much waits, if that has changed.
-    func publishLoad(hasTaken: Bool) {
+    /// Publishes how much waits, if that has changed or items were taken.
+    func publishLoad(_ hasTaken: inout Bool) {
+        defer { hasTaken = false }
         let (load, isOpen) = (self.outgoing.load, self.outgoing.isFlowing)
         let keys = self.outgoing.buffer.takeKeyChanges()
         guard hasTaken || load != self.published.load || isOpen != self.published.isOpen || !keys.isEmpty else {
@@ -221,6 +222,11 @@ extension CommandSender {
         guard let command = self.outgoing.takeAwaited(id) else {
             return self.inbox.withState { $0.lateReplies = self.outgoing.lateReplies }
         }
+        // Unlike a request under way, a delivery counts until it is answered; what had arrived is dealt with.
+        if command.isDelivery {
+            var hasTaken = false
+            self.publishLoad(&hasTaken)
+        }
         self.finish(command, outcome)
     }
 
@@ -239,6 +245,15 @@ extension CommandSender {
         if !self.isMeasurement(command.id) { self.probe?.finished(command, outcome) }
         command.finish(outcome)
         for waiter in self.drains.ended(command.id) { self.queue.append(.awaitFlush(waiter)) }
+    }
+
+    /// Logs the first failed attempt of an outage, and ends the requests for which waiting hardly helps.
+    func attemptFailed(_ failure: AttemptFailure) {
+        let logger = self.environment.logger
+        if failure.isFirst { self.queue.append(.call { failure.log(to: logger) }) }
+        guard failure.endsRequests, self.destination.options.buffer.failsFast else { return }
+        let requests = self.outgoing.listed.filter(\.isRequest).map(\.id)
+        self.change { $0.cancel(Set(requests), because: failure.error) }
     }
 
     /// Calls the listeners to outgoing commands that there are at the moment of their turn.

@@ -176,7 +176,10 @@ extension ConnectionCore {
 
     private func carryOut(_ output: OutgoingOutput) {
         switch output {
-        case .finish(let command, let outcome): self.sender.finish(command, outcome)
+        case .finish(let command, let outcome):
+            // Its caller may look at the status at once, where what has arrived counts until it is dealt with.
+            if self.turn.arrived.isEmpty { self.sender.publishLoad(&self.turn.hasTaken) }
+            self.sender.finish(command, outcome)
         case .accept(let command, let key): command.accept(key)
         case .greet(let epoch): Greeter.greet(epoch: epoch, for: self)
         case .flush: self.sender.flush()
@@ -198,8 +201,7 @@ extension ConnectionCore {
     private func endTurn() {
         self.reader.pauseOrResume(isConnected: self.attempts.state == .connected)
         self.setTimer()
-        self.sender.publishLoad(hasTaken: self.turn.hasTaken)
-        self.turn.hasTaken = false
+        self.sender.publishLoad(&self.turn.hasTaken)
         for waiter in self.settlement.takeSettled(pendingWrites: self.sender.store.pendingWrites) { waiter.fulfill() }
         if self.turn.hasAnnounced {
             // A connection that rests should not keep the room that opening it has taken.
@@ -263,7 +265,7 @@ extension ConnectionCore {
             let random = self.environment.random()
             self.credentials.change(for: self) { $0.timerFired(now: now, random: random) }
         }
-        self.sender.change { $0.expire(now: now) }
+        self.sender.change { $0.expire(now: now) { self.attempts.reasonToWait(openingStage: stage) } }
     }
 }
 
@@ -316,6 +318,7 @@ extension ConnectionCore {
             self.settlement.linkEnds()
             self.sender.queue.append(.endLink(link, politely: politely))
         case .giveBackAdmission: self.sender.queue.append(.giveBackAdmission)
+        case .attemptFailed(let failure): self.sender.attemptFailed(failure)
         }
     }
 
@@ -385,11 +388,11 @@ extension ConnectionCore {
         // The link may be given up before the end of the turn publishes it.
         self.session.publish(for: self)
         let request = LinkRequest(
-            url: attempt.credentials.url ?? self.attempts.endpoint ?? self.destination.url,
+            url: attempt.credentials.url ?? self.attempts.target.endpoints?.url ?? self.destination.url,
             credentials: attempt.credentials, attempt: attempt.number,
             deadline: self.destination.options.openDeadline, resumption: self.session.memory.published,
             identity: self.destination.identity)
-        if self.attempts.moves(to: request.url) {
+        if self.attempts.target.moves(to: request.url) {
             self.probe?.moved(to: ObservedConnection(self.id, at: request.url, self.destination))
         }
         let adapter = LinkAdapter(
@@ -405,10 +408,13 @@ extension ConnectionCore {
 // MARK: - Calls
 
 extension ConnectionCore {
-    func connect() throws(LinkspanError) {
-        let now = self.now
-        try self.attempt { attempts throws(LinkspanError) in try attempts.connect(now: now) }
-        self.environment.attempts.spend(now: now)
+    /// Makes a call of the app; an attempt that it asks for needs no admission.
+    func apply(
+        _ call: (inout Attempts, Moment) throws(LinkspanError) -> [Attempts.Output]
+    ) throws(LinkspanError) {
+        let (now, former) = (self.now, self.epoch)
+        try self.attempt { attempts throws(LinkspanError) in try call(&attempts, now) }
+        if let epoch = self.epoch, epoch != former { self.environment.attempts.spend(now: now) }
     }
 
     /// Fails every command, closes the link, and releases the connection: because of an error, or because the app has
@@ -422,7 +428,7 @@ extension ConnectionCore {
             self.sender.change { $0.end(error) }
         }
         self.attempt { $0.retire(error.map { .failed($0) } ?? .unoccupied, now: now) }
-        try? self.attempt { attempts throws(LinkspanError) in try attempts.release(now: now) }
+        try? self.apply { attempts, now throws(LinkspanError) in try attempts.release(now: now) }
     }
 
     func move(to next: Destination) {
@@ -567,6 +573,8 @@ extension ConnectionCore {
 extension ObservedConnection {
     /// A connection at an endpoint.
     fileprivate init(_ id: UInt64, at url: ConnectionURL, _ destination: Destination) {
-        self.init(id: id, endpoint: url.description, transport: destination.transport.name)
+        self.init(
+            id: id, endpoint: url.description, transport: destination.transport.name,
+            hasStore: destination.options.store != nil)
     }
 }

@@ -20,6 +20,12 @@ public struct BufferLimits: Sendable, Hashable {
     ///
     /// Default nil: as long as it takes.
     public var maxAge: Duration?
+    /// Whether waiting requests fail with code `disconnected` as soon as an attempt of a connection that was never up has
+    /// failed for a reason that waiting hardly mends: unknown name, refused connection, TLS, another protocol, 404.
+    ///
+    /// Default false: they wait, because a device may be offline and a server may be restarting when an app starts. Set it
+    /// for tools and tests. Reasons after which no attempt follows fail what waits in any case.
+    public var failsFast = false
 
     /// The rule for a command that does not fit.
     ///

@@ -77,7 +77,8 @@ public struct ConnectionOptions: Sendable {
     var described: [String: String] {
         [
             "buffer": "\(self.buffer.commands)/\(self.buffer.bytes)/\(self.buffer.overflow)",
-            "bufferMaxAge": "\(self.buffer.maxAge.map { "\($0)" } ?? "unlimited")",
+            "bufferMaxAge":
+                "\(self.buffer.maxAge.map { "\($0)" } ?? "unlimited")\(self.buffer.failsFast ? ", failsFast" : "")",
             "deliveries": "\(self.deliveries.commands)/\(self.deliveries.bytes)",
             "repeat":
                 "\(self.deliveries.repeatAfter)/\(self.deliveries.attempts.map(String.init) ?? "unlimited")/"

@@ -295,10 +295,12 @@ extension Deliveries {
     }
 
     /// Ends deliveries that were given to links as often as they may be.
-    func endExhausted(_ options: DeliveryOptions, _ outputs: inout Deque<OutgoingOutput>) {
+    func endExhausted(
+        _ options: DeliveryOptions, because cause: LinkspanError? = nil, _ outputs: inout Deque<OutgoingOutput>
+    ) {
         guard let limit = options.attempts else { return }
         for command in self.queues.removeHeads(givenTimes: limit) {
-            outputs.append(command.fail(.timedOut, .unknown, "got no reply to its last attempt"))
+            outputs.append(command.fail(.timedOut, .unknown, "got no reply to its last attempt", because: cause))
         }
     }
 }
@@ -348,10 +350,6 @@ extension Deliveries {
         row.outcome = outcome
         return row
     }
-}
-
-extension LinkspanError {
-    fileprivate var leavesDeliveries: Bool { [.released, .loggedOut, .moved].contains(self.code) }
 }
 
 extension StoredDelivery {

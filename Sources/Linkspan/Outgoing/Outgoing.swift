@@ -156,19 +156,16 @@ extension Outgoing {
     mutating func linkLost(_ cause: LinkspanError?) {
         self.phase = .down
         if let command = self.deliveries?.queues.interruptAll(isBlamed: cause?.code == .messageRefused) {
-            let error = LinkspanError(
-                .messageRefused, "'\(command.event)' ended its link twice and is not sent again", cause: cause,
-                certainty: .unknown)
-            self.outputs.append(.finish(command, .failure(error)))
+            self.outputs.append(
+                command.fail(.messageRefused, .unknown, "ended its link twice and is not sent again", because: cause))
         }
         self.deliveries?.repeats = DeadlineQueue()
         for command in self.awaited.removeAll() {
-            let error = LinkspanError(
-                .disconnected, "the connection was lost before '\(command.event)' was answered", cause: cause,
-                certainty: .unknown)
-            self.outputs.append(.finish(command, .failure(error)))
+            self.outputs.append(
+                command.fail(.disconnected, .unknown, "was not answered before the connection was lost", because: cause)
+            )
         }
-        self.deliveries?.endExhausted(self.options.deliveries, &self.outputs)
+        self.deliveries?.endExhausted(self.options.deliveries, because: cause, &self.outputs)
     }
 
     /// There will be no link until the app connects: waiting commands fail now, and new ones are refused.
@@ -179,9 +176,7 @@ extension Outgoing {
         var failing = self.buffer.removeAll().map { ($0, LinkspanError.Certainty.notSent) }
         if !self.options.keepsDeliveries, let deliveries = self.deliveries { failing += deliveries.removeAll() }
         for (command, certainty) in failing {
-            let error = LinkspanError(
-                .disconnected, "'\(command.event)' failed with the connection", cause: cause, certainty: certainty)
-            self.outputs.append(.finish(command, .failure(error)))
+            self.outputs.append(command.fail(.disconnected, certainty, "failed with the connection", because: cause))
         }
     }
 
@@ -529,24 +524,32 @@ extension Outgoing {
         self.beginNext()
     }
 
-    /// Cancels commands.
-    mutating func cancel(_ ids: Set<Command.ID>) {
+    /// Cancels commands, or gives those up for a reason that were not sent.
+    mutating func cancel(_ ids: Set<Command.ID>, because cause: LinkspanError? = nil) {
         for (command, certainty) in self.remove(ids) {
-            self.outputs.append(command.fail(.cancelled, certainty, "was cancelled"))
+            let fate = cause == nil ? "was cancelled" : "was not sent"
+            self.outputs.append(
+                command.fail(cause == nil ? .cancelled : .disconnected, certainty, fate, because: cause))
         }
     }
 
     /// Ends commands whose time has run out, and repeats deliveries that were not answered.
-    mutating func expire(now: Moment) {
+    ///
+    /// - Parameters:
+    ///   - now: the present.
+    ///   - reason: the reason why commands wait, if the connection is down.
+    mutating func expire(now: Moment, because reason: () -> LinkspanError? = { nil }) {
         var expired: Set<Command.ID> = []
         while let id = self.deadlines.popExpired(now: now) { expired.insert(id) }
         for (command, certainty) in self.remove(expired) {
-            let fate = certainty == .notSent ? "was not sent in time" : "was not answered in time"
-            self.outputs.append(command.fail(.timedOut, certainty, fate))
+            let limit = command.timeLimit(self.options.replyTimeout)?.text ?? "its time"
+            let fate = "was not \(certainty == .notSent ? "sent" : "answered") within \(limit)"
+            self.outputs.append(command.fail(.timedOut, certainty, fate, because: reason()))
         }
         while let id = self.deadlines.popAged(now: now) {
             guard let command = self.buffer.remove(id) else { continue }
-            self.outputs.append(command.fail(.timedOut, .notSent, "waited longer than the buffer's maxAge"))
+            let fate = "waited longer than the \(self.options.buffer.maxAge?.text ?? "time") of buffer.maxAge"
+            self.outputs.append(command.fail(.timedOut, .notSent, fate, because: reason()))
         }
         if let deliveries = self.deliveries { self.sendAgain(deliveries, now: now) }
     }

@@ -18,7 +18,10 @@ enum OutgoingOutput {
 
 extension Command {
     /// The end of the command with an error.
-    func fail(_ code: LinkspanError.Code, _ certainty: LinkspanError.Certainty, _ message: String) -> OutgoingOutput {
-        .finish(self, .failure(LinkspanError(code, "'\(self.event)' \(message)", certainty: certainty)))
+    func fail(
+        _ code: LinkspanError.Code, _ certainty: LinkspanError.Certainty, _ message: String,
+        because cause: LinkspanError? = nil
+    ) -> OutgoingOutput {
+        .finish(self, .failure(LinkspanError(code, "'\(self.event)' \(message)", because: cause, certainty: certainty)))
     }
 }

@@ -236,5 +236,7 @@ public enum LinkEvent: Sendable {
     /// After ``SendAcceptance/acceptedAndFull``: there is room again.
     case writable
     /// The link has ended. The code decides whether the core tries again.
+    ///
+    /// In the message of a failed attempt, the URL takes the place of *the server* at its beginning.
     indirect case closed(LinkspanError)
 }

@@ -21,3 +21,13 @@ public struct LinkInfo: Sendable, Hashable {
         self.isContinuous = isContinuous
     }
 }
+
+extension LinkInfo: CustomStringConvertible {
+    /// The facts in one line, in the order of their names, without the name of the session.
+    public var description: String {
+        let facts = self.facts.sorted { $0.key < $1.key }.map { "\($0.key) \(ForeignText.line($0.value))" }
+        let roundTrip = self.roundTrip.map { "round trip \($0.text)" }
+        return (facts + [self.isContinuous ? "session resumed" : nil, roundTrip].compactMap(\.self)).joined(
+            separator: ", ")
+    }
+}

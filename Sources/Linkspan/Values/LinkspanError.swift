@@ -185,16 +185,39 @@ extension LinkspanError: CustomStringConvertible {
         case .unknown: text += " (may have been received)"
         case nil: ()
         }
-        if let cause = self.cause { text += " <- \(cause)" }
+        var cause = self.cause
+        while let error = cause {
+            let linkspan = error as? LinkspanError
+            // A sentence often has that of its cause in it.
+            if !text.contains(Self.predicate(of: linkspan?.message ?? "\(error)")) {
+                text += " <- " + (linkspan.map { "\($0.code.rawValue): \($0.message)" } ?? "\(error)")
+            }
+            cause = linkspan?.cause
+        }
         return ForeignText.line(text, limit: 2_000)
+    }
+
+    /// The message without its subject, if that is the server.
+    static func predicate(of message: String) -> Substring {
+        message.hasPrefix("the server ") ? message.dropFirst(11) : message[...]
     }
 }
 
 extension LinkspanError {
+    /// Makes the error that another one causes, whose message ends the sentence.
+    init(_ code: Code, _ message: String, because cause: LinkspanError?, certainty: Certainty? = nil) {
+        self.init(code, message + (cause.map { ": \($0.message)" } ?? ""), cause: cause, certainty: certainty)
+    }
+
     /// The error of commands on a connection that has failed permanently.
     init(failedForGood cause: LinkspanError) {
         self.init(
-            .disconnected, "the connection has failed and sends nothing until connect() is called", cause: cause,
+            .disconnected, "the connection has failed and sends nothing until connect() is called", because: cause,
             certainty: .notSent)
     }
+
+    static let disconnectedByApp = Self(.disconnected, "the app has disconnected")
+
+    /// Whether deliveries that end with it stay in the store.
+    var leavesDeliveries: Bool { [.released, .loggedOut, .moved].contains(self.code) }
 }

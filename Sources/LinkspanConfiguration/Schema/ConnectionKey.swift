@@ -88,6 +88,9 @@ extension ConnectionKey {
             "bufferMaxAge", 0.01...31_536_000, limit: \.options.buffer.maxAge,
             "The longest time a command may wait while the connection is down."),
         Self(
+            "bufferFailsFast", .flag, \.options.buffer.failsFast,
+            "Whether requests fail when the first attempt of a connection has failed, and waiting hardly helps."),
+        Self(
             "bufferOverflow", [.refuse, .dropOldest, .dropNewest], \.options.buffer.overflow,
             "The rule for a command that does not fit."),
         .number(

@@ -17,7 +17,7 @@ package struct ConnectionMeter: Sendable {
         package var receivedBytes: UInt64 = 0
         /// Requests and deliveries that were answered.
         package var answered: UInt64 = 0
-        /// Commands that ended with an error.
+        /// Commands that ended with an error, those that were cancelled or replaced apart.
         package var failed: UInt64 = 0
 
         /// Nothing has been counted.
@@ -96,6 +96,7 @@ package struct ConnectionMeter: Sendable {
                 self.add(.answered(after: roundTrip), command.event, reply, now())
             }
         case .failure(let error):
+            guard error.code != .cancelled else { return }
             self.counts.failed += 1
             if self.isSampling { self.add(.failed(error.code), command.event, .empty, now()) }
         }

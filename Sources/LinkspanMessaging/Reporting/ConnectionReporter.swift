@@ -124,6 +124,9 @@ extension ConnectionReporter {
 
     func finished(_ command: Command, _ outcome: Result<Payload, LinkspanError>) {
         let departure = self.departures.isEmpty ? nil : self.departures.removeValue(forKey: command.id)
+        if case .deliver = command.kind, case .failure(let error) = outcome, self.connection.keeps(after: error) {
+            return
+        }
         let now = departure == nil ? nil : self.scheduler.now
         let roundTrip = now.flatMap { now in departure?.duration(to: now) }
         self.meter.finished(command, outcome, after: roundTrip) { now ?? self.scheduler.now }

@@ -112,7 +112,7 @@ extension Interop {
                 let client = try await bench.webSocket(server, "/nowhere")
                 let change = try await client.states.first { $0.to == .disconnected }
                 #expect(change.reason.error?.code == .refused)
-                #expect(change.reason.error?.message.contains("there is nothing at this path") == true)
+                #expect(change.reason.error?.message.contains("there is nothing at /nowhere") == true)
             }
         }
 

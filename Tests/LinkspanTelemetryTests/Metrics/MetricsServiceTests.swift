@@ -36,6 +36,7 @@ struct MetricsServiceTests {
     func `connects, reconnects, disconnects by code and handshakes are measured`() async throws {
         try await run([MetricsService(factory: self.metrics)]) { registry in
             registry.emit(self.connection(.created))
+            registry.emit(self.connection(.disconnected(reason: "requested", code: nil, willRetry: false)))
             registry.emit(self.connection(.disconnected(reason: "no", code: "nameNotResolved", willRetry: true)))
             registry.emit(self.connected(.milliseconds(5)))
             registry.emit(self.connection(.disconnected(reason: "reset", code: "connectionLost", willRetry: true)))
@@ -47,6 +48,7 @@ struct MetricsServiceTests {
         #expect(self.total("linkspan_connects_total") == 1)
         #expect(self.total("linkspan_reconnects_total") == 1)
         #expect(self.total("linkspan_failed_attempts_total", [("code", "nameNotResolved")]) == 1)
+        #expect(self.metrics.counters(label: "linkspan_failed_attempts_total").count == 1, "a stop is none")
         #expect(self.total("linkspan_disconnects_total", [("code", "connectionLost")]) == 1)
         #expect(self.total("linkspan_disconnects_total", [("code", "requested")]) == 1)
         let timer = try self.metrics.expectTimer("linkspan_handshake_time", [("endpoint", self.endpoint)])

@@ -15,7 +15,7 @@ struct AttemptTests {
         #expect(harness.connection.state == .reconnecting)
         let error = try #require(harness.recorder.changes.last?.reason.error)
         #expect(error.code == .timedOut)
-        #expect(error.message == "no connection within 10.0 seconds, still waiting for the script")
+        #expect(error.message == "scripted://server: no connection within 10 s, still waiting for the script")
         harness.scheduler.advance(by: .seconds(1))
         #expect(harness.connection.state == .connected)
         #expect(harness.recorder.changes.last?.attempt == 2)

@@ -135,7 +135,7 @@ private struct RandomWalk {
         let errors = [LinkspanError.lost, .permanent, LinkspanError(.credentialsRefused, "refused")]
         let error = errors[Int.random(in: 0..<10, using: &generator) < 8 ? 0 : Int.random(in: 1...2, using: &generator)]
         var actions: [Attempts.Output] = []
-        let event = Int.random(in: 0..<13, using: &generator)
+        let event = Int.random(in: 0..<14, using: &generator)
         switch event {
         case 0: actions = (try? self.machine.connect(now: self.now)) ?? []
         case 1: actions = (try? self.machine.disconnect(now: self.now)) ?? []
@@ -154,6 +154,7 @@ private struct RandomWalk {
             #expect(!self.isAdmitted, "admitted twice")
             self.machine.admit(at: self.now + .seconds(2) * random)
             self.isAdmitted = true
+        case 12: if random < 0.2 { actions = (try? self.machine.reconnectNow(now: self.now)) ?? [] }
         default: actions = self.machine.timerFired(now: self.now, random: random)
         }
         if isStale, (3...7).contains(event) { #expect(actions.isEmpty, "news of a former epoch was acted upon") }
@@ -188,6 +189,8 @@ private struct RandomWalk {
             case .giveBackAdmission:
                 #expect(self.isAdmitted, "given back what was not admitted")
                 self.isAdmitted = false
+            case .attemptFailed(let failure):
+                #expect(failure.isFinal == (self.machine.failure != nil))
             }
         }
         #expect(state == self.machine.state, "a change was not announced")

@@ -69,7 +69,9 @@ struct StateTableTests {
 
 @Suite("The permission table")
 struct PermissionTableTests {
-    enum Operation: String, Sendable, CaseIterable { case connect, disconnect, release, send, request, subscribe }
+    enum Operation: String, Sendable, CaseIterable {
+        case connect, reconnectNow, disconnect, release, send, request, subscribe
+    }
 
     enum Effect: Sendable { case error(LinkspanError.Code), becomes(ConnectionState), nothing, buffered, sent, listens }
 
@@ -91,6 +93,7 @@ struct PermissionTableTests {
                     .error(.wrongState),
                 ]
             ),
+            (.reconnectNow, [.becomes(.created), .nothing, .becomes(.reconnecting), .nothing, .error(.wrongState)]),
             (
                 .disconnect,
                 [
@@ -167,6 +170,7 @@ struct PermissionTableTests {
     private static func perform(_ operation: Operation, on harness: Harness) throws(LinkspanError) {
         switch operation {
         case .connect: try harness.connection.connect()
+        case .reconnectNow: try harness.connection.reconnectNow()
         case .disconnect: try harness.connection.disconnect()
         case .release: try harness.connection.release()
         case .send: try harness.perform(.send, "event")

@@ -51,6 +51,8 @@ struct MetricsBook: Sendable {
                 Measurement(hadBeenUp ? "reconnects_total" : "connects_total", ["endpoint": endpoint]),
                 Measurement("handshake_time", ["endpoint": endpoint], .time(handshake)),
             ]
+        // A stop that was asked for is no failed attempt.
+        case .disconnected(_, nil, _) where !wasUp: return []
         case .disconnected(_, let code, _):
             let code = self.codes.admit(code ?? "requested")
             return [

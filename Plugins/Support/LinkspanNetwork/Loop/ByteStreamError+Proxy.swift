@@ -1,17 +1,17 @@
 extension ByteStreamError {
-    private static let unreachable = "no address of the host accepted the connection"
+    private static let unreachable = "the server cannot be reached"
 
     /// The error when no address took the connection; the reason is that of the last one that failed.
-    init(unreachable reason: String) { self.init(.unreachable, "\(Self.unreachable): \(reason)") }
+    init(unreachable reason: String) {
+        self.init(.unreachable, "\(Self.unreachable) (\(reason.prefix(1).lowercased())\(reason.dropFirst()))")
+    }
 
     /// The same, of an attempt in which it is the proxy that is looked up and reached.
     package var ofProxy: Self {
         switch self.code {
         case .nameNotResolved: Self(.proxyUnreachable, "the proxy's name has no address")
         case .unreachable:
-            Self(
-                .proxyUnreachable,
-                "no address of the proxy accepted the connection\(self.message.dropFirst(Self.unreachable.count))")
+            Self(.proxyUnreachable, "the proxy cannot be reached\(self.message.dropFirst(Self.unreachable.count))")
         default: self
         }
     }

@@ -343,6 +343,9 @@ extension LoopStream {
     }
 
     private func judge(_ head: ResponseHead) {
+        var head = head
+        // The query may hold secrets.
+        head.path = self.opening.map { String($0.request.target.prefix { $0 != "?" }) }
         switch self.machine.received(head) {
         case .open:
             if !self.machine.isExchange {

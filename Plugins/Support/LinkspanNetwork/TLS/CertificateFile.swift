@@ -46,16 +46,16 @@ package enum CertificateFile {
         do throws(RegularFile.Failure) {
             return try RegularFile.read(path, limit: Self.limit)
         } catch {
-            throw ByteStreamError(.tlsUnusable, "a file of certificates cannot be read: \(error.reason)")
+            throw ByteStreamError(.tlsUnusable, "\(path) cannot be read: \(error.reason)")
         }
     }
 
-    /// Checks a file that the TLS library is to read itself.
+    /// Checks a file that is read later.
     package static func check(_ path: String) throws(ByteStreamError) {
         do throws(RegularFile.Failure) {
             try RegularFile.check(path)
         } catch {
-            throw ByteStreamError(.tlsUnusable, "the file of a key cannot be read: \(error.reason)")
+            throw ByteStreamError(.tlsUnusable, "\(path) cannot be read: \(error.reason)")
         }
     }
 }

@@ -18,7 +18,7 @@ package enum HandshakeFailure {
         case .version: ByteStreamError(.tls(.versionTooOld), "the server speaks no version of TLS that is allowed")
         case .identity:
             ByteStreamError(.tls(.clientCertificateRefused), "the server does not accept our certificate or wants one")
-        case .foreign: ByteStreamError(.tls(.other), "TLS failed: the server does not speak TLS")
+        case .foreign: ByteStreamError(.tls(.other), "the server does not speak TLS")
         case .unknown(let text): ByteStreamError(.tls(.other), "TLS failed: \(text)")
         }
     }

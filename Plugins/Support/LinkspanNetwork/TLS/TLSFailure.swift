@@ -57,5 +57,7 @@ extension TLSFailure: CustomStringConvertible {
 
 extension LinkspanError {
     /// The reason TLS was not established; nil for other errors.
-    public var tlsFailure: TLSFailure? { self.cause as? TLSFailure }
+    public var tlsFailure: TLSFailure? {
+        self.cause as? TLSFailure ?? (self.cause as? ByteStreamError)?.code.tlsFailure
+    }
 }

@@ -17,10 +17,18 @@ extension TLSPolicy {
 
     /// Makes a policy of a configuration's values.
     ///
-    /// - Throws: ``LinkspanError`` with code `invalidConfiguration` for an invalid pin, and for a certificate without
-    ///   its key or the reverse.
+    /// - Throws: ``LinkspanError`` with code `invalidConfiguration` for an invalid pin, a file that cannot be read, and a
+    ///   certificate without its key or the reverse.
     init(_ values: OptionValues) throws(LinkspanError) {
         self.init()
+        for option in ["ca", "certificate", "key"] {
+            guard let path: String = values[option] else { continue }
+            do throws(ByteStreamError) {
+                try CertificateFile.check(path)
+            } catch {
+                throw LinkspanError(.invalidConfiguration, "\(option): \(error.message)")
+            }
+        }
         if let file: String = values["ca"] { self.roots = .file(file) }
         if let adds: Bool = values["systemRoots"] { self.addsSystemRoots = adds }
         self.pins = try Self.pins(values["pins"] ?? [])

@@ -28,7 +28,8 @@ extension LinkspanError {
         ]
         if let failure = error.code.tlsFailure {
             // What the network cut off may well come about the next time; a certificate does not change so soon.
-            self.init(failure == .handshakeCut ? .connectionLost : .tlsFailed, error.message, cause: failure)
+            let code = failure == .handshakeCut ? Code.connectionLost : .tlsFailed
+            self.init(code, error.message, cause: failure == .other ? error : failure)
             return
         }
         if error.code == .proxyRefused || error.code == .proxyUnauthorized {
@@ -40,8 +41,7 @@ extension LinkspanError {
         }
         let isRefusal = error.code == .refused || error.code == .refusedAfterUpgrade
         let code = isRefusal ? Self.code(ofStatus: error.status) : codes[error.code] ?? .connectionLost
-        let hint = isRefusal && error.status == 404 ? ": there is nothing at this path" : ""
-        self.init(code, error.message + hint, cause: error, retryAfter: error.retryAfter)
+        self.init(code, error.message, cause: error, retryAfter: error.retryAfter)
     }
 
     /// The meaning of an HTTP status in place of 101 for the next attempt (RFC 9110 §15).

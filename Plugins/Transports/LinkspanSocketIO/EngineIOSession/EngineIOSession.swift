@@ -75,7 +75,7 @@ struct EngineIOSession: Sendable {
         do throws(SocketIOProtocolError) {
             return try self.receive(EngineIOPacket(text: text), now: now)
         } catch {
-            return self.fail(LinkspanError(error))
+            return self.fail(error, by: text)
         }
     }
 
@@ -84,7 +84,7 @@ struct EngineIOSession: Sendable {
         do throws(SocketIOProtocolError) {
             return try self.receive(EngineIOPacket(binary: binary), now: now)
         } catch {
-            return self.fail(LinkspanError(error))
+            return self.fail(error, by: binary)
         }
     }
 
@@ -180,6 +180,19 @@ extension EngineIOSession {
                 .controlFlood,
                 "more control packets came in a second than the \(Self.maximumControlRate) that are accepted here")
         }
+    }
+
+    /// Ends the session because of a frame; a first one that is no handshake comes from a server of another protocol.
+    private mutating func fail(_ violation: SocketIOProtocolError, by frame: ArraySlice<UInt8>) -> Receipt {
+        guard case .awaitingOpen = self.state, violation.code != .badHandshake else {
+            return self.fail(LinkspanError(violation))
+        }
+        // A query that the server repeats may hold secrets.
+        let quote = ForeignText.line(
+            String(decoding: frame.prefix(64).prefix { $0 != UInt8(ascii: "?") }, as: UTF8.self), limit: 40)
+        return self.fail(
+            LinkspanError(
+                .protocolViolation, "the server does not speak Socket.IO: it sent '\(quote)'", cause: violation))
     }
 
     private mutating func fail(_ error: LinkspanError) -> Receipt {

@@ -28,8 +28,7 @@ enum PollingAnswer {
     /// Engine.IO servers explain a refusal in JSON: `{"code":1,"message":"Session ID unknown"}`.
     private static func error(_ answer: HTTPAnswer, isFirst: Bool) -> LinkspanError {
         let status = answer.head.status
-        let refusal = ByteStreamError(
-            .refused, "the server answered with status \(status)", status: status, retryAfter: answer.head.retryAfter)
+        let refusal = answer.head.refusal
         if !isFirst, let loss = Self.loss(status) {
             return LinkspanError(.connectionLost, loss, cause: refusal, retryAfter: refusal.retryAfter)
         }

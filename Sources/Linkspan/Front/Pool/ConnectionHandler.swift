@@ -105,6 +105,12 @@ public final class ConnectionHandler: Connection {
         try self.connection.connect()
     }
 
+    /// Makes the shared connection's next attempt at once; see ``Connection/reconnectNow()``.
+    public func reconnectNow() throws(LinkspanError) {
+        try self.checkHeld()
+        try self.connection.reconnectNow()
+    }
+
     /// Disconnects the shared connection, for all its holders; see ``Connection/disconnect()``.
     public func disconnect() throws(LinkspanError) {
         try self.checkHeld()

@@ -217,7 +217,9 @@ struct NamespaceSession: Sendable {
         switch self.state {
         case .connecting, .connected:
             self.recovery = nil  // Recovery is lost when a side leaves on purpose (S45).
-            self.end(LinkspanError(.closedByServer, "the server disconnected the namespace"), output: &output)
+            self.end(
+                LinkspanError(.closedByServer, "the server disconnected the namespace \(self.namespace.name)"),
+                output: &output)
         case .abandoned:
             self.state = .closed
         case .waiting, .closed:
@@ -343,10 +345,11 @@ extension NamespaceSession {
         let text = payload[0]?["message"]?.string ?? payload[0]?.string ?? payload[0]?[0]?.string
         let details = payload.isEmpty ? nil : payload
         if text == "Invalid namespace" || text == "Unable to connect" {
-            return LinkspanError(.refused, "the server has no such namespace", details: details)
+            return LinkspanError(.refused, "the server has no namespace \(self.namespace.name)", details: details)
         }
         return LinkspanError(
-            .credentialsRefused, "the server refuses the connection to the namespace\(Self.reason(text))",
+            .credentialsRefused,
+            "the server refuses the connection to the namespace \(self.namespace.name)\(Self.reason(text))",
             details: details)
     }
 
