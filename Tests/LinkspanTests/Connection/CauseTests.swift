@@ -265,7 +265,7 @@ struct ReconnectNowTests {
         harness.scheduler.settle()
         #expect(harness.peers.count == 1)
         try harness.connection.reconnectNow()
-        #expect(harness.connection.status.progress == .obtainingCredentials(attempt: 2))
+        #expect(harness.connection.status.progress == .opening(attempt: 2))
         harness.scheduler.settle()
         #expect(harness.peers.count == 2)
         // As after any second failure: 3 s at a chance of 0.5.

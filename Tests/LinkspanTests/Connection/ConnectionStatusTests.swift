@@ -41,7 +41,7 @@ struct DiagnosisTests {
         #expect(
             harness.connection.explain()
                 == "The connection to scripted://server/ is down and is not retried. "
-                + "The reason: the certificate has expired (tlsFailed). "
+                + "The reason: scripted://server: the certificate has expired (tlsFailed). "
                 + "Another attempt with the same settings cannot succeed; connect() makes one.")
     }
 
@@ -106,7 +106,8 @@ struct DiagnosisTests {
                 == "The connection to scripted://server/ is down and is not retried. The app disconnected it. "
                 + "connect() starts an attempt.")
         try harness.connection.connect()
-        #expect(harness.connection.explain().contains("The reason: lost in a test (connectionLost)."))
+        #expect(
+            harness.connection.explain().contains("The reason: scripted://server: lost in a test (connectionLost)."))
     }
 
     @Test

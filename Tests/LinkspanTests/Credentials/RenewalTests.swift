@@ -62,7 +62,7 @@ struct RenewalTests {
         #expect(
             connection.explain()
                 == "The connection to scripted://server/1 is down and is not retried. "
-                + "The reason: refused in a test (credentialsRefused). "
+                + "The reason: scripted://server/1: refused in a test (credentialsRefused). "
                 + "The server refused the credentials and the renewed ones, so they are not renewed automatically again. "
                 + "Sign in again or correct the provider, then call connect(), which asks for a renewal."
         )
@@ -94,7 +94,7 @@ struct RenewalTests {
         #expect(
             harness.connection.explain()
                 == "The connection to scripted://server/ is down and is not retried. "
-                + "The reason: not you (credentialsRefused). They are fixed, so connect() "
+                + "The reason: scripted://server: not you (credentialsRefused). They are fixed, so connect() "
                 + "would send the same again: connect with other credentials.")
     }
 }
