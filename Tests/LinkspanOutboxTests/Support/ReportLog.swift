@@ -6,7 +6,7 @@ internal import Logging
 final class ReportLog: LogHandler {
     struct Report: Sendable {
         let message: String
-        let metadata: Logger.Metadata
+        let metadata: [String: String]
     }
 
     private let kept = Lock<[Report]>([])
@@ -27,7 +27,7 @@ final class ReportLog: LogHandler {
     }
 
     func log(event: LogEvent) {
-        let report = Report(message: "\(event.message)", metadata: event.metadata ?? [:])
+        let report = Report(message: "\(event.message)", metadata: (event.metadata ?? [:]).mapValues { "\($0)" })
         self.kept.withLock { $0.append(report) }
     }
 }
