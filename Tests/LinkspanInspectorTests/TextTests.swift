@@ -8,13 +8,12 @@ internal import Testing
 struct TextTests {
     @Test func `a row is one object with the members of its parts`() throws {
         var row = ConnectionRow(id: 7)
-        row.isOwn = false
         row.report.transport = "a\"b"
         row.counts.sent = 3
         row.credentials.isRevoked = true
         let text = String(decoding: JSONText.of(row), as: UTF8.self)
         #expect(
-            text == #"{"id":7,"own":false,"holders":0,"transport":"a\"b","paused":false,"inFlight":0,"turn":0,"#
+            text == #"{"id":7,"holders":0,"transport":"a\"b","paused":false,"inFlight":0,"turn":0,"#
                 + #""sent":3,"sentBytes":0,"received":0,"receivedBytes":0,"answered":0,"failed":0,"#
                 + #""credentials":{"isRevoked":true}}"#)
     }
