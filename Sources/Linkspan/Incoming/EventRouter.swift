@@ -346,7 +346,7 @@ extension EventRouter {
 
     /// Whether a listener that was found is to be called with a message: it may have been removed, or have given up.
     ///
-    /// - Parameter removals: the number of removals when it was found.
+    /// Without a removal since it was found it has not been removed.
     private func mayHear(_ listener: EventListener, _ event: String?, since removals: Int) -> Bool {
         guard listener.isOnce else { return removals == self.removals || self.isRegistered(listener.id, event) }
         return self.taken.remove(listener.id) != nil && self.isWanted(by: listener.id)
