@@ -174,6 +174,14 @@ struct DamagedFileTests {
     }
 
     @Test
+    func `a lock's file that was deleted is no loss, and none is reported`() throws {
+        try self.keepRows { try FileManager.default.removeItem(atPath: "\(self.folder.outbox)-lock") }
+        let driver = Driver(self.folder.outbox)
+        #expect(try driver.waiting() == ["a", "b", "c"])
+        #expect(driver.reports.isEmpty)
+    }
+
+    @Test
     func `nothing is reported of a log that is whole, nor of rows that were confirmed`() throws {
         let (driver, copy) = (Driver(self.folder.outbox), try Folder())
         try self.kill(driver, copy)

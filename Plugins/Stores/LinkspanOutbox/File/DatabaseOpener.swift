@@ -104,7 +104,7 @@ struct DatabaseOpener {
                     self.reportMissing(database)
                     try self.checkPages(database)
                 }
-                self.lock.accepted = self.lock.accepted ?? 0
+                self.lock.mark()
                 try Self.configure(database)
                 try OutboxSchema.migrate(database, onStep: self.options.onStep)
                 if let damaged { try self.salvage(damaged, into: database) }
@@ -191,7 +191,7 @@ extension DatabaseOpener {
     private func reportMissing(_ database: Database) {
         guard let last = try? OutboxSession.last(in: database) else { return }
         let missing = self.lock.accepted.map { Int(clamping: $0) - Int(last) }
-        guard missing.map({ $0 > 0 }) ?? true else { return }
+        guard missing.map({ $0 > 0 }) ?? self.lock.wasThere else { return }
         let aside = FileNames(path: self.names.aside(at: self.clock)).log
         let isKept = FileSystem.copy(self.names.log, to: aside)
         self.options.logger.error(
