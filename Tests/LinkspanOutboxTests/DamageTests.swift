@@ -122,7 +122,7 @@ struct DamageTests {
             #expect(lost <= 0 || isReported, "\(course): \(accepted.waiting.keys.sorted())")
             replaced += reports.contains { $0.contains("moved aside") } ? 1 : 0
             altered += reports.count { $0.contains("cannot be read") }
-            missing += reports.contains { $0.contains("are missing") } ? 1 : 0
+            missing += reports.contains { $0.contains("are missing from") } ? 1 : 0
 
             // Each outcome is recorded, and the next process finds a file in order.
             for row in found.values { driver.end(row, .success(.empty)) }

@@ -162,6 +162,26 @@ struct DamagedFileTests {
     }
 
     @Test
+    func `a lock's file whose record is damaged is reported once`() throws {
+        try self.keepRows { try self.change("outbox.sqlite-lock", at: 9, to: [7]) }
+        let driver = Driver(self.folder.outbox)
+        #expect(try driver.waiting() == ["a", "b", "c"])
+        #expect(driver.reports.map { $0.metadata["count"] } == ["unknown"])
+        driver.shut()
+        let next = Driver(self.folder.outbox)
+        #expect(try next.waiting() == ["a", "b", "c"])
+        #expect(next.reports.isEmpty)
+    }
+
+    @Test
+    func `a lock's file that was deleted is no loss, and none is reported`() throws {
+        try self.keepRows { try FileManager.default.removeItem(atPath: "\(self.folder.outbox)-lock") }
+        let driver = Driver(self.folder.outbox)
+        #expect(try driver.waiting() == ["a", "b", "c"])
+        #expect(driver.reports.isEmpty)
+    }
+
+    @Test
     func `nothing is reported of a log that is whole, nor of rows that were confirmed`() throws {
         let (driver, copy) = (Driver(self.folder.outbox), try Folder())
         try self.kill(driver, copy)

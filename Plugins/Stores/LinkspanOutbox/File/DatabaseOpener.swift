@@ -104,7 +104,7 @@ struct DatabaseOpener {
                     self.reportMissing(database)
                     try self.checkPages(database)
                 }
-                self.lock.accepted = self.lock.accepted ?? 0
+                self.lock.mark()
                 try Self.configure(database)
                 try OutboxSchema.migrate(database, onStep: self.options.onStep)
                 if let damaged { try self.salvage(damaged, into: database) }
@@ -189,26 +189,33 @@ extension DatabaseOpener {
 
     /// Reports deliveries that were accepted and are not in the file, because its log is damaged.
     private func reportMissing(_ database: Database) {
-        guard let accepted = self.lock.accepted, let last = try? OutboxSession.last(in: database),
-            let missing = Int(exactly: accepted).map({ $0 - Int(last) }), missing > 0
-        else { return }
+        guard let last = try? OutboxSession.last(in: database) else { return }
+        let missing = self.lock.accepted.map { Int(clamping: $0) - Int(last) }
+        guard missing.map({ $0 > 0 }) ?? self.lock.wasThere else { return }
         let aside = FileNames(path: self.names.aside(at: self.clock)).log
         let isKept = FileSystem.copy(self.names.log, to: aside)
         self.options.logger.error(
-            "Deliveries that were accepted are missing from the outbox's file",
+            missing == nil
+                ? "Without the record in its lock's file it is unknown whether accepted deliveries are missing"
+                : "Deliveries that were accepted are missing from the outbox's file",
             metadata: [
-                "path": "\(self.names.path)", "count": "\(missing)", "log": "\(isKept ? aside : "none")",
+                "path": "\(self.names.path)", "count": "\(missing.map(\.description) ?? "unknown")",
+                "log": "\(isKept ? aside : "none")",
             ])
     }
 
     /// Takes over the rows of a damaged file, as far as they can be read from either end of their tables.
     private func salvage(_ damaged: FileNames, into database: Database) throws {
-        guard let old = try? DatabaseQueue(path: damaged.path, configuration: Self.configuration(isReadOnly: true))
-        else {
-            return
+        // SQLite would delete the log of an empty file.
+        guard FileSystem.start(of: damaged.path, size: 1) != nil else { return }
+        defer {
+            // Reading makes these.
+            FileSystem.remove(damaged.index)
+            if FileSystem.start(of: damaged.log, size: 1) == nil { FileSystem.remove(damaged.log) }
         }
-        // Reading a file makes one of these.
-        defer { FileSystem.remove(damaged.index) }
+        guard let old = try? DatabaseQueue(path: damaged.path, configuration: Self.configuration(isReadOnly: true))
+        else { return }
+        defer { try? old.close() }
         try database.inTransaction(.immediate) {
             try? old.read { old in
                 for table in ["session", "delivery", "received_session", "received"] {

@@ -134,11 +134,14 @@ final class FileLock {
     #endif
 
     private let descriptor: CInt
+    /// Whether an earlier process has left the file.
+    let wasThere: Bool
 
     /// Takes the lock on a file of its own at once.
     ///
     /// - Throws: `inUse` when another has it.
     init(path: String) throws(OutboxError) {
+        self.wasThere = FileSystem.identity(path) != nil
         self.descriptor = try Self.take(path, O_CREAT) { flock($0, LOCK_EX | LOCK_NB) }
     }
 
@@ -151,6 +154,7 @@ final class FileLock {
         range.l_whence = Int16(SEEK_SET)
         range.l_start = numericCast(Self.position)
         range.l_len = 1
+        self.wasThere = true
         self.descriptor = try Self.take(path, 0) { fcntl($0, Self.setLock, &range) }
     }
 
@@ -173,6 +177,13 @@ final class FileLock {
     /// Whether an outbox has had the lock at a path.
     static func isMarked(_ path: String) -> Bool {
         FileSystem.start(of: path, size: 8).map { $0 == withUnsafeBytes(of: self.mark, Array.init) } ?? false
+    }
+
+    /// Marks a new file, and has the disk keep that.
+    func mark() {
+        guard self.accepted == nil else { return }
+        self.accepted = 0
+        fsync(self.descriptor)
     }
 
     /// The number of the latest delivery that was accepted, as far as is known; nil when no outbox has had the lock.
