@@ -161,7 +161,8 @@ struct ExchangeTests {
             _ = peer.readAll()
         }
         let error = #expect(throws: ByteStreamError.self) { try result.get() }
-        #expect(error?.code == .answerTooLong)
+        // No body has a negative length: that is the peer's fault, and not a limit of ours.
+        #expect(error?.code == (head.hasSuffix("-1") ? .handshakeMalformed : .answerTooLong))
     }
 
     @Test

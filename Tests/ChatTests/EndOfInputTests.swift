@@ -118,7 +118,7 @@ extension Chat {
                 let complaints = await chat.complaints
                 #expect(complaints.count == 1)
                 #expect(complaints.first?.hasPrefix("chat: 2 lines not delivered: no answer from ") == true)
-                #expect(complaints.first?.contains("Connection refused") == true)
+                #expect(complaints.first?.contains("(connection refused)") == true)
             }
         }
 

@@ -1,3 +1,4 @@
+internal import Foundation
 internal import Linkspan
 internal import LinkspanNetwork
 internal import LinkspanSocketIO
@@ -16,19 +17,24 @@ extension Interop {
 
         @Test(arguments: ["socketio", "websocket"])
         func `all of it is understood, and explained without secrets`(_ name: String) throws {
+            let files = ["ca.pem", "own.pem", "own.key"].map {
+                FileManager.default.temporaryDirectory.appendingPathComponent("\(UUID().uuidString)-\($0)").path
+            }
+            for file in files { #expect(FileManager.default.createFile(atPath: file, contents: Data("x".utf8))) }
+            defer { for file in files { try? FileManager.default.removeItem(atPath: file) } }
             let transport = try Self.make(
                 name,
                 [
-                    "ca": "ca.pem", "systemRoots": true, "pins": [Self.pin],
-                    "revokedPins": [Self.pin], "certificate": "own.pem", "key": "own.key",
+                    "ca": files[0], "systemRoots": true, "pins": [Self.pin],
+                    "revokedPins": [Self.pin], "certificate": files[1], "key": files[2],
                     "minimumTLS": "1.3", "proxy": "proxy.example:3128", "proxyUser": "ann",
                     "proxyPassword": "hush",
                 ])
             let pin = try PublicKeyPin(Self.pin)
             #expect(
                 transport.options["tls"]
-                    == "roots in ca.pem, and the system's, \(pin), revoked \(pin), "
-                    + "certificate in own.pem, key in own.key, TLS 1.3 at least")
+                    == "roots in \(files[0]), and the system's, \(pin), revoked \(pin), "
+                    + "certificate in \(files[1]), key in \(files[2]), TLS 1.3 at least")
             #expect(transport.options["proxy"] == "proxy.example:3128 with credentials")
             #expect(!"\(transport.options)".contains("hush"))
         }

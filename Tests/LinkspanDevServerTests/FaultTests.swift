@@ -47,7 +47,7 @@ struct FaultTests {
             #expect(try wire.exchange(port, "GET", session).body.hasPrefix("40"))
             let socket = try wire.probe(port, session)
             bench.server.drop(try #require(bench.hub.peers.first))
-            while try wire.exchange(port, "GET", session).status == 200 { await Task.yield() }
+            try await eventually("the end of the session") { try wire.exchange(port, "GET", session).status != 200 }
             #expect(socket.isAlive())
             socket.send("5")
             #expect(socket.isClosed())

@@ -59,7 +59,7 @@ struct UnixSocketTests {
         try await self.withPath { path in
             let error = try #require(await self.failure(way, path: path))
             #expect(error.code == .connectionLost)
-            #expect(error.description.contains("No such file or directory"), "\(error)")
+            #expect(error.description.contains("no such file or directory"), "\(error)")
         }
     }
 

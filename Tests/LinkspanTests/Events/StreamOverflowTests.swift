@@ -1,5 +1,4 @@
 @testable import Linkspan
-internal import Dispatch
 internal import LinkspanRuntime
 internal import LinkspanTesting
 internal import Testing
@@ -131,17 +130,12 @@ struct StreamOverflowTests {
     @Test
     func `a reader that wants to read on before its pause has arrived is the one that is followed`() throws {
         let harness = try Harness.connected()
-        let listener = Lock<Subscription?>(nil)
+        let (listener, core) = (Lock<Subscription?>(nil), harness.connection.core)
         let subscription = try harness.connection.subscribe(to: "event", once: false, onMark: nil) { message in
             let ask = listener.withLock { $0?.asks }
             if message.payload[0]?.int == 2 {
-                let hasAsked = DispatchSemaphore(value: 0)
-                // The reader's thread is faster than this one.
-                let isStarted = SystemThread.start(name: "reader") {
-                    ask?(.readingPaused(false))
-                    hasAsked.signal()
-                }
-                if isStarted { hasAsked.wait() } else { Issue.record("no thread") }
+                // As another thread asks: it waits in the inbox.
+                core.onExecutor.sender.queue.calling { ask?(.readingPaused(false)) }
             }
             ask?(.readingPaused(true))
         }
