@@ -19,7 +19,8 @@ extension Chat {
                 self.server = try #require(lines.first { $0.hasPrefix(".build/debug/chat serve") })
                 self.ann = try #require(lines.first { $0.hasPrefix(".build/debug/chat join --name ann --transport") })
                 self.bob = try #require(lines.first { $0.hasPrefix(".build/debug/chat join --name bob") })
-                self.configured = try #require(lines.first { $0.hasPrefix(".build/debug/chat join --name ann --config") })
+                self.configured = try #require(
+                    lines.first { $0.hasPrefix(".build/debug/chat join --name ann --config") })
                 let rows = lines.filter { $0.hasPrefix("| `/") }
                 self.commands = rows.flatMap { row in
                     row.split(separator: "|")[0].matches(of: /`([^`]+)`/).map { String($0.output.1) }
