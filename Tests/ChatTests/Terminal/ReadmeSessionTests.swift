@@ -14,13 +14,15 @@ extension Chat {
             let configured: String
 
             init() throws {
+                // Those who sit at a seat of the tests call the program by the other name.
                 let text = try String(contentsOfFile: "\(Place.root)/Samples/Chat/README.md", encoding: .utf8)
+                    .replacing(".build/debug/chat", with: "swift run chat")
                 let lines = text.split(separator: "\n").map(String.init)
-                self.server = try #require(lines.first { $0.hasPrefix(".build/debug/chat serve") })
-                self.ann = try #require(lines.first { $0.hasPrefix(".build/debug/chat join --name ann --transport") })
-                self.bob = try #require(lines.first { $0.hasPrefix(".build/debug/chat join --name bob") })
+                self.server = try #require(lines.first { $0.hasPrefix("swift run chat serve") })
+                self.ann = try #require(lines.first { $0.hasPrefix("swift run chat join --name ann --transport") })
+                self.bob = try #require(lines.first { $0.hasPrefix("swift run chat join --name bob") })
                 self.configured = try #require(
-                    lines.first { $0.hasPrefix(".build/debug/chat join --name ann --config") })
+                    lines.first { $0.hasPrefix("swift run chat join --name ann --config") })
                 let rows = lines.filter { $0.hasPrefix("| `/") }
                 self.commands = rows.flatMap { row in
                     row.split(separator: "|")[0].matches(of: /`([^`]+)`/).map { String($0.output.1) }
