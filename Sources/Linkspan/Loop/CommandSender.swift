@@ -18,7 +18,7 @@ final class CommandSender {
     @exclusivity(unchecked) var link: CurrentLink?
     @exclusivity(unchecked) var listeners = OutgoingListeners()
     @exclusivity(unchecked) var drains = DrainWaiters()
-    var store = StoreQueue()
+    @exclusivity(unchecked) var store = StoreQueue()
     /// The load and the flow that were published last.
     private var published: (load: ConnectionLoad, isOpen: Bool)
     /// The command of the latest measurement of the round trip, which is no message of the app.

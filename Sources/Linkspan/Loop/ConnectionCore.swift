@@ -38,15 +38,15 @@ final class ConnectionCore {
     let sender: CommandSender
     /// The incoming messages.
     let reader: LinkReader
-    private(set) var home: Home
+    @exclusivity(unchecked) private(set) var home: Home
     // Looked at for each message, as is the turn; nothing that could reach them is called while they change (W1, W2).
     @exclusivity(unchecked) private(set) var attempts: Attempts
     /// The attempts' epoch, looked at for each message.
     private(set) var epoch: UInt64?
     let credentials: CredentialKeeper
     let session: SessionKeeper
-    private var settlement = Settlement()
-    private var timer: (due: Moment, work: any ScheduledWork)?
+    @exclusivity(unchecked) private var settlement = Settlement()
+    @exclusivity(unchecked) private var timer: (due: Moment, work: any ScheduledWork)?
     @exclusivity(unchecked) private var turn = Turn()
     let meter = RoundTripMeter()
 
