@@ -4,7 +4,8 @@ internal import LinkspanRuntime
 ///
 /// Confined to the connection's executor, as a part of its ``ConnectionCore``.
 final class SessionKeeper {
-    var memory: SessionMemory
+    // Looked at in each turn; nothing that could reach it is called while it changes (W2).
+    @exclusivity(unchecked) var memory: SessionMemory
 
     init(_ destination: Destination) {
         self.memory = SessionMemory(resuming: destination.resumption, isStored: destination.options.store != nil)
