@@ -45,8 +45,8 @@ extension PluginOption {
     static func text(_ value: Any?) -> String {
         switch value {
         case nil: "none"
-        case let duration as Duration: Self.plain(duration / .seconds(1))
-        case let number as Double: Self.plain(number)
+        case let duration as Duration: (duration / .seconds(1)).plain
+        case let number as Double: number.plain
         case let list as [Any]: list.isEmpty ? "none" : list.map { Self.text($0) }.joined(separator: ", ")
         case let map as [String: Any]:
             map.isEmpty
@@ -55,8 +55,6 @@ extension PluginOption {
         case let value?: "\(value)"
         }
     }
-
-    private static func plain(_ number: Double) -> String { Int(exactly: number).map { "\($0)" } ?? "\(number)" }
 }
 
 /// Notes the properties that a type decodes, in order.

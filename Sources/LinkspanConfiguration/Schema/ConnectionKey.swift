@@ -24,7 +24,7 @@ struct ConnectionKey: Sendable {
         reload: ReloadClass? = nil, _ summary: String
     ) {
         let standard = Draft()[keyPath: property]
-        let shown = (standard as? Duration).map { PluginOption.plain($0 / .seconds(1)) } ?? "\(standard)"
+        let shown = (standard as? Duration).map { ($0 / .seconds(1)).plain } ?? "\(standard)"
         self.option = PluginOption(name, kind, fallback: fallback ?? shown, reload: reload, summary)
         self.set = { if let value: Value = $1[name] { $0[keyPath: property] = value } }
     }

@@ -27,10 +27,10 @@ extension PluginOption {
         case .number(let range): "a whole number from \(range.lowerBound) to \(range.upperBound)"
         case .flag: "true or false"
         case .seconds(let range):
-            "seconds (a number from \(Self.plain(range.lowerBound)) to \(Self.plain(range.upperBound)))"
+            "seconds (a number from \(range.lowerBound.plain) to \(range.upperBound.plain))"
         case .decimal(let range) where range.upperBound == .greatestFiniteMagnitude: "a number"
         case .decimal(let range):
-            "a number from \(Self.plain(range.lowerBound)) to \(Self.plain(range.upperBound))"
+            "a number from \(range.lowerBound.plain) to \(range.upperBound.plain)"
         case .list: "a list"
         case .map: "a map of keys and values"
         }
@@ -74,10 +74,5 @@ extension PluginOption {
         // The bound of thirty years keeps the nanoseconds below in 64 bits, whatever range a plug-in declares.
         guard let seconds = Double(text), range.contains(seconds), abs(seconds) < 1e9 else { return nil }
         return .duration(.nanoseconds(Int64((seconds * 1e9).rounded())))
-    }
-
-    /// A number without a zero fraction.
-    static func plain(_ number: Double) -> String {
-        Int(exactly: number).map { "\($0)" } ?? "\(number)"
     }
 }
