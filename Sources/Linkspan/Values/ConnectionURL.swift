@@ -150,18 +150,6 @@ extension ConnectionURL {
     private static func isHexDigit(_ byte: UInt8) -> Bool { JSONScanner.hexValue(byte) != nil }
 }
 
-extension LinkspanError {
-    /// The error of an attempt with the URL, which stands for the server.
-    func placed(at url: ConnectionURL) -> Self {
-        let place = url.path == "/" ? String(url.description.dropLast()) : url.description
-        guard self.code != .credentialsUnavailable, !self.message.contains(place) else { return self }
-        let predicate = Self.predicate(of: self.message)
-        var placed = self
-        placed.message = predicate.count < self.message.count ? "\(place) \(predicate)" : "\(place): \(predicate)"
-        return placed
-    }
-}
-
 extension String {
     /// The first place where `needle` stands, without Foundation.
     fileprivate func range(of needle: String) -> (lower: Index, upper: Index)? {

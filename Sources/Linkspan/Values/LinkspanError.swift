@@ -216,6 +216,16 @@ extension LinkspanError {
             certainty: .notSent)
     }
 
+    /// The error of an attempt with the URL, which stands for the server.
+    func placed(at url: ConnectionURL) -> Self {
+        let place = url.path == "/" ? String(url.description.dropLast()) : url.description
+        guard self.code != .credentialsUnavailable, !self.message.contains(place) else { return self }
+        let predicate = Self.predicate(of: self.message)
+        var placed = self
+        placed.message = predicate.count < self.message.count ? "\(place) \(predicate)" : "\(place): \(predicate)"
+        return placed
+    }
+
     static let disconnectedByApp = Self(.disconnected, "the app has disconnected")
 
     /// Whether deliveries that end with it stay in the store.

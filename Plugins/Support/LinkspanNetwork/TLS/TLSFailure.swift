@@ -1,5 +1,3 @@
-public import Linkspan
-
 /// The reason TLS was not established: the cause of a ``/Linkspan/LinkspanError`` with code `tlsFailed`, and of one
 /// with code `connectionLost` when the network cut the handshake off.
 ///
@@ -53,11 +51,4 @@ public struct TLSFailure: Error, RawRepresentable, Sendable, Hashable {
 extension TLSFailure: CustomStringConvertible {
     /// The name of the reason.
     public var description: String { self.rawValue }
-}
-
-extension LinkspanError {
-    /// The reason TLS was not established; nil for other errors.
-    public var tlsFailure: TLSFailure? {
-        self.cause as? TLSFailure ?? (self.cause as? ByteStreamError)?.code.tlsFailure
-    }
 }

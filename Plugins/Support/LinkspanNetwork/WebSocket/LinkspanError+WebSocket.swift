@@ -1,4 +1,4 @@
-package import Linkspan
+public import Linkspan
 internal import LinkspanWebSocketProtocol
 
 extension LinkspanError {
@@ -71,5 +71,12 @@ extension LinkspanError {
         case 4401: self.init(.credentialsRefused, message)
         default: self.init(.connectionLost, message)
         }
+    }
+}
+
+extension LinkspanError {
+    /// The reason TLS was not established; nil for other errors.
+    public var tlsFailure: TLSFailure? {
+        self.cause as? TLSFailure ?? (self.cause as? ByteStreamError)?.code.tlsFailure
     }
 }
