@@ -94,7 +94,7 @@ struct Counters {
     private typealias Read = @convention(c) (UnsafeMutablePointer<UInt64>, CInt) -> CInt
     private static let read: Read? = dlsym(nil, "linkspan_counters").map { unsafeBitCast($0, to: Read.self) }
 
-    /// Whether the library that counts instructions was loaded with the program.
+    /// Whether the program was started with the library that counts instructions.
     static var areLoaded: Bool { Self.read != nil }
 
     private var sums = [UInt64](repeating: 0, count: Kind.allCases.count)

@@ -62,7 +62,7 @@ enum FuzzInput {
     /// The text of bytes, for messages.
     static func text(_ bytes: some Sequence<UInt8>) -> String { String(decoding: Array(bytes), as: UTF8.self) }
 
-    /// Whether bytes are UTF-8; a text that is not never reaches a parser.
+    /// Whether bytes are UTF-8: transports check that first, so that parsers get no other text.
     static func isUTF8(_ bytes: some Sequence<UInt8>) -> Bool {
         String(validating: Array(bytes), as: UTF8.self) != nil
     }

@@ -51,8 +51,8 @@ public struct DevServerConfiguration: Sendable, Hashable {
 
     /// The pages for browsers, by their paths, such as `/` (default none).
     ///
-    /// What has a path in `.css` or `.js` is a style sheet or a script. They are given out under the rules for origins
-    /// and hosts; a WebSocket may have the same path.
+    /// A page whose path ends in `.css` or `.js` is sent as a style sheet or a script. The rules for origins and hosts
+    /// hold for pages, too; a WebSocket may have the same path.
     public var pages: [String: Page] = [:]
 
     /// The defaults named at the properties, changed by `configure`.

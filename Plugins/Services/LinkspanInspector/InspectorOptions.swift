@@ -4,8 +4,7 @@ public struct InspectorOptions: Sendable, Hashable {
     public var port: Int
     /// Whether the page can provoke faults, such as a dropped link (default false).
     public var allowsFaults: Bool
-    /// Whether the beginnings of payloads are shown; values whose names sound like credentials are left out (default
-    /// false).
+    /// Whether the beginnings of payloads are shown, without the values of names such as `token` (default false).
     public var showsPayloads: Bool
     /// A token that programs show in the field `Authorization: Bearer`; it stays valid while the service runs (default
     /// nil).

@@ -37,7 +37,7 @@ final class EngineConnection: ConnectionOwner {
     private var relays: [String: HubRelay] = [:]
     /// Whether the echo has answered a message of the client.
     private var hasEchoed = false
-    /// Whether a batch of packets is being handled, after which the timer is set once.
+    /// Whether a batch of packets is being handled; the timer is set once, behind the last of them.
     private var isWithinBatch = false
     /// The timer by which the engine looks at the clock.
     private lazy var timer = ServerDeadline(self.context) { [weak self] in self?.act { $0.timer(now: .now) } }
@@ -65,7 +65,7 @@ final class EngineConnection: ConnectionOwner {
         self.socketIO = SocketIOServerSession(known: Set(context.hubs.keys), limits: limits)
     }
 
-    /// Whether the client has joined a namespace or used the echo; otherwise a new session may take this one's place.
+    /// Whether the client has joined a namespace or used the echo; a session without that may be dropped for a new one.
     private var isInUse: Bool { self.socketIO.isInUse || self.hasEchoed }
 
     /// Answers the request that began the session.

@@ -14,7 +14,7 @@ final class EnvelopeConnection: ConnectionOwner {
     private var connection: ServerConnection?
     private var relay: HubRelay?
     private var hasEntered = false
-    /// Whether a ping was sent whose pong is checked when the timer fires next.
+    /// Whether the next time of the timer is the limit for a pong, and not for the next ping.
     private var isPinged = false
     private lazy var introduction = ServerDeadline(self.context) { [weak self] in self?.introductionOverdue() }
     private lazy var heartbeat = ServerDeadline(self.context) { [weak self] in self?.beat() }

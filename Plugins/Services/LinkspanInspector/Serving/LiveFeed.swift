@@ -26,7 +26,7 @@ final class LiveFeed: ConnectionOwner {
         self.owner = owner
     }
 
-    /// Whether the page keeps up with its feed.
+    /// Whether little enough waits to be sent for another batch.
     var hasRoom: Bool { self.connection.stream.pendingBytes < Self.maximumWaitingBytes }
 
     /// Sends a value as JSON.

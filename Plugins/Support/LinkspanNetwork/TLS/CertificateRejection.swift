@@ -8,7 +8,7 @@ extension TLSFailure {
         ByteStreamError(.tls(self), self.mismatch ?? "certificate rejected: \(text)\(self.hint)")
     }
 
-    /// How a certificate fails to match the host; nil for other reasons.
+    /// The sentence for a certificate that is not for the host; nil for other reasons.
     private var mismatch: String? {
         switch self {
         case .noSubjectAltName:

@@ -44,7 +44,7 @@ struct CarrierMemory: Sendable {
     private struct Experience: Sendable {
         /// The end of the time in which polling comes first.
         var polled: Moment?
-        /// Whether a WebSocket failed in a way that tells of its carrier, and polling has not worked yet.
+        /// Whether a WebSocket failed for a reason that polling would not meet, and polling has not worked yet.
         var isSuspected = false
         /// The end of the time in which each link opens a socket of its own.
         var separated: Moment?

@@ -37,7 +37,7 @@ final class PollingCarrier: EngineCarrier {
     private var goodbye: (any ScheduledWork)?
     /// The reason for the end that this side is about to report.
     private var reason = LinkspanError(.connectionLost, "closed by this side")
-    /// Whether no session is wanted, but the reason why there is none over a WebSocket.
+    /// Whether it polls once, to learn why the server takes no WebSocket, and then ends.
     private let isQuestion: Bool
 
     init(
