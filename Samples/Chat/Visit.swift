@@ -110,7 +110,8 @@ struct Visit: Sendable {
         visitor.know(oneServer: plan.endpoints)
         var left: [String: String] = [:]
         #if OUTBOX
-        for entry in (try? await (plan.plan.options.store as? Outbox)?.entries()) ?? [] {
+        // Of a line that the server has there is the key alone.
+        for entry in (try? await (plan.plan.options.store as? Outbox)?.entries()) ?? [] where !entry.text.isEmpty {
             left[entry.delivery.key] = entry.text
         }
         #endif
