@@ -86,11 +86,11 @@ kills: prerequisites  ## Kills a client with an outbox KILLS times over each wir
 	TEST_KILLS=$(or $(KILLS),500) swift test --skip-build --no-parallel --filter '^LinkspanOutboxKillTests[.]' \
 	    | grep -E '^killed|✘|Test run'
 
-power: prerequisites  ## Opens an outbox's file as each of its writes may leave it when power is lost, and after HISTORIES random histories, 100,000 or a range of seeds.
+power: prerequisites  ## Opens an outbox's file as each of its writes may leave it when power is lost, after HISTORIES random histories, 100,000 or a range of seeds, and with DAMAGES, 2,000 or a range.
 	swift build --build-tests
-	TEST_REMAINS=all TEST_HISTORIES=$(or $(HISTORIES),100000) \
-	    swift test --skip-build --no-parallel --filter '^LinkspanOutboxTests[.](PowerLoss|OutboxModel)' \
-	    | grep -E '^loss of power|^histories|✘|Test run'
+	TEST_REMAINS=all TEST_HISTORIES=$(or $(HISTORIES),100000) TEST_DAMAGES=$(or $(DAMAGES),2000) \
+	    swift test --skip-build --no-parallel --filter '^LinkspanOutboxTests[.](PowerLoss|OutboxModel|Damage)' \
+	    | grep -E '^loss of power|^histories|^damaged files|✘|Test run'
 
 benchmark: prerequisites  ## Runs the workloads beside a floor in C and other clients, ROUNDS times each, and writes table and plot; BASE=<commit> adds a commit.
 	@.ci/prerequisites gcc g++ libwebsocketpp-dev libboost-dev

@@ -118,7 +118,7 @@ let modules: [Target] = [
     module("Plugins/Services/LinkspanInspector", messaging + network + ["LinkspanServices", deque]),
     module("Plugins/Bridges/LinkspanReactive", core + [deque, openCombine]),
     module("Plugins/Bridges/LinkspanServiceLifecycle", messaging + [serviceLifecycle]),
-    module("Plugins/Stores/LinkspanOutbox", core + ["LinkspanMessaging", logging, metrics, grdb]),
+    module("Plugins/Stores/LinkspanOutbox", core + ["LinkspanMessaging", logging, metrics, grdb, sqlite]),
     module("Plugins/Interceptors/LinkspanEncryption", ["Linkspan", "LinkspanOutbox", crypto]),
     module("Plugins/Kit/LinkspanKit", messaging + transports + builtIn + ["LinkspanTelemetry"]),
     module("Plugins/Servers/LinkspanDevServer", core + transports + network + ["LinkspanInMemory", deque]),

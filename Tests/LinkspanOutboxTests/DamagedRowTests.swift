@@ -110,6 +110,30 @@ struct DamagedRowTests {
     }
 
     @Test(arguments: [
+        "content = (SELECT content FROM delivery WHERE key = 'a')", "key = 'B'", "event = 'event a'",
+        "ordering_key = 'hall'", "checksum = checksum + 1", "key = 'be', event = 'vent b'",
+    ])
+    func `an altered row is never sent, is reported, and ends with an outcome`(_ change: String) async throws {
+        let driver = try self.driver(damagedBy: "UPDATE delivery SET \(change) WHERE key = 'b'")
+        #expect(try driver.waiting() == ["a", "c"])
+        #expect(driver.reports.map(\.message) == ["A stored delivery cannot be read"])
+        let entry = try #require(driver.outcomes().first)
+        #expect(entry.delivery.failure?.code == .decodingFailed)
+        #expect(entry.delivery.payload == .empty)
+        // Neither another cipher nor another attempt makes it right.
+        try await driver.outbox.reseal()
+        _ = try await driver.outbox.retry(key: entry.delivery.key)
+        #expect(try driver.waiting() == ["a", "c"])
+        #expect(!self.isSetAside)
+    }
+
+    @Test
+    func `a row that an earlier version kept, without a checksum, is delivered`() throws {
+        let driver = try self.driver(damagedBy: "UPDATE delivery SET checksum = NULL")
+        #expect(try driver.waiting() == ["a", "b", "c"])
+    }
+
+    @Test(arguments: [
         "compressible = NULL", "size = NULL", "size = 9223372036854775807", "size = 'x'", "session = NULL",
         "kept_wall = NULL, kept_start = NULL", "kept_start = -9223372036854775807 - 1",
         "kept_wall = -9223372036854775807 - 1, session = NULL", "timeout = -9223372036854775807 - 1", "timeout = 'x'",

@@ -45,6 +45,31 @@ struct DiskTests {
     }
 
     @Test
+    func `rows are sent by a process that starts on a full disk, and the summary says that no more are accepted`()
+        throws
+    {
+        let disk = try SmallDisk(kilobytes: 6_144)
+        let first = Driver(disk.folder.outbox)
+        for number in 1...20 { _ = try first.keep(delivery("\(number)", self.payload)).get() }
+        first.shut()
+        let filler = "\(disk.folder.path)/filler"
+        #expect(FileManager.default.createFile(atPath: filler, contents: nil))
+        let handle = try #require(FileHandle(forWritingAtPath: filler))
+        for size in [65_536, 1] { while (try? handle.write(contentsOf: Data(count: size))) != nil {} }
+        let next = Driver(disk.folder.outbox)
+        #expect(try next.waiting().count == 20)
+        #expect(next.outbox.summary?.contains("The outbox accepts no deliveries: diskFull: ") == true)
+        #expect(next.keep(delivery("new", self.payload)).outboxCode == .diskFull)
+        for number in 1...20 { next.end(delivery("\(number)"), .success(.empty)) }
+        next.shut()
+        #expect(Driver(disk.folder.outbox).outcomes().count == 20)
+        try FileManager.default.removeItem(atPath: filler)
+        let last = Driver(disk.folder.outbox)
+        _ = try last.keep(delivery("new", self.payload)).get()
+        #expect(last.outbox.summary?.contains("accepts no deliveries") == false)
+    }
+
+    @Test
     func `a process that dies as it gives the reserve up leaves all that was accepted`() throws {
         let (disk, copy) = (try SmallDisk(kilobytes: 6_144), try Folder())
         let hasCopied = Lock(false)

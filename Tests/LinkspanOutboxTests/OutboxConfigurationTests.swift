@@ -1,9 +1,11 @@
 #if OUTBOX && Metrics
+internal import Foundation
 internal import Linkspan
 internal import LinkspanConfiguration
 internal import LinkspanInMemory
 internal import LinkspanMessaging
 internal import LinkspanOutbox
+internal import TestSupport
 internal import Testing
 
 @Suite("Outbox in a configuration")
@@ -39,6 +41,18 @@ struct OutboxConfigurationTests {
         let first = try loader.load(Self.sources([("outbox.path", "/tmp/outbox.sqlite")]))
         let next = try loader.load(Self.sources([("outbox.path", "/tmp/other.sqlite")]))
         #expect(first.difference(to: next).changes.map(\.effect) == [.refused])
+    }
+
+    @Test
+    func `a path to something else is refused when the configuration is read`() throws {
+        let folder = try Folder()
+        try Data("# A text that nobody may move".utf8).write(to: URL(fileURLWithPath: folder.outbox))
+        let error = #expect(throws: ConfigurationError.self) {
+            try Self.loader().load(Self.sources([("outbox.path", folder.outbox), ("outbox.rows", "5")]))
+        }
+        #expect(error?.problems.map(\.path) == ["linkspan.outbox"])
+        #expect(error?.problems.first?.message.contains("is not an outbox") == true)
+        #expect(folder.files == ["outbox.sqlite"])
     }
 
     @Test

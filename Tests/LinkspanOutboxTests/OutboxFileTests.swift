@@ -87,7 +87,8 @@ struct OutboxFileTests {
     }
 
     @Test
-    func `a file that is no database is moved aside, and a new one is begun`() throws {
+    func `an outbox's file that is no database any more is moved aside, and a new one is begun`() throws {
+        _ = try self.driver().keep(delivery("a")).get()
         let garbage = Data("not a database at all".utf8)
         try garbage.write(to: URL(fileURLWithPath: self.folder.outbox))
         let driver = self.driver()
@@ -95,6 +96,61 @@ struct OutboxFileTests {
         let aside = try #require(self.folder.files.first { $0.contains("damaged") })
         #expect(try Data(contentsOf: URL(fileURLWithPath: "\(self.folder.path)/\(aside)")) == garbage)
         #expect(try driver.waiting() == ["k"])
+    }
+
+    @Test
+    func `a file that was never an outbox is refused and stays as it is, and nothing is put beside it`() throws {
+        let text = Data("# A text\n\n\(String(repeating: "with lines ", count: 20))".utf8)
+        let kinds: [(OutboxError.Code, (String) throws -> Void)] = [
+            (.notAnOutbox, { try text.write(to: URL(fileURLWithPath: $0)) }),
+            (.notAnOutbox, { try Data("short".utf8).write(to: URL(fileURLWithPath: $0)) }),
+            (.notAnOutbox, { try Database.execute("CREATE TABLE note (text)", in: $0) }),
+            (.notAnOutbox, { try Database.execute("PRAGMA application_id = 7; CREATE TABLE note (text)", in: $0) }),
+            (.notAnOutbox, { try FileManager.default.createDirectory(atPath: $0, withIntermediateDirectories: false) }),
+            (.notAnOutbox, { path in #expect(mkfifo(path, 0o600) == 0) }),
+            (
+                .notAccessible,
+                {
+                    try text.write(to: URL(fileURLWithPath: "\($0).md"))
+                    try FileManager.default.createSymbolicLink(atPath: $0, withDestinationPath: "\($0).md")
+                }
+            ),
+        ]
+        for (code, make) in kinds {
+            let folder = try Folder()
+            try make(folder.outbox)
+            let before = folder.files
+            let bytes = Self.bytes(folder.outbox)
+            for _ in 0..<2 {
+                let driver = Driver(folder.outbox)
+                #expect(driver.keep(delivery("k")).outboxCode == code)
+                #expect(driver.outbox.summary?.contains("\(code.rawValue): '\(folder.outbox)'") == true)
+            }
+            #expect(folder.files == before)
+            #expect(bytes == nil || Self.bytes(folder.outbox) == bytes)
+        }
+    }
+
+    private static func bytes(_ path: String) -> Data? {
+        let attributes = try? FileManager.default.attributesOfItem(atPath: path)
+        guard attributes?[.type] as? FileAttributeType == .typeRegular else { return nil }
+        return try? Data(contentsOf: URL(fileURLWithPath: path))
+    }
+
+    @Test
+    func `a file with a second name is refused, and a deleted lock lets no second outbox in`() throws {
+        let first = self.driver()
+        _ = try first.keep(delivery("a")).get()
+        let other = "\(self.folder.path)/other.sqlite"
+        #expect(link(self.folder.outbox, other) == 0)
+        #expect(Driver(other).open().outboxCode == .notAccessible)
+        #expect(unlink(other) == 0)
+        try FileManager.default.removeItem(atPath: "\(self.folder.outbox)-lock")
+        let second = self.driver()
+        #expect(second.open().outboxCode == .inUse)
+        _ = try first.keep(delivery("b")).get()
+        first.shut()
+        #expect(try second.waiting() == ["a", "b"])
     }
 
     @Test

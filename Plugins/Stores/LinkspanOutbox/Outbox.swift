@@ -31,7 +31,7 @@ public final class Outbox: DeliveryStore {
     private let confined: Confined<OutboxEngine>
     private let gauge = OutboxGauge()
 
-    /// The counts of deliveries in the file, as one sentence; nil before the file was first opened.
+    /// The counts of deliveries in the file, and why no more are accepted; nil before the file was first opened.
     public var summary: String? { self.gauge.summary }
     /// The number of deliveries in the file that wait; nil before it was first opened.
     public var waitingCount: Int? { self.gauge.waitingCount }

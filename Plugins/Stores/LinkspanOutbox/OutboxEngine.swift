@@ -82,6 +82,7 @@ extension OutboxEngine {
             self.calls.removeAll { $0.kind == .glance }
             return false
         } catch {
+            self.gauge.show(error)
             self.calls = []
             for call in calls {
                 self.meters.failed()
@@ -112,7 +113,8 @@ extension OutboxEngine {
     private func perform(_ calls: [OutboxCall], in file: OutboxFile) {
         self.recordLate(in: file)
         var calls = calls
-        if calls.contains(where: { $0.kind == .keep }), let refusal = file.ensureReserve() {
+        if calls.contains(where: { $0.kind == .keep }) { file.ensureReserve() }
+        if let refusal = file.refusal {
             for call in calls where call.kind == .keep { call.fail(refusal) }
             calls.removeAll { $0.kind == .keep }
         }
@@ -121,7 +123,9 @@ extension OutboxEngine {
             let answers = try file.perform(calls)
             let now = ContinuousClock.now
             self.meters.committed(file.totals, in: now - begin)
-            if self.gauge.show(file.totals, at: now, oldest: file.oldestAge) { self.meters.aged(self.gauge.oldest) }
+            if self.gauge.show(file.totals, refusal: file.refusal, at: now, oldest: file.oldestAge) {
+                self.meters.aged(self.gauge.oldest)
+            }
             for answer in answers { answer() }
             self.endWaits { $0.isOver(file.totals) }
             file.checkpoint()

@@ -32,7 +32,7 @@ extension OutboxError.Code {
     public static let inUse = Self(rawValue: "inUse")
     /// A newer version of the SDK has written the file.
     public static let newerSchema = Self(rawValue: "newerSchema")
-    /// The file is a database of something else.
+    /// The file is something else, and stays as it is.
     public static let notAnOutbox = Self(rawValue: "notAnOutbox")
     /// The limits of ``OutboxOptions`` leave no room for the delivery.
     public static let full = Self(rawValue: "full")
@@ -40,7 +40,7 @@ extension OutboxError.Code {
     public static let diskFull = Self(rawValue: "diskFull")
     /// The file or its file system is read-only.
     public static let readOnly = Self(rawValue: "readOnly")
-    /// The file cannot be opened: its folder is missing, or a permission.
+    /// The file cannot be opened: its folder is missing, or a permission, or it is a link.
     public static let notAccessible = Self(rawValue: "notAccessible")
     /// The file is damaged.
     public static let corrupt = Self(rawValue: "corrupt")
@@ -71,9 +71,13 @@ extension OutboxError {
         let code: Code =
             switch error.resultCode {
             case .SQLITE_FULL: .diskFull
-            case .SQLITE_READONLY: .readOnly
+            // Without a reason of the system's: the header of a file that can be written says so.
+            case .SQLITE_READONLY: error.extendedResultCode == .SQLITE_READONLY ? .corrupt : .readOnly
             case .SQLITE_CANTOPEN, .SQLITE_PERM, .SQLITE_AUTH: .notAccessible
-            case .SQLITE_CORRUPT, .SQLITE_NOTADB: .corrupt
+            // Statements never change, so that damaged tables are the reason of these.
+            case .SQLITE_CORRUPT, .SQLITE_NOTADB, .SQLITE_ERROR, .SQLITE_SCHEMA, .SQLITE_CONSTRAINT, .SQLITE_MISMATCH,
+                .SQLITE_FORMAT, .SQLITE_INTERNAL, .SQLITE_TOOBIG:
+                .corrupt
             case .SQLITE_BUSY, .SQLITE_LOCKED: .inUse
             default: .inputOutput
             }

@@ -16,8 +16,13 @@ extension OutboxFactory {
             guard let path: String = values["path"] else {
                 throw LinkspanError(.invalidConfiguration, "an outbox needs a path")
             }
-            return made.withLock { made in
+            return try made.withLock { made throws(LinkspanError) in
                 if let outbox = made[values] { return outbox }
+                do throws(OutboxError) {
+                    try FileNames(path: path).check()
+                } catch {
+                    throw LinkspanError(.invalidConfiguration, "path \(error.message)", cause: error)
+                }
                 let outbox = Outbox(path: path) { options in for key in OutboxKey.all { key.set(&options, values) } }
                 made[values] = outbox
                 return outbox

@@ -32,7 +32,7 @@ public struct OutboxOptions: Sendable {
     ///
     /// Default false: they fail with code ``OutboxError/Code/inUse``, and a connection asks again every 5 s.
     public var waitsWhenInUse = false
-    /// Gets a warning of each incident: a damaged file moved aside, a full disk.
+    /// Gets an error of each incident: a damaged file moved aside, rows that are missing or altered, a full disk.
     ///
     /// Default: the one that swift-log makes for the label `linkspan.outbox`.
     public var logger = Logger(label: "linkspan.outbox")

@@ -228,7 +228,7 @@ extension Deliveries {
             self.end(unkept: delivery, id, row.outcome ?? .success(.empty), isAccepted: true, &outputs)
         case .failure(let error):
             let refusal = LinkspanError(
-                .notKept, "'\(delivery.event)' could not be stored", cause: error, certainty: .notSent)
+                .notKept, "'\(delivery.event)' could not be stored: \(error)", cause: error, certainty: .notSent)
             self.end(unkept: delivery, id, .failure(refusal), isAccepted: false, &outputs)
         }
     }

@@ -10,13 +10,16 @@ internal import Logging
 final class Driver {
     let outbox: Outbox
     private let executor = TestExecutor()
+    private let log = ReportLog()
+    /// The errors that the outbox has logged.
+    var reports: [ReportLog.Report] { self.log.reports }
 
     init(
         _ path: String, clock: OutboxClock = .system, metrics: any MetricsFactory = NOOPMetricsHandler.instance,
         _ configure: (inout OutboxOptions) -> Void = { _ in }
     ) {
         var options = OutboxOptions(configure)
-        options.logger.logLevel = .critical
+        options.logger = self.log.logger
         self.outbox = Outbox(
             path: path, options: options, clock: clock, executor: self.executor,
             meters: OutboxMeters(metrics))

@@ -92,6 +92,7 @@ struct DeliveryStoreTests {
         #expect(harness.failure("b")?.code == .notKept)
         #expect(harness.failure("b")?.certainty == .notSent)
         #expect(harness.failure("b")?.cause is CancellationError)
+        #expect(harness.failure("b")?.message.hasSuffix("could not be stored: CancellationError()") == true)
         #expect(harness.connection.status.waitingCommands == 1)
         store.onCommit { _, decide in decide(nil) }
         try harness.perform(.deliver(orderingKey: "room"), "c")

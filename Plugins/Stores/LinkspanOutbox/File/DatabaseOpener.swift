@@ -1,5 +1,6 @@
 #if OUTBOX
 internal import GRDB
+internal import GRDBSQLite
 internal import Logging
 
 /// The open database of an outbox.
@@ -10,13 +11,19 @@ struct OpenDatabase {
     let totals: OutboxTotals
     /// The file that was opened, wherever its path leads by now.
     let identity: FileSystem.Identity?
+    /// The right to be the only outbox on the file, by whatever name it is opened.
+    let lock: FileLock
 }
 
 /// Opens the database of an outbox: makes a missing file, judges an existing one, and moves a damaged one aside.
 struct DatabaseOpener {
+    /// The steps of SQLite's machine that checking a file may take: less than a second.
+    private static let checkSteps: Int32 = 10_000_000
+
     let names: FileNames
     let options: OutboxOptions
     let clock: OutboxClock
+    let lock: FileLock
 
     /// Opens the file, or makes it; one that is damaged is moved aside first.
     ///
@@ -26,20 +33,23 @@ struct DatabaseOpener {
             return try self.openInPlace(after: former)
         } catch  where error.code == .corrupt {
             return try self.replace(because: error, after: former)
+        } catch  where [.diskFull, .inputOutput].contains(error.code) && FileSystem.remove(self.names.reserve) {
+            // There was no room for the files beside it.
+            return try self.open(after: former)
         }
     }
 
-    /// Moves a damaged file aside, and opens a new one.
+    /// Moves a damaged file aside, and opens a new one with the rows that can be read.
     func replace(because error: OutboxError, after former: OutboxTotals) throws(OutboxError) -> OpenDatabase {
-        let aside = "\(self.names.path).damaged-\(self.clock.now().wall)"
-        try FileSystem.move(self.names.path, to: aside)
-        try FileSystem.move(self.names.log, to: "\(aside)-wal")
+        let aside = FileNames(path: self.names.aside(at: self.clock))
+        try FileSystem.move(self.names.path, to: aside.path)
+        try FileSystem.move(self.names.log, to: aside.log)
         FileSystem.remove(self.names.index)
         try FileSystem.synchronizeFolder(of: self.names.path)
         self.options.logger.error(
             "The outbox's file is damaged, and was moved aside",
-            metadata: ["path": "\(self.names.path)", "aside": "\(aside)", "error": "\(error)"])
-        return try self.openInPlace(after: former)
+            metadata: ["path": "\(self.names.path)", "aside": "\(aside.path)", "error": "\(error)"])
+        return try self.openInPlace(after: former, salvaging: aside)
     }
 
     /// Opens a file again after its path was found to lead elsewhere: with the rows of `database` if it was deleted.
@@ -77,25 +87,39 @@ struct DatabaseOpener {
         try FileSystem.synchronizeFolder(of: self.names.path)
     }
 
-    private func openInPlace(after former: OutboxTotals) throws(OutboxError) -> OpenDatabase {
+    /// Opens the file, with the rows of a damaged one that was moved aside.
+    private func openInPlace(
+        after former: OutboxTotals, salvaging damaged: FileNames? = nil
+    ) throws(OutboxError) -> OpenDatabase {
         let path = self.names.path
-        try FileSystem.create(path)
+        let isEmptied = try FileSystem.create(path) && self.lock.accepted ?? 0 > 0
+        if isEmptied { throw OutboxError(.corrupt, "'\(path)' is empty") }
+        let lock = try FileLock(database: path)
         do {
             let queue = try DatabaseQueue(path: path, configuration: Self.configuration())
             let (session, totals) = try queue.writeWithoutTransaction { database in
                 // Before anything is written: a file that is not ours stays as it is.
                 try OutboxSchema.check(database, path: path)
+                if damaged == nil {
+                    self.reportMissing(database)
+                    try self.checkPages(database)
+                }
+                self.lock.mark()
                 try Self.configure(database)
                 try OutboxSchema.migrate(database, onStep: self.options.onStep)
+                if let damaged { try self.salvage(damaged, into: database) }
                 let session = try OutboxSession(beginning: database, clock: self.clock, after: former)
                 var table = OutboxTable(
                     database: database, session: session, options: self.options, totals: former)
                 try table.count()
+                // Without a key, they are looked at when they are loaded.
+                if damaged != nil { try? table.endDamaged() }
                 return (session, table.totals)
             }
+            self.lock.accepted = totals.lastNumber
             for file in [path, self.names.log, self.names.index] { FileSystem.protect(file) }
             return OpenDatabase(
-                queue: queue, session: session, totals: totals, identity: FileSystem.identity(path))
+                queue: queue, session: session, totals: totals, identity: FileSystem.identity(path), lock: lock)
         } catch {
             throw OutboxError(error, path: path)
         }
@@ -147,6 +171,78 @@ struct DatabaseOpener {
     }
 }
 
+// MARK: - Damage
+
+extension DatabaseOpener {
+    /// Throws when tables and indexes do not agree; a file that takes too long is not checked to its end.
+    private func checkPages(_ database: Database) throws {
+        sqlite3_progress_handler(database.sqliteConnection, Self.checkSteps, { _ in 1 }, nil)
+        defer { sqlite3_progress_handler(database.sqliteConnection, 0, nil, nil) }
+        do {
+            let findings = try String.fetchAll(database, sql: "PRAGMA integrity_check")
+            // A row with a wrong value ends alone.
+            let damage = findings.first { $0 != "ok" && !$0.contains(" value in ") }
+            if let damage { throw OutboxError(.corrupt, "'\(self.names.path)': \(damage)") }
+        } catch let error as DatabaseError where error.resultCode == .SQLITE_INTERRUPT {
+        }
+    }
+
+    /// Reports deliveries that were accepted and are not in the file, because its log is damaged.
+    private func reportMissing(_ database: Database) {
+        guard let last = try? OutboxSession.last(in: database) else { return }
+        let missing = self.lock.accepted.map { Int(clamping: $0) - Int(last) }
+        guard missing.map({ $0 > 0 }) ?? self.lock.wasThere else { return }
+        let aside = FileNames(path: self.names.aside(at: self.clock)).log
+        let isKept = FileSystem.copy(self.names.log, to: aside)
+        self.options.logger.error(
+            missing == nil
+                ? "Without the record in its lock's file it is unknown whether accepted deliveries are missing"
+                : "Deliveries that were accepted are missing from the outbox's file",
+            metadata: [
+                "path": "\(self.names.path)", "count": "\(missing.map(\.description) ?? "unknown")",
+                "log": "\(isKept ? aside : "none")",
+            ])
+    }
+
+    /// Takes over the rows of a damaged file, as far as they can be read from either end of their tables.
+    private func salvage(_ damaged: FileNames, into database: Database) throws {
+        // SQLite would delete the log of an empty file.
+        guard FileSystem.start(of: damaged.path, size: 1) != nil else { return }
+        defer {
+            // Reading makes these.
+            FileSystem.remove(damaged.index)
+            if FileSystem.start(of: damaged.log, size: 1) == nil { FileSystem.remove(damaged.log) }
+        }
+        guard let old = try? DatabaseQueue(path: damaged.path, configuration: Self.configuration(isReadOnly: true))
+        else { return }
+        defer { try? old.close() }
+        try database.inTransaction(.immediate) {
+            try? old.read { old in
+                for table in ["session", "delivery", "received_session", "received"] {
+                    let count = try database.columns(in: table).count
+                    let marks = [String](repeating: "?", count: count).joined(separator: ", ")
+                    for order in ["ASC", "DESC"] {
+                        do {
+                            let sql = "SELECT * FROM \(table) NOT INDEXED ORDER BY 1 \(order)"
+                            let rows = try Row.fetchCursor(old, sql: sql)
+                            while let row = try rows.next() {
+                                let values = Array(row.databaseValues.prefix(count))
+                                let nulls = [DatabaseValue](repeating: .null, count: count - values.count)
+                                try? database.cachedStatement(
+                                    sql: "INSERT OR IGNORE INTO \(table) VALUES (\(marks))"
+                                ).execute(arguments: StatementArguments(values + nulls))
+                            }
+                            break
+                        } catch {
+                        }
+                    }
+                }
+            }
+            return .commit
+        }
+    }
+}
+
 /// The files of an outbox: its database, and those beside it.
 struct FileNames {
     let path: String
@@ -155,5 +251,21 @@ struct FileNames {
     var log: String { "\(self.path)-wal" }
     var index: String { "\(self.path)-shm" }
     var rescued: String { "\(self.path)-rescued" }
+
+    /// The path for what is damaged at some moment.
+    func aside(at clock: OutboxClock) -> String { "\(self.path).damaged-\(clock.now().wall)" }
+
+    /// Throws unless the path leads to an outbox, to the rest of one, or to nothing: anything else stays as it is.
+    func check() throws(OutboxError) {
+        try FileSystem.checkKind(of: self.path)
+        // First: closing a database that this process has open would drop SQLite's locks on it.
+        guard !FileLock.isMarked(self.lock), let header = FileSystem.start(of: self.path, size: 105) else { return }
+        // A database that was begun has no mark yet, and no table.
+        let isBegun = header.starts(with: "SQLite format 3\0".utf8) && header.dropFirst(103).elementsEqual([0, 0])
+        let id = header.dropFirst(68).prefix(4).reduce(0) { $0 << 8 | Int($1) }
+        guard id == OutboxSchema.applicationID || isBegun && id == 0 else {
+            throw OutboxError(.notAnOutbox, "'\(self.path)' is there, and is not an outbox")
+        }
+    }
 }
 #endif

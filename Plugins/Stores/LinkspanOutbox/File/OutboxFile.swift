@@ -13,7 +13,6 @@ final class OutboxFile {
     private static let transactionSize = 4 * 4_096
 
     private let opener: DatabaseOpener
-    private let lock: FileLock
     private var database: OpenDatabase
     private var hasReserve = false
     private(set) var totals: OutboxTotals
@@ -31,8 +30,10 @@ final class OutboxFile {
     ///
     /// Numbers and places continue after those of `former`, for readers that know them.
     init(path: String, options: OutboxOptions, clock: OutboxClock, after former: OutboxTotals) throws(OutboxError) {
-        self.opener = DatabaseOpener(names: FileNames(path: path), options: options, clock: clock)
-        self.lock = try FileLock(path: self.opener.names.lock)
+        let names = FileNames(path: path)
+        try names.check()
+        self.opener = DatabaseOpener(
+            names: names, options: options, clock: clock, lock: try FileLock(path: names.lock))
         self.database = try self.opener.open(after: former)
         self.totals = self.database.totals
         // Writes the log of a killed process into the database before the reserve takes the room for that.
@@ -57,7 +58,11 @@ extension OutboxFile {
                 var answers: [() -> Void] = []
                 try database.inTransaction(.immediate) {
                     for call in calls { answers.append(try call.perform(&table)) }
+                    if table.totals.lastNumber != self.totals.lastNumber { try table.recordLast() }
                     return .commit
+                }
+                if table.totals.lastNumber != self.totals.lastNumber {
+                    self.opener.lock.accepted = table.totals.lastNumber
                 }
                 self.totals = table.totals
                 self.totals.writtenBytes += Self.transactionSize
@@ -86,22 +91,23 @@ extension OutboxFile {
 // MARK: - Room on the disk
 
 extension OutboxFile {
-    /// Makes sure that outcomes could still be recorded on a full disk.
-    ///
-    /// - Returns: why not; then no delivery is accepted.
-    func ensureReserve() -> OutboxError? {
+    /// Why no delivery is accepted; nil when outcomes could be recorded on a full disk, too.
+    var refusal: OutboxError? {
+        if self.hasReserve { return self.logFailure }
+        return OutboxError(.diskFull, "'\(self.names.path)': no disk space for its reserve file")
+    }
+
+    /// Makes sure that outcomes could still be recorded on a full disk, if there is room.
+    func ensureReserve() {
         // The reserve would not suffice to write a longer log into the database.
         if self.logFailure != nil { self.truncateLog() }
-        if let failure = self.logFailure { return failure }
+        guard self.logFailure == nil else { return }
         if !self.hasReserve { self.takeReserve() }
-        if !self.hasReserve {
-            // Pages of erased rows may be enough.
-            try? self.database.queue.writeWithoutTransaction { try $0.execute(sql: "PRAGMA incremental_vacuum") }
-            self.truncateLog()
-            self.takeReserve()
-        }
-        return self.hasReserve
-            ? nil : OutboxError(.diskFull, "'\(self.names.path)': no disk space for its reserve file")
+        guard !self.hasReserve else { return }
+        // Pages of erased rows may be enough.
+        try? self.database.queue.writeWithoutTransaction { try $0.execute(sql: "PRAGMA incremental_vacuum") }
+        self.truncateLog()
+        self.takeReserve()
     }
 
     private func takeReserve() {
@@ -111,8 +117,7 @@ extension OutboxFile {
     /// Makes room for outcomes on a full disk: deletes the reserve, and empties the log.
     func makeRoom() {
         if self.hasReserve {
-            FileSystem.remove(self.names.reserve)
-            self.hasReserve = false
+            self.hasReserve = !FileSystem.remove(self.names.reserve)
             self.options.onStep?(OutboxStep.releasingReserve.rawValue)
         }
         self.truncateLog()

@@ -74,6 +74,12 @@ enum OutboxSchema {
         ) STRICT;
         CREATE INDEX received_account ON received (account, number);
         """,
+        """
+        -- Of what is sent; NULL in rows of earlier versions.
+        ALTER TABLE delivery ADD COLUMN checksum INTEGER;
+        -- The number of the latest delivery when the session last kept one.
+        ALTER TABLE session ADD COLUMN last INTEGER;
+        """,
     ]
 
     /// Brings the tables up to date.
@@ -105,8 +111,11 @@ enum OutboxSchema {
         let id = try Int.fetchOne(database, sql: "PRAGMA application_id") ?? 0
         let isEmpty = try Bool.fetchOne(database, sql: "SELECT NOT EXISTS (SELECT 1 FROM sqlite_schema)") ?? true
         guard id == self.applicationID || isEmpty && id == 0 && version == 0 else {
-            throw OutboxError(.notAnOutbox, "'\(path)' is not an outbox")
+            // No other program's mark differs from ours in one byte.
+            let isDamaged = (id ^ self.applicationID).nonzeroBitCount <= 8
+            throw OutboxError(isDamaged ? .corrupt : .notAnOutbox, "'\(path)' is not an outbox")
         }
+        guard version >= 0 else { throw OutboxError(.corrupt, "'\(path)' has version \(version)") }
         guard version <= self.steps.count else {
             throw OutboxError(
                 .newerSchema, "'\(path)' has version \(version), this SDK supports \(self.steps.count): update the app"

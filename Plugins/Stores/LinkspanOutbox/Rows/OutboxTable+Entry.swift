@@ -27,7 +27,8 @@ extension OutboxTable {
         }
         delivery.outcome = try columns?.outcome(reply: read(columns?.reply, .reply))
         // One that was found to be unreadable before stops nothing by being tried again.
-        let content = columns?.isUnreadable == true ? nil : try read(row.value("content"), .content)
+        let isReadable = columns.map { !$0.isUnreadable } ?? RowChecksum.matches(row)
+        let content = isReadable ? try read(row.value("content"), .content) : nil
         delivery.payload = content ?? .empty
         let place: Int64? = row.value("ended")
         if delivery.outcome == nil, content == nil || place != nil || [key, orderingKey, event].contains(nil) {
@@ -63,48 +64,19 @@ extension OutboxTable {
     ) throws(OutboxError) -> Payload? {
         do {
             return try self.sealing.decode(data, role, key: key, account: account)
-        } catch  where error.code == .cipherFailed && self.opensMost(role) {
+        } catch  where error.code == .cipherFailed && self.sealing.opensMost(role, in: self.database) {
             // Its key may have come back meanwhile.
             return try? self.sealing.decode(data, role, key: key, account: account)
         }
     }
-
-    /// Whether the cipher decrypts at least half of the encrypted payloads among the 16 newest rows.
-    ///
-    /// If so, the cipher has the right key, and a payload that it cannot decrypt is damaged.
-    private func opensMost(_ role: SealedPayload.Role) -> Bool {
-        // Those that were found to be unreadable before say nothing about the key.
-        let others = "code IS NOT '\(OutcomeColumns.unreadableCode)'"
-        let sample =
-            switch role {
-            case .content: "content AS data, key, account FROM delivery WHERE content NOT NULL AND \(others)"
-            case .reply: "reply AS data, key, account FROM delivery WHERE reply NOT NULL AND \(others)"
-            case .received, .resumption:
-                "content AS data, CAST(number AS TEXT) AS key, account FROM received WHERE content NOT NULL"
-            }
-        var (opened, count) = (0, 0)
-        do {
-            let rows = try Row.fetchCursor(self.database, sql: "SELECT \(sample) ORDER BY number DESC LIMIT 16")
-            while let row = try rows.next() {
-                guard let data: Data = row.value("data"), SealedPayload.isSealed(data) else { continue }
-                count += 1
-                let (key, account): (String?, String?) = (row.value("key"), row.value("account"))
-                let payload = try? self.sealing.decode(data, role, key: key ?? "", account: account ?? "")
-                if payload != nil { opened += 1 }
-            }
-        } catch {
-            return false
-        }
-        return opened > 0 && opened * 2 >= count
-    }
 }
 
 extension Row {
-    /// The value of a column; nil when it has none of that type, as NULL in a damaged row: GRDB's subscripts end the
-    /// process then.
+    /// The value of a column; nil when it has none of that type, as NULL in a damaged row, or a file of an earlier version
+    /// lacks the column: GRDB's subscripts end the process then.
     func value<Value: DatabaseValueConvertible>(_ column: String) -> Value? {
-        let value: DatabaseValue = self[column]
-        return Value.fromDatabaseValue(value)
+        let value: (any DatabaseValueConvertible)? = self[column]
+        return value.flatMap { Value.fromDatabaseValue($0.databaseValue) }
     }
 }
 #endif

@@ -11,12 +11,10 @@ struct OutboxTable {
     let options: OutboxOptions
     var totals: OutboxTotals
 
-    /// The columns for reading rows, with the start of the system in which each was kept.
-    private static let columns = """
-        delivery.number, account, key, ordering_key, event, content, compressible, timeout, kept_wall, kept_start, start,
-        refusals, ended, fate, code, certainty, message, reply
+    /// Rows, with the start of the system in which each was kept.
+    private static let rows = """
+        SELECT delivery.*, start FROM delivery LEFT JOIN session ON session.number = delivery.session
         """
-    private static let rows = "SELECT \(columns) FROM delivery LEFT JOIN session ON session.number = delivery.session"
 
     /// The size in a row, as one that payloads can have, so that no sum of them overflows.
     private static let size = "CAST(iif(size BETWEEN 0 AND 2147483647, size, 0) AS INTEGER)"
@@ -55,21 +53,20 @@ extension OutboxTable {
             row.key = self.session.keys.next(account: Self.column(row.account), orderingKey: row.orderingKey)
         }
         row.number = self.totals.lastNumber + 1
-        let now = self.session.clock.now()
+        let (now, account) = (self.session.clock.now(), Self.column(row.account))
+        let content = try self.sealing.encode(row.payload, .content, key: row.key, account: account)
         try self.run(
             """
             INSERT INTO delivery
                 (number, account, key, ordering_key, event, content, compressible, size, timeout, session,
-                kept_wall, kept_start)
-            VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+                kept_wall, kept_start, checksum)
+            VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
             ON CONFLICT (account, key) DO NOTHING
             """,
             [
-                Int64(row.number), Self.column(row.account), row.key, row.orderingKey, row.event,
-                try self.sealing.encode(
-                    row.payload, .content, key: row.key, account: Self.column(row.account)),
-                row.isCompressible, size, row.timeout?.milliseconds, self.session.number, now.wall,
-                now.sinceStart,
+                Int64(row.number), account, row.key, row.orderingKey, row.event, content, row.isCompressible, size,
+                row.timeout?.milliseconds, self.session.number, now.wall, now.sinceStart,
+                RowChecksum.make([account, row.key, row.orderingKey, row.event], content),
             ])
         // Most keys are new, so that asking for the former row before would be one search too many.
         if self.database.changesCount == 0, let former = try self.find(key: row.key, account: row.account) {
@@ -82,6 +79,12 @@ extension OutboxTable {
         return .success(row)
     }
 
+    /// Records the number of the latest delivery; the lock has it, too, and so tells whether the log has lost any.
+    func recordLast() throws {
+        try self.run(
+            "UPDATE session SET last = ? WHERE number = ?", [Int64(self.totals.lastNumber), self.session.number])
+    }
+
     /// Records the outcome of a delivery that waits; nothing happens when there is no such row.
     mutating func end(_ delivery: StoredDelivery) throws {
         try self.end(delivery, where: "account = ? AND key = ?", [Self.column(delivery.account), delivery.key])
@@ -92,9 +95,13 @@ extension OutboxTable {
     ) throws {
         guard let outcome = delivery.outcome else { return }
         let account = Self.column(delivery.account)
-        let waiting = try self.database.cachedStatement(
-            sql: "SELECT number, \(Self.size) FROM delivery WHERE \(condition) AND ended IS NULL")
-        guard let row = try Row.fetchOne(waiting, arguments: arguments) else { return }
+        // Without an index when that does not have it: a row that never ended would be sent by each process.
+        let find = { [database] (source: String) in
+            let statement = try database.cachedStatement(
+                sql: "SELECT number, \(Self.size) FROM \(source) WHERE \(condition) AND ended IS NULL")
+            return try Row.fetchOne(statement, arguments: arguments)
+        }
+        guard let row = try find("delivery") ?? find("delivery NOT INDEXED") else { return }
         let (number, size): (Int64, Int) = (row[0], row[1])
         let columns = try OutcomeColumns(outcome) { reply throws(OutboxError) in
             try self.sealing.encode(reply, .reply, key: delivery.key, account: account)
@@ -156,13 +163,25 @@ extension OutboxTable {
     mutating func waiting(
         account: String?, after number: UInt64, upTo last: UInt64, rows: Int, bytes: Int
     ) throws -> [StoredDelivery] {
+        try self.waiting(
+            "account = ? AND ended IS NULL AND delivery.number > ? AND delivery.number <= ?",
+            [Self.column(account), Int64(clamping: number), Int64(clamping: last)], rows: rows, bytes: bytes)
+    }
+
+    /// Ends the rows of all accounts that wait and cannot be read.
+    mutating func endDamaged() throws {
+        var last: Int64 = 0
+        while let row = try self.waiting("ended IS NULL AND delivery.number > ?", [last], rows: 100, bytes: 1 << 20)
+            .last
+        { last = Int64(clamping: row.number) }
+    }
+
+    private mutating func waiting(
+        _ condition: String, _ arguments: StatementArguments, rows: Int, bytes: Int
+    ) throws -> [StoredDelivery] {
         let statement = try self.database.cachedStatement(
-            sql: """
-                \(Self.rows) WHERE account = ? AND ended IS NULL AND delivery.number > ? AND delivery.number <= ?
-                ORDER BY delivery.number LIMIT ?
-                """)
-        let cursor = try Row.fetchCursor(
-            statement, arguments: [Self.column(account), Int64(clamping: number), Int64(clamping: last), rows])
+            sql: "\(Self.rows) WHERE \(condition) ORDER BY delivery.number LIMIT ?")
+        let cursor = try Row.fetchCursor(statement, arguments: arguments + [rows])
         var (page, size) = ([StoredDelivery](), 0)
         while let row = try cursor.next() {
             let delivery = try self.entry(row).delivery
@@ -206,7 +225,7 @@ extension OutboxTable {
         self.totals.setAside = .max
         try self.countSetAside()
         self.totals.lastNumber = UInt64(
-            try self.last("number", of: "delivery", atLeast: Int64(self.totals.lastNumber)))
+            try self.last("number", of: "delivery", atLeast: max(Int64(self.totals.lastNumber), self.session.last)))
     }
 
     /// The last number in a column; rows whose number damage has put out of range get the next ones.
@@ -328,19 +347,20 @@ extension OutboxTable {
     func reseal(after number: UInt64, limit: Int) throws -> UInt64? {
         let rows = try Row.fetchAll(
             self.database,
-            sql: "SELECT number, account, key, content, reply FROM delivery WHERE number > ? ORDER BY number LIMIT ?",
+            sql: "SELECT * FROM delivery WHERE number > ? ORDER BY number LIMIT ?",
             arguments: [Int64(clamping: number), limit])
-        for row in rows {
+        for row in rows where RowChecksum.matches(row) {
             guard let account: String = row.value("account"), let key: String = row.value("key") else { continue }
             let (content, reply): (Data?, Data?) = (row.value("content"), row.value("reply"))
             let renew = { (data: Data, role: SealedPayload.Role) throws(OutboxError) -> Data in
                 guard let payload = try self.payload(in: data, role, key: key, account: account) else { return data }
                 return try self.sealing.encode(payload, role, key: key, account: account)
             }
+            let renewed = try content.map { try renew($0, .content) }
             try self.run(
-                "UPDATE delivery SET content = ?, reply = ? WHERE number = ?",
+                "UPDATE delivery SET content = ?, checksum = ?, reply = ? WHERE number = ?",
                 [
-                    try content.map { try renew($0, .content) }, try reply.map { try renew($0, .reply) },
+                    renewed, renewed.map { RowChecksum.make(of: row, $0) }, try reply.map { try renew($0, .reply) },
                     row["number"] as Int64,
                 ])
         }

@@ -1,5 +1,6 @@
 #if OUTBOX
 internal import Foundation
+internal import GRDB
 internal import Linkspan
 
 /// Payloads as they stand in rows: a byte that says whether they are sealed, and their encoding.
@@ -13,8 +14,6 @@ struct SealedPayload {
     private static let sealed: UInt8 = 1
 
     let cipher: (any OutboxCipher)?
-
-    static func isSealed(_ data: Data) -> Bool { data.first == Self.sealed }
 
     /// A payload as it is written.
     ///
@@ -50,6 +49,35 @@ struct SealedPayload {
             return PayloadCoding.decode(Data(opened))
         default: return nil
         }
+    }
+
+    /// Whether the cipher decrypts at least half of the encrypted payloads among the 16 newest rows.
+    ///
+    /// If so, the cipher has the right key, and a payload that it cannot decrypt is damaged.
+    func opensMost(_ role: Role, in database: Database) -> Bool {
+        // Those that were found to be unreadable before say nothing about the key.
+        let others = "code IS NOT '\(OutcomeColumns.unreadableCode)'"
+        let sample =
+            switch role {
+            case .content: "content AS data, key, account FROM delivery WHERE content NOT NULL AND \(others)"
+            case .reply: "reply AS data, key, account FROM delivery WHERE reply NOT NULL AND \(others)"
+            case .received, .resumption:
+                "content AS data, CAST(number AS TEXT) AS key, account FROM received WHERE content NOT NULL"
+            }
+        var (opened, count) = (0, 0)
+        do {
+            let rows = try Row.fetchCursor(database, sql: "SELECT \(sample) ORDER BY number DESC LIMIT 16")
+            while let row = try rows.next() {
+                guard let data: Data = row.value("data"), data.first == Self.sealed else { continue }
+                count += 1
+                let (key, account): (String?, String?) = (row.value("key"), row.value("account"))
+                let payload = try? self.decode(data, role, key: key ?? "", account: account ?? "")
+                if payload != nil { opened += 1 }
+            }
+        } catch {
+            return false
+        }
+        return opened > 0 && opened * 2 >= count
     }
 
     /// A sealed payload is of no use in another row.
