@@ -193,7 +193,11 @@ private struct Course {
         let queue = try DatabaseQueue(path: self.arguments[1])
         try queue.writeWithoutTransaction { database in
             try database.execute(
-                sql: "DROP TABLE IF EXISTS received; DROP TABLE IF EXISTS received_session; PRAGMA user_version = 1")
+                sql: """
+                    DROP TABLE IF EXISTS received; DROP TABLE IF EXISTS received_session;
+                    ALTER TABLE delivery DROP COLUMN checksum; ALTER TABLE session DROP COLUMN last;
+                    PRAGMA user_version = 1;
+                    """)
         }
         try queue.close()
     }

@@ -240,14 +240,19 @@ struct ReceivedTests {
     }
 
     @Test
-    func `a file of the first version gets the tables of what is received, and keeps its rows`() throws {
+    func `a file of the first version can be listed, gets the later tables and columns, and keeps its rows`() throws {
         let first = self.driver()
         _ = try first.keep(delivery("a")).get()
         first.shut()
         try Database.execute(
-            "DROP TABLE received; DROP TABLE received_session; PRAGMA user_version = 1", in: self.folder.outbox)
+            """
+            DROP TABLE received; DROP TABLE received_session; PRAGMA user_version = 1;
+            ALTER TABLE delivery DROP COLUMN checksum; ALTER TABLE session DROP COLUMN last;
+            """, in: self.folder.outbox)
+        #expect(try Outbox.entries(at: self.folder.outbox).map(\.delivery.key) == ["a"])
         let next = self.driver()
         #expect(try next.waiting() == ["a"])
+        #expect(next.reports.isEmpty)
         next.record(Message(event: "line", payload: .empty))
         #expect(next.received().count == 1)
     }

@@ -135,11 +135,21 @@ public struct UniqueDeque<Element: ~Copyable>: ~Copyable {
 }
 extension UniqueDeque: Sendable where Element: Sendable & ~Copyable {}
 
+// === GRDBSQLite
+// The SQLite of GRDB.swift.
+public func sqlite3_progress_handler(
+    _ connection: OpaquePointer?, _ steps: Int32, _ body: (@convention(c) (UnsafeMutableRawPointer?) -> Int32)?,
+    _ context: UnsafeMutableRawPointer?
+) {}
+
 // === GRDB
 // GRDB.swift.
 import Foundation
 
 public protocol DatabaseValueConvertible {}
+extension DatabaseValueConvertible {
+    public var databaseValue: DatabaseValue { fatalError() }
+}
 extension Int: DatabaseValueConvertible {}
 extension Int32: DatabaseValueConvertible {}
 extension Int64: DatabaseValueConvertible {}
@@ -153,12 +163,18 @@ extension DatabaseValueConvertible {
     public static func fetchOne(_ statement: Statement, arguments: StatementArguments? = nil) throws -> Self? { nil }
     public static func fetchAll(_ statement: Statement, arguments: StatementArguments? = nil) throws -> [Self] { [] }
 }
-public struct DatabaseValue: DatabaseValueConvertible {}
+public struct DatabaseValue: DatabaseValueConvertible {
+    public static let null = DatabaseValue()
+}
+extension DatabaseValue: Sendable {}
+public struct ColumnInfo {}
 extension DatabaseValueConvertible {
     public static func fromDatabaseValue(_ dbValue: DatabaseValue) -> Self? { nil }
 }
 public struct StatementArguments: ExpressibleByArrayLiteral {
     public init(arrayLiteral elements: (any DatabaseValueConvertible)?...) {}
+    public init<S: Sequence>(_ sequence: S) where S.Element: DatabaseValueConvertible {}
+    public static func + (left: StatementArguments, right: StatementArguments) -> StatementArguments { left }
 }
 public final class Statement {
     public func execute(arguments: StatementArguments? = nil) throws {}
@@ -171,6 +187,8 @@ public final class Row {
     public subscript<Value: DatabaseValueConvertible>(_ index: Int) -> Value? { nil }
     public subscript<Value: DatabaseValueConvertible>(_ name: String) -> Value { fatalError() }
     public subscript<Value: DatabaseValueConvertible>(_ name: String) -> Value? { nil }
+    public subscript(_ name: String) -> (any DatabaseValueConvertible)? { nil }
+    public var databaseValues: [DatabaseValue] { [] }
     public static func fetchOne(_ database: Database, sql: String, arguments: StatementArguments = []) throws -> Row? { nil }
     public static func fetchAll(_ database: Database, sql: String, arguments: StatementArguments = []) throws -> [Row] { [] }
     public static func fetchOne(_ statement: Statement, arguments: StatementArguments? = nil) throws -> Row? { nil }
@@ -185,6 +203,8 @@ public final class Database {
     public func inTransaction(_ kind: TransactionKind? = nil, _ body: () throws -> TransactionCompletion) throws {}
     public func execute(sql: String, arguments: StatementArguments = []) throws {}
     public func cachedStatement(sql: String) throws -> Statement { fatalError() }
+    public func columns(in table: String) throws -> [ColumnInfo] { [] }
+    public var sqliteConnection: OpaquePointer? { nil }
     public var changesCount: Int { 0 }
     public var lastInsertedRowID: Int64 { 0 }
 }
@@ -216,6 +236,12 @@ public struct ResultCode: RawRepresentable, Equatable, Hashable, Sendable {
     public static let SQLITE_LOCKED = ResultCode(rawValue: 6)
     public static let SQLITE_CONSTRAINT = ResultCode(rawValue: 19)
     public static let SQLITE_ERROR = ResultCode(rawValue: 1)
+    public static let SQLITE_INTERNAL = ResultCode(rawValue: 2)
+    public static let SQLITE_INTERRUPT = ResultCode(rawValue: 9)
+    public static let SQLITE_SCHEMA = ResultCode(rawValue: 17)
+    public static let SQLITE_TOOBIG = ResultCode(rawValue: 18)
+    public static let SQLITE_MISMATCH = ResultCode(rawValue: 20)
+    public static let SQLITE_FORMAT = ResultCode(rawValue: 24)
 }
 public struct DatabaseError: Error {
     public var resultCode: ResultCode { fatalError() }

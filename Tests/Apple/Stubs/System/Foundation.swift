@@ -190,6 +190,7 @@ open class FileManager: NSObject, @unchecked Sendable {
     public class var `default`: FileManager { fatalError() }
     open func setAttributes(_ attributes: [FileAttributeKey: Any], ofItemAtPath path: String) throws {}
     open func fileExists(atPath path: String) -> Bool { false }
+    open func copyItem(atPath path: String, toPath other: String) throws {}
     open func createDirectory(at url: URL, withIntermediateDirectories: Bool) throws {}
 }
 open class Bundle: NSObject, @unchecked Sendable {

@@ -109,6 +109,7 @@ struct stat {
 };
 int stat(const char *, struct stat *);
 int fstat(int, struct stat *);
+int lstat(const char *, struct stat *);
 int fchmod(int, mode_t);
 int close(int);
 ssize_t read(int, void *_Null_unspecified, size_t);
@@ -118,6 +119,17 @@ int fsync(int);
 int unlink(const char *);
 int rename(const char *, const char *);
 int flock(int, int);
+struct flock {
+    off_t l_start;
+    off_t l_len;
+    pid_t l_pid;
+    short l_type;
+    short l_whence;
+};
+#define F_WRLCK 3
+#define SEEK_SET 0
+ssize_t pread(int, void *_Null_unspecified, size_t, off_t);
+ssize_t pwrite(int, const void *_Null_unspecified, size_t, off_t);
 int pipe(int[_Nonnull 2]);
 int dup(int);
 int dup2(int, int);
