@@ -46,7 +46,7 @@ final class ConnectionCore {
     let credentials: CredentialKeeper
     let session: SessionKeeper
     @exclusivity(unchecked) private var settlement = Settlement()
-    @exclusivity(unchecked) private var timer: (due: Moment, work: any ScheduledWork)?
+    @exclusivity(unchecked) private var timer: CoreTimer?
     @exclusivity(unchecked) private var turn = Turn()
     let meter = RoundTripMeter()
 
@@ -242,7 +242,7 @@ extension ConnectionCore {
             core.timer = nil
             core.timerFired()
         }
-        self.timer = (wanted, work)
+        self.timer = CoreTimer(due: wanted, work: work)
     }
 
     /// Makes a turn at `instant`, unless it is cancelled.
@@ -576,4 +576,10 @@ extension ObservedConnection {
             id: id, endpoint: url.description, transport: destination.transport.name,
             hasStore: destination.options.store != nil)
     }
+}
+
+// Not a tuple, which would be copied in each turn by way of descriptions that are read at run time (W2).
+private struct CoreTimer {
+    let due: Moment
+    let work: any ScheduledWork
 }

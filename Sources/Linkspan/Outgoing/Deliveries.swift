@@ -289,6 +289,7 @@ extension Deliveries {
 
     /// Notes when a delivery is to be sent again, of those whose replies are `awaited`.
     func watchReply(to id: Command.ID, until due: Moment, _ awaited: AwaitedCommands) {
+        var awaited = awaited
         if self.repeats.isSparse(living: awaited.count) { self.repeats.compact { awaited.contains($0) } }
         self.repeats.insert(id, at: due)
     }

@@ -289,7 +289,8 @@ extension Outgoing {
     private mutating func watch(_ command: Command, made: Moment) {
         guard let limit = command.timeLimit(self.options.replyTimeout) else { return }
         if self.deadlines.isSparse(living: self.awaited.count + self.load.waiting) {
-            let (awaited, buffer, deliveries) = (self.awaited, self.buffer, self.deliveries)
+            var awaited = self.awaited
+            let (buffer, deliveries) = (self.buffer, self.deliveries)
             self.deadlines.compact {
                 awaited.contains($0) || buffer.contains($0) || deliveries?.contains($0) == true
             }

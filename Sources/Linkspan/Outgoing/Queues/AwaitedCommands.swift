@@ -6,7 +6,9 @@ struct AwaitedCommands {
 
     private var entries = Slab<Entry>()
     private var places: [UInt64: Slab<Entry>.Place] = [:]
-    private var numbers: [Command.ID: UInt64] = [:]
+    /// The numbers by the commands' identities; nil until one is looked for, because most requests are simply answered
+    /// (W2).
+    private var numbers: [Command.ID: UInt64]?
 
     var count: Int { self.entries.count }
 
@@ -14,12 +16,20 @@ struct AwaitedCommands {
     subscript(number: UInt64) -> Command? { self.places[number].flatMap { self.entries[$0].command } }
 
     /// The number of a command's reply.
-    func number(of id: Command.ID) -> UInt64? { self.numbers[id] }
+    mutating func number(of id: Command.ID) -> UInt64? {
+        if self.numbers == nil {
+            self.numbers = [:]
+            for (number, place) in self.places {
+                if let command = self.entries[place].command { self.numbers?[command.id] = number }
+            }
+        }
+        return self.numbers?[id]
+    }
 
-    func contains(_ id: Command.ID) -> Bool { self.numbers[id] != nil }
+    mutating func contains(_ id: Command.ID) -> Bool { self.number(of: id) != nil }
 
-    mutating func insert(_ command: consuming Command, number: UInt64) {
-        self.numbers[command.id] = number
+    mutating func insert(_ command: Command, number: UInt64) {
+        self.numbers?[command.id] = number
         let place = self.entries.insert(Entry(command: command))
         // A repetition has the number of the first attempt.
         if let former = self.places.updateValue(place, forKey: number) { _ = self.entries.remove(former) }
@@ -28,9 +38,12 @@ struct AwaitedCommands {
     mutating func remove(_ number: UInt64) -> Command? {
         guard let place = self.places.removeValue(forKey: number) else { return nil }
         let command = self.entries.remove(place).command
-        if let command { self.numbers[command.id] = nil }
-        self.places.trim()
-        self.numbers.trim()
+        if self.places.isEmpty {
+            self.places.trim()
+            self.numbers = nil
+        } else if let command {
+            self.numbers?[command.id] = nil
+        }
         return command
     }
 
