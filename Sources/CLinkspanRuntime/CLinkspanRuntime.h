@@ -39,6 +39,23 @@ static inline int64_t clinkspan_descriptor_limit(void) {
     return (int64_t)limit.rlim_cur;
 }
 
+#if defined(__GLIBC__)
+
+#include <resolv.h>
+
+/// Has the calling thread's look-ups ask each name server once and for a second, or as resolv.conf(5) says.
+static inline void clinkspan_resolve_quickly(_Bool is_quick) {
+    if (res_init() != 0 || !is_quick) return;
+    _res.retrans = 1;
+    _res.retry = 1;
+}
+
+#else
+
+static inline void clinkspan_resolve_quickly(_Bool is_quick) { (void)is_quick; }
+
+#endif
+
 #if defined(__linux__)
 
 #include <sys/prctl.h>

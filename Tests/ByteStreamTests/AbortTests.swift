@@ -26,7 +26,7 @@ struct AbortTests {
         let (holds, hold) = Gate.make()
         defer { hold.open() }
         let (asked, ask) = AsyncStream.makeStream(of: Void.self)
-        let resolver = Resolver { _ in
+        let resolver = Resolver { _, _ in
             ask.yield()
             holds.wait()
             return .success(["127.0.0.1"])

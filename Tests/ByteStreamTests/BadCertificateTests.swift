@@ -93,7 +93,7 @@ struct BadCertificateTests {
 
     /// Resolves every name to the IPv4 loopback, so that a test's server is reached by any name.
     private func makeLoop() -> any NetworkLoop {
-        TestedBackEnds.makeLoop(name: "test", resolver: Resolver { _ in .success(["127.0.0.1"]) })
+        TestedBackEnds.makeLoop(name: "test", resolver: Resolver { _, _ in .success(["127.0.0.1"]) })
     }
 
     @Test(arguments: Case.allCases)

@@ -140,7 +140,7 @@ struct ChurnTests {
         let before = try await Self.counts()
         let proxy = try await blocking { try ProxyServer(.http, status: 403) }
         try await withServer({ peer in Self.serve(5, peer) }) { server in
-            let resolver = Resolver { name in
+            let resolver = Resolver { name, _ in
                 name == "unknown.test"
                     ? .failure(ByteStreamError(.nameNotResolved, "no"))
                     : .success(["127.0.0.3", "127.0.0.2", "127.0.0.1"])

@@ -136,7 +136,7 @@ struct EndingTests {
     func `times out on a name server that does not answer`() async throws {
         let (holds, hold) = Gate.make()
         defer { hold.open() }
-        let resolver = Resolver { _ in
+        let resolver = Resolver { _, _ in
             holds.wait()
             return .success([])
         }
@@ -209,7 +209,7 @@ struct EndingTests {
         let hole = try BlackHole("127.0.0.2", port: server.port)
         defer { hole.stop() }
         // The first is refused within the call that dials it, the second by its host, and the third never answers.
-        let resolver = Resolver { _ in .success(["255.255.255.255", "127.0.0.3", "127.0.0.2", "127.0.0.1"]) }
+        let resolver = Resolver { _, _ in .success(["255.255.255.255", "127.0.0.3", "127.0.0.2", "127.0.0.1"]) }
         try await withLoop(makeLoop(name: "test", resolver: resolver)) { loop in
             let recorder = Recorder()
             let request = StreamRequest(

@@ -69,7 +69,7 @@ struct RaceTests {
     private func withLoop<Result>(
         over addresses: [String], _ body: (any NetworkLoop) async throws -> Result
     ) async throws -> Result {
-        let loop = makeLoop(name: "test-race", resolver: Resolver { _ in .success(addresses) })
+        let loop = makeLoop(name: "test-race", resolver: Resolver { _, _ in .success(addresses) })
         return try await ByteStreamTests.withLoop(loop) { loop in
             await hop(loop)
             return try await body(loop)

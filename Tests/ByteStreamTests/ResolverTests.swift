@@ -8,7 +8,7 @@ struct ResolverTests {
     func `looks a name up once for all who ask at the same time, and answers each`() async {
         let (holds, hold) = Gate.make()
         let lookups = Lock(0)
-        let resolver = Resolver(limits: .init(overdue: 2, unknown: 2, answered: 2)) { name in
+        let resolver = Resolver(limits: .init(quick: 2, eager: 2, patient: 2)) { name, _ in
             lookups.withLock { $0 += 1 }
             holds.wait()
             return .success([name])
@@ -27,7 +27,8 @@ struct ResolverTests {
 
     @Test
     func `answers all names with few threads, and again after they have ended`() async {
-        let resolver = Resolver(limits: .init(overdue: 2, unknown: 2, answered: 2)) { .success([$0]) }
+        let resolver = Resolver(limits: .init(quick: 2, eager: 1, patient: 2), pause: {}) { name, _ in .success([name])
+        }
         for _ in 0..<20 {
             await withTaskGroup(of: Bool.self) { group in
                 for number in 0..<50 {
@@ -45,21 +46,33 @@ struct ResolverTests {
 
     /// Look-ups of names that begin with `hang` wait for a gate, and then fail a minute later; others are answered.
     private final class NameServer: Sendable {
-        let begun: AsyncStream<String>
-        private let begin: AsyncStream<String>.Continuation
+        private struct Names {
+            var asked: [String] = []
+            var hanging = 0
+            var most = 0
+        }
+
+        private let begun: AsyncStream<Void>
+        private let begin: AsyncStream<Void>.Continuation
         private let time = Lock(ContinuousClock.now)
         private let gate = Lock(Gate())
-        private let names = Lock<[String]>([])
+        private let names = Lock(Names())
 
-        init() { (self.begun, self.begin) = AsyncStream.makeStream(of: String.self) }
+        init() { (self.begun, self.begin) = AsyncStream.makeStream(of: Void.self) }
 
-        func resolver(_ limits: Resolver.Limits) -> Resolver {
-            Resolver(limits: limits, now: { self.time.withLock { $0 } }) { name in
-                self.names.withLock { $0.append(name) }
+        func resolver(_ limits: Resolver.Limits, pause: @escaping @Sendable () -> Void = {}) -> Resolver {
+            Resolver(limits: limits, now: { self.time.withLock { $0 } }, pause: pause) { name, isQuick in
+                let hangs = name.hasPrefix("hang")
+                self.names.withLock { names in
+                    names.asked.append(isQuick ? name : "\(name), patiently")
+                    names.hanging += hangs ? 1 : 0
+                    names.most = max(names.most, names.hanging)
+                }
                 let gate = self.gate.withLock { $0 }
-                self.begin.yield(name)
-                guard name.hasPrefix("hang") else { return .success([name]) }
+                self.begin.yield()
+                guard hangs else { return .success([name]) }
                 gate.wait()
+                self.names.withLock { $0.hanging -= 1 }
                 return .failure(ByteStreamError(.nameNotResolved, "no answer"))
             }
         }
@@ -75,7 +88,10 @@ struct ResolverTests {
         }
 
         /// The names of look-ups so far.
-        var asked: [String] { self.names.withLock { $0 } }
+        var asked: [String] { self.names.withLock { $0.asked } }
+
+        /// The most look-ups that hung at the same time.
+        var most: Int { self.names.withLock { $0.most } }
 
         /// Waits until so many look-ups more have begun.
         func begins(_ count: Int) async {
@@ -92,46 +108,77 @@ struct ResolverTests {
     }
 
     @Test
-    func `answers a healthy name while 40 others hang`() async {
+    func `while 300 names hang, another one is asked for after one pause`() async {
         let server = NameServer()
-        let resolver = server.resolver(.init())
-        for number in 0..<40 { resolver.resolve("hang\(number)") { _ in } }
-        #expect(await self.addresses(resolver, "healthy") == ["healthy"])
+        let (pauses, pause) = Gate.make()
+        let resolver = server.resolver(.init(), pause: { pauses.wait() })
+        for number in 0..<300 { resolver.resolve("hang\(number)") { _ in } }
+        await server.begins(8)
+        let (answers, answer) = AsyncStream.makeStream(of: [String]?.self)
+        resolver.resolve("healthy") { answer.yield(try? $0.get()) }
+        pause.open()
+        #expect(await answers.first { _ in true } == ["healthy"])
+        #expect(server.asked.firstIndex(of: "healthy") == 8)
         server.fail()
     }
 
     @Test
-    func `leaves threads to new names when old ones hang again, and to answered ones when new ones hang, and no more`()
-        async
-    {
+    func `300 names that hang twice have no more than 32 threads`() async {
         let server = NameServer()
-        let resolver = server.resolver(.init(overdue: 2, unknown: 4, answered: 5))
-        #expect(await self.addresses(resolver, "known") == ["known"])
-        await withTaskGroup(of: Void.self) { group in
-            for number in 0..<4 { group.addTask { _ = await self.addresses(resolver, "hang\(number)") } }
-            await server.begins(5)
-            server.fail()
-        }
-        // These hung the last time, and get no more than their share.
-        for number in 0..<4 { resolver.resolve("hang\(number)") { _ in } }
-        #expect(await self.addresses(resolver, "new") == ["new"])
-        // These are new, and take the rest but one.
-        for number in 4..<10 { resolver.resolve("hang\(number)") { _ in } }
-        #expect(await self.addresses(resolver, "known") == ["known"])
-        let hanging = server.asked.dropFirst(5).filter { $0.hasPrefix("hang") }
-        #expect(hanging.count { "hang0"..."hang3" ~= $0 } <= 2)
-        #expect(hanging.count <= 4)
+        let resolver = server.resolver(.init())
+        let (ends, end) = AsyncStream.makeStream(of: Bool.self)
+        for number in 0..<300 { resolver.resolve("hang\(number)") { end.yield((try? $0.get()) == nil) } }
+        await server.begins(24)
+        #expect(server.most == 24)
         server.fail()
+        let failing = Task { while !Task.isCancelled { await server.begins(1); server.fail() } }
+        var count = 0
+        for await hasFailed in ends {
+            #expect(hasFailed)
+            count += 1
+            if count == 300 { break }
+        }
+        failing.cancel()
+        #expect(server.most <= 32)
+        #expect(Set(server.asked).count == 600)
+    }
+
+    @Test
+    func `a name without an answer in time is asked for patiently, and so the next time`() async {
+        let (time, asked) = (Lock(ContinuousClock.now), Lock<[Bool]>([]))
+        let resolver = Resolver(now: { time.withLock { $0 } }) { name, isQuick in
+            let count = asked.withLock { asked in
+                asked.append(isQuick)
+                return asked.count
+            }
+            // Only the third look-up is answered in time.
+            if count < 3 { time.withLock { $0 += .seconds(1) } }
+            return isQuick && count == 1 ? .failure(ByteStreamError(.nameNotResolved, "no answer")) : .success([name])
+        }
+        for _ in 0..<3 { #expect(await self.addresses(resolver, "slow") == ["slow"]) }
+        #expect(asked.withLock { $0 } == [true, false, false, true])
+    }
+
+    @Test
+    func `a name that the server does not know is asked for once`() async {
+        let asked = Lock(0)
+        let resolver = Resolver { _, _ in
+            asked.withLock { $0 += 1 }
+            return .failure(ByteStreamError(.nameNotResolved, "unknown"))
+        }
+        #expect(await self.addresses(resolver, "unknown") == nil)
+        #expect(asked.withLock { $0 } == 1)
     }
 
     @Test
     func `forgets callers that no longer wait, and skips names without a waiter`() async {
         let server = NameServer()
-        let resolver = server.resolver(.init(overdue: 1, unknown: 1, answered: 1))
-        resolver.resolve("hang") { _ in }
+        let resolver = server.resolver(.init(quick: 1, eager: 1, patient: 1))
+        let hanging = resolver.resolve("hang") { _ in Issue.record("this one does not wait") }
         await server.begins(1)
         let forgotten = resolver.resolve("forgotten") { _ in Issue.record("nobody waits for it") }
         let half = resolver.resolve("wanted") { _ in Issue.record("this one does not wait") }
+        resolver.forget(hanging)
         resolver.forget(forgotten)
         resolver.forget(half)
         async let answer = self.addresses(resolver, "wanted")
@@ -142,9 +189,9 @@ struct ResolverTests {
 
     @Test
     func `knows the loopback and fails on a name that cannot exist`() throws {
-        let addresses = try Resolver.addresses(of: "localhost").get()
+        let addresses = try Resolver.addresses(of: "localhost", isQuick: true).get()
         #expect(addresses.contains("127.0.0.1") || addresses.contains("::1"))
         #expect(Set(addresses).count == addresses.count)
-        #expect(throws: ByteStreamError.self) { try Resolver.addresses(of: "name.invalid").get() }
+        #expect(throws: ByteStreamError.self) { try Resolver.addresses(of: "name.invalid", isQuick: true).get() }
     }
 }

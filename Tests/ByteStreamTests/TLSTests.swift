@@ -35,7 +35,7 @@ struct TLSTests {
 
     /// Resolves every name to the IPv4 loopback, so that a test's server is reached by any name.
     private func makeLoop() -> any NetworkLoop {
-        TestedBackEnds.makeLoop(name: "test", resolver: Resolver { _ in .success(["127.0.0.1"]) })
+        TestedBackEnds.makeLoop(name: "test", resolver: Resolver { _, _ in .success(["127.0.0.1"]) })
     }
 
     private func ending(_ request: StreamRequest) async throws -> ByteStreamError {

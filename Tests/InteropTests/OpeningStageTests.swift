@@ -129,7 +129,7 @@ extension Interop {
         /// A loop for which names that begin with `hang` are never resolved, and all others are the loopback's.
         private static func withHangingNames(_ body: (any NetworkLoop) async throws -> Void) async throws {
             let gate = DispatchSemaphore(value: 0)
-            let resolver = Resolver { name in
+            let resolver = Resolver { name, _ in
                 guard name.hasPrefix("hang") else { return .success(["127.0.0.1"]) }
                 gate.wait()
                 gate.signal()

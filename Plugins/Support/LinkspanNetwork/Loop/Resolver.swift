@@ -4,13 +4,15 @@ internal import LinkspanRuntime
 /// Turns host names into numeric addresses on threads of its own, because the system's look-up blocks and cannot be
 /// cancelled.
 ///
-/// A name is looked up once at a time, for all who ask meanwhile, so that a name server that does not answer holds one
-/// thread for each of its names. Threads are started on demand, end when there is nothing left to do, and are shared out
-/// by what is known of a name: those that took long the last time leave room for names never asked before, and these
-/// leave room for names that were answered. So names that hang and were asked before starve no name that does not, however many.
+/// A name is looked up once at a time, for all who ask meanwhile, on at most ``Limits/quick`` and ``Limits/patient``
+/// threads. Each name is asked for quickly first. One that gets no answer in that time goes to the few threads that wait as
+/// long as the system does, and begins there the next time. Beyond a handful, quick look-ups begin one after the other, the
+/// newest name first: so threads become free one after the other, too, and names that hang hold up one that does not for a
+/// moment only, however many they are.
 package final class Resolver: Sendable {
     package typealias Completion = @Sendable (Result<[String], ByteStreamError>) -> Void
-    package typealias Lookup = @Sendable (String) -> Result<[String], ByteStreamError>
+    /// Looks a name up, perhaps only for about a second.
+    package typealias Lookup = @Sendable (_ name: String, _ isQuick: Bool) -> Result<[String], ByteStreamError>
 
     /// Names a call of ``resolve(_:_:)``, to take it back.
     package struct Request: Sendable, Hashable {
@@ -18,46 +20,52 @@ package final class Resolver: Sendable {
         fileprivate let number: UInt64
     }
 
-    /// A look-up begins when fewer threads than its kind's limit are at work, whatever kinds these work for.
     package struct Limits: Sendable {
-        /// For names that took too long the last time.
-        package var overdue: Int
-        /// For names that were not asked before.
-        package var unknown: Int
-        /// For names that were answered in time.
-        package var answered: Int
-        /// Above this a look-up that fails took too long: a name server's first answer is overdue.
+        /// Threads for quick look-ups.
+        package var quick: Int
+        /// How many of these begin at once.
+        package var eager: Int
+        /// Threads for names that got no answer in time.
+        package var patient: Int
+        /// A look-up that fails after this has had no answer in time.
         package var patience: Duration
 
-        package init(overdue: Int = 40, unknown: Int = 248, answered: Int = 256, patience: Duration = .seconds(2)) {
-            self.overdue = overdue
-            self.unknown = unknown
-            self.answered = answered
+        package init(quick: Int = 24, eager: Int = 8, patient: Int = 8, patience: Duration = .milliseconds(500)) {
+            self.quick = quick
+            self.eager = eager
+            self.patient = patient
             self.patience = patience
         }
     }
 
-    package static let system = Resolver(lookup: Resolver.addresses(of:))
+    package static let system = Resolver(lookup: Resolver.addresses(of:isQuick:))
 
     /// Look-ups under way: between loops and the threads that resolve.
     private let state: Lock<State>
     private let lookup: Lookup
     private let now: @Sendable () -> ContinuousClock.Instant
+    private let pause: @Sendable () -> Void
 
+    /// - Parameters:
+    ///   - limits: the number of threads, and when a look-up has had no answer in time.
+    ///   - now: the clock that times look-ups.
+    ///   - pause: blocks the calling thread between two quick look-ups that do not begin at once.
+    ///   - lookup: looks a name up, and blocks the calling thread meanwhile.
     package init(
         limits: Limits = Limits(), now: @escaping @Sendable () -> ContinuousClock.Instant = { .now },
-        lookup: @escaping Lookup
+        pause: @escaping @Sendable () -> Void = { _ = usleep(40_000) }, lookup: @escaping Lookup
     ) {
         self.state = Lock(State(limits: limits))
         self.lookup = lookup
         self.now = now
+        self.pause = pause
     }
 
     /// Looks `name` up and calls `completion` on another thread, or at once when no thread can be had.
     @discardableResult
     package func resolve(_ name: String, _ completion: @escaping Completion) -> Request {
-        let (request, startsThread) = self.state.withLock { $0.add(name, completion) }
-        if startsThread, !SystemThread.start(name: "linkspan-dns", { self.work() }) { self.fail() }
+        let (request, task) = self.state.withLock { $0.add(name, completion) }
+        self.start(task)
         return request
     }
 
@@ -67,41 +75,50 @@ package final class Resolver: Sendable {
         _ = self.state.withLock { $0.forget(request) }
     }
 
-    private func work() {
-        var name = self.state.withLock { $0.next() }
-        while let current = name {
-            let start = self.now()
-            let result = self.lookup(current)
-            let time = start.duration(to: self.now())
-            let completions = self.state.withLock { $0.ended(current, result, after: time) }
-            for completion in completions { completion(result) }
-            name = self.state.withLock { $0.next() }
+    private func start(_ task: State.Task?) {
+        guard let task, !SystemThread.start(name: "linkspan-dns", { self.work(task) }) else { return }
+        // What waits for a thread that the system would not start ends, unless another one is at work.
+        for completion in self.state.withLock({ $0.noThread(for: task) }) {
+            completion(.failure(ByteStreamError(.unavailable, "no thread for a name look-up")))
         }
     }
 
-    /// Ends what waits for a thread that the system would not start, unless another one is at work.
-    private func fail() {
-        for completion in self.state.withLock({ $0.noThread() }) {
-            completion(.failure(ByteStreamError(.unavailable, "no thread for a name look-up")))
+    private func work(_ first: State.Task) {
+        var task: State.Task? = first
+        while let current = task {
+            if current == .pause { self.pause() }
+            let (name, more) = self.state.withLock { $0.take(current) }
+            self.start(more)
+            guard let name else { return }
+            let (start, isQuick) = (self.now(), current != .patient)
+            let result = self.lookup(name, isQuick)
+            let time = start.duration(to: self.now())
+            let (completions, other) = self.state.withLock { $0.ended(name, result, after: time, isQuick: isQuick) }
+            self.start(other)
+            for completion in completions { completion(result) }
+            task = self.state.withLock { $0.next(after: current) }
         }
     }
 }
 
 extension Resolver {
     fileprivate struct State: Sendable {
-        /// The result of a name's last look-up, in the order in which waiting names are taken.
-        enum Record: CaseIterable, Sendable { case answered, unknown, overdue }
+        /// What a thread does next.
+        enum Task { case quick, pause, patient }
 
         /// The most names that are remembered.
-        private static let maximumRecords = 4096
+        private static let maximumNames = 4096
 
         let limits: Limits
         private var waiting: [String: [UInt64: Completion]] = [:]
-        /// Names to be looked up, the first one next, by what is known of them.
-        private var queues: [Record: [String]] = [:]
-        private var records: [String: Record] = [:]
+        /// Names to be looked up, the next one last.
+        private var (quickNames, patientNames): ([String], [String]) = ([], [])
+        private var (quickThreads, patientThreads) = (0, 0)
+        /// Whether one of the quick threads pauses.
+        private var isPausing = false
+        /// The names that got no answer in time.
+        private var overdue: Set<String> = []
         private var running: Set<String> = []
-        private var threads = 0
         private var requests: UInt64 = 0
 
         init(limits: Limits) { self.limits = limits }
@@ -109,79 +126,104 @@ extension Resolver {
 }
 
 extension Resolver.State {
-    /// Takes a request; returns whether a thread is to be started.
-    mutating func add(
-        _ name: String, _ completion: @escaping Resolver.Completion
-    ) -> (Resolver.Request, startsThread: Bool) {
+    /// Takes a request; returns what a thread is to be started for.
+    mutating func add(_ name: String, _ completion: @escaping Resolver.Completion) -> (Resolver.Request, Task?) {
         self.requests += 1
         let request = Resolver.Request(name: name, number: self.requests)
-        if self.waiting[name] == nil, !self.running.contains(name) {
-            self.queues[self.records[name] ?? .unknown, default: []].append(name)
-        }
+        let isNew = self.waiting[name] == nil && !self.running.contains(name)
         self.waiting[name, default: [:]][request.number] = completion
-        guard self.nextKind != nil else { return (request, false) }
-        self.threads += 1
-        return (request, true)
+        guard isNew else { return (request, nil) }
+        guard self.overdue.contains(name) else {
+            self.quickNames.append(name)
+            return (request, self.startQuick())
+        }
+        return (request, self.addPatient(name))
     }
 
     mutating func forget(_ request: Resolver.Request) -> Resolver.Completion? {
         let completion = self.waiting[request.name]?.removeValue(forKey: request.number)
         guard self.waiting[request.name]?.isEmpty == true else { return completion }
         self.waiting[request.name] = nil
-        for kind in Record.allCases { self.queues[kind]?.removeAll { $0 == request.name } }
+        self.quickNames.removeAll { $0 == request.name }
+        self.patientNames.removeAll { $0 == request.name }
         return completion
     }
 
-    /// The next name for the calling thread, or nil when that is to end.
-    mutating func next() -> String? {
-        self.threads -= 1
-        guard let kind = self.nextKind, let name = self.queues[kind]?.removeFirst() else { return nil }
-        self.threads += 1
+    /// The next name for a thread, which ends without one, and what another thread is to be started for.
+    mutating func take(_ task: Task) -> (String?, Task?) {
+        if task == .pause { self.isPausing = false }
+        let name = task == .patient ? self.patientNames.popLast() : self.quickNames.popLast()
+        guard let name else {
+            self.threadEnds(task)
+            return (nil, nil)
+        }
         self.running.insert(name)
-        return name
+        return (name, task == .pause && !self.quickNames.isEmpty ? self.startQuick() : nil)
     }
 
-    /// A look-up has ended; returns who waits for it.
+    /// What a thread does after a look-up; nil when it ends.
+    mutating func next(after task: Task) -> Task? {
+        if task == .patient, !self.patientNames.isEmpty { return task }
+        self.threadEnds(task)
+        return task == .patient || self.quickNames.isEmpty ? nil : self.startQuick()
+    }
+
+    /// A look-up has ended; returns who waits for it, and what a thread is to be started for.
     mutating func ended(
-        _ name: String, _ result: Result<[String], ByteStreamError>, after time: Duration
-    ) -> [Resolver.Completion] {
+        _ name: String, _ result: Result<[String], ByteStreamError>, after time: Duration, isQuick: Bool
+    ) -> ([Resolver.Completion], Task?) {
         self.running.remove(name)
-        if self.records.count >= Self.maximumRecords { self.records = [:] }
-        let isAnswered = (try? result.get()) != nil || time <= self.limits.patience
-        self.records[name] = isAnswered ? .answered : .overdue
-        return self.waiting.removeValue(forKey: name).map { Array($0.values) } ?? []
+        let isAnswered = (try? result.get()) != nil
+        if time <= self.limits.patience {
+            self.overdue.remove(name)
+        } else if !isAnswered {
+            if self.overdue.count >= Self.maximumNames { self.overdue = [] }
+            self.overdue.insert(name)
+            if isQuick, self.waiting[name] != nil { return ([], self.addPatient(name)) }
+        }
+        return (self.waiting.removeValue(forKey: name).map { Array($0.values) } ?? [], nil)
     }
 
     /// A thread could not be started; returns who would wait in vain, because there is none.
-    mutating func noThread() -> [Resolver.Completion] {
-        self.threads -= 1
-        guard self.threads == 0 else { return [] }
-        let names = self.queues.values.joined()
-        self.queues = [:]
+    mutating func noThread(for task: Task) -> [Resolver.Completion] {
+        if task == .pause { self.isPausing = false }
+        self.threadEnds(task)
+        guard (task == .patient ? self.patientThreads : self.quickThreads) == 0 else { return [] }
+        let names = task == .patient ? self.patientNames : self.quickNames
+        if task == .patient { self.patientNames = [] } else { self.quickNames = [] }
         return names.flatMap { self.waiting.removeValue(forKey: $0).map { Array($0.values) } ?? [] }
     }
 
-    /// The first kind of which a name waits that one more thread may look up.
-    private var nextKind: Record? {
-        Record.allCases.first { kind in
-            self.queues[kind]?.isEmpty == false && self.threads < self.limits.threads(for: kind)
-        }
+    private mutating func addPatient(_ name: String) -> Task? {
+        self.patientNames.append(name)
+        guard self.patientThreads < self.limits.patient else { return nil }
+        self.patientThreads += 1
+        return .patient
     }
-}
 
-extension Resolver.Limits {
-    fileprivate func threads(for kind: Resolver.State.Record) -> Int {
-        switch kind {
-        case .answered: self.answered
-        case .unknown: self.unknown
-        case .overdue: self.overdue
-        }
+    /// One more thread for quick look-ups, if there may be one; beyond a handful it pauses first, one at a time.
+    private mutating func startQuick() -> Task? {
+        let isEager = self.quickThreads < self.limits.eager
+        guard isEager || (!self.isPausing && self.quickThreads < self.limits.quick) else { return nil }
+        self.quickThreads += 1
+        if !isEager { self.isPausing = true }
+        return isEager ? .quick : .pause
+    }
+
+    private mutating func threadEnds(_ task: Task) {
+        if task == .patient { self.patientThreads -= 1 } else { self.quickThreads -= 1 }
     }
 }
 
 extension Resolver {
-    /// The addresses that the system's resolver has for a name, in its order, each once.
-    package static func addresses(of name: String) -> Result<[String], ByteStreamError> {
+    /// The addresses that the system's resolver has for a name.
+    ///
+    /// - Parameters:
+    ///   - name: the host's name.
+    ///   - isQuick: whether each name server is asked once and for a second, where the system allows that.
+    /// - Returns: the addresses in the resolver's order, each once.
+    package static func addresses(of name: String, isQuick: Bool) -> Result<[String], ByteStreamError> {
+        clinkspan_resolve_quickly(isQuick)
         var hints = addrinfo()
         hints.ai_family = AF_UNSPEC
         #if canImport(Glibc)
