@@ -2,8 +2,8 @@ public import Linkspan
 internal import LinkspanNetwork
 
 extension TransportFactory {
-    /// The Socket.IO transport for a catalog: options `path`, `protocol`, `carriers`, `multiplex`, `compression`,
-    /// `renewalEvent`, `maximumMessageBytes`, and those of TLS (`ca`, `systemRoots`, `pins`, `revokedPins`, `certificate`, `key`,
+    /// The Socket.IO transport for a catalog: options `path`, `protocol`, `codec`, `carriers`, `multiplex`,
+    /// `compression`, `renewalEvent`, `maximumMessageBytes`, and those of TLS (`ca`, `systemRoots`, `pins`, `revokedPins`, `certificate`, `key`,
     /// `minimumTLS`), of a proxy (`proxy`, `proxyUser`, `proxyPassword`), and `socket` for a Unix-domain socket.
     public static var socketIO: Self {
         Self(
@@ -17,6 +17,9 @@ extension TransportFactory {
                     "carriers", .choice(SocketIOCarriers.allCases.map(\.rawValue)), fallback: "websocket",
                     "The carriers: websocket, polling, upgrade (polling, then WebSocket), fallback (WebSocket, "
                         + "or else polling)."),
+                PluginOption(
+                    "codec", .choice(["json", "msgpack"]), fallback: "json",
+                    "The form of packets, which the server has to share: json, or msgpack (socket.io-msgpack-parser)."),
                 PluginOption("multiplex", .flag, fallback: "true", "Whether namespaces of one server share a socket."),
             ] + SocketIOConfiguration.networkOptions
         ) { values throws(LinkspanError) in
@@ -32,6 +35,7 @@ extension TransportFactory {
             if let carriers: SocketIOCarriers = values["carriers"] {
                 configuration.carriers = carriers
             }
+            if let codec: String = values["codec"], codec == "msgpack" { configuration.codec = MessagePackCodec() }
             if let multiplex: Bool = values["multiplex"] { configuration.isMultiplexed = multiplex }
             return SocketIOTransport(configuration)
         }

@@ -32,6 +32,25 @@ public struct PayloadValue: Sendable, Hashable {
         self.inside.map(ElementCursor.elements(of:))?.map { PayloadValue(text: $0, attachments: self.attachments) }
     }
 
+    /// The names as they are written and the values of the members, when the value is an object.
+    package var members: [(name: PayloadValue, value: PayloadValue)]? {
+        guard self.text.first == UInt8(ascii: "{") else { return nil }
+        var ranges: [(Range<Int>, Range<Int>)] = []
+        self.text.withUnsafeBufferPointer { text in
+            var scanner = JSONScanner(maximumValues: .max)
+            var position = JSONScanner.skipSpace(text, from: 1)
+            while position < text.count, let nameEnd = try? JSONScanner.skipString(text, from: position) {
+                // Behind the colon.
+                let start = JSONScanner.skipSpace(text, from: JSONScanner.skipSpace(text, from: nameEnd) + 1)
+                guard start < text.count, let end = try? scanner.skipValue(text, from: start) else { return }
+                ranges.append((position..<nameEnd, start..<end))
+                // Behind the comma, or the brace.
+                position = JSONScanner.skipSpace(text, from: JSONScanner.skipSpace(text, from: end) + 1)
+            }
+        }
+        return ranges.map { (self.nested($0), self.nested($1)) }
+    }
+
     /// The text between the brackets, when the value is an array.
     private var inside: ArraySlice<UInt8>? {
         guard self.text.first == UInt8(ascii: "["), self.text.count >= 2 else { return nil }
