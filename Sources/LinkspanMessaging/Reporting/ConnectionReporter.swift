@@ -87,19 +87,15 @@ extension ConnectionReporter {
         switch event {
         case .obtained(_, let validFor):
             self.failures = 0
-            self.emit(.obtained(validFor: validFor))
+            self.emit(.credentialsObtained(validFor: validFor))
         case .renewed(let validFor, _):
-            self.emit(.refreshed(validFor: validFor, attempt: self.failures + 1))
+            self.emit(.credentialsRefreshed(validFor: validFor, attempt: self.failures + 1))
             self.failures = 0
         case .failed(_, let error, let retryAfter):
             self.failures += 1
-            self.emit(.refreshFailed(attempt: self.failures, reason: error.code.rawValue, retryAfter: retryAfter))
+            self.emit(.credentialsFailed(attempt: self.failures, reason: error.code.rawValue, retryAfter: retryAfter))
         @unknown default: ()
         }
-    }
-
-    private func emit(_ kind: AuthenticationEvent.Kind) {
-        self.services.emit(AuthenticationEvent(connection: self.connection.id, kind: kind))
     }
 }
 
@@ -146,8 +142,6 @@ extension ConnectionReporter {
     func queueChanged(depth: Int, limit: Int) {
         self.depth = depth
         // One change may be news in several ways.
-        while let kind = self.queue.changed(to: depth, limit: limit, now: self.scheduler.now) {
-            self.services.emit(BufferEvent(connection: self.connection.id, depth: depth, limit: limit, kind: kind))
-        }
+        while let kind = self.queue.changed(to: depth, limit: limit, now: self.scheduler.now) { self.emit(kind) }
     }
 }
