@@ -205,7 +205,7 @@ struct ConnectionReporterTests {
         let queues = self.ear.queues.withLock { $0 }
         let growing = [16, 32, 64].map { ConnectionEvent.Kind.queueChanged(depth: $0, limit: 100) }
         #expect(Array(queues.prefix(4)) == growing + [.queueNearlyFull(depth: 80, limit: 100)])
-        #expect(queues.contains(.queueHasRoom(depth: 50, limit: 100)))
+        #expect(queues.contains(.queueHasRoom(depth: 0, limit: 100)))
         guard case .queueFlushed(let count, _) = queues.last else { return #expect(Bool(false), "\(queues)") }
         #expect(count == 100)
     }

@@ -389,7 +389,7 @@ extension PooledConnection {
     func onStatusChange(_ handler: @escaping @Sendable (StatusChange) -> Void) -> Subscription {
         let id = self.inbox.nextID()
         self.core.call { core in
-            core.reader.incoming.observers.add(id, handler)
+            core.reader.incoming.observers.add(id, isCalled: false, handler)
             // Through the outputs, so that the latest change comes neither twice nor after a newer one.
             core.sender.queue.append(.introduce(observer: id))
         }

@@ -373,7 +373,7 @@ extension ConnectionCore {
 
     private func tell(_ change: StatusChange) {
         // One that is called may cancel another.
-        for id in self.reader.incoming.observers.introduced { self.reader.incoming.observers.handler(of: id)?(change) }
+        for id in self.reader.incoming.observers.ids { self.reader.incoming.observers.handler(of: id)?(change) }
     }
 
     private func open(_ attempt: PendingAttempt) {

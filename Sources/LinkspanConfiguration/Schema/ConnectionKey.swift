@@ -8,7 +8,7 @@ struct ConnectionKey: Sendable {
     struct Draft: Sendable {
         var options = ConnectionOptions()
         var retry = "backoff"
-        var backoff = Backoff()
+        var backoff = Backoff.standard
         var retryLimit: Int?
         var deliveryKey = "none"
         var deliveryKeyField = "key"
@@ -147,7 +147,7 @@ extension ConnectionOptions {
         }
         if draft.retry == "never" {
             self.retry = .never
-        } else if backoff != Backoff() || limit != nil {
+        } else if backoff != Backoff.standard || limit != nil {
             self.retry = .backoff(backoff, limit: limit)
         }
     }
