@@ -1,30 +1,24 @@
-/// One value that any thread supplies, once, and that one task awaits or callbacks hear.
+/// One value that any thread supplies, once, and that tasks await or callbacks hear.
 package final class Promise<Value: Sendable>: Sendable {
     private enum State: Sendable {
-        case empty
-        case awaited(UnsafeContinuation<Value, Never>)
-        case observed([@Sendable (Value) -> Void])
+        case awaited([@Sendable (Value) -> Void])
         case fulfilled(Value)
     }
 
     /// The value or who waits for it: between the thread that fulfils and those that wait.
-    private let state = Lock(State.empty)
+    private let state = Lock(State.awaited([]))
 
     /// Makes a promise without a value.
     package init() {}
 
     /// Supplies the value; only the first one counts.
     package func fulfill(_ value: Value) {
-        let former = self.state.withLock { state -> State in
-            let former = state
-            if case .fulfilled = former {} else { state = .fulfilled(value) }
-            return former
+        let observers = self.state.withLock { state -> [@Sendable (Value) -> Void] in
+            guard case .awaited(let observers) = state else { return [] }
+            state = .fulfilled(value)
+            return observers
         }
-        switch former {
-        case .awaited(let continuation): continuation.resume(returning: value)
-        case .observed(let observers): for observer in observers { observer(value) }
-        case .empty, .fulfilled: ()
-        }
+        for observer in observers { observer(value) }
     }
 
     /// The value, if it has been supplied.
@@ -38,10 +32,7 @@ package final class Promise<Value: Sendable>: Sendable {
         let value = self.state.withLock { state -> Value? in
             switch state {
             case .fulfilled(let value): return value
-            case .empty: state = .observed([observer])
-            case .observed(let observers): state = .observed(observers + [observer])
-            case .awaited(let continuation):
-                state = .observed([{ continuation.resume(returning: $0) }, observer])
+            case .awaited(let observers): state = .awaited(observers + [observer])
             }
             return nil
         }
@@ -50,21 +41,11 @@ package final class Promise<Value: Sendable>: Sendable {
 
     /// The value, as soon as there is one.
     ///
-    /// Only one task may await it at a time. Cancelling the task does not end the wait.
+    /// Cancelling the task does not end the wait.
     package var value: Value {
         get async {
             await withUnsafeContinuation { continuation in
-                let value = self.state.withLock { state -> Value? in
-                    switch state {
-                    case .fulfilled(let value): return value
-                    case .awaited: preconditionFailure("a promise is awaited by two tasks")
-                    case .empty: state = .awaited(continuation)
-                    case .observed(let observers):
-                        state = .observed(observers + [{ continuation.resume(returning: $0) }])
-                    }
-                    return nil
-                }
-                if let value { continuation.resume(returning: value) }
+                self.whenFulfilled { continuation.resume(returning: $0) }
             }
         }
     }

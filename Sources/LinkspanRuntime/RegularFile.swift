@@ -30,20 +30,11 @@ package enum RegularFile {
 
     /// The identity of a file that was open, and the time of its last change.
     package struct Identity: Sendable, Hashable {
-        package var device: UInt64
-        package var number: UInt64
-        package var size: Int64
-        package var seconds: Int64
-        package var nanoseconds: Int64
-
-        /// Makes an identity from its parts.
-        package init(device: UInt64, number: UInt64, size: Int64, seconds: Int64, nanoseconds: Int64) {
-            self.device = device
-            self.number = number
-            self.size = size
-            self.seconds = seconds
-            self.nanoseconds = nanoseconds
-        }
+        let device: UInt64
+        let number: UInt64
+        let size: Int64
+        let seconds: Int64
+        let nanoseconds: Int64
     }
 
     /// The state of a file at one moment.

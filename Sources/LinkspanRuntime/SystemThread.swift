@@ -11,15 +11,9 @@ package enum SystemThread {
     }
 
     private final class Body: Sendable {
-        let name: String
-        let priority: Priority
         let run: @Sendable () -> Void
 
-        init(name: String, priority: Priority, run: @escaping @Sendable () -> Void) {
-            self.name = name
-            self.priority = priority
-            self.run = run
-        }
+        init(_ run: @escaping @Sendable () -> Void) { self.run = run }
     }
 
     /// Starts a detached thread, which ends when `run` returns.
@@ -32,7 +26,12 @@ package enum SystemThread {
     package static func start(
         name: String, priority: Priority = .normal, _ run: @escaping @Sendable () -> Void
     ) -> Bool {
-        let body = Unmanaged.passRetained(Body(name: name, priority: priority, run: run))
+        let body = Unmanaged.passRetained(
+            Body {
+                clinkspan_name_thread(name)
+                if priority == .utility { Self.giveWay() }
+                run()
+            })
         // Elsewhere it is a number.
         #if canImport(Darwin) || canImport(Musl)
         var thread: pthread_t?
@@ -52,11 +51,7 @@ package enum SystemThread {
     }
 
     private static func enter(_ argument: UnsafeMutableRawPointer?) -> UnsafeMutableRawPointer? {
-        guard let argument else { return nil }
-        let body = Unmanaged<Body>.fromOpaque(argument).takeRetainedValue()
-        clinkspan_name_thread(body.name)
-        if body.priority == .utility { Self.giveWay() }
-        body.run()
+        if let argument { Unmanaged<Body>.fromOpaque(argument).takeRetainedValue().run() }
         return nil
     }
 

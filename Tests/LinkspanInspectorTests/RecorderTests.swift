@@ -166,7 +166,8 @@ struct RecorderTests {
 
     @Test func `credentials have an age and a renewal, and no content`() throws {
         var recorder = try self.recorder(connections: 1...1)
-        let event = AuthenticationEvent(connection: 1, kind: .obtained(validFor: .seconds(600)))
+        let event = ConnectionEvent(
+            connection: 1, endpoint: "", kind: .credentialsObtained(validFor: .seconds(600)))
         recorder.note(Stamped(event, seq: 1, time: self.start))
         var reading = self.reading()
         reading.nextRenewal = self.start + .seconds(480)

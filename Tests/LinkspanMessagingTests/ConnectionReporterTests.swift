@@ -11,13 +11,13 @@ internal import Testing
 @Suite("Events of traffic and queues", .timeLimit(.minutes(1)))
 struct ConnectionReporterTests {
     /// Hears of traffic and queues.
-    private final class Ear: ConnectionObserving, TrafficObserving, BufferObserving {
+    private final class Ear: ConnectionObserving, TrafficObserving {
         let name: ServiceName = "ear"
         let budgets = Budgets(mailbox: 10_000)
         let traffic = Lock<[TrafficEvent]>([])
         /// States and totals, in order.
         let story = Lock<[String]>([])
-        let queues = Lock<[BufferEvent]>([])
+        let queues = Lock<[ConnectionEvent.Kind]>([])
 
         func on(_ event: Stamped<TrafficEvent>, _ scope: ServiceScope) async throws {
             self.traffic.withLock { $0.append(event.event) }
@@ -28,12 +28,10 @@ struct ConnectionReporterTests {
             switch event.event.kind {
             case .disconnected: self.story.withLock { $0.append("disconnected") }
             case .released: self.story.withLock { $0.append("released") }
+            case .queueChanged, .queueNearlyFull, .queueHasRoom, .queueFlushed:
+                self.queues.withLock { $0.append(event.event.kind) }
             default: ()
             }
-        }
-
-        func on(_ event: Stamped<BufferEvent>, _ scope: ServiceScope) async throws {
-            self.queues.withLock { $0.append(event.event) }
         }
     }
 
@@ -205,12 +203,11 @@ struct ConnectionReporterTests {
         self.scheduler.advance(by: .seconds(1))
         await self.services.stop()
         let queues = self.ear.queues.withLock { $0 }
-        let growing = queues.prefix(4).map { "\($0.depth) \($0.kind)" }
-        #expect(growing == ["16 level", "32 level", "64 level", "80 highWater"])
-        #expect(queues.contains { $0.kind == .lowWater })
-        guard case .flushed(let count, _) = queues.last?.kind else { return #expect(Bool(false), "\(queues)") }
+        let growing = [16, 32, 64].map { ConnectionEvent.Kind.queueChanged(depth: $0, limit: 100) }
+        #expect(Array(queues.prefix(4)) == growing + [.queueNearlyFull(depth: 80, limit: 100)])
+        #expect(queues.contains(.queueHasRoom(depth: 0, limit: 100)))
+        guard case .queueFlushed(let count, _) = queues.last else { return #expect(Bool(false), "\(queues)") }
         #expect(count == 100)
-        #expect(queues.last?.depth == 0)
     }
 
     /// Blocks the thread it is called on, until the test is over.

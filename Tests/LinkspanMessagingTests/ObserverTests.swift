@@ -85,18 +85,22 @@ struct ObserverTests {
     private enum Trouble: Error { case trouble }
 
     @Test
-    func `the core's own renewals are authentication events of the connection`() async throws {
+    func `the core's own renewals are events of the connection`() async throws {
         let scheduler = VirtualScheduler()
         let transport = ScriptedTransport(scheduler: scheduler)
         let services = ServiceRegistry()
-        let journal = Lock<[AuthenticationEvent]>([])
+        let journal = Lock<[ConnectionEvent]>([])
         let manager = ConnectionManager(
             options: .init {
                 $0.scheduler = scheduler
                 $0.random = { 0 }
             }, services: services)
         let holder = EventRecorder()
-        let registration = services.observe(weak: holder, AuthenticationEvent.self) { holder, stamped in
+        let registration = services.observe(weak: holder, ConnectionEvent.self) { holder, stamped in
+            switch stamped.event.kind {
+            case .credentialsObtained, .credentialsRefreshed, .credentialsFailed: ()
+            default: return
+            }
             journal.withLock { $0.append(stamped.event) }
             holder.note("event")
         }
@@ -125,14 +129,14 @@ struct ObserverTests {
         scheduler.advance(by: .seconds(5))
         try await heard(3)
         let events = journal.withLock { $0 }
-        #expect(events.map(\.kind).first == .obtained(validFor: .seconds(100)))
-        guard case .refreshFailed(1, "credentialsUnavailable", let delay?) = events[1].kind else {
+        #expect(events.map(\.kind).first == .credentialsObtained(validFor: .seconds(100)))
+        guard case .credentialsFailed(1, "credentialsUnavailable", let delay?) = events[1].kind else {
             return #expect(Bool(false), "\(events)")
         }
         #expect(delay > .zero)
-        #expect(events[2].kind == .refreshed(validFor: .seconds(100), attempt: 2))
+        #expect(events[2].kind == .credentialsRefreshed(validFor: .seconds(100), attempt: 2))
         #expect(Set(events.map(\.connection)).count == 1)
-        #expect(events[0].connection != nil)
+        #expect(events[0].connection > 0)
         registration.cancel()
         withExtendedLifetime((handler, holder)) {}
     }

@@ -82,23 +82,10 @@ extension InspectorService: ConnectionObserving {
         try await self.run.journal.on(event.with(event.event as any LifecycleEvent), scope)
         // One for each heartbeat, which the chart shows.
         if case .measured = event.event.kind { return }
-        self.run.record(event, connection: event.event.connection, kind: event.event.kind.name)
-    }
-}
-
-extension InspectorService: AuthenticationObserving {
-    /// Records an event.
-    public func on(_ event: Stamped<AuthenticationEvent>, _ scope: ServiceScope) async throws {
-        try await self.record(event, scope, connection: event.event.connection, kind: "authentication") {
+        let connection = event.event.connection
+        self.run.record(event, connection: connection > 0 ? connection : nil, kind: event.event.kind.name) {
             $0.note(event)
         }
-    }
-}
-
-extension InspectorService: BufferObserving {
-    /// Records an event.
-    public func on(_ event: Stamped<BufferEvent>, _ scope: ServiceScope) async throws {
-        try await self.record(event, scope, connection: event.event.connection, kind: "queue")
     }
 }
 
@@ -151,6 +138,8 @@ extension ConnectionEvent.Kind {
         case .reconnecting: "reconnecting"
         case .measured: "measured"
         case .released: "released"
+        case .queueChanged, .queueNearlyFull, .queueHasRoom, .queueFlushed: "queue"
+        case .credentialsObtained, .credentialsRefreshed, .credentialsFailed, .credentialsRevoked: "authentication"
         @unknown default: "changed"
         }
     }

@@ -158,7 +158,7 @@ extension Attempts {
     /// Makes the attempt that is waited for at once; see ``Connection/reconnectNow()``.
     mutating func reconnectNow(now: Moment) throws(LinkspanError) -> [Output] {
         switch self.phase {
-        case .waiting: return self.unusedAdmission + self.beginAttempt(now: now, announcing: nil)
+        case .waiting: return self.ending() + self.beginAttempt(now: now, announcing: nil)
         case .created(.some), .connected, .attempting: return []
         case .created(nil), .disconnected, .suspended: return try self.connect(now: now)
         case .released: throw self.state.wrongState("reconnectNow")
@@ -188,12 +188,19 @@ extension Attempts {
 
     /// Goes to `disconnected` from wherever it is.
     mutating func retire(_ reason: StateChange.Reason, now: Moment) -> [Output] {
+        let (from, ending) = (self.state, self.ending())
+        guard from != .disconnected, from != .released else { return [] }
+        self.phase = .disconnected(isGivenUp: false)
+        return ending + [.announce(self.change(from: from, to: .disconnected, reason, now: now))]
+    }
+
+    /// Ends the link, the attempt or the wait under way.
+    private func ending(politely: Bool = true) -> [Output] {
         switch self.phase {
-        case .disconnected, .suspended, .released: []
-        case .created(let attempt): self.end(attempt?.epoch, politely: false, reason, now: now)
-        case .connected(let epoch, _): self.end(epoch, politely: true, reason, now: now)
-        case .attempting(let attempt): self.end(attempt.epoch, politely: false, reason, now: now)
-        case .waiting: self.end(nil, politely: false, reason, now: now)
+        case .created(let attempt?), .attempting(let attempt): [.endLink(epoch: attempt.epoch, politely: false)]
+        case .connected(let epoch, _): [.endLink(epoch: epoch, politely: politely)]
+        case .waiting(let wait): wait.isAdmitted ? [.giveBackAdmission] : []
+        case .created(nil), .disconnected, .suspended, .released: []
         }
     }
 }
@@ -393,24 +400,16 @@ extension Attempts {
             after: error, outlook, rounds: self.target.endpoints?.rounds, self.outage, now: now, random: random)
     }
 
-    private mutating func end(
-        _ epoch: UInt64?, politely: Bool, _ reason: StateChange.Reason, now: Moment
-    ) -> [Output] {
-        let change = self.change(from: self.state, to: .disconnected, reason, now: now)
-        let unused = self.unusedAdmission
-        self.phase = .disconnected(isGivenUp: false)
-        let ending: [Output] = epoch.map { [.endLink(epoch: $0, politely: politely)] } ?? []
-        return ending + unused + [.announce(change)]
-    }
-
     private mutating func change(
         from: ConnectionState, to: ConnectionState, _ reason: StateChange.Reason, now: Moment,
         nextAttempt: Moment? = nil
     ) -> StateChange {
         self.changes += 1
-        return StateChange(
-            sequence: self.changes, from: from, to: to, reason: reason, attempt: self.outage.attempts,
+        var change = StateChange(
+            from: from, to: to, reason: reason, attempt: self.outage.attempts,
             time: now.instant, nextAttempt: nextAttempt?.instant)
+        change.sequence = self.changes
+        return change
     }
 }
 
@@ -429,10 +428,6 @@ extension Attempts {
         self.phase = .waiting(Wait(until: max(wait.until, instant), isAdmitted: true))
     }
 
-    private var unusedAdmission: [Output] {
-        if case .waiting(let wait) = self.phase, wait.isAdmitted { [.giveBackAdmission] } else { [] }
-    }
-
     private var earliestSpaced: Moment? { self.lastAttempt.map { $0 + self.rules.spacing } }
 }
 
@@ -446,18 +441,12 @@ extension Attempts {
     mutating func suspend(
         _ error: LinkspanError, patience: Duration?, now: Moment, random: Double
     ) -> [Output] {
-        let from = self.state
-        var ending: [Output] = []
+        let (from, ending) = (self.state, self.ending(politely: patience == nil))
         switch self.phase {
-        case .created(nil), .disconnected, .suspended, .released:
-            return []
-        case .created(let attempt?), .attempting(let attempt):
-            ending = [.endLink(epoch: attempt.epoch, politely: false)]
-        case .connected(let epoch, let since):
-            _ = self.noteLoss(since: since, now: now)
-            ending = [.endLink(epoch: epoch, politely: patience == nil)]
+        case .created(nil), .disconnected, .suspended, .released: return []
+        case .created, .attempting: ()
+        case .connected(_, let since): _ = self.noteLoss(since: since, now: now)
         case .waiting(let wait):
-            ending = self.unusedAdmission
             if let patience {
                 self.lastError = error
                 self.outage.patience = patience
@@ -514,32 +503,19 @@ extension Attempts {
     ///
     /// What is down on purpose stays down; what was given up tries there.
     mutating func move(_ reason: LinkspanError, now: Moment) -> [Output] {
-        let from = self.state
-        var ending: [Output] = []
-        switch self.phase {
-        case .created(nil), .disconnected(isGivenUp: false), .suspended, .released:
-            self.forgetFormerPlace(now: now)
-            return []
-        case .disconnected(isGivenUp: true):
-            self.forgetFormerPlace(now: now)
-            let up = self.change(from: from, to: .reconnecting, .lost(reason), now: now, nextAttempt: now)
-            return self.beginAttempt(now: now, announcing: up)
-        case .created(let attempt?):
-            // Still on its first way: nothing to announce.
-            self.phase = .created(nil)
-            ending = [.endLink(epoch: attempt.epoch, politely: false)]
-        case .attempting(let attempt):
-            ending = [.endLink(epoch: attempt.epoch, politely: false)]
-        case .waiting:
-            ending = self.unusedAdmission
-        case .connected(let epoch, _):
-            let down = self.change(from: from, to: .disconnected, .lost(reason), now: now)
-            ending = [.endLink(epoch: epoch, politely: true), .announce(down)]
-        }
+        var (from, outputs) = (self.state, self.ending())
         self.forgetFormerPlace(now: now)
-        guard from == .connected else { return ending + self.beginAttempt(now: now, announcing: nil) }
-        let up = self.change(from: .disconnected, to: .reconnecting, .lost(reason), now: now, nextAttempt: now)
-        return ending + self.beginAttempt(now: now, announcing: up)
+        switch self.phase {
+        case .created(nil), .disconnected(isGivenUp: false), .suspended, .released: return []
+        // On its way: nothing to announce.
+        case .created, .attempting, .waiting: return outputs + self.beginAttempt(now: now, announcing: nil)
+        case .connected:
+            outputs.append(.announce(self.change(from: from, to: .disconnected, .lost(reason), now: now)))
+            from = .disconnected
+        case .disconnected(isGivenUp: true): ()
+        }
+        let up = self.change(from: from, to: .reconnecting, .lost(reason), now: now, nextAttempt: now)
+        return outputs + self.beginAttempt(now: now, announcing: up)
     }
 
     /// Forgets what was learned about the former server, which says nothing about the next.

@@ -30,7 +30,7 @@ final class PooledConnection: Connection {
                 id: id, inbox: self.inbox, environment: environment, destination: destination, attempts: attempts,
                 outgoing: outgoing))
         self.chain = InterceptorChain(options.interceptors)
-        let hasKeys = options.deliveries.keyPlacement != .none || options.store != nil
+        let hasKeys = options.deliveries.keyPlacement != nil || options.store != nil
         if case .field(let name) = options.deliveries.keyPlacement { self.keyField = name } else { self.keyField = nil }
         self.keyPrefix = hasKeys ? String(UInt64(environment.random() * 0x1p53), radix: 36) : nil
         guard options.store != nil else { return }
@@ -389,7 +389,7 @@ extension PooledConnection {
     func onStatusChange(_ handler: @escaping @Sendable (StatusChange) -> Void) -> Subscription {
         let id = self.inbox.nextID()
         self.core.call { core in
-            core.reader.incoming.observers.add(id, handler)
+            core.reader.incoming.observers.add(id, isCalled: false, handler)
             // Through the outputs, so that the latest change comes neither twice nor after a newer one.
             core.sender.queue.append(.introduce(observer: id))
         }

@@ -22,12 +22,8 @@ package struct RenewalSchedule: Sendable {
         package init(lead: Duration, spread: Duration, maxFailures: Int) {
             self.lead = (lead, spread)
             self.maxFailures = maxFailures
-            var backoff = Backoff()
-            backoff.firstSpread = .seconds(1)
-            backoff.initial = .seconds(2)
-            backoff.earlyCap = .seconds(60)
-            backoff.cap = .seconds(60)
-            self.backoff = backoff
+            self.backoff = Backoff(
+                firstSpread: .seconds(1), initial: .seconds(2), earlyCap: .seconds(60), cap: .seconds(60))
         }
 
         fileprivate func renewal(of issued: IssuedCredentials, random: Double) -> Moment? {

@@ -1,7 +1,7 @@
 /// The receiving side of a connection: who gets its messages and changes, and whether anybody wants it to read no further.
 struct Incoming {
     let router = EventRouter()
-    var observers = StatusObservers()
+    var observers = HandlerList<StatusChange>()
     var slowListeners: SlowListeners
     /// The listeners that want nothing to be read for now.
     private var pausing: Set<UInt64> = []

@@ -16,7 +16,7 @@ final class CommandSender {
     // Their methods call nobody, so that no access meets another; the check costs a twentieth of a message (W1).
     @exclusivity(unchecked) var outgoing: Outgoing
     @exclusivity(unchecked) var link: CurrentLink?
-    @exclusivity(unchecked) var listeners = OutgoingListeners()
+    @exclusivity(unchecked) var listeners = HandlerList<Command>()
     @exclusivity(unchecked) var drains = DrainWaiters()
     @exclusivity(unchecked) var store = StoreQueue()
     /// The load and the flow that were published last.

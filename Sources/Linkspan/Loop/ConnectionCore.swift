@@ -373,7 +373,7 @@ extension ConnectionCore {
 
     private func tell(_ change: StatusChange) {
         // One that is called may cancel another.
-        for id in self.reader.incoming.observers.introduced { self.reader.incoming.observers.handler(of: id)?(change) }
+        for id in self.reader.incoming.observers.ids { self.reader.incoming.observers.handler(of: id)?(change) }
     }
 
     private func open(_ attempt: PendingAttempt) {
@@ -459,7 +459,7 @@ extension ConnectionCore {
         self.attempts.adopt(
             AttemptRules(next, spacing: self.environment.attempts.spacing),
             endpoints: next.rotation(self.environment.random))
-        self.sender.outgoing.sharedOptions = next.sharedOptions
+        self.sender.outgoing.sharedOptions = next.configuration.sharedOptions
         self.sender.destination = next
         self.reader.incoming.slowListeners.limit = next.options.slowListener
         self.inbox.adopt(next)

@@ -10,7 +10,7 @@ public struct ConnectionConfiguration: Sendable {
     package let transport: any Transport
     /// The behaviour of the connection.
     package var options: ConnectionOptions { self.sharedOptions.value }
-    let sharedOptions: Boxed<ConnectionOptions>
+    var sharedOptions: Boxed<ConnectionOptions>
     /// The source of the credentials.
     package var credentials: CredentialSource { self.identity.source }
     /// A token with which a new connection resumes the session of a former process; ignored by one that is in the pool

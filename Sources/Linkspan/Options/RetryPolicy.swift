@@ -50,14 +50,10 @@ public struct RetryPolicy: Sendable {
         earlyPeriod: Duration = .seconds(60), cap: Duration = .seconds(30), retryAfterCap: Duration = .seconds(300),
         limit: Int? = nil
     ) -> Self {
-        var backoff = Backoff()
-        backoff.firstSpread = firstSpread
-        backoff.initial = initial
-        backoff.earlyCap = earlyCap
-        backoff.earlyPeriod = earlyPeriod
-        backoff.cap = cap
-        backoff.retryAfterCap = retryAfterCap
-        return .backoff(backoff, limit: limit)
+        .backoff(
+            Backoff(
+                firstSpread: firstSpread, initial: initial, earlyCap: earlyCap, earlyPeriod: earlyPeriod, cap: cap,
+                retryAfterCap: retryAfterCap), limit: limit)
     }
 
     /// Tries again on a schedule, unless the cause is permanent.
@@ -113,7 +109,7 @@ package struct Backoff: Sendable, Hashable {
     package var retryAfterCap = Duration.seconds(300)
 
     /// The schedule of `RetryPolicy.standard`.
-    package init() {}
+    package static let standard = Self()
 
     /// The wait before the next attempt, or, of a server that comes and goes, how it is spread.
     func delay(for question: RetryQuestion) -> Duration {

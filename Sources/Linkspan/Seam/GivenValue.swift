@@ -1,34 +1,9 @@
 /// Decodes one value as it was given: a text, a list of texts, or texts by text.
 struct GivenValue: Decoder {
-    private enum Shape {
-        case text(String)
-        case list([String])
-        case map([String: String])
-    }
-
-    private let name: String
-    private let shape: Shape
+    let name: String
+    let value: OptionValue
     var codingPath: [any CodingKey] { [] }
     var userInfo: [CodingUserInfoKey: Any] { [:] }
-
-    init(name: String, _ value: OptionValue) {
-        self.name = name
-        self.shape =
-            switch value {
-            case .text(let text): .text(text)
-            case .number(let number): .text("\(number)")
-            case .decimal(let number): .text("\(number)")
-            case .flag(let flag): .text("\(flag)")
-            case .duration(let duration): .text("\(duration / .seconds(1))")
-            case .list(let list): .list(list)
-            case .map(let map): .map(map)
-            }
-    }
-
-    private init(name: String, text: String) {
-        self.name = name
-        self.shape = .text(text)
-    }
 
     func decode<Value: Decodable>(_ type: Value.Type) throws -> Value {
         if type == Duration.self {
@@ -40,6 +15,14 @@ struct GivenValue: Decoder {
             }
             return value
         }
+        if let list = type as? any OptionListType.Type {
+            guard case .list(let texts) = self.value else { throw self.mismatch("a list") }
+            if let value = try list.read(texts, of: self.name) as? Value { return value }
+        }
+        if let map = type as? any OptionMapType.Type {
+            guard case .map(let texts) = self.value else { throw self.mismatch("a map") }
+            if let value = try map.read(texts, of: self.name) as? Value { return value }
+        }
         do {
             return try Value(from: self)
         } catch is DecodingError {
@@ -48,31 +31,31 @@ struct GivenValue: Decoder {
     }
 
     func text() throws -> String {
-        guard case .text(let text) = self.shape else { throw self.mismatch("a single value") }
-        return text
+        switch self.value {
+        case .text(let text): text
+        case .number(let number): "\(number)"
+        case .decimal(let number): "\(number)"
+        case .flag(let flag): "\(flag)"
+        case .duration(let duration): "\(duration / .seconds(1))"
+        case .list, .map: throw self.mismatch("a single value")
+        }
     }
 
     func mismatch(_ expectation: String) -> OptionMismatch {
-        switch self.shape {
-        case .text: OptionMismatch(self.name, "expected \(expectation)")
+        switch self.value {
         case .list: OptionMismatch(self.name, "expected \(expectation), found a list")
         case .map: OptionMismatch(self.name, "expected \(expectation), found a map")
+        default: OptionMismatch(self.name, "expected \(expectation)")
         }
     }
 
     func container<Key: CodingKey>(keyedBy type: Key.Type) throws -> KeyedDecodingContainer<Key> {
-        guard case .map(let map) = self.shape else { throw self.mismatch("a map") }
-        return KeyedDecodingContainer(GivenMap<Key>(name: self.name, values: map))
+        throw OptionMismatch(self.name, "an option's type cannot have properties")
     }
 
-    func unkeyedContainer() throws -> any UnkeyedDecodingContainer {
-        guard case .list(let list) = self.shape else { throw self.mismatch("a list") }
-        return GivenList(name: self.name, values: list)
-    }
+    func unkeyedContainer() throws -> any UnkeyedDecodingContainer { throw self.mismatch("a single value") }
 
     func singleValueContainer() -> any SingleValueDecodingContainer { GivenScalar(value: self) }
-
-    static func element(_ name: String, _ text: String) -> Self { Self(name: name, text: text) }
 }
 
 private struct GivenScalar: SingleValueDecodingContainer {
@@ -98,65 +81,33 @@ private struct GivenScalar: SingleValueDecodingContainer {
     }
 }
 
-private struct GivenList: UnkeyedDecodingContainer {
-    let name: String
-    let values: [String]
-    var currentIndex = 0
-    var codingPath: [any CodingKey] { [] }
-    var count: Int? { self.values.count }
-    var isAtEnd: Bool { self.currentIndex >= self.values.count }
+/// A type of options that are lists.
+protocol OptionListType {
+    static func read(_ texts: [String], of name: String) throws -> Self
+}
 
-    mutating func decodeNil() -> Bool { false }
-
-    mutating func decode<Value: Decodable>(_ type: Value.Type) throws -> Value {
-        guard !self.isAtEnd else { throw OptionMismatch(self.name, "has too few elements") }
-        defer { self.currentIndex += 1 }
-        return try GivenValue.element("\(self.name)[\(self.currentIndex)]", self.values[self.currentIndex]).decode(type)
-    }
-
-    mutating func nestedContainer<Key: CodingKey>(keyedBy type: Key.Type) throws -> KeyedDecodingContainer<Key> {
-        throw OptionMismatch(self.name, "a list cannot have sections")
-    }
-
-    mutating func nestedUnkeyedContainer() throws -> any UnkeyedDecodingContainer {
-        throw OptionMismatch(self.name, "a list cannot have lists")
-    }
-
-    mutating func superDecoder() throws -> any Decoder {
-        throw OptionMismatch(self.name, "a list cannot have sections")
+extension Array: OptionListType where Element: Decodable {
+    static func read(_ texts: [String], of name: String) throws -> Self {
+        try texts.indices.map { try GivenValue(name: "\(name)[\($0)]", value: .text(texts[$0])).decode(Element.self) }
     }
 }
 
-private struct GivenMap<Key: CodingKey>: KeyedDecodingContainerProtocol {
-    let name: String
-    let values: [String: String]
-    var codingPath: [any CodingKey] { [] }
-    var allKeys: [Key] { self.values.keys.sorted().compactMap { Key(stringValue: $0) } }
+extension Set: OptionListType where Element: Decodable {
+    static func read(_ texts: [String], of name: String) throws -> Self { Set(try [Element].read(texts, of: name)) }
+}
 
-    func contains(_ key: Key) -> Bool { self.values[key.stringValue] != nil }
+/// A type of options that are maps.
+protocol OptionMapType {
+    static func read(_ texts: [String: String], of name: String) throws -> Self
+}
 
-    func decodeNil(forKey key: Key) -> Bool { false }
-
-    func decode<Value: Decodable>(_ type: Value.Type, forKey key: Key) throws -> Value {
-        guard let text = self.values[key.stringValue] else {
-            throw OptionMismatch(self.name, "the key '\(key.stringValue)' is missing")
+extension Dictionary: OptionMapType where Key == String, Value: Decodable {
+    static func read(_ texts: [String: String], of name: String) throws -> Self {
+        let members = try texts.sorted { $0.key < $1.key }.map { key, text in
+            (key, try GivenValue(name: "\(name).\(key)", value: .text(text)).decode(Value.self))
         }
-        return try GivenValue.element("\(self.name).\(key.stringValue)", text).decode(type)
+        return Dictionary(uniqueKeysWithValues: members)
     }
-
-    func nestedContainer<Nested: CodingKey>(
-        keyedBy type: Nested.Type, forKey key: Key
-    ) throws -> KeyedDecodingContainer<Nested> {
-        throw OptionMismatch(self.name, "a map cannot have sections")
-    }
-
-    func nestedUnkeyedContainer(forKey key: Key) throws -> any UnkeyedDecodingContainer {
-        throw OptionMismatch(self.name, "a map cannot have lists")
-    }
-
-    func superDecoder() throws -> any Decoder { throw OptionMismatch(self.name, "a map cannot have sections") }
-
-    func superDecoder(forKey key: Key) throws -> any Decoder { try self.superDecoder() }
 }
 
 /// A value that a type of options does not take.

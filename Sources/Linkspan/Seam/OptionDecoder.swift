@@ -109,7 +109,7 @@ private struct OptionDecoder: Decoder {
         let standard = self.defaults[name]
         self.recorder?.note(name, type, standard)
         guard let given = self.given[name] else { return standard as? Value }
-        return try GivenValue(name: name, given).decode(type)
+        return try GivenValue(name: name, value: given).decode(type)
     }
 }
 
@@ -163,12 +163,6 @@ private struct OptionContainer<Key: CodingKey>: KeyedDecodingContainerProtocol {
 }
 
 // MARK: - Kinds of types
-
-private protocol OptionListType {}
-extension Array: OptionListType {}
-extension Set: OptionListType {}
-private protocol OptionMapType {}
-extension Dictionary: OptionMapType {}
 
 extension PluginOption.Kind {
     /// The kind of values that a property of this type takes.

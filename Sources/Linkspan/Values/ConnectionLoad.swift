@@ -8,27 +8,17 @@ struct ConnectionLoad: Sendable, Hashable {
     /// Commands that wait to be sent or, for deliveries, to be answered.
     var waiting: Int { self.commands + self.deliveries }
 
-    mutating func add(_ command: Command) {
-        let size = command.byteCount
+    mutating func add(_ command: Command, times count: Int = 1) {
         if command.isOfDelivery {
-            self.deliveries += 1
-            self.deliveryBytes += size
+            self.deliveries += count
+            self.deliveryBytes += count * command.byteCount
         } else {
-            self.commands += 1
-            self.bytes += size
+            self.commands += count
+            self.bytes += count * command.byteCount
         }
     }
 
-    mutating func remove(_ command: Command) {
-        let size = command.byteCount
-        if command.isOfDelivery {
-            self.deliveries -= 1
-            self.deliveryBytes -= size
-        } else {
-            self.commands -= 1
-            self.bytes -= size
-        }
-    }
+    mutating func remove(_ command: Command) { self.add(command, times: -1) }
 
     static func + (one: Self, other: Self) -> Self {
         Self(

@@ -27,10 +27,10 @@ public struct ConnectionURL: Sendable, Hashable, CustomStringConvertible {
         guard text.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F }) else {
             throw Self.invalid("it has a space, a control character or a character outside ASCII")
         }
-        guard let colon = text.range(of: "://") else { throw Self.invalid("it does not begin with scheme://") }
-        self.scheme = text[..<colon.lower].lowercased()
+        guard let colon = text.firstRange(of: "://") else { throw Self.invalid("it does not begin with scheme://") }
+        self.scheme = text[..<colon.lowerBound].lowercased()
         guard Self.isScheme(self.scheme) else { throw Self.invalid("the scheme is not valid") }
-        var rest = text[colon.upper...]
+        var rest = text[colon.upperBound...]
         if let hash = rest.firstIndex(of: "#") { rest = rest[..<hash] }
         let authorityEnd = rest.firstIndex { $0 == "/" || $0 == "?" } ?? rest.endIndex
         let authority = rest[..<authorityEnd]
@@ -148,16 +148,4 @@ extension ConnectionURL {
     private static func isLetter(_ byte: UInt8) -> Bool { (byte | 0x20) &- 0x61 < 26 }
     private static func isDigit(_ byte: UInt8) -> Bool { byte &- 0x30 < 10 }
     private static func isHexDigit(_ byte: UInt8) -> Bool { JSONScanner.hexValue(byte) != nil }
-}
-
-extension String {
-    /// The first place where `needle` stands, without Foundation.
-    fileprivate func range(of needle: String) -> (lower: Index, upper: Index)? {
-        var start = self.startIndex
-        while start < self.endIndex {
-            if self[start...].hasPrefix(needle) { return (start, self.index(start, offsetBy: needle.count)) }
-            start = self.index(after: start)
-        }
-        return nil
-    }
 }

@@ -31,10 +31,7 @@ public struct LinkspanError: Error, Sendable {
         set { self.parts.value.message = newValue }
     }
     /// The error underneath, when there is one.
-    public var cause: (any Error)? {
-        get { self.parts.value.cause }
-        set { self.parts.value.cause = newValue }
-    }
+    public var cause: (any Error)? { self.parts.value.cause }
     /// Whether a failed command may have reached the server.
     ///
     /// Nil when the error is not about a command.
@@ -43,15 +40,9 @@ public struct LinkspanError: Error, Sendable {
         set { self.parts.value.certainty = newValue }
     }
     /// The earliest moment for another attempt that the server asked for, counted from the failure.
-    public var retryAfter: Duration? {
-        get { self.parts.value.retryAfter }
-        set { self.parts.value.retryAfter = newValue }
-    }
+    public var retryAfter: Duration? { self.parts.value.retryAfter }
     /// The payload that the server sent with a refusal.
-    public var details: Payload? {
-        get { self.parts.value.details }
-        set { self.parts.value.details = newValue }
-    }
+    public var details: Payload? { self.parts.value.details }
 
     private struct Parts: Sendable {
         var code: Code

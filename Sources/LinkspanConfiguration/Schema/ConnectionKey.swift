@@ -8,7 +8,7 @@ struct ConnectionKey: Sendable {
     struct Draft: Sendable {
         var options = ConnectionOptions()
         var retry = "backoff"
-        var backoff = Backoff()
+        var backoff = Backoff.standard
         var retryLimit: Int?
         var deliveryKey = "none"
         var deliveryKeyField = "key"
@@ -21,7 +21,7 @@ struct ConnectionKey: Sendable {
 
     private init<Value: Sendable>(
         _ name: String, _ kind: PluginOption.Kind, _ property: Property<Value>, fallback: String? = nil,
-        reload: ReloadClass? = nil, _ summary: String
+        reload: ChangeEffect? = nil, _ summary: String
     ) {
         let standard = Draft()[keyPath: property]
         let shown = (standard as? Duration).map { ($0 / .seconds(1)).plain } ?? "\(standard)"
@@ -147,7 +147,7 @@ extension ConnectionOptions {
         }
         if draft.retry == "never" {
             self.retry = .never
-        } else if backoff != Backoff() || limit != nil {
+        } else if backoff != Backoff.standard || limit != nil {
             self.retry = .backoff(backoff, limit: limit)
         }
     }

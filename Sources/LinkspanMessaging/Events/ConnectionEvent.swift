@@ -1,8 +1,9 @@
 public import LinkspanLifecycle
 
-/// A change of one connection.
+/// A change of one connection, of the queue in which its commands wait, or of its credentials.
 ///
-/// Per connection the kinds form a legal walk over the five states, besides `measured`; `released` is the last.
+/// Per connection the kinds from `created` to `released` form a legal walk over the five states; `released` is the last. No
+/// event holds a credential or a user's name.
 public struct ConnectionEvent: Sendable, Hashable {
     /// The kind of a connection event.
     @nonexhaustive
@@ -17,15 +18,31 @@ public struct ConnectionEvent: Sendable, Hashable {
         case disconnected(reason: String, code: String?, willRetry: Bool)
         /// The next attempt waits for `delay`.
         case reconnecting(attempt: Int, delay: Duration)
-        /// The round trip over the open link was measured, by the wire's ping or by the probe; the state is the same.
-        case measured(roundTrip: Duration)
         /// The connection has left the pool; nothing follows for its id.
         case released
+        /// The round trip over the open link was measured, by the wire's ping or by the probe.
+        case measured(roundTrip: Duration)
+        /// The queue has about doubled or halved since its last report; it holds `depth` of `limit` commands.
+        case queueChanged(depth: Int, limit: Int)
+        /// The queue grew past its upper mark.
+        case queueNearlyFull(depth: Int, limit: Int)
+        /// The queue, which was nearly full, fell below its lower mark.
+        case queueHasRoom(depth: Int, limit: Int)
+        /// This many commands left the queue in this time, and it is empty.
+        case queueFlushed(count: Int, time: Duration)
+        /// A provider gave credentials for an attempt to connect; they are good for this long if known.
+        case credentialsObtained(validFor: Duration?)
+        /// Credentials were renewed ahead of their expiry; they are good for this long if known.
+        case credentialsRefreshed(validFor: Duration?, attempt: Int)
+        /// Credentials could not be obtained or renewed; the next try is after `retryAfter` if known.
+        case credentialsFailed(attempt: Int, reason: String, retryAfter: Duration?)
+        /// The server no longer accepts the user.
+        case credentialsRevoked
     }
 
-    /// The connection's number, unique in the process.
+    /// The connection's number, unique in the process; 0 for credentials that are kept apart from any connection.
     public var connection: UInt64
-    /// The endpoint, already without query and credentials.
+    /// The endpoint, already without query and credentials; empty without a connection.
     public var endpoint: String
     /// The kind of the event.
     public var kind: Kind
@@ -37,13 +54,17 @@ public struct ConnectionEvent: Sendable, Hashable {
         self.kind = kind
     }
 
-    /// The connection's state, until it is released.
+    /// The states of the connection, its queue and its credentials, until it is released.
     var retention: Retention {
-        switch self.kind {
-        case .created, .connecting, .connected, .disconnected, .reconnecting:
-            .keep(subject: Self.subject(self.connection))
-        case .measured: .none
-        case .released: .forgetAll(subject: Self.subject(self.connection))
+        let subject = Self.subject(self.connection)
+        return switch self.kind {
+        case .created, .connecting, .connected, .disconnected, .reconnecting: .keep(subject: subject)
+        case .released: .forgetAll(subject: subject)
+        case .queueNearlyFull: .keep(subject: subject, aspect: "queue")
+        case .queueHasRoom: .forget(subject: subject, aspect: "queue")
+        case .measured, .queueChanged, .queueFlushed: .none
+        case .credentialsObtained, .credentialsRefreshed, .credentialsFailed, .credentialsRevoked:
+            .keep(subject: subject, aspect: "credentials")
         }
     }
 
@@ -58,7 +79,7 @@ extension ConnectionEvent: LifecycleEvent {
     }
 }
 
-/// A service that follows the states of connections.
+/// A service that follows connections.
 public protocol ConnectionObserving: LifecycleService {
     /// Handles one event; an error becomes a fault and does not affect other services.
     func on(_ event: Stamped<ConnectionEvent>, _ scope: ServiceScope) async throws

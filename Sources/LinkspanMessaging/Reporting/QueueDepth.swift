@@ -16,22 +16,22 @@ struct QueueDepth: Sendable, Equatable {
         self.flush = Flush(count: depth, since: now)
     }
 
-    mutating func changed(to depth: Int, limit: Int, now: ContinuousClock.Instant) -> BufferEvent.Kind? {
+    mutating func changed(to depth: Int, limit: Int, now: ContinuousClock.Instant) -> ConnectionEvent.Kind? {
         if !self.isHigh, depth * 5 >= limit * 4, limit > 1 {
             self.isHigh = true
-            return .highWater
+            return .queueNearlyFull(depth: depth, limit: limit)
         }
         if self.isHigh, depth * 2 <= limit {
             self.isHigh = false
-            return .lowWater
+            return .queueHasRoom(depth: depth, limit: limit)
         }
         if let flush = self.flush, depth == 0 {
             (self.flush, self.level) = (nil, 0)
-            return .flushed(count: flush.count, time: flush.since.duration(to: now))
+            return .queueFlushed(count: flush.count, time: flush.since.duration(to: now))
         }
         let level = depth < Self.floor ? 0 : Int.bitWidth - depth.leadingZeroBitCount
         guard level != self.level else { return nil }
         self.level = level
-        return .level
+        return .queueChanged(depth: depth, limit: limit)
     }
 }

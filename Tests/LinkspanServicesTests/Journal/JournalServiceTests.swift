@@ -25,8 +25,9 @@ struct JournalServiceTests {
             registry.emit(NetworkEvent(status: .satisfied, interfaces: [.wifi]))
             registry.emit(PressureEvent.memory(.warning, available: nil))
             registry.emit(self.traffic { $0.expired = 1 })
-            registry.emit(BufferEvent(connection: 7, depth: 9, limit: 10, kind: .highWater))
-            registry.emit(AuthenticationEvent(kind: .revoked))
+            registry.emit(self.connection(.queueNearlyFull(depth: 9, limit: 10)))
+            registry.emit(self.connection(.credentialsObtained(validFor: .seconds(60))))
+            registry.emit(ConnectionEvent(connection: 0, endpoint: "", kind: .credentialsRevoked))
             registry.emit(self.connection(.disconnected(reason: "reset", code: "connectionLost", willRetry: true)))
         }
         let told = journal.entries.map { $0.event }.filter { !$0.hasPrefix("services") }
@@ -35,7 +36,9 @@ struct JournalServiceTests {
                 "connection 7 connecting attempt=1 endpoint=ws://chat.example/lobby", "app active",
                 "network satisfied interfaces=wifi expensive=false constrained=false", "pressure memory warning",
                 "traffic 'chat' sent=0 received=0 acknowledged=0 timedOut=0 expired=1 dropped=0 connection=7",
-                "queue nearly full depth=9 limit=10 connection=7", "authentication revoked",
+                "connection 7 queue nearly full depth=9 limit=10 endpoint=ws://chat.example/lobby",
+                "connection 7 credentials obtained validFor=60.0 seconds endpoint=ws://chat.example/lobby",
+                "credentials revoked",
                 "connection 7 disconnected code=connectionLost reason='reset' willRetry=true "
                     + "endpoint=ws://chat.example/lobby",
             ])

@@ -92,8 +92,7 @@ struct LoggingServiceTests {
             registry.emit(self.connection(.created))
             registry.emit(
                 FaultEvent(path: "presence", code: .handlerFailed, message: "gone", severity: .error, hint: "wait"))
-            registry.emit(
-                BufferEvent(connection: 7, depth: 9, limit: 10, kind: .highWater))
+            registry.emit(self.connection(.queueNearlyFull(depth: 9, limit: 10)))
         }
         #expect(lines.map { $0.sentence } == ["fault", "queue nearly full"])
         #expect(lines.map { $0.level } == [.error, .notice])
@@ -135,8 +134,8 @@ struct LoggingServiceTests {
         let recorder = Recorder()
         let service = LoggingService(logger: recorder.logger(), families: [.authentication])
         let lines = try await self.lines(service, recorder) { registry in
-            registry.emit(AuthenticationEvent(connection: 7, kind: .obtained(validFor: .seconds(60))))
-            registry.emit(AuthenticationEvent(kind: .revoked))
+            registry.emit(self.connection(.credentialsObtained(validFor: .seconds(60))))
+            registry.emit(ConnectionEvent(connection: 0, endpoint: "", kind: .credentialsRevoked))
         }
         #expect(lines.map { $0.sentence } == ["credentials obtained", "credentials revoked"])
         #expect(lines.map { $0.metadata["connection"] } == ["7", nil])
@@ -161,7 +160,7 @@ struct LoggingServiceTests {
             ]) { $1 }
         let service = try #require(try loader.load(environment: on).plan.services.first?.service)
         let lines = try await self.lines(service, recorder) { registry in
-            registry.emit(BufferEvent(connection: 7, depth: 9, limit: 10, kind: .highWater))
+            registry.emit(self.connection(.queueNearlyFull(depth: 9, limit: 10)))
             registry.emit(self.connection(.created))
         }
         #expect(lines.map { $0.sentence } == ["connection created"])

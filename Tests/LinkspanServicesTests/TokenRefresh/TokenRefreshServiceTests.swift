@@ -32,7 +32,7 @@ private final class TokenServer: Sendable {
 
     /// Writes down what the registry hears of tokens.
     func listen(to registry: ServiceRegistry) -> Registration {
-        registry.observe(weak: self, AuthenticationEvent.self) { server, stamped in
+        registry.observe(weak: self, ConnectionEvent.self) { server, stamped in
             server.recorder.note("\(stamped.event.kind)")
         }
     }
@@ -86,10 +86,10 @@ struct TokenRefreshServiceTests {
         try await registry.start()
         let transport = ScriptedTransport(scheduler: self.scheduler)
         let handler = try await self.connected(tokens, transport, self.scheduler)
-        try await self.server.wait(for: "refreshed")
+        try await self.server.wait(for: "credentialsRefreshed")
         try await self.disconnect(handler)
         self.scheduler.advance(by: .seconds(901))
-        try await self.server.wait(for: "refreshed", count: 2)
+        try await self.server.wait(for: "credentialsRefreshed", count: 2)
         #expect(self.server.recorder.notes.filter { $0.hasPrefix("fetch") } == ["fetch first", "fetch expiring"])
         #expect(!self.server.recorder.notes.contains { $0.contains("s3cret") })
         await registry.stop()
@@ -107,17 +107,17 @@ struct TokenRefreshServiceTests {
         try await registry.start()
         let transport = ScriptedTransport(scheduler: self.scheduler)
         let handler = try await self.connected(tokens, transport, self.scheduler)
-        try await self.server.wait(for: "refreshed")
+        try await self.server.wait(for: "credentialsRefreshed")
         try await self.disconnect(handler)
         self.server.fail(ForeignError())
         // No further than the attempt: the next one may follow within a second.
         self.scheduler.advance(by: .seconds(900))
-        try await self.server.wait(for: "refreshFailed")
+        try await self.server.wait(for: "credentialsFailed")
         #expect(self.server.recorder.notes.contains { $0.contains("ForeignError") })
         #expect(!self.server.recorder.notes.contains { $0.contains("s3cret") })
         self.server.fail(TokenRevoked())
         self.scheduler.advance(by: .seconds(2))
-        try await self.server.wait(for: "revoked")
+        try await self.server.wait(for: "credentialsRevoked")
         self.scheduler.advance(by: .seconds(5_000))
         #expect(self.server.recorder.notes.count { $0.hasPrefix("fetch") } == 3)
         await registry.stop()
@@ -143,9 +143,9 @@ struct TokenRefreshServiceTests {
         let own = try builder.credentials(tokens.credentials).connect(by: manager)
         // The second attempt, with the token fetched anew, may wait for its time.
         try await eventually(turn: { self.scheduler.advance(by: .milliseconds(100)) }) { own.state == .disconnected }
-        try await self.server.wait(for: "revoked")
+        try await self.server.wait(for: "credentialsRevoked")
         #expect(self.server.recorder.notes.first == "fetch first")
-        #expect(self.server.recorder.notes.count { $0 == "revoked" } == 1)
+        #expect(self.server.recorder.notes.count { $0 == "credentialsRevoked" } == 1)
         await manager.shutdown()
         await registry.stop()
         observation.cancel()
@@ -165,7 +165,7 @@ struct TokenRefreshServiceTests {
         }
         let handler = try await self.connected(tokens, transport, self.scheduler)
         self.scheduler.advance(by: .seconds(601))
-        try await self.server.wait(for: "refreshed", count: 2)
+        try await self.server.wait(for: "credentialsRefreshed", count: 2)
         // After four fifths of the first token's time the connection asks, and finds what was fetched.
         self.scheduler.advance(by: .seconds(199))
         await self.scheduler.run { transport.peers.first?.renewals.isEmpty == false }

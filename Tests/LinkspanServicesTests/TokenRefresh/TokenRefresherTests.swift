@@ -60,11 +60,11 @@ private final class Run: Sendable {
         Task { [recorder] in
             for await event in events {
                 switch event.kind {
-                case .refreshed(let validFor, let attempt):
+                case .credentialsRefreshed(let validFor, let attempt):
                     recorder.note("refreshed \(validFor?.components.seconds ?? 0) \(attempt)")
-                case .refreshFailed(let attempt, let reason, let pause):
+                case .credentialsFailed(let attempt, let reason, let pause):
                     recorder.note("failed \(attempt) \(reason) \(pause.map { "\($0.components.seconds)" } ?? "never")")
-                case .revoked: recorder.note("revoked")
+                case .credentialsRevoked: recorder.note("revoked")
                 default: recorder.note("?")
                 }
             }

@@ -88,11 +88,9 @@ struct MetricsServiceTests {
         try await run([MetricsService(factory: self.metrics)]) { registry in
             for (number, depth) in [(7 as UInt64, 5), (8, 3)] {
                 registry.emit(self.connection(.created, number))
-                registry.emit(
-                    BufferEvent(connection: number, depth: depth, limit: 10, kind: .highWater))
+                registry.emit(self.connection(.queueNearlyFull(depth: depth, limit: 10), number))
             }
-            registry.emit(
-                BufferEvent(connection: 7, depth: 6, limit: 10, kind: .level))
+            registry.emit(self.connection(.queueChanged(depth: 6, limit: 10), 7))
             registry.emit(self.connection(.released, 7))
         }
         let labels = [("endpoint", self.endpoint)]
@@ -105,7 +103,7 @@ struct MetricsServiceTests {
         let other = "ws://other.example/lobby"
         try await run([MetricsService(factory: self.metrics)]) { registry in
             registry.emit(self.connection(.created))
-            registry.emit(BufferEvent(connection: 7, depth: 5, limit: 10, kind: .highWater))
+            registry.emit(self.connection(.queueNearlyFull(depth: 5, limit: 10)))
             registry.emit(ConnectionEvent(connection: 7, endpoint: other, kind: .connecting(attempt: 2)))
         }
         #expect(try self.metrics.expectGauge("linkspan_queue_depth", [("endpoint", self.endpoint)]).values == [5, 0])

@@ -210,19 +210,20 @@ extension InspectorRecorder {
     }
 
     /// Takes a step in the life of credentials.
-    mutating func note(_ event: Stamped<AuthenticationEvent>) {
-        guard let id = event.event.connection, self.connections[id] != nil else { return }
+    mutating func note(_ event: Stamped<ConnectionEvent>) {
+        let id = event.event.connection
+        guard self.connections[id] != nil else { return }
         let time = self.epoch.duration(to: event.time)
         self.change(id, now: event.time) { row in
             switch event.event.kind {
-            case .obtained(let validFor), .refreshed(let validFor, _):
+            case .credentialsObtained(let validFor), .credentialsRefreshed(let validFor, _):
                 row.credentials = ConnectionRow.CredentialFacts(
                     obtained: time.wholeMilliseconds, expiry: validFor.map { (time + $0).wholeMilliseconds },
                     nextRenewal: row.credentials.nextRenewal)
-            case .refreshFailed(_, let reason, _):
+            case .credentialsFailed(_, let reason, _):
                 row.credentials.failure = ForeignText.line(reason, limit: 200)
-            case .revoked: row.credentials.isRevoked = true
-            @unknown default: ()
+            case .credentialsRevoked: row.credentials.isRevoked = true
+            default: ()
             }
         }
     }

@@ -10,12 +10,11 @@ enum JournalText {
         switch event {
         case let event as AppEvent: "app \(Self.app(event))"
         case let event as NetworkEvent: "network \(Self.network(event))"
+        case let event as ConnectionEvent where event.connection == 0: Self.connection(event.kind)
         case let event as ConnectionEvent:
             "connection \(event.connection) \(Self.connection(event.kind)) endpoint=\(event.endpoint)"
         case let event as TrafficEvent:
             "traffic '\(event.event)' \(Self.traffic(event.totals)) connection=\(event.connection)"
-        case let event as BufferEvent: "queue \(Self.buffer(event))"
-        case let event as AuthenticationEvent: "authentication \(Self.authentication(event))"
         case let event as PressureEvent: "pressure \(Self.pressure(event))"
         case let event as FaultEvent: "fault \(Self.fault(event))"
         case let event as RegistryEvent: "services \(Self.registry(event))"
@@ -52,6 +51,16 @@ enum JournalText {
         case .reconnecting(let attempt, let delay): "reconnecting attempt=\(attempt) delay=\(delay)"
         case .measured(let roundTrip): "measured roundTrip=\(roundTrip)"
         case .released: "released"
+        case .queueChanged(let depth, let limit): "queue changed depth=\(depth) limit=\(limit)"
+        case .queueNearlyFull(let depth, let limit): "queue nearly full depth=\(depth) limit=\(limit)"
+        case .queueHasRoom(let depth, let limit): "queue has room depth=\(depth) limit=\(limit)"
+        case .queueFlushed(let count, let time): "queue flushed count=\(count) time=\(time)"
+        case .credentialsObtained(let time): "credentials obtained" + Self.given("validFor", time)
+        case .credentialsRefreshed(let time, let attempt):
+            "credentials refreshed attempt=\(attempt)" + Self.given("validFor", time)
+        case .credentialsFailed(let attempt, let reason, let delay):
+            "credentials failed attempt=\(attempt) reason='\(reason)'" + Self.given("retryAfter", delay)
+        case .credentialsRevoked: "credentials revoked"
         @unknown default: "changed"
         }
     }
@@ -59,31 +68,6 @@ enum JournalText {
     private static func traffic(_ totals: TrafficEvent.Totals) -> String {
         "sent=\(totals.sent) received=\(totals.received) acknowledged=\(totals.acknowledged) "
             + "timedOut=\(totals.timedOut) expired=\(totals.expired) dropped=\(totals.dropped)"
-    }
-
-    private static func buffer(_ event: BufferEvent) -> String {
-        let what =
-            switch event.kind {
-            case .level: "changed"
-            case .highWater: "nearly full"
-            case .lowWater: "has room"
-            case .flushed(let count, let time): "flushed count=\(count) time=\(time)"
-            @unknown default: "changed"
-            }
-        return "\(what) depth=\(event.depth) limit=\(event.limit) connection=\(event.connection)"
-    }
-
-    private static func authentication(_ event: AuthenticationEvent) -> String {
-        let what =
-            switch event.kind {
-            case .obtained(let time): "obtained" + Self.given("validFor", time)
-            case .refreshed(let time, let attempt): "refreshed attempt=\(attempt)" + Self.given("validFor", time)
-            case .refreshFailed(let attempt, let reason, let delay):
-                "refresh failed attempt=\(attempt) reason='\(reason)'" + Self.given("retryAfter", delay)
-            case .revoked: "revoked"
-            @unknown default: "changed"
-            }
-        return what + Self.given("connection", event.connection)
     }
 
     private static func pressure(_ event: PressureEvent) -> String {

@@ -41,9 +41,29 @@ extension LogLine {
             self.init(.debug, "round trip measured", ["roundTrip": "\(roundTrip)"])
         case .released:
             self.init(.info, "connection released")
+        case .queueChanged(let depth, let limit):
+            self.init(.trace, "queue changed", ["depth": "\(depth)", "limit": "\(limit)"])
+        case .queueNearlyFull(let depth, let limit):
+            self.init(.notice, "queue nearly full", ["depth": "\(depth)", "limit": "\(limit)"])
+        case .queueHasRoom(let depth, let limit):
+            self.init(.debug, "queue has room again", ["depth": "\(depth)", "limit": "\(limit)"])
+        case .queueFlushed(let count, let time):
+            self.init(.debug, "queue flushed", ["count": "\(count)", "time": "\(time)"])
+        case .credentialsObtained(let time):
+            self.init(.debug, "credentials obtained")
+            if let time { self.metadata["validFor"] = "\(time)" }
+        case .credentialsRefreshed(let time, let attempt):
+            self.init(.debug, "credentials refreshed", ["attempt": "\(attempt)"])
+            if let time { self.metadata["validFor"] = "\(time)" }
+        case .credentialsFailed(let attempt, let reason, let delay):
+            self.init(.warning, "credentials not refreshed", ["attempt": "\(attempt)", "reason": "\(reason)"])
+            if let delay { self.metadata["retryAfter"] = "\(delay)" }
+        case .credentialsRevoked:
+            self.init(.notice, "credentials revoked")
         @unknown default:
             self.init(.debug, "connection changed")
         }
+        guard event.connection > 0 else { return }
         self.metadata["connection"] = "\(event.connection)"
         self.metadata["endpoint"] = "\(event.endpoint)"
     }
@@ -81,42 +101,5 @@ extension LogLine {
         case .skipped: .notice
         case .failed, .abandoned: .warning
         }
-    }
-
-    init(_ event: AuthenticationEvent) {
-        switch event.kind {
-        case .obtained(let time):
-            self.init(.debug, "credentials obtained")
-            if let time { self.metadata["validFor"] = "\(time)" }
-        case .refreshed(let time, let attempt):
-            self.init(.debug, "credentials refreshed", ["attempt": "\(attempt)"])
-            if let time { self.metadata["validFor"] = "\(time)" }
-        case .refreshFailed(let attempt, let reason, let delay):
-            self.init(.warning, "credentials not refreshed", ["attempt": "\(attempt)", "reason": "\(reason)"])
-            if let delay { self.metadata["retryAfter"] = "\(delay)" }
-        case .revoked:
-            self.init(.notice, "credentials revoked")
-        @unknown default:
-            self.init(.debug, "credentials changed")
-        }
-        if let connection = event.connection { self.metadata["connection"] = "\(connection)" }
-    }
-
-    init(_ event: BufferEvent) {
-        switch event.kind {
-        case .level:
-            self.init(.trace, "queue changed")
-        case .highWater:
-            self.init(.notice, "queue nearly full")
-        case .lowWater:
-            self.init(.debug, "queue has room again")
-        case .flushed(let count, let time):
-            self.init(.debug, "queue flushed", ["count": "\(count)", "time": "\(time)"])
-        @unknown default:
-            self.init(.debug, "queue changed")
-        }
-        self.metadata["depth"] = "\(event.depth)"
-        self.metadata["limit"] = "\(event.limit)"
-        self.metadata["connection"] = "\(event.connection)"
     }
 }

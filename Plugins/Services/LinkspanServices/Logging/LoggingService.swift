@@ -72,12 +72,10 @@ extension LoggingService: Reconfigurable {
     }
 }
 
-extension LoggingService: ConnectionObserving, FaultObserving, RegistryObserving, AuthenticationObserving,
-    BufferObserving
-{
+extension LoggingService: ConnectionObserving, FaultObserving, RegistryObserving {
     /// Writes a connection's event.
     package func on(_ event: Stamped<ConnectionEvent>, _ scope: ServiceScope) async throws {
-        self.write(LogLine(event.event), .connection, event)
+        self.write(LogLine(event.event), event.event.kind.family, event)
     }
 
     /// Writes a fault.
@@ -89,14 +87,16 @@ extension LoggingService: ConnectionObserving, FaultObserving, RegistryObserving
     package func on(_ event: Stamped<RegistryEvent>, _ scope: ServiceScope) async throws {
         self.write(LogLine(event.event), .registry, event)
     }
+}
 
-    /// Writes an event about credentials.
-    package func on(_ event: Stamped<AuthenticationEvent>, _ scope: ServiceScope) async throws {
-        self.write(LogLine(event.event), .authentication, event)
-    }
-
-    /// Writes a queue's event.
-    package func on(_ event: Stamped<BufferEvent>, _ scope: ServiceScope) async throws {
-        self.write(LogLine(event.event), .buffer, event)
+extension ConnectionEvent.Kind {
+    /// The family of log lines to which an event of this kind belongs.
+    fileprivate var family: LoggingService.Family {
+        switch self {
+        case .created, .connecting, .connected, .disconnected, .reconnecting, .measured, .released: .connection
+        case .queueChanged, .queueNearlyFull, .queueHasRoom, .queueFlushed: .buffer
+        case .credentialsObtained, .credentialsRefreshed, .credentialsFailed, .credentialsRevoked: .authentication
+        @unknown default: .connection
+        }
     }
 }

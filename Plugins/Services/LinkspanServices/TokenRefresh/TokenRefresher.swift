@@ -21,8 +21,8 @@ actor TokenRefresher {
         let owner: ObjectIdentifier
         let source: CredentialSource
         var schedule: RenewalSchedule
-        let stream: AsyncStream<AuthenticationEvent>
-        let sink: AsyncStream<AuthenticationEvent>.Continuation
+        let stream: AsyncStream<ConnectionEvent>
+        let sink: AsyncStream<ConnectionEvent>.Continuation
     }
 
     private let fetchLimit: Duration
@@ -138,7 +138,7 @@ extension TokenRefresher {
         self.newest = Token(credentials: credentials, expiry: validFor.map { now + $0 })
         self.renewals?.schedule.follow(validFor: validFor, now: now, random: self.random())
         self.arm()
-        self.emit(.refreshed(validFor: validFor, attempt: attempt))
+        self.emit(.credentialsRefreshed(validFor: validFor, attempt: attempt))
     }
 
     private func failed(_ error: any Error) {
@@ -150,7 +150,7 @@ extension TokenRefresher {
         // Its code or type; texts of foreign errors may hold secrets.
         let reason = (error as? LinkspanError)?.code.rawValue ?? "\(type(of: error))"
         let pause = self.renewals?.schedule.deadline.map { now.duration(to: $0) }
-        self.emit(.refreshFailed(attempt: self.failures, reason: reason, retryAfter: pause))
+        self.emit(.credentialsFailed(attempt: self.failures, reason: reason, retryAfter: pause))
     }
 
     /// A connection has given up because its credentials were refused.
@@ -166,10 +166,12 @@ extension TokenRefresher {
         self.arm()
         guard !self.isRevoked else { return }
         self.isRevoked = true
-        self.emit(.revoked)
+        self.emit(.credentialsRevoked)
     }
 
-    private func emit(_ kind: AuthenticationEvent.Kind) { self.renewals?.sink.yield(AuthenticationEvent(kind: kind)) }
+    private func emit(_ kind: ConnectionEvent.Kind) {
+        self.renewals?.sink.yield(ConnectionEvent(connection: 0, endpoint: "", kind: kind))
+    }
 }
 
 // MARK: - For a service
@@ -179,7 +181,7 @@ extension TokenRefresher {
     func start(_ timing: RenewalSchedule.Timing, of owner: ObjectIdentifier, _ source: CredentialSource) {
         self.renewals?.sink.finish()
         let (stream, sink) = AsyncStream.makeStream(
-            of: AuthenticationEvent.self, bufferingPolicy: .bufferingNewest(64))
+            of: ConnectionEvent.self, bufferingPolicy: .bufferingNewest(64))
         let timing = self.changed.flatMap { $0.owner == owner ? $0.timing : nil } ?? timing
         self.renewals = Renewals(
             owner: owner, source: source, schedule: self.schedule(timing), stream: stream, sink: sink)
@@ -187,7 +189,7 @@ extension TokenRefresher {
     }
 
     /// The events since the start; nil while the service does not renew ahead.
-    func events(of owner: ObjectIdentifier) -> AsyncStream<AuthenticationEvent>? {
+    func events(of owner: ObjectIdentifier) -> AsyncStream<ConnectionEvent>? {
         self.renewals.flatMap { $0.owner == owner ? $0.stream : nil }
     }
 

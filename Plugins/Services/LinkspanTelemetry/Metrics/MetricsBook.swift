@@ -23,7 +23,14 @@ struct MetricsBook: Sendable {
     }
 
     mutating func note(_ event: ConnectionEvent, isReplayed: Bool) -> [Measurement] {
-        if case .released = event.kind { return self.forget(event.connection) }
+        switch event.kind {
+        case .released: return self.forget(event.connection)
+        case .queueChanged(let depth, _), .queueNearlyFull(let depth, _), .queueHasRoom(let depth, _):
+            return self.note(depth: depth, of: event.connection)
+        case .queueFlushed: return self.note(depth: 0, of: event.connection)
+        case .credentialsObtained, .credentialsRefreshed, .credentialsFailed, .credentialsRevoked: return []
+        default: ()
+        }
         let endpoint = self.endpoints.admit(event.endpoint)
         var known = self.connections[event.connection] ?? Known(endpoint: endpoint)
         // A connection can move, and waiting commands move with it.
@@ -61,8 +68,7 @@ struct MetricsBook: Sendable {
             ]
         case .measured(let roundTrip):
             return [Measurement("ping_time", ["endpoint": endpoint], .time(roundTrip))]
-        case .created, .connecting, .reconnecting, .released: return []
-        @unknown default: return []
+        default: return []
         }
     }
 
@@ -89,12 +95,12 @@ struct MetricsBook: Sendable {
         return measurements + [Measurement("round_trip_time", ["endpoint": endpoint], times)]
     }
 
-    mutating func note(_ event: BufferEvent) -> [Measurement] {
-        let endpoint = self.endpoint(of: event.connection)
-        guard self.connections[event.connection] != nil else {
-            return [Measurement("queue_depth", ["endpoint": endpoint], .level(event.depth))]
+    private mutating func note(depth: Int, of connection: UInt64) -> [Measurement] {
+        let endpoint = self.endpoint(of: connection)
+        guard self.connections[connection] != nil else {
+            return [Measurement("queue_depth", ["endpoint": endpoint], .level(depth))]
         }
-        self.connections[event.connection]?.depth = event.depth
+        self.connections[connection]?.depth = depth
         return [self.queueDepth(at: endpoint)]
     }
 

@@ -41,8 +41,8 @@ actor MetricsService: LifecycleService {
     }
 }
 
-extension MetricsService: ConnectionObserving, TrafficObserving, BufferObserving, FaultObserving {
-    /// Counts connects, reconnects and disconnects, and times handshakes.
+extension MetricsService: ConnectionObserving, TrafficObserving, FaultObserving {
+    /// Counts connects, reconnects and disconnects, times handshakes, and follows the depth of queues.
     func on(_ event: Stamped<ConnectionEvent>, _ scope: ServiceScope) async throws {
         if case .released = event.event.kind { self.traffic.forget(connection: event.event.connection) }
         self.record(event, self.book.note(event.event, isReplayed: event.replayed))
@@ -51,11 +51,6 @@ extension MetricsService: ConnectionObserving, TrafficObserving, BufferObserving
     /// Counts messages by outcome, and times round trips.
     func on(_ event: Stamped<TrafficEvent>, _ scope: ServiceScope) async throws {
         self.record(event, self.book.note(self.traffic.note(event), of: event.event.connection))
-    }
-
-    /// Follows the depth of queues.
-    func on(_ event: Stamped<BufferEvent>, _ scope: ServiceScope) async throws {
-        self.record(event, self.book.note(event.event))
     }
 
     /// Counts faults.

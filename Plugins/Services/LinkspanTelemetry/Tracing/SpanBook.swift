@@ -48,8 +48,7 @@ struct SpanBook: Sendable {
         case .disconnected(_, let code, _):
             // Without a code it was called off.
             return self.end(event, attempt, stamped, error: code ?? "cancelled") { _ in }
-        case .created, .reconnecting, .measured, .released: return nil
-        @unknown default: return nil
+        default: return nil
         }
     }
 

@@ -30,7 +30,7 @@ extension AsyncSequence where Self: Sendable, Element: Sendable {
     ) -> Subscription {
         let isolation = handler.isolation
         // No parent: it lasts as long as the subscription, not as long as the caller.
-        let task = Task { await self.read(isolation: isolation, handler) }
+        let task = Task { await self.read(isolation: isolation) { await handler($0) } }
         return Subscription { task.cancel() }
     }
 
@@ -50,38 +50,25 @@ extension AsyncSequence where Self: Sendable, Element: Sendable {
     ) -> Subscription {
         let place = ExecutorActor(executor)
         // No parent: it lasts as long as the subscription, not as long as the caller.
-        let task = Task { await place.read(self, handler) }
+        let task = Task { await self.read(isolation: place) { handler($0) } }
         return Subscription { task.cancel() }
     }
 
+    /// Reads on an actor, which others get their turn on after 256 elements that were there without waiting.
     private func read(
-        isolation: isolated (any Actor)?, _ handler: @Sendable @isolated(any) (Element) async -> Void
+        isolation: isolated (any Actor)?, _ handler: nonisolated(nonsending) @Sendable (Element) async -> Void
     ) async {
-        var turn = ReadingTurn()
+        var count = 0
         do {
             for try await element in self {
                 guard !Task.isCancelled else { return }
                 await handler(element)
-                if turn.isOver() { await Task.yield() }
+                count += 1
+                if count.isMultiple(of: 256) { await Task.yield() }
             }
         } catch {
             // A sequence of someone else's that fails has ended; those of a connection do not fail.
         }
-    }
-}
-
-/// The time that a reader which finds elements without waiting keeps its actor.
-private struct ReadingTurn {
-    private static let limit = 256
-
-    private var count = 0
-
-    /// An element has been read.
-    ///
-    /// - Returns: whether others on the actor are to get their turn.
-    mutating func isOver() -> Bool {
-        self.count = (self.count + 1) % Self.limit
-        return self.count == 0
     }
 }
 
@@ -103,19 +90,4 @@ private actor ExecutorActor {
     init(_ executor: any JobExecutor) { self.adapter = Adapter(executor) }
 
     nonisolated var unownedExecutor: UnownedSerialExecutor { self.adapter.asUnownedSerialExecutor() }
-
-    func read<Elements: AsyncSequence & Sendable>(
-        _ elements: Elements, _ handler: @Sendable (Elements.Element) -> Void
-    ) async {
-        var turn = ReadingTurn()
-        do {
-            for try await element in elements {
-                guard !Task.isCancelled else { return }
-                handler(element)
-                if turn.isOver() { await Task.yield() }
-            }
-        } catch {
-            // As above.
-        }
-    }
 }

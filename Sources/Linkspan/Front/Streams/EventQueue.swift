@@ -97,23 +97,8 @@ final class EventQueue: Sendable {
     func push(_ message: Message) {
         self.change { state in
             guard state.isOpen else { return .none }
-            guard self.isFull(state.waiting, for: message) else {
-                state.waiting.append(message)
-                return .none
-            }
-            switch self.overflow {
-            case .dropOldest:
-                self.appendLast(message, to: &state.waiting)
-            case .dropNewest:
-                state.waiting.miss()
-            case .pause:
-                self.appendLast(message, to: &state.waiting, slack: Self.slack)
-                return .pause
-            case .end:
-                state.waiting.miss()
-                return state.overflow()
-            }
-            return .none
+            state.waiting.append(message)
+            return self.bound(&state) { $0.dropNewest() }
         }
     }
 
@@ -125,44 +110,32 @@ final class EventQueue: Sendable {
         guard !unread.isEmpty else { return }
         self.change { state in
             state.waiting.putBack(unread)
-            guard state.isOpen, self.isOverfull(state.waiting) else { return .none }
-            switch self.overflow {
-            case .dropOldest:
-                while self.isOverfull(state.waiting) { state.waiting.dropOldest() }
-            case .dropNewest:
-                while self.isOverfull(state.waiting) { state.waiting.dropNewest() }
-            case .pause:
-                while self.isOverfull(state.waiting, slack: Self.slack) { state.waiting.dropOldest() }
-                return .pause
-            case .end:
-                return state.overflow()
-            }
-            return .none
+            return state.isOpen ? self.bound(&state) : .none
         }
     }
 
-    /// Whether there is no room for a message; there always is for one.
-    private func isFull(
-        _ waiting: EventBacklog, for message: Message, slack: (messages: Int, bytes: Int) = (0, 0)
-    ) -> Bool {
-        self.isTooMuch(waiting.entries.count + 1, waiting.byteCount + message.byteCount, slack)
+    /// Brings what waits back into the bounds, by the rule for a full queue; there is room for one message of any size.
+    private func bound(_ state: inout State, beforeEnd: (inout EventBacklog) -> Void = { _ in }) -> Step {
+        guard self.isOverfull(state.waiting) else { return .none }
+        switch self.overflow {
+        case .dropOldest:
+            while self.isOverfull(state.waiting) { state.waiting.dropOldest() }
+        case .dropNewest:
+            while self.isOverfull(state.waiting) { state.waiting.dropNewest() }
+        case .pause:
+            while self.isOverfull(state.waiting, slack: Self.slack) { state.waiting.dropOldest() }
+            return .pause
+        case .end:
+            beforeEnd(&state.waiting)
+            return state.overflow()
+        }
+        return .none
     }
 
     /// Whether more waits than there is room for.
     private func isOverfull(_ waiting: EventBacklog, slack: (messages: Int, bytes: Int) = (0, 0)) -> Bool {
-        self.isTooMuch(waiting.entries.count, waiting.byteCount, slack)
-    }
-
-    private func isTooMuch(_ count: Int, _ bytes: Int, _ slack: (messages: Int, bytes: Int)) -> Bool {
-        count > 1 && (count > self.capacity + slack.messages || bytes > self.bytes + slack.bytes)
-    }
-
-    /// Appends a message, and drops the oldest until there is room for it: with room for one, the newest stays.
-    private func appendLast(
-        _ message: Message, to waiting: inout EventBacklog, slack: (messages: Int, bytes: Int) = (0, 0)
-    ) {
-        while self.isFull(waiting, for: message, slack: slack) { waiting.dropOldest() }
-        waiting.append(message)
+        let (count, bytes) = (waiting.entries.count, waiting.byteCount)
+        return count > 1 && (count > self.capacity + slack.messages || bytes > self.bytes + slack.bytes)
     }
 
     /// Pauses or resumes the reading of the connection.

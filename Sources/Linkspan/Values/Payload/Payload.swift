@@ -78,24 +78,16 @@ public struct Payload: Sendable, Hashable {
     }
 
     fileprivate static func check(_ elements: ArraySlice<UInt8>) throws(JSONScanError) {
-        let failure: JSONScanError? = elements.withUnsafeBufferPointer { text in
+        try elements.withUnsafeBufferPointer { text throws(JSONScanError) in
             var scanner = JSONScanner()
             var position = JSONScanner.skipSpace(text, from: 0)
-            guard position < text.count else { return nil }
-            do throws(JSONScanError) {
-                while true {
-                    position = JSONScanner.skipSpace(text, from: try scanner.skipValue(text, from: position))
-                    guard position < text.count else { return nil }
-                    guard text[position] == UInt8(ascii: ",") else {
-                        return JSONScanError(.unexpectedByte, at: position)
-                    }
-                    position = JSONScanner.skipSpace(text, from: position + 1)
-                }
-            } catch {
-                return error
+            while position < text.count {
+                position = JSONScanner.skipSpace(text, from: try scanner.skipValue(text, from: position))
+                guard position < text.count else { return }
+                guard text[position] == UInt8(ascii: ",") else { throw JSONScanError(.unexpectedByte, at: position) }
+                position = JSONScanner.skipSpace(text, from: position + 1)
             }
         }
-        if let failure { throw failure }
     }
 }
 

@@ -71,32 +71,15 @@ public struct PayloadValue: Sendable, Hashable {
 
     /// The value as an integer, when it is written as one and fits.
     public var int: Int? {
-        self.text.withUnsafeBufferPointer { text in
-            guard var index = text.indices.first else { return nil }
-            let isNegative = text[index] == UInt8(ascii: "-")
-            if isNegative { index += 1 }
-            guard index < text.count else { return nil }
-            var value = 0
-            while index < text.count {
-                let digit = text[index] &- UInt8(ascii: "0")
-                guard digit < 10 else { return nil }
-                let (product, overflowed) = value.multipliedReportingOverflow(by: 10)
-                let (sum, overflowedToo) = product.subtractingReportingOverflow(Int(digit))
-                guard !overflowed, !overflowedToo else { return nil }
-                value = sum
-                index += 1
-            }
-            // Counted downwards, because the negative range is one larger.
-            guard !isNegative else { return value }
-            return value == .min ? nil : -value
+        guard self.isNumber, self.text.allSatisfy({ $0 == UInt8(ascii: "-") || $0 &- UInt8(ascii: "0") < 10 }) else {
+            return nil
         }
+        return self.text.withUnsafeBufferPointer { NumberText.integer($0, as: Int.self) }
     }
 
     /// The value as a floating-point number.
     public var double: Double? {
-        guard let first = self.text.first, first == UInt8(ascii: "-") || first &- UInt8(ascii: "0") < 10 else {
-            return nil
-        }
+        guard self.isNumber else { return nil }
         return Double(String(decoding: self.text, as: UTF8.self))
     }
 
@@ -118,6 +101,10 @@ public struct PayloadValue: Sendable, Hashable {
         guard self["_placeholder"]?.bool == true, let index = self["num"]?.int else { return nil }
         guard self.attachments.indices.contains(index) else { return nil }
         return self.attachments[index]
+    }
+
+    private var isNumber: Bool {
+        self.text.first.map { $0 == UInt8(ascii: "-") || $0 &- UInt8(ascii: "0") < 10 } ?? false
     }
 
     private func nested(_ range: Range<Int>) -> PayloadValue {

@@ -28,10 +28,6 @@ extension JSONDocument {
         if type == UInt16.self { return sameType(try self.integer(UInt16.self, at: index)) }
         if type == UInt32.self { return sameType(try self.integer(UInt32.self, at: index)) }
         if type == UInt64.self { return sameType(try self.integer(UInt64.self, at: index)) }
-        if #available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *) {
-            if type == Int128.self { return sameType(try self.integer(Int128.self, at: index)) }
-            if type == UInt128.self { return sameType(try self.integer(UInt128.self, at: index)) }
-        }
         if type == Date.self { return sameType(try self.date(at: index)) }
         if type == Data.self { return sameType(try self.data(at: index)) }
         if type == URL.self { return sameType(try self.url(at: index)) }

@@ -53,10 +53,6 @@ extension JSONWriter {
         if type == UInt16.self { return NumberText.append(sameType(value, as: UInt16.self), to: &self.text) }
         if type == UInt32.self { return NumberText.append(sameType(value, as: UInt32.self), to: &self.text) }
         if type == UInt64.self { return NumberText.append(sameType(value, as: UInt64.self), to: &self.text) }
-        if #available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *) {
-            if type == Int128.self { return NumberText.append(sameType(value, as: Int128.self), to: &self.text) }
-            if type == UInt128.self { return NumberText.append(sameType(value, as: UInt128.self), to: &self.text) }
-        }
         if type == Date.self { return try self.write(sameType(value, as: Date.self)) }
         if type == Data.self { return try self.write(sameType(value, as: Data.self)) }
         if type == URL.self {
