@@ -253,6 +253,9 @@ struct LayerTests {
         let question = RetryQuestion(
             error: LinkspanError(.connectionLost, "gone"), failures: 4, outage: .seconds(600), random: 0)
         #expect(first.retry.delay(for: question) == nil)
+        let timed = try load(text.replacing("%", with: "9, retryTotal: 600")).plan.options.retry
+        #expect(timed.delay(for: RetryQuestion(error: question.error, outage: .seconds(599))) != nil)
+        #expect(timed.delay(for: RetryQuestion(error: question.error, outage: .seconds(600))) == nil)
         #expect(
             try load("\(text)".replacing("%", with: "9"), environment: ["LINKSPAN_CONNECTION_RETRY": "never"]).plan
                 .options.retry.description == RetryPolicy.never.description)

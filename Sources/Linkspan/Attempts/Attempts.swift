@@ -379,7 +379,9 @@ extension Attempts {
         // Never in step with a server that comes and goes.
         let period = self.rules.healthyAfter
         if self.outage.isFlapping(error, within: period, now: now) { spaced += delay }
-        let next = isRenewal ? wanted : max(wanted, spaced)
+        // The policy may have the second attempt of an outage follow the first at once: that happens once only, too.
+        let isImmediate = delay == .zero && from != .connected && self.outage.attempts == 1
+        let next = isRenewal || isImmediate ? wanted : max(wanted, spaced)
         self.phase = .waiting(Wait(until: next))
         guard from != .reconnecting else { return failed }
         let down = self.change(from: from, to: .disconnected, .lost(error), now: now)

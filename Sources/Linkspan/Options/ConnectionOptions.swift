@@ -25,7 +25,7 @@ public struct ConnectionOptions: Sendable {
     public var endpoints = Endpoints()
     /// The policy that decides about further attempts and their delays.
     ///
-    /// Default ``RetryPolicy/backoff(firstSpread:initial:earlyCap:earlyPeriod:cap:retryAfterCap:limit:)``.
+    /// Default ``RetryPolicy/backoff(firstSpread:initial:earlyCap:earlyPeriod:cap:retryAfterCap:limit:total:)``.
     public var retry = RetryPolicy.standard
     /// The timeout of requests that name none, including the wait for a connection (default 30 s).
     public var replyTimeout = Duration.seconds(30)

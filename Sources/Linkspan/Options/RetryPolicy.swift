@@ -14,19 +14,31 @@ public struct RetryPolicy: Sendable {
 
     /// Makes a policy from a function.
     ///
+    /// An attempt begins at least a second after the one before, except for the second one of an outage when the first one
+    /// has failed and the answer is zero.
+    ///
     /// - Parameter decide: after which time to try again; nil not to try again until the app asks.
     public init(_ decide: @escaping @Sendable (RetryQuestion) -> Duration?) {
         self.init("function (\(InstanceNumber()))", decide)
     }
 
-    /// The time after which to try again; nil not to.
-    package func delay(for question: RetryQuestion) -> Duration? { self.decision(question) }
+    /// What the policy decides, for tests and for policies that change another.
+    ///
+    /// ```swift
+    /// let policy = RetryPolicy.backoff(limit: 3)
+    /// let lost = LinkspanError(.connectionLost, "lost")
+    /// #expect(policy.delay(for: RetryQuestion(error: lost, failures: 4)) == nil)
+    /// ```
+    ///
+    /// - Parameter question: what has happened, and the random number that counts.
+    /// - Returns: the time after which to try again; nil not to.
+    public func delay(for question: RetryQuestion) -> Duration? { self.decision(question) }
 
     /// Never retries automatically.
     public static let never = Self("never") { _ in nil }
 
     /// Tries again for ever, unless the cause is permanent:
-    /// ``backoff(firstSpread:initial:earlyCap:earlyPeriod:cap:retryAfterCap:limit:)`` with its defaults.
+    /// ``backoff(firstSpread:initial:earlyCap:earlyPeriod:cap:retryAfterCap:limit:total:)`` with its defaults.
     package static let standard = Self.backoff(Backoff())
 
     /// Tries again, ever more seldom and at times that spread a herd of clients, unless the cause is permanent.
@@ -44,26 +56,29 @@ public struct RetryPolicy: Sendable {
     ///   - cap: the cap afterwards.
     ///   - retryAfterCap: the longest `Retry-After` that is respected.
     ///   - limit: attempts in a row after which it stops; nil for no limit.
+    ///   - total: the age of an outage from which on it stops; nil for no limit.
     /// - Returns: the policy.
     public static func backoff(
         firstSpread: Duration = .seconds(2), initial: Duration = .seconds(4), earlyCap: Duration = .seconds(5),
         earlyPeriod: Duration = .seconds(60), cap: Duration = .seconds(30), retryAfterCap: Duration = .seconds(300),
-        limit: Int? = nil
+        limit: Int? = nil, total: Duration? = nil
     ) -> Self {
         .backoff(
             Backoff(
                 firstSpread: firstSpread, initial: initial, earlyCap: earlyCap, earlyPeriod: earlyPeriod, cap: cap,
-                retryAfterCap: retryAfterCap), limit: limit)
+                retryAfterCap: retryAfterCap, total: total), limit: limit)
     }
 
     /// Tries again on a schedule, unless the cause is permanent.
     package static func backoff(_ backoff: Backoff, limit: Int? = nil) -> Self {
         let values =
             "backoff \(backoff.firstSpread) \(backoff.initial) \(backoff.earlyCap)/\(backoff.earlyPeriod) "
-            + "\(backoff.cap) retry after \(backoff.retryAfterCap) limit \(limit.map(String.init) ?? "none")"
+            + "\(backoff.cap) retry after \(backoff.retryAfterCap) limit \(limit.map(String.init) ?? "none") "
+            + "total \(backoff.total.map { "\($0)" } ?? "none")"
         return Self(values) { question in
             guard !question.error.isPermanent else { return nil }
             if let limit, question.failures > limit { return nil }
+            if let total = backoff.total, question.outage >= total { return nil }
             let delay = backoff.delay(for: question)
             guard let wanted = question.error.retryAfter else { return delay }
             // Spread, too: the server may have told many clients the same.
@@ -81,25 +96,28 @@ public struct RetryQuestion: Sendable {
     /// The time the connection has been down.
     public var outage: Duration
     /// Whether the server is flapping: its last link delivered messages and was lost soon after.
-    package var isFlapping: Bool
+    package var isFlapping = false
     /// A random number from 0 up to 1, for jitter.
     public var random: Double
     /// The rounds over all endpoints that have failed, of a connection with several; nil of others.
     package var rounds: Int?
 
-    /// Makes a question, for tests of a policy.
-    package init(
-        error: LinkspanError, failures: Int, outage: Duration, isFlapping: Bool = false, random: Double
-    ) {
+    /// Makes a question, for ``RetryPolicy/delay(for:)``.
+    ///
+    /// - Parameters:
+    ///   - error: the error with which the link ended or could not be opened.
+    ///   - failures: failures in a row, from 1.
+    ///   - outage: the time the connection has been down.
+    ///   - random: a random number from 0 up to 1.
+    public init(error: LinkspanError, failures: Int = 1, outage: Duration = .zero, random: Double = 0) {
         self.error = error
         self.failures = failures
         self.outage = outage
-        self.isFlapping = isFlapping
         self.random = random
     }
 }
 
-/// The schedule of ``RetryPolicy/backoff(firstSpread:initial:earlyCap:earlyPeriod:cap:retryAfterCap:limit:)``.
+/// The schedule of ``RetryPolicy/backoff(firstSpread:initial:earlyCap:earlyPeriod:cap:retryAfterCap:limit:total:)``.
 package struct Backoff: Sendable, Hashable {
     package var firstSpread = Duration.seconds(2)
     package var initial = Duration.seconds(4)
@@ -107,6 +125,7 @@ package struct Backoff: Sendable, Hashable {
     package var earlyPeriod = Duration.seconds(60)
     package var cap = Duration.seconds(30)
     package var retryAfterCap = Duration.seconds(300)
+    package var total: Duration?
 
     /// The schedule of `RetryPolicy.standard`.
     package static let standard = Self()

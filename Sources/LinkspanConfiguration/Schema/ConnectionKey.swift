@@ -109,6 +109,9 @@ extension ConnectionKey {
             "retryLimit", .number(1...1_000_000), \.retryLimit, fallback: "no limit",
             "The number of failed attempts in a row after which the connection is not retried."),
         Self(
+            "retryTotal", .seconds(0.01...31_536_000), \.backoff.total, fallback: "no limit",
+            "The age of an outage from which on the connection is not retried."),
+        Self(
             "slowListener", .seconds(0.001...3_600), \.options.slowListener,
             "The time listeners may occupy the executor before a warning is logged."),
         Self(

@@ -54,7 +54,7 @@ extension BrokenConfiguration {
                 + "known: bufferBytes, bufferCommands, bufferFailsFast, bufferMaxAge, bufferOverflow, "
                 + "deliveryAttempts, deliveryBytes, deliveryCommands, deliveryKey, deliveryKeyField, deliveryRepeatAfter, deliveryWaitsAfterFailure, endpointReturnAfter, endpoints, endpointsShuffled, "
                 + "idleTimeout, openDeadline, probeEvent, probeInterval, replyTimeout, retry, retryAfterCap, retryCap, retryEarlyCap, "
-                + "retryEarlyPeriod, retryFirstSpread, retryInitial, retryLimit, slowListener)  from chat.yaml:6"
+                + "retryEarlyPeriod, retryFirstSpread, retryInitial, retryLimit, retryTotal, slowListener)  from chat.yaml:6"
         ),
         Self(
             mistake: "unknown section of a transport, told once",
@@ -83,7 +83,7 @@ extension BrokenConfiguration {
                 + "known: bufferBytes, bufferCommands, bufferFailsFast, bufferMaxAge, bufferOverflow, "
                 + "deliveryAttempts, deliveryBytes, deliveryCommands, deliveryKey, deliveryKeyField, deliveryRepeatAfter, deliveryWaitsAfterFailure, endpointReturnAfter, endpoints, endpointsShuffled, "
                 + "idleTimeout, openDeadline, probeEvent, probeInterval, replyTimeout, retry, retryAfterCap, retryCap, retryEarlyCap, "
-                + "retryEarlyPeriod, retryFirstSpread, retryInitial, retryLimit, slowListener)  from chat.json:2"
+                + "retryEarlyPeriod, retryFirstSpread, retryInitial, retryLimit, retryTotal, slowListener)  from chat.json:2"
         ),
         Self(
             mistake: "misspelt root", file: Self.good("") + "linkspam: { connection: { idleTimeout: 1 } }",

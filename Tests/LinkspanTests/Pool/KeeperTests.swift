@@ -114,20 +114,61 @@ struct KeeperTests {
 
     @Test
     func `occupied and never connected: connects`() throws {
-        let connection = try Harness().connection
-        let kept = KeptConnection(
-            connection: connection, isOccupied: true, idleFor: .zero, idleTimeout: .zero, leavePool: { false })
-        let rule = ReconnectRule()
-        #expect(rule.canExecute(kept))
-        rule.execute(kept)
-        #expect(!rule.canExecute(kept), "its attempt is under way")
+        var kept = KeptConnection(url: try ConnectionURL("scripted://a"), state: .created)
+        guard case .connect = ReconnectRule().decide(kept)?.kind else {
+            Issue.record("it does not connect")
+            return
+        }
+        kept.isAttempting = true
+        #expect(ReconnectRule().decide(kept) == nil, "its attempt is under way")
+    }
+
+    @Test
+    func `an app's rule comes first: disconnects, keeps down, and connects again`() throws {
+        let isNight = Lock(false)
+        let harness = PoolHarness(rules: [NightRule { isNight.withLock { $0 } }] + ConnectionManager.standardRules)
+        let archive = try harness.connect("scripted://archive")
+        let other = try harness.connect("scripted://server")
+        harness.scheduler.settle()
+        isNight.withLock { $0 = true }
+        harness.scheduler.advance(by: .seconds(5))
+        #expect(archive.state == .disconnected && other.state == .connected)
+        harness.scheduler.advance(by: .seconds(60))
+        #expect(archive.state == .disconnected)
+        isNight.withLock { $0 = false }
+        harness.scheduler.advance(by: .seconds(6))
+        #expect(archive.state == .connected)
+        archive.release()
+        other.release()
+    }
+
+    @Test
+    func `a rule that releases takes nothing from a holder, and everything from nobody`() throws {
+        let harness = PoolHarness(rules: [ReleasingRule()] + ConnectionManager.standardRules)
+        let handler = try harness.connect { $0.idleTimeout = .seconds(600) }
+        harness.scheduler.advance(by: .seconds(60))
+        #expect(handler.state == .connected)
+        handler.release()
+        #expect(harness.manager.statistics.isEmpty)
+    }
+
+    @Test
+    func `rules that undo what others do end a look all the same`() throws {
+        let rule = FlippingRule()
+        let harness = PoolHarness(rules: [rule])
+        let handler = try harness.connect()
+        harness.scheduler.settle()
+        let before = rule.count
+        harness.manager.look(for: .look)
+        #expect(rule.count - before <= 4)
+        handler.release()
     }
 
     @Test
     func `a holder that comes when the connection is about to be taken down keeps it up`() throws {
         let rule = InterferingRule()
         let recorder = EventRecorder()
-        let harness = PoolHarness(rules: [ReconnectRule(), rule, ReleaseRule()])
+        let harness = PoolHarness(rules: [ReconnectRule(), rule])
         let first = try harness.connect()
         _ = first.connection.onStateChange { recorder.record(.state($0)) }
         harness.scheduler.settle()
@@ -194,12 +235,10 @@ private final class CountingRule: KeeperRule {
 
     var count: Int { self.asked.withLock { $0 } }
 
-    func canExecute(_ kept: KeptConnection) -> Bool {
+    func decide(_ connection: KeptConnection) -> KeeperAction? {
         self.asked.withLock { $0 += 1 }
-        return false
+        return nil
     }
-
-    func execute(_ kept: KeptConnection) {}
 }
 
 private struct NotingRule: KeeperRule {
@@ -213,25 +252,50 @@ private struct NotingRule: KeeperRule {
         self.canExecute = canExecute
     }
 
-    func canExecute(_ kept: KeptConnection) -> Bool { self.canExecute }
-    func execute(_ kept: KeptConnection) { self.recorder.note(self.name) }
+    func decide(_ connection: KeptConnection) -> KeeperAction? {
+        guard self.canExecute else { return nil }
+        self.recorder.note(self.name)
+        return .keep
+    }
 }
 
-/// Retires like ``DisconnectRule``, with a gap in which something else can happen.
+/// Releases like ``ReleaseRule``, with a gap in which something else can happen.
 private final class InterferingRule: KeeperRule {
     private let interference = Lock<(@Sendable () -> Void)?>(nil)
-    private let rule = DisconnectRule()
 
     func beforeRetiring(_ body: @escaping @Sendable () -> Void) { self.interference.withLock { $0 = body } }
 
-    func canExecute(_ kept: KeptConnection) -> Bool { self.rule.canExecute(kept) }
-
-    func execute(_ kept: KeptConnection) {
-        let body = self.interference.withLock { body in
-            defer { body = nil }
-            return body
-        }
+    func decide(_ connection: KeptConnection) -> KeeperAction? {
+        guard let action = ReleaseRule().decide(connection) else { return nil }
+        let body = self.interference.withLock { $0.take() }
         body?()
-        self.rule.execute(kept)
+        return action
+    }
+}
+
+/// Has no connection to the archive at night.
+private struct NightRule: KeeperRule {
+    let isNight: @Sendable () -> Bool
+
+    func decide(_ connection: KeptConnection) -> KeeperAction? {
+        guard connection.url.host == "archive" else { return nil }
+        if self.isNight() { return connection.state == .connected ? .disconnect : .keep }
+        return connection.state == .disconnected ? .connect : nil
+    }
+}
+
+private struct ReleasingRule: KeeperRule {
+    func decide(_ connection: KeptConnection) -> KeeperAction? { .release }
+}
+
+/// Closes what is open, and opens what is closed.
+private final class FlippingRule: KeeperRule {
+    private let asked = Lock(0)
+
+    var count: Int { self.asked.withLock { $0 } }
+
+    func decide(_ connection: KeptConnection) -> KeeperAction? {
+        self.asked.withLock { $0 += 1 }
+        return connection.state == .disconnected ? .connect : .disconnect
     }
 }

@@ -326,21 +326,19 @@ struct SignalTests {
 private struct LoopbackRule: KeeperRule {
     let heard = Counter()
 
-    func canExecute(_ kept: KeptConnection) -> Bool {
-        kept.signal == .pathLost && kept.connection.status.url.text.contains("localhost")
+    func decide(_ connection: KeptConnection) -> KeeperAction? {
+        guard connection.signal == .pathLost, connection.url.host == "localhost" else { return nil }
+        self.heard.increment()
+        return .keep
     }
-
-    func execute(_ kept: KeptConnection) { self.heard.increment() }
 }
 
 /// Says that the path is back as soon as it is told that it has gone.
 private final class EchoingRule: KeeperRule {
     let manager = Lock<ConnectionManager?>(nil)
 
-    func canExecute(_ kept: KeptConnection) -> Bool {
-        if kept.signal == .pathLost { self.manager.withLock { $0.take() }?.signal(.pathAvailable) }
-        return false
+    func decide(_ connection: KeptConnection) -> KeeperAction? {
+        if connection.signal == .pathLost { self.manager.withLock { $0.take() }?.signal(.pathAvailable) }
+        return nil
     }
-
-    func execute(_ kept: KeptConnection) {}
 }

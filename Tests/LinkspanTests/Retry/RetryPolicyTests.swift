@@ -87,6 +87,41 @@ struct RetryPolicyTests {
         #expect(RetryPolicy.never.delay(for: self.question(1)) == nil)
     }
 
+    @Test
+    func `a total time ends it, whatever the number of attempts`() {
+        let policy = RetryPolicy.backoff(total: .seconds(90))
+        #expect(policy.delay(for: self.question(1_000, outage: .seconds(89))) != nil)
+        #expect(policy.delay(for: self.question(1, outage: .seconds(90))) == nil)
+        #expect(policy.description != RetryPolicy.backoff(total: .seconds(91)).description)
+    }
+
+    @Test
+    func `the second attempt follows the first at once where the policy says so, and later ones are spaced`() throws {
+        let start = Moment.now
+        var attempts = Attempts(
+            AttemptRules(
+                credentialDeadline: .seconds(10), openDeadline: .seconds(10), healthyAfter: .seconds(10),
+                spacing: .seconds(1), retry: RetryPolicy { _ in .zero }, canRenewCredentials: false))
+        func fail(_ epoch: UInt64, at now: Moment) -> Moment? {
+            _ = attempts.credentialsFailed(epoch: epoch, .lost, now: now, random: 0)
+            return attempts.deadline
+        }
+        func begin(at now: Moment) {
+            attempts.admit(at: now)
+            _ = attempts.timerFired(now: now, random: 0, openingStage: nil)
+        }
+        _ = try attempts.connect(now: start)
+        #expect(fail(1, at: start) == start)
+        begin(at: start)
+        #expect(fail(2, at: start) == start + .seconds(1))
+        begin(at: start + .seconds(1))
+        // A link that is lost at once is no failed attempt.
+        _ = attempts.credentialsArrived(epoch: 3, now: start + .seconds(1))
+        _ = attempts.linkOpened(epoch: 3, LinkInfo(), now: start + .seconds(1))
+        _ = attempts.linkClosed(epoch: 3, .lost, now: start + .seconds(1), random: 0)
+        #expect(attempts.deadline == start + .seconds(2))
+    }
+
     @Test(arguments: [Duration.seconds(1), nil])
     func `a policy may call its connection, which happens after the decision`(delay: Duration?) throws {
         let connection = Lock<PooledConnection?>(nil)

@@ -36,8 +36,11 @@ public final class ConnectionManager: Sendable {
         public var scheduler: any Scheduler = SystemScheduler.shared
         /// Random numbers from 0 up to 1, for jitter.
         package var random: @Sendable () -> Double = { .random(in: 0..<1) }
-        /// The keeper's chain: by default rules that reconnect, disconnect, release, suspend and resume.
-        package var rules = ConnectionManager.standardRules
+        /// The keeper's rules, of which the first answer counts; see ``KeeperRule``.
+        ///
+        /// By default they connect what is held, release what has been idle for its timeout, suspend connections when the
+        /// network path is lost or the app is in the background, and resume them afterwards.
+        public var rules = ConnectionManager.standardRules
         /// The interval at which the keeper checks the pool (default 5 s).
         ///
         /// It also checks whenever a holder leaves, and at once after a `KeeperSignal`.
@@ -57,7 +60,7 @@ public final class ConnectionManager: Sendable {
 
     /// The keeper's chain unless told otherwise.
     static let standardRules: [any KeeperRule] = [
-        ReconnectRule(), DisconnectRule(), ReleaseRule(), SuspendRule(), ResumeRule(),
+        ReconnectRule(), ReleaseRule(), SuspendRule(), ResumeRule(),
     ]
 
     /// Returns the connection for a configuration's URL and identity; makes and connects it when there is none.
@@ -231,31 +234,41 @@ public final class ConnectionManager: Sendable {
     ///   - connection: the only connection to look at; nil for all.
     private func scan(_ signal: KeeperSignal?, _ connection: ObjectIdentifier? = nil) {
         var signal = signal
-        var hasMore = true
         if connection == nil { _ = self.pool.withLock { [now = self.now] in $0.forgetLeavers(now: now) } }
-        while hasMore {
-            hasMore = false
+        // What a rule has done may make work for the next one. Rules that undo what others do are stopped at some time.
+        for _ in 0..<4 {
+            var hasMore = false
             let now = self.now
             let isInBackground = self.pool.withLock { $0.surroundings.isInBackground }
             for entry in self.pool.withLock({ $0.entries(connection) }) {
-                let before = entry.connection.state
-                var kept = self.kept(entry, now: now)
+                var kept = KeptConnection(
+                    url: entry.connection.url, state: entry.connection.state, holders: entry.holders,
+                    idleTime: entry.idleSince.map { $0.duration(to: now) } ?? .zero, idleTimeout: entry.idleTimeout)
+                kept.isAttempting = entry.connection.status.progress != .idle
+                kept.isUnopened = entry.isUnopened
                 kept.signal = signal
                 kept.isInBackground = isInBackground
-                guard let rule = self.options.rules.first(where: { $0.canExecute(kept) }) else { continue }
-                rule.execute(kept)
-                // A rule that changed the state may have made work for the next one.
-                if entry.connection.state != before, entry.connection.state != .released { hasMore = true }
+                guard let action = self.options.rules.lazy.compactMap({ $0.decide(kept) }).first else { continue }
+                self.carryOut(action, on: entry.connection)
+                let state = entry.connection.state
+                if state != kept.state, state != .released { hasMore = true }
             }
             signal = nil
+            if !hasMore { return }
         }
     }
 
-    private func kept(_ entry: ConnectionPool.Entry, now: Moment) -> KeptConnection {
-        KeptConnection(
-            connection: entry.connection, isOccupied: entry.holders > 0,
-            idleFor: entry.idleSince.map { $0.duration(to: now) } ?? .zero, idleTimeout: entry.idleTimeout,
-            isUnopened: entry.isUnopened, leavePool: { [weak self] in self?.withdraw(entry.connection) ?? false })
+    private func carryOut(_ action: KeeperAction, on connection: PooledConnection) {
+        switch action.kind {
+        case .keep: ()
+        // Refused only when someone else has just done it, or done something else.
+        case .connect: try? connection.connect()
+        case .disconnect: try? connection.disconnect()
+        // Removed first: later holders get a new connection, and none gets one that is about to end.
+        case .release: if self.withdraw(connection) { connection.end(nil) }
+        case .suspend(let error, let patience): connection.suspend(error, patience: patience)
+        case .resume(let spread): connection.resume(within: spread)
+        }
     }
 
     private func withdraw(_ connection: PooledConnection) -> Bool {

@@ -1,79 +1,137 @@
-/// One link in the keeper's chain of responsibility.
+internal import LinkspanRuntime
+
+/// A condition by which the keeper of a ``ConnectionManager`` opens, closes and releases pooled connections.
 ///
-/// For each pooled connection the keeper asks its rules in order; the first that can execute does, and the chain stops.
-package protocol KeeperRule: Sendable {
-    /// Whether the rule has something to do for the connection.
-    func canExecute(_ kept: KeptConnection) -> Bool
-    /// Does it. Must not block.
-    func execute(_ kept: KeptConnection)
+/// The keeper asks its rules in order, for each connection every five seconds, when a holder leaves, and when the network path
+/// or the phase of the app changes. The first answer counts.
+///
+/// ```swift
+/// /// Has no connection to the archive at night.
+/// struct NightRule: KeeperRule {
+///     let isNight: @Sendable () -> Bool
+///
+///     func decide(_ connection: KeptConnection) -> KeeperAction? {
+///         guard connection.url.host == "archive.example" else { return nil }
+///         if self.isNight() { return connection.state == .connected ? .disconnect : .keep }
+///         return connection.state == .disconnected ? .connect : nil
+///     }
+/// }
+///
+/// let manager = ConnectionManager(options: .init { $0.rules.insert(NightRule { false }, at: 0) })
+/// ```
+public protocol KeeperRule: Sendable {
+    /// What to do with a connection; nil to ask the next rule.
+    ///
+    /// Called on any thread, and must not block.
+    func decide(_ connection: KeptConnection) -> KeeperAction?
 }
 
-/// A pooled connection as a keeper rule sees it.
-package struct KeptConnection: Sendable {
-    /// The connection.
-    let connection: PooledConnection
-    /// Whether anyone holds it.
-    package let isOccupied: Bool
-    /// The time since the last holder released the connection; zero when it is held.
-    package let idleFor: Duration
-    /// The time the connection may stay up without a holder.
-    package let idleTimeout: Duration
-    /// The signal that caused this check; nil for any other cause.
-    package internal(set) var signal: KeeperSignal?
-    /// Whether the app has been in the background for longer than the manager's idle timeout.
-    package internal(set) var isInBackground = false
+/// What a ``KeeperRule`` decides for a connection.
+public struct KeeperAction: Sendable {
+    enum Kind {
+        case keep, connect, disconnect, release
+        case suspend(LinkspanError, patience: Duration?)
+        case resume(within: Duration)
+    }
+
+    let kind: Kind
+
+    /// Leaves it as it is, and asks no further rule.
+    public static let keep = Self(kind: .keep)
+    /// Connects it, unless it is up or about to be.
+    public static let connect = Self(kind: .connect)
+    /// Disconnects it; it stays down until a rule or a holder connects it.
+    public static let disconnect = Self(kind: .disconnect)
+    /// Ends it and removes it from the pool, unless it has a holder.
+    public static let release = Self(kind: .release)
+}
+
+/// A pooled connection as a ``KeeperRule`` sees it.
+public struct KeptConnection: Sendable {
+    /// Where it is connected to, or will be.
+    public let url: ConnectionURL
+    /// Its state.
+    public let state: ConnectionState
+    /// How many hold it.
+    public let holders: Int
+    /// The time since the last holder released it; zero while it is held.
+    public let idleTime: Duration
+    /// The time it may stay up without a holder: ``ConnectionOptions/idleTimeout``.
+    public let idleTimeout: Duration
+    /// Whether an attempt is under way or due.
+    var isAttempting = false
     /// Whether its holders have yet to open it.
     var isUnopened = false
-    let leavePool: @Sendable () -> Bool
+    /// The signal that caused this look; nil for any other cause.
+    var signal: KeeperSignal?
+    /// Whether the app has been in the background for longer than the manager's idle timeout.
+    var isInBackground = false
 
-    /// Removes the connection from the pool, unless it has a holder since; false then.
+    /// Makes a view of a connection, for tests of a rule.
     ///
-    /// A rule that ends a connection does this first: later holders get a new connection, and none gets one
-    /// that is about to end.
-    package func withdraw() -> Bool { self.leavePool() }
+    /// - Parameters:
+    ///   - url: where it is connected to.
+    ///   - state: its state.
+    ///   - holders: how many hold it.
+    ///   - idleTime: the time since the last holder released it.
+    ///   - idleTimeout: the time it may stay up without a holder.
+    public init(
+        url: ConnectionURL, state: ConnectionState, holders: Int = 1, idleTime: Duration = .zero,
+        idleTimeout: Duration = .zero
+    ) {
+        self.url = url
+        self.state = state
+        self.holders = holders
+        self.idleTime = idleTime
+        self.idleTimeout = idleTimeout
+    }
 }
 
-/// Occupied, opened and never asked to connect: connects.
+/// Held, opened and never asked to connect: connects.
 ///
 /// What its holders have yet to open waits for them: its messages would be missed. What was connected once brings itself
 /// back; what was disconnected by request or for good stays so.
 struct ReconnectRule: KeeperRule {
-    /// Whether the connection is occupied, opened, new and idle.
-    func canExecute(_ kept: KeptConnection) -> Bool {
-        kept.isOccupied && !kept.isUnopened && kept.connection.state == .created
-            && kept.connection.status.progress == .idle
-    }
-
-    /// Connects it.
-    func execute(_ kept: KeptConnection) {
-        // Refused only when someone else has just connected it, which is as good.
-        try? kept.connection.connect()
+    func decide(_ connection: KeptConnection) -> KeeperAction? {
+        let isNew = connection.state == .created && !connection.isAttempting && !connection.isUnopened
+        return connection.holders > 0 && isNew ? .connect : nil
     }
 }
 
-/// Unoccupied for longer than its idle timeout, and not down: goes down and is released.
-struct DisconnectRule: KeeperRule {
-    /// Whether the connection is idle for long enough and not yet disconnected.
-    func canExecute(_ kept: KeptConnection) -> Bool {
-        let isUp = kept.connection.state != .disconnected && kept.connection.state != .released
-        return !kept.isOccupied && isUp && kept.idleFor >= kept.idleTimeout
-    }
-
-    /// Takes it out of the pool, and retires and releases it.
-    func execute(_ kept: KeptConnection) {
-        if kept.withdraw() { kept.connection.end(nil) }
-    }
-}
-
-/// Unoccupied and disconnected: leaves the pool and is released.
+/// Not held, and down or idle for its timeout: goes down and is released.
 struct ReleaseRule: KeeperRule {
-    /// Whether the connection is unoccupied and disconnected.
-    func canExecute(_ kept: KeptConnection) -> Bool {
-        !kept.isOccupied && [.disconnected, .released].contains(kept.connection.state)
+    func decide(_ connection: KeptConnection) -> KeeperAction? {
+        let isDown = connection.state == .disconnected || connection.state == .released
+        guard connection.holders == 0, isDown || connection.idleTime >= connection.idleTimeout else { return nil }
+        return .release
     }
+}
 
-    /// Takes it out of the pool and releases it.
-    func execute(_ kept: KeptConnection) {
-        if kept.withdraw() { kept.connection.end(nil) }
+/// The path is gone, or the app has been in the background for its idle timeout: drops the link.
+///
+/// When the path is gone, attempts become rare rather than none, because a report of the path may be wrong. In the
+/// background there are none until the app comes back.
+struct SuspendRule: KeeperRule {
+    func decide(_ connection: KeptConnection) -> KeeperAction? {
+        switch connection.signal {
+        case .background:
+            let error = LinkspanError(.suspended, "the app is in the background")
+            return KeeperAction(kind: .suspend(error, patience: nil))
+        case .pathLost:
+            let error = LinkspanError(.pathLost, "the network path is gone")
+            return KeeperAction(kind: .suspend(error, patience: .seconds(60)))
+        case .pathAvailable, .foreground, nil: return nil
+        }
+    }
+}
+
+/// The path is back or the app is in front again: tries soon.
+///
+/// The cause was local, so there is no herd to fear: attempts are spread just enough not to begin all at once.
+struct ResumeRule: KeeperRule {
+    func decide(_ connection: KeptConnection) -> KeeperAction? {
+        let isBack = connection.signal == .pathAvailable && !connection.isInBackground
+        return connection.signal == .foreground || isBack
+            ? KeeperAction(kind: .resume(within: .milliseconds(250))) : nil
     }
 }
