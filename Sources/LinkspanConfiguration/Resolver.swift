@@ -36,8 +36,8 @@ struct Resolver {
         var options = ConnectionOptions(self.options(of: "connection", ConnectionOptions.declared))
         options.store = self.makeOutbox()
         guard self.problems.isEmpty, let adapter, let endpoint, let transport, let order else { return nil }
-        var plan = MessagingPlan(
-            url: endpoint, transport: transport, options: options, planned: services.compactMap { $0 })
+        var plan = MessagingPlan(url: endpoint, transport: transport, options: options)
+        plan.services = services.compactMap { $0 }
         plan.settings = self.settings.map { setting in
             InspectedSetting(path: setting.path, value: setting.value ?? "", origin: setting.origin)
         }

@@ -24,11 +24,8 @@ package struct InspectionSubject: Sendable {
 
     /// Makes a subject.
     package init(
-        services: ServiceRegistry, manager: ConnectionManager, settings: [InspectedSetting] = [],
-        transports: [String] = [],
-        move: @escaping @Sendable (String) throws(LinkspanError) -> Void = { name throws(LinkspanError) in
-            throw LinkspanError(.unsupported, "there is no transport '\(name)' to move to")
-        }
+        services: ServiceRegistry, manager: ConnectionManager, settings: [InspectedSetting], transports: [String],
+        move: @escaping @Sendable (String) throws(LinkspanError) -> Void
     ) {
         self.services = services
         self.manager = manager

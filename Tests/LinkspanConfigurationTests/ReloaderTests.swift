@@ -3,7 +3,7 @@ internal import Foundation
 internal import Linkspan
 internal import LinkspanLifecycle
 internal import LinkspanMessaging
-internal import LinkspanRuntime
+@testable internal import LinkspanRuntime
 internal import LinkspanTesting
 internal import Testing
 

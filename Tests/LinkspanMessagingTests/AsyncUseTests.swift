@@ -106,9 +106,9 @@ struct AsyncUseTests {
         // Under a name of the plan's own.
         let planned = PlannedService(keeper, settings: ServiceSettings(name: "feature"))
         let clock = self.clock
-        let messaging = try await Messaging.start(
-            MessagingPlan(url: "scripted://server", transport: transport, planned: [planned]),
-            connections: .init { $0.scheduler = clock })
+        var plan = MessagingPlan(url: "scripted://server", transport: transport)
+        plan.services = [planned]
+        let messaging = try await Messaging.start(plan, connections: .init { $0.scheduler = clock })
         let connection = try messaging.connect()
         await self.clock.run { connection.state == .connected }
         #expect(messaging.manager.statistics.first?.holders == 2)

@@ -81,10 +81,12 @@ struct MessagingEndTests {
     private func startInVain() async -> Rest {
         let (feature, transport) = (Feature(), ScriptedTransport(scheduler: self.clock))
         let planned = PlannedService(feature, settings: .init(placement: Placement(needs: [.hard("nothing")])))
-        await #expect(throws: LinkspanError.self) {
-            try await Messaging.start(
-                MessagingPlan(url: "scripted://server", transport: transport, planned: [planned]))
+        func start() async throws {
+            var plan = MessagingPlan(url: "scripted://server", transport: transport)
+            plan.services = [planned]
+            _ = try await Messaging.start(plan)
         }
+        await #expect(throws: LinkspanError.self) { try await start() }
         return Rest(feature: feature)
     }
 

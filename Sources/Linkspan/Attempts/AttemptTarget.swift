@@ -6,7 +6,7 @@ struct AttemptTarget: Sendable {
     /// The URL of the latest link.
     private var latestURL: ConnectionURL?
 
-    init(_ endpoints: EndpointRotation?) { self.rotation = endpoints.map { Boxed($0) } }
+    init(_ endpoints: EndpointRotation?) { self.endpoints = endpoints }
 
     /// The endpoints to choose from; nil for the connection's own URL alone.
     var endpoints: EndpointRotation? {

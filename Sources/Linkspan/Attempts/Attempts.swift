@@ -405,9 +405,11 @@ extension Attempts {
         nextAttempt: Moment? = nil
     ) -> StateChange {
         self.changes += 1
-        return StateChange(
-            sequence: self.changes, from: from, to: to, reason: reason, attempt: self.outage.attempts,
+        var change = StateChange(
+            from: from, to: to, reason: reason, attempt: self.outage.attempts,
             time: now.instant, nextAttempt: nextAttempt?.instant)
+        change.sequence = self.changes
+        return change
     }
 }
 

@@ -243,7 +243,7 @@ extension ConnectionInbox {
     func publish(isOpen: Bool) { self.state.withLock { $0.isOpen = isOpen } }
 
     /// Publishes state and progress.
-    func publish(_ published: Published) { self.state.withLock { $0.published = Boxed(published) } }
+    func publish(_ published: Published) { self.state.withLock { $0.published.value = published } }
 
     /// Publishes a change of state.
     func note(_ change: StateChange) {

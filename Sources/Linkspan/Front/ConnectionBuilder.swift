@@ -42,9 +42,7 @@ public struct ConnectionBuilder: Sendable {
         ///
         /// Without this step the connection has no credentials.
         public func credentials(_ source: CredentialSource) -> Self {
-            var next = self
-            next.source = source
-            return next
+            self.changed { $0.source = source }
         }
 
         /// Resumes the session of a former process with the first link, if the server still can.
@@ -66,15 +64,17 @@ public struct ConnectionBuilder: Sendable {
         ///   access to the session: protect it like a token.
         /// - Returns: the next step.
         public func resuming(_ resumption: Secret?) -> Self {
-            var next = self
-            next.resumption = resumption
-            return next
+            self.changed { $0.resumption = resumption }
         }
 
         /// Changes options.
         public func options(_ configure: (inout ConnectionOptions) -> Void) -> Self {
+            self.changed { configure(&$0.options.value) }
+        }
+
+        private func changed(_ change: (inout Self) -> Void) -> Self {
             var next = self
-            configure(&next.options.value)
+            change(&next)
             return next
         }
 

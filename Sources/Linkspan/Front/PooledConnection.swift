@@ -30,7 +30,7 @@ final class PooledConnection: Connection {
                 id: id, inbox: self.inbox, environment: environment, destination: destination, attempts: attempts,
                 outgoing: outgoing))
         self.chain = InterceptorChain(options.interceptors)
-        let hasKeys = options.deliveries.keyPlacement != .none || options.store != nil
+        let hasKeys = options.deliveries.keyPlacement != nil || options.store != nil
         if case .field(let name) = options.deliveries.keyPlacement { self.keyField = name } else { self.keyField = nil }
         self.keyPrefix = hasKeys ? String(UInt64(environment.random() * 0x1p53), radix: 36) : nil
         guard options.store != nil else { return }

@@ -69,10 +69,8 @@ extension SessionMemory {
 
     /// Belongs to another account, or to the same one again: then the store has the session that was just left.
     mutating func reopen(isSameAccount: Bool) {
-        guard self.stored != nil else { return }
-        var sessions = StoredSessions()
-        if isSameAccount { sessions.forgetFormer() }
-        self.stored = Boxed(sessions)
+        self.stored?.value = StoredSessions()
+        if isSameAccount { self.forgetFormer() }
     }
 
     /// The next report to the store about the present session; nil for none.

@@ -459,7 +459,7 @@ extension ConnectionCore {
         self.attempts.adopt(
             AttemptRules(next, spacing: self.environment.attempts.spacing),
             endpoints: next.rotation(self.environment.random))
-        self.sender.outgoing.sharedOptions = next.sharedOptions
+        self.sender.outgoing.sharedOptions = next.configuration.sharedOptions
         self.sender.destination = next
         self.reader.incoming.slowListeners.limit = next.options.slowListener
         self.inbox.adopt(next)

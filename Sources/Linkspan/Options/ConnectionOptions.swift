@@ -63,7 +63,7 @@ public struct ConnectionOptions: Sendable {
             "deliveries": "\(self.deliveries.commands)/\(self.deliveries.bytes)",
             "repeat":
                 "\(self.deliveries.repeatAfter)/\(self.deliveries.attempts.map(String.init) ?? "unlimited")/"
-                + "\(self.deliveries.keyPlacement)/\(self.deliveries.waitsAfterFailure ? "waits" : "fails")",
+                + "\(self.deliveries.keyPlacement.map { "\($0)" } ?? "none")/\(self.deliveries.waitsAfterFailure ? "waits" : "fails")",
             "replies": "\(self.deliveries.replies.map { "\($0)" } ?? "all")/\(self.deliveries.refusals)",
             "flush": "\(self.flush.commands)/\(self.flush.bytes)/\(self.flush.pause)",
             "greeting": self.greeting?.comparison ?? "none",

@@ -24,8 +24,8 @@ public struct DeliveryOptions: Sendable, Hashable {
     /// With a ``DeliveryStore`` they are counted over all processes.
     package var refusals = 20
     /// The place of a delivery's key in what is sent, for a server that recognises by it a delivery that it has had
-    /// before (default ``KeyPlacement/none``).
-    public var keyPlacement = KeyPlacement.none
+    /// before (default nil: nowhere, since the payload has a key of the app's own, or the server applies repetitions again).
+    public var keyPlacement: KeyPlacement?
     /// Whether deliveries wait for `connect()` when the connection has failed permanently, for instance because
     /// the credentials were refused.
     ///
@@ -35,8 +35,6 @@ public struct DeliveryOptions: Sendable, Hashable {
 
     /// A place of the key in what is sent.
     public enum KeyPlacement: Sendable, Hashable {
-        /// Nowhere: the payload has a key of the app's own, or the server applies repetitions again.
-        case none
         /// Behind the other arguments, as a string.
         case lastArgument
         /// In the member with this name of the first argument, as a string.

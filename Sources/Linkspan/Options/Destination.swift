@@ -4,7 +4,7 @@ internal import LinkspanRuntime
 ///
 /// It never changes; a connection that moves gets another one.
 final class Destination: Sendable {
-    private let configuration: ConnectionConfiguration
+    let configuration: ConnectionConfiguration
     /// The number of log-outs of the source when the app asked for this place.
     let login: UInt64
 
@@ -26,7 +26,6 @@ final class Destination: Sendable {
     var identity: ConnectionIdentity { self.configuration.identity }
     /// The text that a former process left to resume its session from.
     var resumption: Secret? { self.configuration.resumption }
-    var sharedOptions: Boxed<ConnectionOptions> { self.configuration.sharedOptions }
     var source: CredentialSource { self.identity.source }
 
     /// The behaviour, which is read where it is.

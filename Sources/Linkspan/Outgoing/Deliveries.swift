@@ -277,7 +277,7 @@ extension Deliveries {
         var payload = delivery.payload
         if let key = delivery.key {
             switch options.keyPlacement {
-            case .none: ()
+            case nil: ()
             case .lastArgument: payload = payload.appending(key)
             // An earlier process may have accepted it under other rules; without its key it may be applied twice, not lost.
             case .field(let name): payload = payload.adding(key, as: name)

@@ -11,7 +11,7 @@ public struct PluginOption: Sendable, Hashable {
     /// Whether it must be kept out of files and logs.
     package var isSecret: Bool
     /// The effect of a change on the running parts; nil where the section of the configuration decides.
-    package var reload: ReloadClass?
+    package var reload: ChangeEffect?
 
     /// Declares an option of a type.
     ///
@@ -38,22 +38,14 @@ public struct PluginOption: Sendable, Hashable {
     /// Declares an option of any kind, whose default may be a description.
     package init(
         _ name: String, _ kind: Kind, fallback: String? = nil, isSecret: Bool = false, isHot: Bool = false,
-        _ summary: String
-    ) {
-        self.init(
-            name, kind, fallback: fallback, isSecret: isSecret, reload: isHot ? .hot : nil, summary)
-    }
-
-    /// Declares an option of any reload class.
-    package init(
-        _ name: String, _ kind: Kind, fallback: String?, isSecret: Bool = false, reload: ReloadClass?, _ summary: String
+        reload: ChangeEffect? = nil, _ summary: String
     ) {
         self.name = name
         self.kind = kind
         self.fallback = fallback
         self.summary = summary
         self.isSecret = isSecret
-        self.reload = reload
+        self.reload = isHot ? .hot : reload
     }
 
     /// The form of an option's values.
@@ -137,14 +129,18 @@ package enum OptionValue: Sendable, Hashable {
     }
 }
 
-/// The effect of a changed option on the running parts.
-package enum ReloadClass: Sendable, Hashable {
-    /// It is taken over while everything runs on.
+/// The effect of a change of the configuration on the running parts.
+package enum ChangeEffect: Sendable, Hashable {
+    /// A service is started.
+    case start
+    /// A service is stopped.
+    case stop
+    /// A service is stopped and started, together with the services that need it.
+    case restart
+    /// A value is taken over while everything runs on.
     case hot
     /// The connection moves to a new link; what waits and who listens stays.
     case reconnect
-    /// The service is stopped and started, together with the services that need it.
-    case restart
-    /// A change is refused: the program has to be started again.
+    /// The change is refused: the program has to be started again.
     case refused
 }

@@ -32,7 +32,7 @@ public enum ConnectionState: Sendable, Hashable, CaseIterable {
 /// One change of a connection's state.
 public struct StateChange: Sendable {
     /// Counts the changes of this connection, from 1.
-    public var sequence: UInt64
+    package var sequence: UInt64 = 0
     /// The state before.
     public var from: ConnectionState
     /// The state since.
@@ -50,10 +50,9 @@ public struct StateChange: Sendable {
 
     /// Makes a change, for implementations of ``Connection``.
     public init(
-        sequence: UInt64, from: ConnectionState, to: ConnectionState, reason: Reason, attempt: Int,
+        from: ConnectionState, to: ConnectionState, reason: Reason, attempt: Int,
         time: ContinuousClock.Instant, nextAttempt: ContinuousClock.Instant? = nil, continuity: Continuity? = nil
     ) {
-        self.sequence = sequence
         self.from = from
         self.to = to
         self.reason = reason

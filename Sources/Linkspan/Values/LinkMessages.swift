@@ -26,7 +26,7 @@ public struct OutboundMessage: Sendable {
     /// Unique on its connection and counted upwards from 0.
     public var requestID: UInt64?
     /// Whether it may be left out when the link is not ready for it at this moment.
-    public var isVolatile: Bool
+    var isVolatile: Bool
     /// Whether it may be compressed, where client and server have agreed on compression.
     public var isCompressible: Bool
 

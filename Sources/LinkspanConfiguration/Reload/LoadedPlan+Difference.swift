@@ -76,7 +76,7 @@ extension LoadedPlan {
             }
             return PlanChange(
                 .connection, path, old: self.explain(path)?.value, new: next.explain(path)?.value,
-                PlanChange.Effect(option.reload ?? .restart))
+                option.reload ?? .restart)
         }
     }
 

@@ -21,7 +21,7 @@ struct ConnectionKey: Sendable {
 
     private init<Value: Sendable>(
         _ name: String, _ kind: PluginOption.Kind, _ property: Property<Value>, fallback: String? = nil,
-        reload: ReloadClass? = nil, _ summary: String
+        reload: ChangeEffect? = nil, _ summary: String
     ) {
         let standard = Draft()[keyPath: property]
         let shown = (standard as? Duration).map { ($0 / .seconds(1)).plain } ?? "\(standard)"

@@ -118,7 +118,7 @@ struct Schema: Sendable {
     }
 
     /// The effect of a change of an option: the declared one, where possible.
-    private static func reload(of option: PluginOption, in section: String) -> ReloadClass {
+    private static func reload(of option: PluginOption, in section: String) -> ChangeEffect {
         switch section {
         case "connection": option.reload ?? .hot
         // Waiting deliveries are in the present file.

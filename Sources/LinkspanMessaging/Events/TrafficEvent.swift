@@ -28,7 +28,7 @@ public struct TrafficEvent: Sendable, Hashable {
         public var dropped = 0
 
         /// No traffic.
-        public init() {}
+        package init() {}
 
         /// The totals without those of an earlier time.
         static func - (totals: Self, earlier: Self) -> Self {
@@ -54,7 +54,7 @@ public struct TrafficEvent: Sendable, Hashable {
     public var totals: Totals
 
     /// Makes an event.
-    public init(connection: UInt64, event: String, totals: Totals) {
+    package init(connection: UInt64, event: String, totals: Totals) {
         self.connection = connection
         self.event = event
         self.totals = totals

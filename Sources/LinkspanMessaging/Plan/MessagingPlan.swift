@@ -8,7 +8,7 @@ public struct MessagingPlan: Sendable {
     /// The endpoint.
     public var url: String
     /// The transport.
-    public var transport: any Transport
+    package var transport: any Transport
     /// The behaviour of the connection.
     public var options: ConnectionOptions
     /// The source of the credentials.
@@ -25,21 +25,11 @@ public struct MessagingPlan: Sendable {
         url: String, transport: any Transport, options: ConnectionOptions = .init(),
         credentials: CredentialSource = .none, services: [any LifecycleService] = []
     ) {
-        self.init(
-            url: url, transport: transport, options: options, credentials: credentials,
-            planned: services.map { PlannedService($0) })
-    }
-
-    /// Makes a plan of services with registration settings.
-    package init(
-        url: String, transport: any Transport, options: ConnectionOptions = .init(),
-        credentials: CredentialSource = .none, planned services: [PlannedService]
-    ) {
         self.url = url
         self.transport = transport
         self.options = options
         self.credentials = credentials
-        self.services = services
+        self.services = services.map { PlannedService($0) }
     }
 }
 

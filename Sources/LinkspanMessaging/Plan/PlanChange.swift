@@ -31,8 +31,8 @@ public struct PlanDifference: Sendable {
     public var isEmpty: Bool { self.changes.isEmpty }
 
     /// The services to which something happens, by the strongest of what does.
-    var services: [ServiceName: PlanChange.Effect] {
-        var effects: [ServiceName: PlanChange.Effect] = [:]
+    var services: [ServiceName: ChangeEffect] {
+        var effects: [ServiceName: ChangeEffect] = [:]
         for change in self.changes {
             guard case .service(let name) = change.subject else { continue }
             effects[name] = effects[name] == .hot || effects[name] == nil ? change.effect : effects[name]
@@ -65,13 +65,13 @@ package struct PlanChange: Sendable, Hashable {
     /// The new value, redacted; nil for a service that goes.
     package var new: String?
     /// The effect of the change.
-    package var effect: Effect
+    package var effect: ChangeEffect
     /// The reason for the change, when nothing about it is different itself.
     package var reason: String?
 
     /// Makes a change.
     package init(
-        _ subject: Subject, _ key: String, old: String? = nil, new: String? = nil, _ effect: Effect,
+        _ subject: Subject, _ key: String, old: String? = nil, new: String? = nil, _ effect: ChangeEffect,
         reason: String? = nil
     ) {
         self.subject = subject
@@ -88,33 +88,6 @@ package struct PlanChange: Sendable, Hashable {
         case connection
         /// A service.
         case service(ServiceName)
-    }
-
-    /// The effect of a change.
-    package enum Effect: Sendable, Hashable {
-        /// A service is started.
-        case start
-        /// A service is stopped.
-        case stop
-        /// A service is stopped and started.
-        case restart
-        /// A value is taken over, and everything runs on.
-        case hot
-        /// The connection moves to a new link.
-        case reconnect
-        /// The change cannot be made while the plan runs.
-        case refused
-
-        /// The effect of a change of an option of this class.
-        package init(_ reload: ReloadClass) {
-            self =
-                switch reload {
-                case .hot: .hot
-                case .reconnect: .reconnect
-                case .restart: .restart
-                case .refused: .refused
-                }
-        }
     }
 }
 

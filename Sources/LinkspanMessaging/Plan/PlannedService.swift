@@ -4,9 +4,9 @@ public import LinkspanLifecycle
 /// A service together with its registration settings.
 public struct PlannedService: Sendable {
     /// The service, not started.
-    public let service: any LifecycleService
+    package let service: any LifecycleService
     /// Overrides of the service's name, place, limits and importance.
-    public var settings: ServiceSettings
+    package var settings: ServiceSettings
     /// The options that it was made from.
     package let options: OptionValues
     private let factory: ServiceFactory?

@@ -110,9 +110,3 @@ package struct ConnectionMeter: Sendable {
         self.frames.append(Frame(kind: kind, event: name, bytes: payload.byteCount, time: now, excerpt: excerpt))
     }
 }
-
-/// The probe of a connection that counts its messages.
-package protocol ConnectionMetering: ConnectionProbe {
-    /// The counts and the sample.
-    var meter: ConnectionMeter { get set }
-}

@@ -1,9 +1,9 @@
-internal import Linkspan
+package import Linkspan
 internal import LinkspanLifecycle
 internal import LinkspanRuntime
 
 /// Reports one connection to a service registry.
-final class ConnectionReporter: ConnectionMetering {
+package final class ConnectionReporter: ConnectionProbe {
     private let scheduler: any Scheduler
     private let services: ServiceRegistry
     private let traffic: TrafficCounter
@@ -13,7 +13,8 @@ final class ConnectionReporter: ConnectionMetering {
     /// The time at which the latest copy of each command without an outcome went out.
     private var departures: [Command.ID: ContinuousClock.Instant] = [:]
     private var queue = QueueDepth()
-    var meter = ConnectionMeter()
+    /// The counts and the sample.
+    package var meter = ConnectionMeter()
     private var depth = 0
     /// The number of failed attempts in a row to obtain credentials.
     private var failures = 0
@@ -32,9 +33,9 @@ final class ConnectionReporter: ConnectionMetering {
 // MARK: - States
 
 extension ConnectionReporter {
-    func moved(to connection: ObservedConnection) { self.connection = connection }
+    package func moved(to connection: ObservedConnection) { self.connection = connection }
 
-    func attempting(_ attempt: Int) {
+    package func attempting(_ attempt: Int) {
         // The first attempt is the first event of the connection.
         if !self.isKnown { self.emit(.created) }
         self.isKnown = true
@@ -42,7 +43,7 @@ extension ConnectionReporter {
         self.emit(.connecting(attempt: attempt))
     }
 
-    func changed(_ change: StateChange) {
+    package func changed(_ change: StateChange) {
         switch change.to {
         case .created: ()
         case .connected: self.connected(change)
@@ -81,9 +82,9 @@ extension ConnectionReporter {
             ConnectionEvent(connection: self.connection.id, endpoint: self.connection.endpoint, kind: kind))
     }
 
-    func measured(roundTrip: Duration) { self.emit(.measured(roundTrip: roundTrip)) }
+    package func measured(roundTrip: Duration) { self.emit(.measured(roundTrip: roundTrip)) }
 
-    func credentials(_ event: CredentialEvent) {
+    package func credentials(_ event: CredentialEvent) {
         switch event {
         case .obtained(_, let validFor):
             self.failures = 0
@@ -102,23 +103,23 @@ extension ConnectionReporter {
 // MARK: - Messages
 
 extension ConnectionReporter {
-    func leaving(_ command: Command) {
+    package func leaving(_ command: Command) {
         if command.kind != .send { self.departures[command.id] = self.scheduler.now }
     }
 
-    func sent(_ command: Command) {
+    package func sent(_ command: Command) {
         self.meter.sent(command) { self.scheduler.now }
         let bytes = command.byteCount
         self.traffic.count(command.event) { ($0.sent, $0.sentBytes) = ($0.sent + 1, $0.sentBytes + bytes) }
     }
 
-    func received(_ event: String, _ payload: borrowing Payload) {
+    package func received(_ event: String, _ payload: borrowing Payload) {
         self.meter.received(event, payload) { self.scheduler.now }
         let bytes = payload.byteCount
         self.traffic.count(event) { ($0.received, $0.receivedBytes) = ($0.received + 1, $0.receivedBytes + bytes) }
     }
 
-    func finished(_ command: Command, _ outcome: Result<Payload, LinkspanError>) {
+    package func finished(_ command: Command, _ outcome: Result<Payload, LinkspanError>) {
         let departure = self.departures.isEmpty ? nil : self.departures.removeValue(forKey: command.id)
         if case .deliver = command.kind, case .failure(let error) = outcome, self.connection.keeps(after: error) {
             return
@@ -139,7 +140,7 @@ extension ConnectionReporter {
         }
     }
 
-    func queueChanged(depth: Int, limit: Int) {
+    package func queueChanged(depth: Int, limit: Int) {
         self.depth = depth
         // One change may be news in several ways.
         while let kind = self.queue.changed(to: depth, limit: limit, now: self.scheduler.now) { self.emit(kind) }

@@ -65,7 +65,7 @@ private final class MirrorConnection: Connection {
     private func change(to next: ConnectionState, _ reason: StateChange.Reason) {
         let (change, observers) = self.guarded.withLock { state in
             let change = StateChange(
-                sequence: (state.latest?.sequence ?? 0) + 1, from: state.state, to: next, reason: reason, attempt: 1,
+                from: state.state, to: next, reason: reason, attempt: 1,
                 time: .now)
             state.state = next
             state.latest = change

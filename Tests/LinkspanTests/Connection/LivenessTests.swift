@@ -116,7 +116,7 @@ struct LivenessTests {
         var info = LinkInfo(sessionID: "a")
         inbox.note(
             StateChange(
-                sequence: 1, from: .created, to: .connected, reason: .established(info), attempt: 1, time: .now))
+                from: .created, to: .connected, reason: .established(info), attempt: 1, time: .now))
         info.roundTrip = .milliseconds(7)
         #expect(inbox.note(info) == .milliseconds(7))
         #expect(inbox.note(info) == nil, "told once")

@@ -292,7 +292,7 @@ private final class MarkingConnection: Connection {
     func tell(_ state: ConnectionState, _ continuity: Continuity?) {
         let (change, guarded) = self.guarded.withLock { guarded in
             let change = StateChange(
-                sequence: UInt64(guarded.changes.count + 1), from: .created, to: state, reason: .requested, attempt: 1,
+                from: .created, to: state, reason: .requested, attempt: 1,
                 time: .now, continuity: continuity)
             guarded.changes.append(change)
             return (change, guarded)

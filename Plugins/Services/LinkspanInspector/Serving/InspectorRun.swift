@@ -208,9 +208,9 @@ extension InspectorRun {
         let excerptBytes = self.state.value.options.showsPayloads ? Self.excerptBytes : 0
         let loop = self.loop
         connection.read { [weak self] reading, probe in
-            let metering = probe as? any ConnectionMetering
-            let frames = metering?.meter.takeSample(room: room, excerptBytes: excerptBytes)
-            let counts = metering?.meter.counts
+            let reporter = probe as? ConnectionReporter
+            let frames = reporter?.meter.takeSample(room: room, excerptBytes: excerptBytes)
+            let counts = reporter?.meter.counts
             loop.execute { [weak self] in
                 guard let self else { return }
                 self.state.value.asked[id] = nil

@@ -78,9 +78,7 @@ public struct CredentialSource: Sendable, Hashable {
     }
 
     /// A connection has given up because its credentials were refused.
-    func refused(login: UInt64) {
-        if case .provider(let shared) = self.kind { shared.onRefusal(login) }
-    }
+    func refused(login: UInt64) { self.shared?.onRefusal(login) }
 
     /// Asks the provider for newer credentials than there are, unless it is being asked.
     ///
@@ -88,8 +86,7 @@ public struct CredentialSource: Sendable, Hashable {
     package func renew(
         _ url: ConnectionURL, scheduler: any Scheduler, onFailure: @escaping @Sendable (_ login: UInt64) -> Void
     ) -> @Sendable () -> Void {
-        guard case .provider(let shared) = self.kind else { return {} }
-        return shared.renew(url, scheduler: scheduler, onFailure: onFailure)
+        if let shared = self.shared { shared.renew(url, scheduler: scheduler, onFailure: onFailure) } else { {} }
     }
 
     /// Whether there is nothing to show.
@@ -102,17 +99,13 @@ public struct CredentialSource: Sendable, Hashable {
     /// Forgets what the provider has answered, and gives nothing to connections that were made before.
     ///
     /// - Returns: a call that cancels the provider where it is being asked, and fails those who wait for it.
-    func forget() -> @Sendable () -> Void {
-        if case .provider(let shared) = self.kind { shared.forget() } else { {} }
-    }
+    func forget() -> @Sendable () -> Void { if let shared = self.shared { shared.forget() } else { {} } }
 
     /// The number of times that it has been logged out; 0 for one without a provider.
-    var login: UInt64 {
-        if case .provider(let shared) = self.kind { shared.login } else { 0 }
-    }
+    var login: UInt64 { self.shared?.login ?? 0 }
 
     /// Whether a refusal can be answered with other credentials.
-    var isRenewable: Bool {
-        if case .provider = self.kind { true } else { false }
-    }
+    var isRenewable: Bool { self.shared != nil }
+
+    private var shared: SharedCredentials? { if case .provider(let shared) = self.kind { shared } else { nil } }
 }

@@ -117,23 +117,6 @@ struct PayloadCoderTests {
         }
     }
 
-    @available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
-    private struct Wide: Codable, Equatable {
-        var signed: Int128
-        var unsigned: UInt128?
-    }
-
-    @Test
-    func `integers of 128 bits are exact`() throws {
-        guard #available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *) else { return }
-        for wide in [Wide(signed: .min, unsigned: .max), Wide(signed: .max, unsigned: 0)] {
-            let payload = try Payload(wide, [wide.signed])
-            #expect(Self.text(payload).contains("\(wide.signed)"))
-            #expect(try payload.decode(Wide.self) == wide)
-            #expect(try payload.decode([Int128].self, at: 1) == [wide.signed])
-        }
-    }
-
     @Test
     func `floating-point numbers are the nearest ones; what rounds to infinity or zero is refused`() throws {
         #expect(
