@@ -362,10 +362,9 @@ struct RollbackTests {
         let (gate, opened) = AsyncStream<Void>.makeStream()
         try await stage.run { messaging, plan in
             let slow = PlannedService(SlowService(started: started, gate: gate))
-            let first = PlanDifference(
-                to: MessagingPlan(
-                    url: plan.plan.url, transport: plan.plan.transport, planned: plan.plan.services + [slow]),
-                [PlanChange(.service("slow"), "slow", .start)])
+            var next = MessagingPlan(url: plan.plan.url, transport: plan.plan.transport)
+            next.services = plan.plan.services + [slow]
+            let first = PlanDifference(to: next, [PlanChange(.service("slow"), "slow", .start)])
             let second = plan.difference(to: try stage.load(["LINKSPAN_SERVICES_ROOMS_MOOD": "wild"]))
             async let change: Void = messaging.apply(first)
             for await _ in starts { break }

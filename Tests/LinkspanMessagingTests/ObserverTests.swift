@@ -34,6 +34,9 @@ struct ObserverTests {
                 self.note("finished \(command.event)")
             }
 
+            func measured(roundTrip: Duration) { self.note("measured") }
+            func credentials(_ event: CredentialEvent) {}
+
             private func note(_ line: String) { self.notes.lines.withLock { $0.append(line) } }
         }
 

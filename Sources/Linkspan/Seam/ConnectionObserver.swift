@@ -57,29 +57,6 @@ package protocol ConnectionProbe: AnyObject {
     func credentials(_ event: CredentialEvent)
 }
 
-extension ConnectionProbe {
-    /// Does nothing.
-    package func moved(to connection: ObservedConnection) {}
-    /// Does nothing.
-    package func attempting(_ attempt: Int) {}
-    /// Does nothing.
-    package func changed(_ change: StateChange) {}
-    /// Does nothing.
-    package func queueChanged(depth: Int, limit: Int) {}
-    /// Does nothing.
-    package func leaving(_ command: Command) {}
-    /// Does nothing.
-    package func sent(_ command: Command) {}
-    /// Does nothing.
-    package func received(_ event: String, _ payload: Payload) {}
-    /// Does nothing.
-    package func measured(roundTrip: Duration) {}
-    /// Does nothing.
-    package func finished(_ command: Command, _ outcome: Result<Payload, LinkspanError>) {}
-    /// Does nothing.
-    package func credentials(_ event: CredentialEvent) {}
-}
-
 /// A step in the life of the credentials that a provider supplies; it holds none of them.
 @nonexhaustive
 package enum CredentialEvent: Sendable {

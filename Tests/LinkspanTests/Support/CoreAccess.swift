@@ -85,3 +85,11 @@ final class RouterDriver: @unchecked Sendable {
         return self.lastID
     }
 }
+
+extension ConnectionManager {
+    /// Changes the options of the connection of a handler.
+    @discardableResult
+    func adjust(_ held: ConnectionHandler, _ options: ConnectionOptions) throws(LinkspanError) -> Bool {
+        try self.adjust(held.connection, options)
+    }
+}

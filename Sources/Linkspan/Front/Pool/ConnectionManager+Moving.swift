@@ -1,24 +1,17 @@
 internal import LinkspanRuntime
 
 extension ConnectionManager {
-    /// Changes the options of a pooled connection without touching its link.
+    /// Changes the options of the connection that was made by a configuration, without touching its link.
     ///
     /// Waiting commands keep their places and deadlines under the new limits.
     ///
     /// - Parameters:
-    ///   - held: a handler of the connection.
+    ///   - configuration: the configuration by which the connection was made.
     ///   - options: all options; those that were not meant to change have to be given, too.
-    /// - Returns: whether the connection is in this manager's pool.
-    /// - Throws: ``LinkspanError`` with code `released` when the handler was released, `invalidConfiguration`, or
+    /// - Returns: whether there is such a connection in this manager's pool.
+    /// - Throws: ``LinkspanError`` with code `invalidConfiguration`, or
     ///   `conflictingOptions` for options that cannot change while the connection exists: its greeting, its store and
     ///   the place of its deliveries' keys.
-    @discardableResult
-    package func adjust(_ held: ConnectionHandler, _ options: ConnectionOptions) throws(LinkspanError) -> Bool {
-        try held.checkHeld()
-        return try self.adjust(held.connection, options)
-    }
-
-    /// Changes the options of the connection that was made by a configuration; see ``adjust(_:_:)``.
     @discardableResult
     package func adjust(
         _ configuration: ConnectionConfiguration, _ options: ConnectionOptions
@@ -27,9 +20,7 @@ extension ConnectionManager {
         return try self.adjust(connection, options)
     }
 
-    private func adjust(
-        _ connection: PooledConnection, _ options: ConnectionOptions
-    ) throws(LinkspanError) -> Bool {
+    func adjust(_ connection: PooledConnection, _ options: ConnectionOptions) throws(LinkspanError) -> Bool {
         guard self.pool.withLock({ $0.entry(of: connection) }) != nil else { return false }
         try connection.adjust(options)
         let described = options.described

@@ -150,6 +150,29 @@ package struct JSONScanner: Sendable {
 }
 
 extension JSONScanner {
+    /// Calls `body` with each member of the object, or element of the array, that begins at `start`: with the inside of its
+    /// key, and its value; ends with the container or the text, or when `body` says so.
+    @inline(__always)
+    static func members(
+        _ text: UnsafeBufferPointer<UInt8>, from start: Int, _ body: (_ key: Range<Int>?, _ value: Range<Int>) -> Bool
+    ) {
+        let isObject = text[start] == UInt8(ascii: "{")
+        var scanner = JSONScanner(maximumValues: .max)
+        var position = Self.skipSpace(text, from: start + 1)
+        while position < text.count {
+            var key: Range<Int>?
+            if isObject {
+                guard text[position] == UInt8(ascii: "\""), let end = try? Self.skipString(text, from: position) else {
+                    return
+                }
+                key = position + 1..<end - 1
+                position = Self.skipSpace(text, from: Self.skipSpace(text, from: end) + 1)
+            }
+            guard let end = try? scanner.skipValue(text, from: position), body(key, position..<end) else { return }
+            position = Self.skipSpace(text, from: Self.skipSpace(text, from: end) + 1)
+        }
+    }
+
     static func isSpace(_ byte: UInt8) -> Bool {
         byte == 0x20 || byte == 0x0A || byte == 0x0D || byte == 0x09
     }

@@ -117,21 +117,12 @@ public struct PayloadValue: Sendable, Hashable {
         _ wanted: UnsafeBufferPointer<UInt8>, of text: UnsafeBufferPointer<UInt8>
     ) -> Range<Int>? {
         guard text.first == UInt8(ascii: "{") else { return nil }
-        var scanner = JSONScanner(maximumValues: .max)
-        var position = JSONScanner.skipSpace(text, from: 1)
-        while position < text.count, text[position] == UInt8(ascii: "\"") {
-            guard let keyEnd = try? JSONScanner.skipString(text, from: position) else { return nil }
-            let key = UnsafeBufferPointer(rebasing: text[position + 1..<keyEnd - 1])
-            position = JSONScanner.skipSpace(text, from: keyEnd)
-            guard position < text.count, text[position] == UInt8(ascii: ":") else { return nil }
-            position = JSONScanner.skipSpace(text, from: position + 1)
-            guard let end = try? scanner.skipValue(text, from: position) else { return nil }
-            if JSONString.matches(key, wanted) { return position..<end }
-            position = JSONScanner.skipSpace(text, from: end)
-            guard position < text.count, text[position] == UInt8(ascii: ",") else { return nil }
-            position = JSONScanner.skipSpace(text, from: position + 1)
+        var found: Range<Int>?
+        JSONScanner.members(text, from: 0) { key, value in
+            if let key, JSONString.matches(UnsafeBufferPointer(rebasing: text[key]), wanted) { found = value }
+            return found == nil
         }
-        return nil
+        return found
     }
 }
 

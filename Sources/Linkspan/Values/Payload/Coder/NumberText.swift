@@ -1,3 +1,9 @@
+#if canImport(FoundationEssentials)
+internal import FoundationEssentials
+#else
+internal import Foundation
+#endif
+
 /// Reads JSON numbers, and writes integers.
 ///
 /// Everything that is read has the form of a number (RFC 8259 §6): the scanner has seen to it.
@@ -23,29 +29,15 @@ enum NumberText {
     private static func exactInteger<Integer: FixedWidthInteger>(
         _ text: UnsafeBufferPointer<UInt8>, as type: Integer.Type
     ) -> Integer? {
-        let isNegative = text[0] == UInt8(ascii: "-")
-        let number = Decimals(text)
-        guard !number.isZero else { return 0 }
-        // Zeros behind the last digit that counts belong to the exponent.
-        let exponent = number.exponent
-        guard exponent >= 0, exponent <= 40, !isNegative || Integer.isSigned else { return nil }
-        var value: Integer = 0
-        func shift(adding digit: UInt8) -> Bool {
-            let (product, overflowed) = value.multipliedReportingOverflow(by: 10)
-            guard !overflowed, let digit = Integer(exactly: digit) else { return false }
-            // Counted downwards when negative, because that range is one larger.
-            let (sum, overflowedToo) =
-                isNegative ? product.subtractingReportingOverflow(digit) : product.addingReportingOverflow(digit)
-            value = sum
-            return !overflowedToo
-        }
-        for position in number.digits where text[position] != UInt8(ascii: ".") {
-            guard shift(adding: text[position] &- UInt8(ascii: "0")) else { return nil }
-        }
-        for _ in 0..<exponent {
-            guard shift(adding: 0) else { return nil }
-        }
-        return value
+        guard !Self.isZero(text) else { return 0 }
+        let written = String(decoding: text, as: UTF8.self)
+        // A decimal is exact with up to 38 digits.
+        return Integer(written) ?? (text.count < 40 ? Decimal(string: written).flatMap { Integer("\($0)") } : nil)
+    }
+
+    /// Whether every digit before the exponent is a zero.
+    private static func isZero(_ text: UnsafeBufferPointer<UInt8>) -> Bool {
+        text.prefix { $0 | 0x20 != UInt8(ascii: "e") }.allSatisfy { $0 &- UInt8(ascii: "1") > 8 }
     }
 
     /// The nearest floating-point number, or nil when there is none but infinity, or none but zero for what is not zero.
@@ -88,7 +80,7 @@ enum NumberText {
     ) -> Number? {
         guard let value = Number(String(decoding: text, as: UTF8.self)), value.isFinite else { return nil }
         guard value == 0 else { return value }
-        return Decimals(text).isZero ? value : nil
+        return Self.isZero(text) ? value : nil
     }
 
     /// Appends an integer in decimal.
@@ -113,51 +105,5 @@ enum NumberText {
             output[position] = UInt8(ascii: "0") &+ UInt8(truncatingIfNeeded: rest % 10)
             rest /= 10
         }
-    }
-}
-
-/// The digits of a number that count, and the power of ten behind the last of them.
-private struct Decimals {
-    /// The range of the digits, a point between them included; empty for zero.
-    private(set) var digits: Range<Int>
-    private(set) var exponent: Int
-
-    var isZero: Bool { self.digits.isEmpty }
-
-    init(_ text: UnsafeBufferPointer<UInt8>) {
-        var end = 0
-        var point: Int?
-        var first: Int?
-        var last = 0
-        while end < text.count, text[end] | 0x20 != UInt8(ascii: "e") {
-            switch text[end] {
-            case UInt8(ascii: "1")...UInt8(ascii: "9"):
-                if first == nil { first = end }
-                last = end
-            case UInt8(ascii: "."): point = end
-            default: break
-            }
-            end += 1
-        }
-        guard let first else {
-            self.digits = 0..<0
-            self.exponent = 0
-            return
-        }
-        self.digits = first..<last + 1
-        let unit = point ?? end
-        self.exponent = last < unit ? unit - last - 1 : unit - last
-        guard end < text.count else { return }
-        var isNegative = false
-        var written = 0
-        for byte in text[(end + 1)...] {
-            switch byte {
-            case UInt8(ascii: "-"): isNegative = true
-            case UInt8(ascii: "+"): break
-            // Far beyond any number of digits that fits into a message.
-            default: written = min(written * 10 + Int(byte &- UInt8(ascii: "0")), .max / 16)
-            }
-        }
-        self.exponent += isNegative ? -written : written
     }
 }

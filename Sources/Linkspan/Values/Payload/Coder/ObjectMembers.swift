@@ -28,34 +28,20 @@ struct ObjectMembers {
     private static func table(_ document: JSONDocument, _ object: Int, convertingKeys: Bool) -> [String: Int] {
         var table: [String: Int] = [:]
         table.reserveCapacity(Int(document.tokens[object].count))
-        Self.forEachKey(of: object, in: document) { key in
+        var key = object + 1
+        while key < Int(document.tokens[object].next) {
             let written = document.key(at: key)
             let name = convertingKeys ? document.rules.read(written) : written
             if table[name] == nil { table[name] = key + 1 }
+            key = Int(document.tokens[key + 1].next)
         }
         return table
     }
 
-    private static func forEachKey(of object: Int, in document: JSONDocument, _ body: (Int) -> Void) {
-        var key = object + 1
-        while key < Int(document.tokens[object].next) {
-            body(key)
-            key = Int(document.tokens[key + 1].next)
-        }
-    }
-
     /// The keys in the order of the text, each once.
     var keys: [String] {
-        var keys: [String] = []
-        if let table = self.table, table.count < self.document.tokens[self.object].count || self.isConverted {
-            return table.sorted { $0.value < $1.value }.map(\.key)
-        }
-        Self.forEachKey(of: self.object, in: self.document) { index in
-            let key = self.document.key(at: index)
-            // With a table there are no repeated ones here.
-            if self.table != nil || !keys.contains(key) { keys.append(key) }
-        }
-        return keys
+        let table = self.table ?? Self.table(self.document, self.object, convertingKeys: self.isConverted)
+        return table.sorted { $0.value < $1.value }.map(\.key)
     }
 
     /// The token of the value with this key.

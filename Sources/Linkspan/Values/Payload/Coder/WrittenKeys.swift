@@ -52,20 +52,11 @@ struct JSONMembers {
     init(_ text: ArraySlice<UInt8>, from start: Int) {
         text.withUnsafeBufferPointer { bytes in
             let base = text.startIndex
-            var position = start - base + 1
-            while position < bytes.count {
-                self.starts.append(base + position)
-                if bytes[start - base] == UInt8(ascii: "{") {
-                    guard let end = try? JSONScanner.skipString(bytes, from: position) else { return }
-                    self.keys.append(JSONString.unescape(bytes[position + 1..<end - 1]))
-                    position = end + 1
-                }
-                var scanner = JSONScanner(maximumValues: .max)
-                let value = JSONScanner.skipSpace(bytes, from: position)
-                guard let end = try? scanner.skipValue(bytes, from: value) else { return }
-                self.values.append(base + value..<base + end)
-                // The comma, or the end of what is there.
-                position = JSONScanner.skipSpace(bytes, from: end) + 1
+            JSONScanner.members(bytes, from: start - base) { key, value in
+                if let key { self.keys.append(JSONString.unescape(bytes[key])) }
+                self.starts.append(base + (key.map { $0.lowerBound - 1 } ?? value.lowerBound))
+                self.values.append(base + value.lowerBound..<base + value.upperBound)
+                return true
             }
         }
     }
@@ -73,17 +64,13 @@ struct JSONMembers {
     /// Whether the key that is written at `key` stands in the object before it, too.
     static func hasKey(_ key: Range<Int>, in text: [UInt8], from start: Int, before end: Int) -> Bool {
         text.withUnsafeBufferPointer { bytes in
-            let wanted = UnsafeBufferPointer(rebasing: bytes[key])
-            var position = start + 1
-            while position < end {
-                guard let keyEnd = try? JSONScanner.skipString(bytes, from: position) else { return false }
-                if UnsafeBufferPointer(rebasing: bytes[position..<keyEnd]).isSame(as: wanted) { return true }
-                var scanner = JSONScanner(maximumValues: .max)
-                let value = JSONScanner.skipSpace(bytes, from: keyEnd + 1)
-                guard let valueEnd = try? scanner.skipValue(bytes, from: value) else { return false }
-                position = JSONScanner.skipSpace(bytes, from: valueEnd) + 1
+            let wanted = UnsafeBufferPointer(rebasing: bytes[key].dropFirst().dropLast())
+            var isFound = false
+            JSONScanner.members(UnsafeBufferPointer(rebasing: bytes[..<end]), from: start) { key, _ in
+                if let key { isFound = UnsafeBufferPointer(rebasing: bytes[key]).isSame(as: wanted) }
+                return !isFound
             }
-            return false
+            return isFound
         }
     }
 }
