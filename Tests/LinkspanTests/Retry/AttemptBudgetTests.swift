@@ -160,7 +160,7 @@ struct AttemptBudgetTests {
     func `a connection makes no two attempts within a second by itself`() throws {
         let harness = PoolHarness { _ in .refusing(.lost) }
         let handler = try harness.connect("scripted://server") {
-            $0.retry = RetryPolicy { _ in .zero }
+            $0.retry = RetryPolicy { _ in .nanoseconds(1) }
         }
         harness.scheduler.advance(by: .milliseconds(9_100))
         #expect(harness.transport.peers.count == 10)

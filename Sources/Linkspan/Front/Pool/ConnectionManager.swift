@@ -248,8 +248,7 @@ public final class ConnectionManager: Sendable {
                 kept.isUnopened = entry.isUnopened
                 kept.signal = signal
                 kept.isInBackground = isInBackground
-                guard let action = self.options.rules.lazy.compactMap({ $0.decide(kept) }).first else { continue }
-                self.carryOut(action, on: entry.connection)
+                self.decide(kept, entry.connection)
                 let state = entry.connection.state
                 if state != kept.state, state != .released { hasMore = true }
             }
@@ -258,9 +257,11 @@ public final class ConnectionManager: Sendable {
         }
     }
 
-    private func carryOut(_ action: KeeperAction, on connection: PooledConnection) {
-        switch action.kind {
-        case .keep: ()
+    private func decide(_ kept: KeptConnection, _ connection: PooledConnection) {
+        var action: KeeperAction?
+        for rule in self.options.rules where action == nil { action = rule.decide(kept) }
+        switch action?.kind {
+        case .keep, nil: ()
         // Refused only when someone else has just done it, or done something else.
         case .connect: try? connection.connect()
         case .disconnect: try? connection.disconnect()
