@@ -81,7 +81,8 @@ public struct Payload: Sendable, Hashable {
         try elements.withUnsafeBufferPointer { text throws(JSONScanError) in
             var scanner = JSONScanner()
             var position = JSONScanner.skipSpace(text, from: 0)
-            while position < text.count {
+            guard position < text.count else { return }
+            while true {
                 position = JSONScanner.skipSpace(text, from: try scanner.skipValue(text, from: position))
                 guard position < text.count else { return }
                 guard text[position] == UInt8(ascii: ",") else { throw JSONScanError(.unexpectedByte, at: position) }
