@@ -8,7 +8,7 @@ struct ResolverTests {
     func `looks a name up once for all who ask at the same time, and answers each`() async {
         let (holds, hold) = Gate.make()
         let lookups = Lock(0)
-        let resolver = Resolver(limits: .init(overdue: 2, unknown: 2, answered: 2)) { name in
+        let resolver = Resolver(threads: [.overdue: 2, .unknown: 2, .answered: 2]) { name in
             lookups.withLock { $0 += 1 }
             holds.wait()
             return .success([name])
@@ -27,7 +27,7 @@ struct ResolverTests {
 
     @Test
     func `answers all names with few threads, and again after they have ended`() async {
-        let resolver = Resolver(limits: .init(overdue: 2, unknown: 2, answered: 2)) { .success([$0]) }
+        let resolver = Resolver(threads: [.overdue: 2, .unknown: 2, .answered: 2]) { .success([$0]) }
         for _ in 0..<20 {
             await withTaskGroup(of: Bool.self) { group in
                 for number in 0..<50 {
@@ -53,8 +53,10 @@ struct ResolverTests {
 
         init() { (self.begun, self.begin) = AsyncStream.makeStream(of: String.self) }
 
-        func resolver(_ limits: Resolver.Limits) -> Resolver {
-            Resolver(limits: limits, now: { self.time.withLock { $0 } }) { name in
+        func resolver(
+            _ threads: [Resolver.Record: Int] = [.answered: 256, .unknown: 248, .overdue: 40]
+        ) -> Resolver {
+            Resolver(threads: threads, now: { self.time.withLock { $0 } }) { name in
                 self.names.withLock { $0.append(name) }
                 let gate = self.gate.withLock { $0 }
                 self.begin.yield(name)
@@ -94,7 +96,7 @@ struct ResolverTests {
     @Test
     func `answers a healthy name while 40 others hang`() async {
         let server = NameServer()
-        let resolver = server.resolver(.init())
+        let resolver = server.resolver()
         for number in 0..<40 { resolver.resolve("hang\(number)") { _ in } }
         #expect(await self.addresses(resolver, "healthy") == ["healthy"])
         server.fail()
@@ -105,7 +107,7 @@ struct ResolverTests {
         async
     {
         let server = NameServer()
-        let resolver = server.resolver(.init(overdue: 2, unknown: 4, answered: 5))
+        let resolver = server.resolver([.overdue: 2, .unknown: 4, .answered: 5])
         #expect(await self.addresses(resolver, "known") == ["known"])
         await withTaskGroup(of: Void.self) { group in
             for number in 0..<4 { group.addTask { _ = await self.addresses(resolver, "hang\(number)") } }
@@ -127,7 +129,7 @@ struct ResolverTests {
     @Test
     func `forgets callers that no longer wait, and skips names without a waiter`() async {
         let server = NameServer()
-        let resolver = server.resolver(.init(overdue: 1, unknown: 1, answered: 1))
+        let resolver = server.resolver([.overdue: 1, .unknown: 1, .answered: 1])
         resolver.resolve("hang") { _ in }
         await server.begins(1)
         let forgotten = resolver.resolve("forgotten") { _ in Issue.record("nobody waits for it") }

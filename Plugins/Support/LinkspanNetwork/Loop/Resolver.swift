@@ -18,24 +18,8 @@ package final class Resolver: Sendable {
         fileprivate let number: UInt64
     }
 
-    /// A look-up begins when fewer threads than its kind's limit are at work, whatever kinds these work for.
-    package struct Limits: Sendable {
-        /// For names that took too long the last time.
-        package var overdue: Int
-        /// For names that were not asked before.
-        package var unknown: Int
-        /// For names that were answered in time.
-        package var answered: Int
-        /// Above this a look-up that fails took too long: a name server's first answer is overdue.
-        package var patience: Duration
-
-        package init(overdue: Int = 40, unknown: Int = 248, answered: Int = 256, patience: Duration = .seconds(2)) {
-            self.overdue = overdue
-            self.unknown = unknown
-            self.answered = answered
-            self.patience = patience
-        }
-    }
+    /// The result of a name's last look-up, in the order in which waiting names are taken.
+    package enum Record: CaseIterable, Sendable { case answered, unknown, overdue }
 
     package static let system = Resolver(lookup: Resolver.addresses(of:))
 
@@ -44,11 +28,18 @@ package final class Resolver: Sendable {
     private let lookup: Lookup
     private let now: @Sendable () -> ContinuousClock.Instant
 
+    /// Makes a resolver.
+    ///
+    /// - Parameters:
+    ///   - threads: a look-up begins when fewer threads than its name's limit are at work, whatever names these work for.
+    ///   - now: the present.
+    ///   - lookup: looks a name up.
     package init(
-        limits: Limits = Limits(), now: @escaping @Sendable () -> ContinuousClock.Instant = { .now },
+        threads: [Record: Int] = [.answered: 256, .unknown: 248, .overdue: 40],
+        now: @escaping @Sendable () -> ContinuousClock.Instant = { .now },
         lookup: @escaping Lookup
     ) {
-        self.state = Lock(State(limits: limits))
+        self.state = Lock(State(limits: threads))
         self.lookup = lookup
         self.now = now
     }
@@ -89,13 +80,13 @@ package final class Resolver: Sendable {
 
 extension Resolver {
     fileprivate struct State: Sendable {
-        /// The result of a name's last look-up, in the order in which waiting names are taken.
-        enum Record: CaseIterable, Sendable { case answered, unknown, overdue }
-
         /// The most names that are remembered.
         private static let maximumRecords = 4096
 
-        let limits: Limits
+        /// Above this a look-up that fails took too long: a name server's first answer is overdue.
+        private static let patience = Duration.seconds(2)
+
+        let limits: [Record: Int]
         private var waiting: [String: [UInt64: Completion]] = [:]
         /// Names to be looked up, the first one next, by what is known of them.
         private var queues: [Record: [String]] = [:]
@@ -104,7 +95,7 @@ extension Resolver {
         private var threads = 0
         private var requests: UInt64 = 0
 
-        init(limits: Limits) { self.limits = limits }
+        init(limits: [Record: Int]) { self.limits = limits }
     }
 }
 
@@ -128,7 +119,7 @@ extension Resolver.State {
         let completion = self.waiting[request.name]?.removeValue(forKey: request.number)
         guard self.waiting[request.name]?.isEmpty == true else { return completion }
         self.waiting[request.name] = nil
-        for kind in Record.allCases { self.queues[kind]?.removeAll { $0 == request.name } }
+        for kind in Resolver.Record.allCases { self.queues[kind]?.removeAll { $0 == request.name } }
         return completion
     }
 
@@ -147,7 +138,7 @@ extension Resolver.State {
     ) -> [Resolver.Completion] {
         self.running.remove(name)
         if self.records.count >= Self.maximumRecords { self.records = [:] }
-        let isAnswered = (try? result.get()) != nil || time <= self.limits.patience
+        let isAnswered = (try? result.get()) != nil || time <= Self.patience
         self.records[name] = isAnswered ? .answered : .overdue
         return self.waiting.removeValue(forKey: name).map { Array($0.values) } ?? []
     }
@@ -162,19 +153,9 @@ extension Resolver.State {
     }
 
     /// The first kind of which a name waits that one more thread may look up.
-    private var nextKind: Record? {
-        Record.allCases.first { kind in
-            self.queues[kind]?.isEmpty == false && self.threads < self.limits.threads(for: kind)
-        }
-    }
-}
-
-extension Resolver.Limits {
-    fileprivate func threads(for kind: Resolver.State.Record) -> Int {
-        switch kind {
-        case .answered: self.answered
-        case .unknown: self.unknown
-        case .overdue: self.overdue
+    private var nextKind: Resolver.Record? {
+        Resolver.Record.allCases.first { kind in
+            self.queues[kind]?.isEmpty == false && self.threads < self.limits[kind, default: 0]
         }
     }
 }
