@@ -5,9 +5,8 @@ internal import LinkspanRuntime
 extension FuzzTarget {
     /// A text frame of Engine.IO, and the handshake inside.
     ///
-    /// What is accepted survives being written and read again; numbers and names are within their bounds.
+    /// Each known type is accepted; numbers and names are within their bounds.
     public static let engineIOPacket = Self(name: "engineio-packet", maximumLength: 4096) { input throws(Violation) in
-        try EngineIOOracle.checkRoundTrip(.init(binary: input[...]), text: false)
         let packet: EngineIOPacket
         do throws(SocketIOProtocolError) {
             packet = try EngineIOPacket(text: input[...])
@@ -16,7 +15,6 @@ extension FuzzTarget {
             try require(!isKnown, "a known type is refused")
             return
         }
-        try EngineIOOracle.checkRoundTrip(packet, text: true)
         if case .open(let json) = packet, let handshake = try? EngineIOHandshake(json: json) {
             try EngineIOOracle.check(handshake)
         }
@@ -25,14 +23,6 @@ extension FuzzTarget {
 }
 
 private enum EngineIOOracle {
-    static func checkRoundTrip(_ packet: EngineIOPacket, text: Bool) throws(Violation) {
-        var written: [UInt8] = []
-        packet.append(to: &written)
-        try require(packet.isBinary != text, "the packet travels in the other kind of frame")
-        let again = text ? try? EngineIOPacket(text: written[...]) : EngineIOPacket(binary: written[...])
-        try require(again == packet, "\(packet) is written as another packet")
-    }
-
     static func check(_ handshake: EngineIOHandshake) throws(Violation) {
         let allowed = Set("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-._~:@=+".utf8)
         try require((1...128).contains(handshake.sid.utf8.count), "the sid has no length or too much of it")

@@ -15,7 +15,7 @@ extension FuzzTarget {
         guard let packets = try? isLegacy ? LegacyPollingPayload.decode(body) : PollingPayload.decode(body) else {
             return
         }
-        let bytes = packets.reduce(0) { $0 + $1.count }
+        let bytes = packets.reduce(0) { $0 + $1.bytes.count }
         try require(bytes <= body.count, "\(bytes) bytes were read from \(body.count)")
         for case .text(let text) in packets { try require(FuzzInput.isUTF8(text), "a text is not UTF-8") }
         var written: [UInt8] = []
@@ -32,7 +32,7 @@ extension FuzzTarget {
             PollingPayload.append(packets, to: &written)
             // A single empty packet is nothing in a body, and nothing is read as one empty packet.
             try require(
-                (try? PollingPayload.decode(written[...])) == packets || packets.contains { $0.count == 0 },
+                (try? PollingPayload.decode(written[...])) == packets || packets.contains { $0.bytes.isEmpty },
                 "not a fixed point")
         }
         let most = packets.reduce(0) { sum, packet in
@@ -68,14 +68,6 @@ extension FuzzTarget {
             let pairs = header.split(separator: ";", omittingEmptySubsequences: false)
             try require(pairs.count <= CookieJar.maximumCookies, "there are too many cookies")
             try require(pairs.allSatisfy { $0.contains("=") }, "a cookie lacks its value")
-        }
-    }
-}
-
-extension WebSocketMessage {
-    fileprivate var count: Int {
-        switch self {
-        case .text(let bytes), .binary(let bytes): bytes.count
         }
     }
 }

@@ -8,8 +8,7 @@ extension FuzzTarget {
     /// What is kept stays within the limit at every step, an error leaves nothing behind, and a packet has exactly the
     /// attachments that it announced.
     public static let socketIODecoder = Self(name: "socketio-decoder", maximumLength: 4096) { input throws(Violation) in
-        var limits = SocketIOLimits()
-        limits.maximumMessageBytes = 256
+        let limits = SocketIOLimits(maximumMessageBytes: 256)
         var decoder = SocketIODecoder(limits: limits)
         var due = 0
         for line in FuzzInput.lines(input) {

@@ -1,4 +1,5 @@
 internal import Linkspan
+internal import LinkspanNetwork
 internal import LinkspanRuntime
 
 @testable internal import LinkspanSocketIO
@@ -27,10 +28,7 @@ private struct SessionLife {
     private(set) var isOver = false
 
     init() {
-        var limits = SocketIOLimits()
-        limits.maximumMessageBytes = 1024
-        limits.maximumEarlyEvents = 4
-        limits.maximumEarlyBytes = 512
+        let limits = SocketIOLimits(maximumMessageBytes: 1024, maximumEarlyEvents: 4, maximumEarlyBytes: 512)
         self.session = SocketIOSession(limits: limits, openTimeout: .seconds(10), now: self.start)
     }
 
@@ -72,7 +70,7 @@ private struct SessionLife {
     }
 
     private mutating func note(_ output: SocketIOOutput) throws(Violation) {
-        for frame in output.frames.frames {
+        for frame in output.frames.joined().map(\.bytes) {
             let text = FuzzInput.text(frame)
             let isFit = text == "3" || text.hasPrefix("40") || text.hasPrefix("41")
             try require(isFit && FuzzInput.isUTF8(frame), "the session writes \(text)")

@@ -45,7 +45,7 @@ struct ClosingTests {
             Issue.record("\(recorder.ends)")
             return
         }
-        #expect(event.wasClean && event.code == .normal)
+        #expect(event.violation == nil && event.code == .normal)
         #expect(recorder.ends.count == 1)
     }
 
@@ -79,7 +79,7 @@ struct ClosingTests {
             Issue.record("\(recorder.ends)")
             return
         }
-        #expect(event.wasClean)
+        #expect(event.violation == nil)
     }
 
     @Test

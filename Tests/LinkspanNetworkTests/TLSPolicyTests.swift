@@ -108,6 +108,21 @@ struct IdentitySettingsTests {
     }
 
     @Test
+    func `the client certificate and its key are part of it, each for itself`() {
+        func identity(_ certificate: ClientCertificate.Certificate, _ key: ClientCertificate.Key) -> [String: Secret] {
+            var settings = Settings()
+            settings.tls.clientCertificate = ClientCertificate(certificate, key: key)
+            return settings.identity()
+        }
+        let identities = [
+            identity(.file("a"), .file("b")), identity(.file("a"), .file("c")), identity(.file("d"), .file("b")),
+            identity(.pem([1]), .pem("b")), identity(.pem([1]), .pem("c")), identity(.pem([2]), .pem("b")),
+        ]
+        #expect(Set(identities).count == identities.count)
+        #expect(identity(.pem([1]), .pem("b")) == identities[3])
+    }
+
+    @Test
     func `settings without credentials are not part of it`() {
         #expect(Self.identity(nil).isEmpty)
         #expect(Self.identity(NetworkProxy(host: "proxy.example", port: 3128)).isEmpty)

@@ -9,7 +9,7 @@ internal import Testing
     @Test
     func `the reason of a Close frame is quoted in one line, in which nothing is hidden`() {
         let reason = "\u{1B}[2J\u{1B}[H\nconnected\u{202E}\u{2028}"
-        let event = CloseEvent(code: .normal, reason: reason, wasClean: true)
+        let event = CloseEvent(code: .normal, reason: reason)
         let error = LinkspanError(WebSocketEnd.closed(event))
         #expect(
             error.message
@@ -30,14 +30,14 @@ internal import Testing
         var decoder = FrameDecoder(role: .client, limits: .init { $0.maxMessageBytes = 4 })
         decoder.append([0x81, 5, 1, 2, 3, 4, 5])
         let tooBig = try #require(throws: WebSocketProtocolError.self) { try decoder.next() }
-        let limit = CloseEvent(code: .messageTooBig, reason: "", wasClean: false, violation: tooBig)
+        let limit = CloseEvent(code: .messageTooBig, reason: "", violation: tooBig)
         #expect(
             LinkspanError(WebSocketEnd.closed(limit)).message
                 == "a message is larger than the 4 bytes that are accepted here")
         var other = FrameDecoder(role: .client)
         other.append([0xF1, 0])
         let broken = try #require(throws: WebSocketProtocolError.self) { try other.next() }
-        let violation = CloseEvent(code: .protocolError, reason: "", wasClean: false, violation: broken)
+        let violation = CloseEvent(code: .protocolError, reason: "", violation: broken)
         #expect(LinkspanError(WebSocketEnd.closed(violation)).message == "the server broke the WebSocket protocol")
     }
 }

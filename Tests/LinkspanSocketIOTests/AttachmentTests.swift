@@ -98,8 +98,7 @@ struct AttachmentTests {
         #expect(Verdict(#"510-["e"]"#) == .awaitsAttachments)
         #expect(Verdict(#"511-["e"]"#) == .refused(.badAttachments))
         #expect(Verdict(#"51000000-["e"]"#) == .refused(.badAttachments))
-        var limits = SocketIOLimits()
-        limits.maximumAttachments = 20
+        let limits = SocketIOLimits(maximumAttachments: 20)
         var decoder = SocketIODecoder(limits: limits)
         #expect(try decoder.receive(text: bytes(#"520-["e"]"#)) == nil)
         #expect(decoder.isCollecting)
@@ -118,8 +117,7 @@ struct AttachmentTests {
 
     @Test
     func `CVE-2016-10542: a packet and its attachments are bounded in bytes together`() throws {
-        var limits = SocketIOLimits()
-        limits.maximumMessageBytes = 100
+        let limits = SocketIOLimits(maximumMessageBytes: 100)
         var decoder = SocketIODecoder(limits: limits)
         let header = bytes(#"52-["e"]"#)
         _ = try decoder.receive(text: header)

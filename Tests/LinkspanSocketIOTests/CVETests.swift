@@ -65,8 +65,7 @@ struct CVETests {
 
     @Test
     func `CVE-2020-36048: a packet above the limit is refused, also in pieces`() throws {
-        var limits = SocketIOLimits()
-        limits.maximumMessageBytes = 100
+        let limits = SocketIOLimits(maximumMessageBytes: 100)
         var decoder = SocketIODecoder(limits: limits)
         #expect(throws: SocketIOProtocolError.self) {
             try decoder.receive(text: bytes("2[\"\(String(repeating: "x", count: 100))\"]"))

@@ -17,13 +17,8 @@ struct EngineIOPacketTests {
         ("5", .upgrade),
         ("6", .noop),
     ])
-    func `each type is read from its digit and written with it (E03)`(frame: String, packet: EngineIOPacket) throws {
-        let decoded = try EngineIOPacket(text: bytes(frame))
-        #expect(decoded == packet)
-        #expect(!decoded.isBinary)
-        var output = bytes("before|")[...].map { $0 }
-        decoded.append(to: &output)
-        #expect(text(output) == "before|" + frame)
+    func `each type is read from its digit (E03)`(frame: String, packet: EngineIOPacket) throws {
+        #expect(try EngineIOPacket(text: bytes(frame)) == packet)
     }
 
     @Test(arguments: ["7", "9x", "a", "b4", "bAAEC/w==", " 4", "-1", "é"])
@@ -48,12 +43,7 @@ struct EngineIOPacketTests {
 
     @Test
     func `a binary frame has no type (E30)`() {
-        let packet = EngineIOPacket(binary: [4, 1, 2])
-        #expect(packet == .binary([4, 1, 2]))
-        var output: [UInt8] = []
-        packet.append(to: &output)
-        #expect(output == [4, 1, 2])
-        #expect(packet.isBinary)
+        #expect(EngineIOPacket(binary: [4, 1, 2]) == .binary([4, 1, 2]))
     }
 }
 

@@ -141,8 +141,7 @@ struct MalformedKindTests {
     }
 
     private static func connected() throws -> SocketIOSession {
-        var limits = SocketIOLimits()
-        limits.maximumMessageBytes = 1 << 20
+        let limits = SocketIOLimits(maximumMessageBytes: 1 << 20)
         var session = SocketIOSession.opened(limits: limits)
         _ = try session.enter()
         _ = session.take(#"40{"sid":"x"}"#)

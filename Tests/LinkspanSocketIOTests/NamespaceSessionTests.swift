@@ -75,9 +75,7 @@ struct NamespaceSessionTests {
 
     @Test(arguments: [(3, Int.max), (Int.max, 12)])
     func `early events are bounded in number and in bytes`(events: Int, bytes: Int) throws {
-        var limits = SocketIOLimits()
-        limits.maximumEarlyEvents = events
-        limits.maximumEarlyBytes = bytes
+        let limits = SocketIOLimits(maximumEarlyEvents: events, maximumEarlyBytes: bytes)
         var session = SocketIOSession.opened(limits: limits)
         let other = try session.enter("/other").index
         let index = try session.enter().index

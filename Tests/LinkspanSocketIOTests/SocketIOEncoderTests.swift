@@ -72,11 +72,8 @@ struct SocketIOEncoderTests {
             for id in [nil, 0, 9, 10, 999, .max] as [UInt64?] {
                 var output: [UInt8] = []
                 SocketIOEncoder.append(event: name, payload, id: id, in: namespace, to: &output)
-                #expect(SocketIOEncoder.length(event: name, payload, id: id, in: namespace) == output.count)
-                if attachments == 0 {
-                    let head = SocketIOEncoder.EventHead(name, in: namespace)
-                    #expect(head.length(payload.elements, id: id) == output.count)
-                }
+                let head = SocketIOEncoder.EventHead(name, attachments: attachments, in: namespace)
+                #expect(head.length(payload.elements, id: id) == output.count)
                 guard let id else { continue }
                 output = []
                 SocketIOEncoder.append(ack: id, payload, in: namespace, to: &output)
@@ -87,7 +84,7 @@ struct SocketIOEncoderTests {
 
     @Test
     func `packets that make servers close the connection are refused before they are sent`() {
-        let limits = SocketIOLimits()
+        let limits = SocketIOLimits.usual
         #expect(SocketIOEncoder.problem(event: "connect", .empty, limits: limits)?.code == .encodingFailed)
         #expect(SocketIOEncoder.problem(event: "chat", .empty, limits: limits) == nil)
         let eleven = Payload(trustedElements: [], attachments: Array(repeating: [], count: 11))

@@ -220,7 +220,8 @@ struct SocketIORecoveryTests {
         _ = session.take(#"42["e",1,"one"]"#)
         _ = session.take(#"427["ask","not this"]"#)
         _ = session.take(#"42["e",2]"#)
-        #expect(session.recovery(of: index) == SocketIORecovery(pid: "P", offset: RecoveryOffset(latest: "one")))
+        let expected = SocketIORecovery(pid: "P", offset: RecoveryOffset(latest: "one"))
+        #expect(session.recovery(of: index)?.exported == expected.exported)
 
         var plain = SocketIOSession.opened()
         _ = try plain.enter()
@@ -280,8 +281,7 @@ struct SocketIORecoveryTests {
     func `a replay that breaks a limit or a deadline is not asked for again, one that is cut off is`(
         code: LinkspanError.Code
     ) throws {
-        var limits = SocketIOLimits()
-        limits.maximumEarlyEvents = 2
+        let limits = SocketIOLimits(maximumEarlyEvents: 2)
         var session = SocketIOSession.opened(limits: limits)
         _ = try session.enter(recovery: Self.old)
         for _ in 0..<2 { _ = session.take(#"42["e","O1"]"#) }
@@ -292,7 +292,7 @@ struct SocketIORecoveryTests {
         default: session.streamClosed(LinkspanError(code, "reset"), output: &output)
         }
         #expect(output.happenings == [.closed(0, code)])
-        #expect(session.recovery(of: 0) == (code == .connectionLost ? Self.old : nil))
+        #expect(session.recovery(of: 0)?.exported == (code == .connectionLost ? Self.old.exported : nil))
     }
 
     @Test
@@ -318,7 +318,7 @@ struct SocketIORecoveryTests {
         var session = SocketIOSession.opened()
         _ = try session.enter(recovery: Self.old)
         #expect(session.tick(at: 10).happenings == [.closed(0, .timedOut)])
-        #expect(session.recovery(of: 0) == Self.old)
+        #expect(session.recovery(of: 0)?.exported == Self.old.exported)
     }
 
     @Test

@@ -1,4 +1,5 @@
 internal import Linkspan
+internal import LinkspanNetwork
 
 internal import LinkspanRuntime
 @testable import LinkspanSocketIO
@@ -134,7 +135,7 @@ extension SocketIOOutput {
     /// The deliveries, to compare.
     var happenings: [Happening] { self.deliveries.map(Happening.init) }
     /// The frames, to compare.
-    var written: [String] { self.frames.frames.map { text($0) } }
+    var written: [String] { self.frames.joined().map { text($0.bytes) } }
 
     /// The error of the first closing event.
     var closingError: LinkspanError? {
@@ -147,7 +148,7 @@ extension SocketIOOutput {
 
 extension SocketIOSession {
     /// A session whose engine is open.
-    static func opened(limits: SocketIOLimits = SocketIOLimits()) -> Self {
+    static func opened(limits: SocketIOLimits = .usual) -> Self {
         var session = Self(limits: limits, openTimeout: .seconds(10), now: at(0))
         _ = session.take(openFrame)
         return session

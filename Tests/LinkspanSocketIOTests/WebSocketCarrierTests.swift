@@ -1,4 +1,5 @@
 internal import Linkspan
+internal import LinkspanRuntime
 internal import Testing
 
 @testable import LinkspanSocketIO
@@ -47,14 +48,14 @@ struct WebSocketCarrierTests {
 
 @Suite("Requests of carriers")
 struct CarrierRequestTests {
-    private static func request(_ fields: Credentials.Field...) throws -> CarrierRequest {
+    private static func request(_ fields: Credentials.Field...) throws -> EngineKey {
         let link = LinkRequest(url: try ConnectionURL("http://h/"), credentials: Credentials(headers: fields))
-        return CarrierRequest(link: link, configuration: SocketIOConfiguration())
+        return EngineKey(Boxed(link), Boxed(SocketIOConfiguration()))
     }
 
     /// The fields of a poll, and of a WebSocket that takes the session over, which have to be the same.
     private static func fields(
-        _ request: CarrierRequest, cookie: String?, sourceLocation: SourceLocation = #_sourceLocation
+        _ request: EngineKey, cookie: String?, sourceLocation: SourceLocation = #_sourceLocation
     ) -> [String] {
         func lines(_ request: StreamRequest) -> [String] { request.headers.map { "\($0.name): \($0.value)" } }
         let polled = lines(request.upgrade(transport: "polling", sid: "s", cookie: cookie))

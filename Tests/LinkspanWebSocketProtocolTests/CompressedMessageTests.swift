@@ -196,7 +196,7 @@ struct CompressedMessageTests {
             Issue.record("no end")
             return
         }
-        #expect(end.wasClean && end.code == .normal)
+        #expect(end.violation == nil && end.code == .normal)
         #expect(session.inflatedBytes == before)
     }
 }

@@ -125,8 +125,8 @@ struct FrameViolationTests {
 
     @Test
     func `a length that is only announced reserves little, and what arrives never more than the limit`() throws {
-        let frame = PartialFrame(
-            opcode: .binary, isFinal: true, isCompressed: false, mask: nil, length: 16 * 1024 * 1024)
+        let frame = FrameHeader(
+            opcode: .binary, isFinal: true, isCompressed: false, mask: nil, length: 16 * 1024 * 1024, size: 10)
         var message = PartialMessage()
         message.beginFrame(frame)
         try message.append([1], of: frame, limit: 4_000_000)

@@ -71,7 +71,9 @@ extension MaskSource {
     init(seed: UInt64) {
         let generator = Lock(SeededGenerator(seed: seed))
         self.init { block in
-            generator.withLock { generator in for index in block.indices { block[index] = generator.next() } }
+            generator.withLock { generator in
+                for index in block.indices { block[index] = UInt32(truncatingIfNeeded: generator.next()) }
+            }
         }
     }
 }

@@ -37,7 +37,7 @@ struct WebSocketSessionTests {
             self.session.ping(payload, into: &self.output)
         }
 
-        mutating func close(_ code: CloseCode? = .normal, _ reason: String = "") -> WebSocketSession.OnClose {
+        mutating func close(_ code: CloseCode? = .normal, _ reason: String = "") -> Bool {
             self.session.close(code, reason: reason, into: &self.output)
         }
     }
@@ -45,7 +45,7 @@ struct WebSocketSessionTests {
     private static func closed(
         _ code: CloseCode, _ reason: String = "", stream: WebSocketSession.StreamEnd
     ) -> WebSocketSession.Event {
-        .closed(CloseEvent(code: code, reason: reason, wasClean: true), stream: stream)
+        .closed(CloseEvent(code: code, reason: reason), stream: stream)
     }
 
     private static let hello = Array("Hello".utf8)
@@ -142,7 +142,7 @@ struct WebSocketSessionTests {
             #expect(end.receive(close).isEmpty)
             #expect(end.sendHello() == false)
             #expect(end.ping() == false)
-            #expect(end.close() == .ignore)
+            #expect(end.close() == false)
             #expect(end.output.isEmpty)
         }
     }
@@ -157,9 +157,9 @@ struct WebSocketSessionTests {
     @Test
     func `after its own Close a session ignores data and pings and ends with the peer's Close`() {
         var client = End(.client)
-        #expect(client.close(.goingAway, "moving") == .awaitPeer)
+        #expect(client.close(.goingAway, "moving") == true)
         #expect(client.written() == [.close(.goingAway, reason: "moving")])
-        #expect(client.close() == .ignore)
+        #expect(client.close() == false)
         #expect(!client.session.isOpen)
         #expect(client.sendHello() == false)
         let late = Wire.frame(0x81, Self.hello) + Wire.frame(0x89, [1]) + Wire.frame(0x82, [2])
@@ -173,8 +173,8 @@ struct WebSocketSessionTests {
     func `two sessions that close at the same time both end cleanly without an echo`() {
         var client = End(.client)
         var server = End(.server)
-        #expect(client.close(.normal) == .awaitPeer)
-        #expect(server.close(CloseCode(rawValue: 1012)) == .awaitPeer)
+        #expect(client.close(.normal) == true)
+        #expect(server.close(CloseCode(rawValue: 1012)) == true)
         let (fromClient, fromServer) = (client.output, server.output)
         (client.output, server.output) = ([], [])
         #expect(client.receive(fromServer) == [Self.closed(CloseCode(rawValue: 1012), stream: .awaitPeer)])
@@ -192,7 +192,7 @@ struct WebSocketSessionTests {
             return
         }
         #expect(event.code == code)
-        #expect(!event.wasClean)
+        #expect(event.violation != nil)
         #expect(event.violation?.closeCode == code)
         let written = client.written()
         #expect(written.count == 2)
@@ -204,14 +204,14 @@ struct WebSocketSessionTests {
     @Test
     func `a rule broken while closing ends the session without a second Close`() {
         var client = End(.client)
-        #expect(client.close() == .awaitPeer)
+        #expect(client.close() == true)
         client.output = []
         let events = client.receive([0xC1])
         guard case .closed(let event, stream: .drop) = events.first else {
             Issue.record("no end in \(events)")
             return
         }
-        #expect(!event.wasClean)
+        #expect(event.violation != nil)
         #expect(client.output.isEmpty)
     }
 

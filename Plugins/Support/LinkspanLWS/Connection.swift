@@ -3,26 +3,18 @@ internal import CLibwebsockets
 internal import LinkspanNetwork
 internal import LinkspanRuntime
 
-/// Makes the connections of one stream, with the virtual host that its TLS policy needs.
-final class Dialer: StreamDialer {
+/// The request of one stream, with the virtual host that its TLS policy needs.
+final class Dialer {
     fileprivate let request: StreamRequest
     fileprivate let host: VirtualHost
-    fileprivate let library: Library
-    private let poller: Poller
 
-    init(_ request: StreamRequest, library: Library, poller: Poller) throws(ByteStreamError) {
+    init(_ request: StreamRequest, library: Library) throws(ByteStreamError) {
         self.request = request
         self.host = try library.host(for: request)
-        self.library = library
-        self.poller = poller
         self.host.uses += 1
     }
 
     deinit { self.host.uses -= 1 }
-
-    func makeConnection(for stream: LoopStream) -> any StreamConnection {
-        Connection(stream, stage: .connecting(self), library: self.library, poller: self.poller)
-    }
 }
 
 /// One connection to one address: TCP and the proxy's agreement by itself, TLS and the request by an ``Opener``, and then
@@ -54,11 +46,16 @@ final class Connection: Watched, StreamConnection {
     /// Whether a read is scheduled for the end of this turn.
     private var isReadDue = false
 
-    fileprivate init(_ stream: LoopStream, stage: Stage, library: Library, poller: Poller) {
+    private init(_ stream: LoopStream, stage: Stage, library: Library, poller: Poller) {
         self.stream = stream
         self.stage = stage
         self.library = library
         self.poller = poller
+    }
+
+    /// Makes a connection of a request.
+    convenience init(_ stream: LoopStream, by dialer: Dialer, library: Library, poller: Poller) {
+        self.init(stream, stage: .connecting(dialer), library: library, poller: poller)
     }
 
     /// Makes the connection of a stream that the other side opened, which begins to read with ``setReading(_:)``.

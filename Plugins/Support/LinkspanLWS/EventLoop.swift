@@ -47,7 +47,8 @@ package final class EventLoop: NetworkLoop, ThreadedLoop {
     package func connect(_ request: StreamRequest, handler: any ByteStreamHandler) -> any ByteStream {
         guard let core = self.core.value, !core.members.isStopping else { return self.endedStream(handler) }
         return LoopStream.connect(request, handler: handler, among: core.members) { () throws(ByteStreamError) in
-            try Dialer(request, library: core.library, poller: core.poller)
+            let dialer = try Dialer(request, library: core.library)
+            return { Connection($0, by: dialer, library: core.library, poller: core.poller) }
         }
     }
 
@@ -57,8 +58,7 @@ package final class EventLoop: NetworkLoop, ThreadedLoop {
     ) throws(ByteStreamError) -> any ByteListener {
         guard let core = self.core.value, !core.members.isStopping else { throw self.reason }
         return try ListeningSocket.open(request, members: core.members, poller: core.poller) { descriptor in
-            let stream = LoopStream(
-                acceptedFrom: Self.peerAddress(of: descriptor), lowWaterMark: request.lowWaterMark, among: core.members)
+            let stream = LoopStream(acceptedFrom: Self.peerAddress(of: descriptor), among: core.members)
             guard let handler = accept(stream), stream.isOpen else { return clws_discard(descriptor) }
             let connection = Connection(
                 accepted: descriptor, for: stream, library: core.library, poller: core.poller)

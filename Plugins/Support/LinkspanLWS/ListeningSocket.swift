@@ -40,10 +40,9 @@ final class ListeningSocket: Watched, ByteListener, LoopMember {
         _ request: ListenRequest, members: LoopMembers, poller: Poller, accept: @escaping (CInt) -> Void
     ) throws(ByteStreamError) -> ListeningSocket {
         try request.validated()
-        let backlog = CInt(clamping: request.backlog)
         let descriptor =
-            if let path = request.path { clws_listen_path(path, backlog) } else {
-                clws_listen(request.address, CInt(request.port), backlog)
+            if let path = request.path { clws_listen_path(path, ListenRequest.backlog) } else {
+                clws_listen(request.address, CInt(request.port), ListenRequest.backlog)
             }
         guard descriptor >= 0 else {
             let problem = clws_problem()

@@ -1,5 +1,4 @@
 #if LWS
-internal import CLibwebsockets
 internal import LinkspanNetwork
 internal import LinkspanRuntime
 
@@ -56,7 +55,7 @@ final class LoopCore {
     private func look(waitsUntil due: Moment?, now: Moment?, isWaiting: Bool) {
         if self.library.openerCount > 0 {
             // It looks at the poller as well while it waits.
-            self.poller.noteLooks(self.library.openerCount)
+            self.poller.lookCount += self.library.openerCount
             if self.library.serve(waitsUntil: due, now: now, isWaiting: isWaiting) || !isWaiting {
                 self.poller.wait(.zero)
             }

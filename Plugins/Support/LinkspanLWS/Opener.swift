@@ -186,4 +186,81 @@ func libraryCallback(
     guard let user, let connection else { return 0 }
     return Unmanaged<Opener>.fromOpaque(user).takeUnretainedValue().handle(event, connection, data, count)
 }
+
+/// From the library's text, which is all that it tells, and from what OpenSSL told us.
+extension DialFailure {
+    init(_ connection: OpaquePointer, text: String, request: StreamRequest) {
+        let lowercase = text.lowercased()
+        clws_tls_hear_out(lws_get_ssl(connection))
+        let tls = clws_tls_failure_of(lws_get_ssl(connection), TLSContext.note)
+        if request.isSecure, tls == .identity || lowercase.contains("ssl") || lowercase.contains("tls") {
+            self = .rejected(Self.error(tls, text))
+        } else if ["read failed", "hung up", "closed", "unable to connect"].contains(where: { lowercase.contains($0) })
+        {
+            self = .hangUp
+        } else {
+            self = .answer(text)
+        }
+    }
+
+    /// The failure of a connection that the library only calls closed, when the server said that it is about our
+    /// certificate: in TLS 1.3 it does so after the handshake.
+    static func refusedIdentity(_ connection: OpaquePointer, request: StreamRequest) -> Self? {
+        guard request.isSecure else { return nil }
+        clws_tls_hear_out(lws_get_ssl(connection))
+        return Self.noted(lws_get_ssl(connection))
+    }
+
+    /// The same for a connection whose end was read by us.
+    static func noted(_ tls: OpaquePointer?) -> Self? {
+        clws_tls_failure_of(tls, TLSContext.note) == .identity ? .rejected(Self.error(.identity, "")) : nil
+    }
+
+    private static func error(_ failure: clws_tls_failure, _ text: String) -> ByteStreamError {
+        switch failure {
+        case .cut: HandshakeFailure.cut.error
+        case .version: HandshakeFailure.version.error
+        case .identity: HandshakeFailure.identity.error
+        case .foreign: HandshakeFailure.foreign.error
+        case .unknown: HandshakeFailure.unknown(text).error
+        }
+    }
+}
+
+/// The socket of a stream with its TLS session, if it has one.
+struct OpenSocket {
+    let descriptor: CInt
+    /// OpenSSL's session, nil without TLS.
+    let tls: OpaquePointer?
+    /// The events that the poller watches for.
+    var watched = CInt(clws_unwatched)
+    /// Whether TLS has to send before it can read on.
+    var readsWhenWritable = false
+    /// Whether the end of writing is yet to be said, because the system did not take it.
+    var isEndDue = false
+    /// Whether the connection is broken, so that only bytes that the system has already received can still be read.
+    var isBroken = false
+    /// Whether the connection has ended behind the bytes that were read last.
+    var isOver = false
+    /// Whether the peer has sent the TLS `close_notify` alert.
+    var hasFarewell = false
+
+    init(_ descriptor: CInt, tls: OpaquePointer? = nil) {
+        self.descriptor = descriptor
+        self.tls = tls
+    }
+
+    /// Takes a connection from the library, which is left with a copy of `idleSocket` and closes that at once; nil, and
+    /// closed, when there is no descriptor or no memory to spare.
+    init?(takenFrom connection: OpaquePointer, leaving idleSocket: CInt) {
+        var taken = clws_taken()
+        guard clws_take(connection, idleSocket, &taken) else { return nil }
+        self.init(taken.descriptor, tls: taken.tls)
+    }
+
+    /// Says that nothing more is sent; returns false when that has to be repeated.
+    func endWriting() -> Bool { clws_end_writing(self.descriptor, self.tls) }
+
+    func close() { clws_close(self.descriptor, self.tls) }
+}
 #endif

@@ -27,7 +27,7 @@ private final class PollerDescriptors: Sendable {
 /// A look costs as much as there are descriptors that are ready, however many are watched.
 final class Poller {
     /// The descriptors that were looked at so far, each time counted.
-    private(set) var lookCount = 0
+    var lookCount = 0
     // Only the system is called while it is used.
     @exclusivity(unchecked) private var raw: clws_poller
     /// Nil once it is closed.
@@ -99,9 +99,6 @@ final class Poller {
             Unmanaged<Watched>.fromOpaque(owner).takeUnretainedValue().ready(event.events)
         }
     }
-
-    /// The library has looked at descriptors of its own.
-    func noteLooks(_ count: Int) { self.lookCount += count }
 
     private static func nanoseconds(_ duration: Duration) -> Int64 {
         let (seconds, attoseconds) = duration.components

@@ -5,21 +5,15 @@ internal import NIOCore
 internal import NIOSSL
 internal import NIOTLS
 
-/// Makes the connections of one stream, with the configuration that its TLS policy needs.
-final class Dialer: StreamDialer {
+/// The request of one stream, with the configuration that its TLS policy needs.
+final class Dialer {
     fileprivate let request: StreamRequest
     /// Nil for plain connections.
     fileprivate let tls: TLSContext?
-    private let core: NIOLoopCore
 
     init(_ request: StreamRequest, on core: NIOLoopCore) throws(ByteStreamError) {
         self.request = request
         self.tls = try request.isSecure ? core.context(for: request.tls) : nil
-        self.core = core
-    }
-
-    func makeConnection(for stream: LoopStream) -> any StreamConnection {
-        Connection(stream, for: self, core: self.core)
     }
 }
 
@@ -74,7 +68,8 @@ final class Connection: ChannelInboundHandler, StreamConnection {
         self.core = core
     }
 
-    fileprivate convenience init(_ stream: LoopStream, for dialer: Dialer, core: NIOLoopCore) {
+    /// Makes a connection of a request.
+    convenience init(_ stream: LoopStream, by dialer: Dialer, core: NIOLoopCore) {
         self.init(stream, stage: .connecting(dialer), core: core)
     }
 

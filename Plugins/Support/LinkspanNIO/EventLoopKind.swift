@@ -29,12 +29,10 @@ package enum EventLoopKind: Sendable {
 
     /// Whether a loop uses the system's sockets; a loop over Network.framework does not, and cannot listen.
     var usesSockets: Bool {
-        switch self {
-        case .ownThread, .group: true
         #if canImport(NIOTransportServices) && canImport(Network)
-        case .transportServices: false
+        if case .transportServices = self { return false }
         #endif
-        }
+        return true
     }
 
     /// Starts one event loop; nil if it is to run on the loop's own thread.

@@ -47,7 +47,7 @@ final class ListeningChannel: ByteListener, LoopMember {
                 try? SocketAddress(ipAddress: request.address, port: request.port)
             }
         guard let address else { throw request.unavailable(SystemProblem.text(of: EINVAL), isTaken: false) }
-        guard let (descriptor, port) = ListeningSocket.open(address, backlog: CInt(clamping: request.backlog)) else {
+        guard let (descriptor, port) = ListeningSocket.open(address) else {
             let problem = errno
             throw request.unavailable(SystemProblem.text(of: problem), isTaken: problem == EADDRINUSE)
         }
@@ -58,7 +58,7 @@ final class ListeningChannel: ByteListener, LoopMember {
         var bootstrap = ServerBootstrap(group: core.eventLoop)
         if request.path == nil { bootstrap = bootstrap.childChannelOption(.tcpOption(.tcp_nodelay), value: 1) }
         bootstrap
-            .serverChannelOption(.backlog, value: Int32(clamping: request.backlog))
+            .serverChannelOption(.backlog, value: ListenRequest.backlog)
             .childChannelOption(.maxMessagesPerRead, value: EventLoopKind.readsInARow)
             .childChannelOption(.recvAllocator, value: EventLoopKind.readAllocator)
             .childChannelInitializer { channel in
@@ -111,7 +111,7 @@ final class ListeningChannel: ByteListener, LoopMember {
 /// Opens sockets of the system.
 private enum ListeningSocket {
     /// A socket that listens at an address, and its port.
-    static func open(_ address: SocketAddress, backlog: CInt) -> (CInt, port: Int)? {
+    static func open(_ address: SocketAddress) -> (CInt, port: Int)? {
         #if canImport(Glibc)
         let descriptor = socket(address.protocol.rawValue, CInt(SOCK_STREAM.rawValue), 0)
         #else
@@ -128,7 +128,7 @@ private enum ListeningSocket {
             $0.withMemoryRebound(to: sockaddr.self, capacity: 1) { getsockname(descriptor, $0, &size) } == 0
         }
         // Twice, because only now the system tells of a port that another one has.
-        let isListening = isBound && isNamed && listen(descriptor, backlog) == 0
+        let isListening = isBound && isNamed && listen(descriptor, ListenRequest.backlog) == 0
         guard isListening else {
             let problem = errno
             close(descriptor)

@@ -1,4 +1,5 @@
 #if NIO
+private import CLinkspanRuntime
 internal import Dispatch
 package import LinkspanNetwork
 internal import LinkspanRuntime
@@ -56,7 +57,8 @@ package final class NIOLoop: NetworkLoop, ThreadedLoop {
     package func connect(_ request: StreamRequest, handler: any ByteStreamHandler) -> any ByteStream {
         guard let core = self.core.value, !core.members.isStopping else { return self.endedStream(handler) }
         return LoopStream.connect(request, handler: handler, among: core.members) { () throws(ByteStreamError) in
-            try Dialer(request, on: core)
+            let dialer = try Dialer(request, on: core)
+            return { Connection($0, by: dialer, core: core) }
         }
     }
 
@@ -66,8 +68,7 @@ package final class NIOLoop: NetworkLoop, ThreadedLoop {
     ) throws(ByteStreamError) -> any ByteListener {
         guard let core = self.core.value, !core.members.isStopping else { throw self.reason }
         return try ListeningChannel.open(request, on: core) { channel in
-            let stream = LoopStream(
-                acceptedFrom: channel.remoteAddress?.ipAddress, lowWaterMark: request.lowWaterMark, among: core.members)
+            let stream = LoopStream(acceptedFrom: channel.remoteAddress?.ipAddress, among: core.members)
             guard let handler = accept(stream), stream.isOpen else { return false }
             Connection.serve(channel, for: stream, handler: handler, on: core)
             return true
@@ -121,5 +122,18 @@ private final class Library: Sendable {
     }
 
     deinit { self.end() }
+}
+
+/// The descriptors that the process may still open.
+enum SpareDescriptors {
+    /// As many as one loop of SwiftNIO opens: epoll or kqueue, an event and a timer, and one more.
+    private static let needed = 4
+
+    /// Whether a loop of SwiftNIO can start; SwiftNIO ends the process when it cannot.
+    static var areEnough: Bool {
+        let opened = (0..<self.needed).map { _ in clinkspan_open("/dev/null") }
+        for descriptor in opened where descriptor >= 0 { close(descriptor) }
+        return opened.allSatisfy { $0 >= 0 }
+    }
 }
 #endif

@@ -60,25 +60,18 @@ package struct ListenRequest: Sendable, Hashable {
     ///
     /// Nothing may exist there. The file is removed when the listener is closed.
     package var path: String?
-    /// The number of connections that may wait to be accepted.
-    package var backlog: Int
-    /// The number of bytes waiting to be sent at which ``ByteStreamHandler/writable()`` is called.
-    package var lowWaterMark: Int
-
     /// Makes a request.
-    package init(
-        address: String = "127.0.0.1", port: Int = 0, path: String? = nil, backlog: Int = 128,
-        lowWaterMark: Int = 64 * 1024
-    ) {
+    package init(address: String = "127.0.0.1", port: Int = 0, path: String? = nil) {
         self.address = address
         self.port = port
         self.path = path
-        self.backlog = backlog
-        self.lowWaterMark = lowWaterMark
     }
 }
 
 extension ListenRequest {
+    /// The number of connections that may wait to be accepted.
+    package static let backlog: CInt = 128
+
     /// Checks the port and the path.
     ///
     /// Throws `unlistenable` for a port outside 0...65535 and for a path that no socket can have.

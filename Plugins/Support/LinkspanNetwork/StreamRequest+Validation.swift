@@ -5,25 +5,19 @@ extension StreamRequest {
     enum Limit {
         static let requestLine = 2_000
         static let host = 100
-        static let origin = 100
         static let request = 3_584
     }
 
     /// Checks lengths and characters, because back ends may cut what is too long and send line breaks as they are.
     ///
     /// Throws `invalidRequest` for a character or value that must not be sent, `requestTooLong` for a part over its
-    /// limit: 2,000 bytes for the request line, 100 for host and port, 100 for the origin, 3.5 KiB for the whole
-    /// request.
+    /// limit: 2,000 bytes for the request line, 100 for host and port, 3.5 KiB for the whole request.
     package func validated() throws(ByteStreamError) {
         try self.checkHost()
         try self.checkTarget()
         try self.proxy?.validated()
         try self.checkSocketPath()
         try self.checkHeaders()
-        if let origin = self.origin {
-            try Self.check(origin, "origin", allowsSpace: false)
-            try Self.check(origin.utf8.count, "origin", limit: Limit.origin)
-        }
         try Self.check(self.requestLength, "request", limit: Limit.request)
     }
 
@@ -98,20 +92,10 @@ extension StreamRequest {
 
 extension StreamRequest {
     /// The method of the request line.
-    package var method: String {
-        switch self.purpose {
-        case .upgrade, .get: "GET"
-        case .post: "POST"
-        }
-    }
+    package var method: String { if case .post = self.purpose { "POST" } else { "GET" } }
 
     /// Whether the answer is a body, whatever its status, and not a stream.
-    package var isExchange: Bool {
-        switch self.purpose {
-        case .upgrade: false
-        case .get, .post: true
-        }
-    }
+    package var isExchange: Bool { self.purpose != .upgrade }
 
     /// The host without the brackets of an IPv6 address.
     package var bareHost: String {
@@ -141,7 +125,6 @@ extension StreamRequest {
             lines += value.utf8
             lines += "\r\n".utf8
         }
-        if let origin = self.origin { append("Origin", origin) }
         for header in self.headers { append(header.name, header.value) }
         if case .post(let body) = self.purpose { append("Content-Length", "\(body.count)") }
         return lines

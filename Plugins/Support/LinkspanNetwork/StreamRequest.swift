@@ -20,8 +20,6 @@ package struct StreamRequest: Sendable {
     ///
     /// `Host` is made from the host and port, and no `Connection` or `Upgrade` is added: the caller gives those.
     package var headers: [Header]
-    /// The value of `Origin`, or nil for none.
-    package var origin: String?
     /// The rules for verifying the server of a secure stream.
     package var tls: TLSPolicy
     /// The proxy; nil for none.
@@ -31,7 +29,7 @@ package struct StreamRequest: Sendable {
     /// The time for name look-up, TCP, TLS and upgrade together; 10 seconds unless set, 60 at most.
     package var deadline: Duration
     /// The number of bytes waiting to be sent at which ``ByteStreamHandler/writable()`` is called; 64 KiB unless set.
-    package var lowWaterMark: Int
+    package var lowWaterMark = 64 * 1024
     /// The number of bytes waiting to be sent above which the stream reports that it is full; none unless set.
     package var highWaterMark = Int.max
     /// The purpose of the request; an upgrade unless set.
@@ -49,8 +47,8 @@ package struct StreamRequest: Sendable {
 
     /// Makes a request; see the properties for the defaults.
     package init(
-        host: String, port: Int, isSecure: Bool, target: String = "/", headers: [Header] = [], origin: String? = nil,
-        tls: TLSPolicy = .system, deadline: Duration = .seconds(10), lowWaterMark: Int = 64 * 1024,
+        host: String, port: Int, isSecure: Bool, target: String = "/", headers: [Header] = [],
+        tls: TLSPolicy = .system, deadline: Duration = .seconds(10),
         proxy: NetworkProxy? = nil
     ) {
         self.host = host
@@ -58,10 +56,8 @@ package struct StreamRequest: Sendable {
         self.isSecure = isSecure
         self.target = target
         self.headers = headers
-        self.origin = origin
         self.tls = tls
         self.deadline = deadline
-        self.lowWaterMark = lowWaterMark
         self.proxy = proxy
     }
 }

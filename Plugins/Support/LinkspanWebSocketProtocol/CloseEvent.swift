@@ -8,17 +8,13 @@ package struct CloseEvent: Sendable, Hashable {
     /// The peer's reason; empty if it gave none.
     package var reason: String
 
-    /// Whether both ends sent a Close frame.
-    package var wasClean: Bool
-
-    /// The peer's violation of the protocol, if that ended the connection.
+    /// The peer's violation of the protocol, if that ended the connection; nil when both ends sent a Close frame.
     package var violation: WebSocketProtocolError?
 
     /// Makes the description of an ending.
-    package init(code: CloseCode, reason: String, wasClean: Bool, violation: WebSocketProtocolError? = nil) {
+    package init(code: CloseCode, reason: String, violation: WebSocketProtocolError? = nil) {
         self.code = code
         self.reason = reason
-        self.wasClean = wasClean
         self.violation = violation
     }
 }

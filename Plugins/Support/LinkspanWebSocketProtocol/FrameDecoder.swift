@@ -27,7 +27,7 @@ package struct FrameDecoder {
 
     private enum State: Sendable {
         case header
-        case payload(PartialFrame)
+        case payload(FrameHeader)
         case ended
     }
 
@@ -36,8 +36,6 @@ package struct FrameDecoder {
     private var state = State.header
     private var input: ArraySlice<UInt8> = []
     private var position = 0
-    /// The start of a header whose rest is in the next chunk.
-    private var splitHeader: [UInt8] = []
     /// The start of a control frame's payload whose rest is in the next chunk.
     private var control: [UInt8] = []
     private var message = PartialMessage()
@@ -68,7 +66,7 @@ package struct FrameDecoder {
     /// Whether a frame or a message has begun and not ended, and how many bytes of the message are here.
     var unfinishedBytes: Int? {
         let isInsideFrame = if case .payload = self.state { true } else { false }
-        let isAny = isInsideFrame || self.message.kind != nil || !self.splitHeader.isEmpty
+        let isAny = isInsideFrame || self.message.kind != nil || self.position < self.input.endIndex
         return isAny ? self.message.byteCount + self.control.count : nil
     }
 
@@ -94,8 +92,8 @@ package struct FrameDecoder {
                 switch self.state {
                 case .header:
                     guard let header = try self.readHeader() else { return self.starve() }
-                    let frame = try self.admit(header)
-                    if let incoming = try self.readWhole(frame) { return incoming }
+                    try self.admit(header)
+                    if let incoming = try self.readWhole(header) { return incoming }
                 case .payload(let frame):
                     guard frame.received == frame.length || self.position < self.input.endIndex else {
                         return self.starve()
@@ -114,7 +112,6 @@ package struct FrameDecoder {
     // MARK: Headers
 
     private mutating func readHeader() throws(WebSocketProtocolError) -> FrameHeader? {
-        guard self.splitHeader.isEmpty else { return try self.completeSplitHeader() }
         let (role, isInsideMessage, reservedBits) = (self.role, self.message.kind != nil, self.reservedBits)
         let offset = self.position - self.input.startIndex
         let header = try self.input.withUnsafeBufferPointer { bytes throws(WebSocketProtocolError) in
@@ -122,46 +119,21 @@ package struct FrameDecoder {
                 UnsafeBufferPointer(rebasing: bytes[offset...]), role: role, isInsideMessage: isInsideMessage,
                 reservedBits: reservedBits)
         }
-        if let header {
-            self.position += header.size
-        } else {
-            self.splitHeader.append(contentsOf: self.input[self.position...])
-            self.position = self.input.endIndex
-        }
+        if let header { self.position += header.size }
         return header
     }
 
-    private mutating func completeSplitHeader() throws(WebSocketProtocolError) -> FrameHeader? {
-        let (role, isInsideMessage, reservedBits) = (self.role, self.message.kind != nil, self.reservedBits)
-        while self.position < self.input.endIndex {
-            self.splitHeader.append(self.input[self.position])
-            self.position += 1
-            let header = try self.splitHeader.withUnsafeBufferPointer { bytes throws(WebSocketProtocolError) in
-                try FrameHeader.parse(
-                    bytes, role: role, isInsideMessage: isInsideMessage, reservedBits: reservedBits)
-            }
-            guard let header else { continue }
-            self.splitHeader.removeAll(keepingCapacity: true)
-            return header
-        }
-        return nil
-    }
-
     /// Checks a frame against the limits before a byte of it is stored.
-    private func admit(_ header: FrameHeader) throws(WebSocketProtocolError) -> PartialFrame {
-        if !header.opcode.isControl {
-            guard header.length <= self.room(for: header) else {
-                throw WebSocketProtocolError.tooBig(limit: self.limits.maxMessageBytes)
-            }
-            guard self.message.fragments < self.limits.maxFragments else {
-                throw WebSocketProtocolError(
-                    .tooManyFragments,
-                    "a message has more than the \(self.limits.maxFragments) frames that are accepted here")
-            }
+    private func admit(_ header: FrameHeader) throws(WebSocketProtocolError) {
+        guard !header.opcode.isControl else { return }
+        guard UInt64(header.length) <= self.room(for: header) else {
+            throw WebSocketProtocolError.tooBig(limit: self.limits.maxMessageBytes)
         }
-        return PartialFrame(
-            opcode: header.opcode, isFinal: header.isFinal, isCompressed: header.isCompressed, mask: header.mask,
-            length: Int(header.length))
+        guard self.message.fragments < self.limits.maxFragments else {
+            throw WebSocketProtocolError(
+                .tooManyFragments,
+                "a message has more than the \(self.limits.maxFragments) frames that are accepted here")
+        }
     }
 
     /// The number of bytes that the message's next frame may have.
@@ -175,7 +147,7 @@ package struct FrameDecoder {
     // MARK: Payloads
 
     /// Returns a frame that is complete in the chunk and needs no collecting, else prepares to collect it.
-    private mutating func readWhole(_ frame: PartialFrame) throws(WebSocketProtocolError) -> Incoming? {
+    private mutating func readWhole(_ frame: FrameHeader) throws(WebSocketProtocolError) -> Incoming? {
         let isAlone = frame.opcode != .continuation && frame.isFinal && !frame.isCompressed
         guard isAlone, self.input.endIndex - self.position >= frame.length else {
             if !frame.opcode.isControl { self.message.beginFrame(frame) }
@@ -183,13 +155,8 @@ package struct FrameDecoder {
             return nil
         }
         let end = self.position + frame.length
-        var payload = self.input[self.position..<end]
+        let payload = Self.unmasked(self.input[self.position..<end], of: frame)
         self.position = end
-        if let mask = frame.mask {
-            var unmasked = Array(payload)
-            Masking.apply(mask, to: &unmasked, from: 0)
-            payload = unmasked[...]
-        }
         switch frame.opcode {
         case .text:
             guard UTF8Validator.isValid(payload) else { throw .invalidText }
@@ -202,16 +169,12 @@ package struct FrameDecoder {
     }
 
     /// Collects what the chunk has of a frame, and returns the message or control frame that this completes.
-    private mutating func readPiece(_ partial: PartialFrame) throws(WebSocketProtocolError) -> Incoming? {
+    private mutating func readPiece(_ partial: FrameHeader) throws(WebSocketProtocolError) -> Incoming? {
         let end = self.position + min(partial.length - partial.received, self.input.endIndex - self.position)
         let piece = self.input[self.position..<end]
         self.position = end
         if partial.opcode.isControl {
-            let start = self.control.count
-            self.control.append(contentsOf: piece)
-            if let mask = partial.mask {
-                Masking.apply(Masking.rotate(mask, by: partial.received), to: &self.control, from: start)
-            }
+            self.control += Self.unmasked(piece, of: partial)
         } else if self.message.isCompressed {
             if !self.dropsCompressed { try self.inflate(piece, of: partial) }
         } else {
@@ -228,20 +191,22 @@ package struct FrameDecoder {
     }
 
     private mutating func inflate(
-        _ piece: ArraySlice<UInt8>, of frame: PartialFrame
+        _ piece: ArraySlice<UInt8>, of frame: FrameHeader
     ) throws(WebSocketProtocolError) {
         let before = self.message.byteCount
         defer { self.inflatedBytes += self.message.byteCount - before }
-        guard let mask = frame.mask else {
-            try self.inflater?.inflate(piece, into: &self.message)
-            return
-        }
-        var unmasked = Array(piece)
-        Masking.apply(Masking.rotate(mask, by: frame.received), to: &unmasked, from: 0)
-        try self.inflater?.inflate(unmasked[...], into: &self.message)
+        try self.inflater?.inflate(Self.unmasked(piece, of: frame), into: &self.message)
     }
 
-    private mutating func finish(_ frame: PartialFrame) throws(WebSocketProtocolError) -> Incoming? {
+    /// The next bytes of a frame's payload as they were before they were masked.
+    private static func unmasked(_ piece: ArraySlice<UInt8>, of frame: FrameHeader) -> ArraySlice<UInt8> {
+        guard let mask = frame.mask else { return piece }
+        var bytes = Array(piece)
+        Masking.apply(Masking.rotate(mask, by: frame.received), to: &bytes, from: 0)
+        return bytes[...]
+    }
+
+    private mutating func finish(_ frame: FrameHeader) throws(WebSocketProtocolError) -> Incoming? {
         guard frame.opcode.isControl else {
             guard frame.isFinal else { return nil }
             if self.message.isCompressed {
@@ -292,9 +257,9 @@ package struct FrameDecoder {
 
     // MARK: Ends
 
-    /// Drops a chunk that is used up.
+    /// Drops a chunk that is used up, but for the start of a header whose rest is in the next one.
     private mutating func starve() -> Incoming? {
-        self.input = []
+        self.input = self.position < self.input.endIndex ? Array(self.input[self.position...])[...] : []
         self.position = 0
         return nil
     }
@@ -303,7 +268,6 @@ package struct FrameDecoder {
         self.state = .ended
         self.input = []
         self.position = 0
-        self.splitHeader = []
         self.control = []
         self.message = PartialMessage()
         self.inflater = nil

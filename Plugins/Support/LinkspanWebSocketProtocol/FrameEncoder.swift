@@ -7,22 +7,13 @@ package enum FrameEncoder {
     ///
     /// - Precondition: A control frame is final and has at most 125 bytes.
     package static func append(
-        _ opcode: Opcode, isFinal: Bool = true, payload: some Collection<UInt8>, mask: UInt32?,
-        to output: inout [UInt8]
+        _ opcode: Opcode, isFinal: Bool = true, isCompressed: Bool = false, payload: some Collection<UInt8>,
+        mask: UInt32?, to output: inout [UInt8]
     ) {
-        Self.appendHeader(opcode, isFinal: isFinal, length: payload.count, mask: mask, to: &output)
-        let start = output.count
-        output.append(contentsOf: payload)
-        if let mask { Masking.apply(mask, to: &output, from: start) }
-    }
-
-    /// Appends a message in one frame whose payload was compressed.
-    static func append(
-        _ opcode: Opcode, compressed payload: ArraySlice<UInt8>, mask: UInt32?, to output: inout [UInt8]
-    ) {
-        Self.withHeader(
-            opcode, isFinal: true, reservedBits: FrameHeader.compressedBit, length: payload.count, mask: mask
-        ) { output.append(contentsOf: $0) }
+        let reservedBits = isCompressed ? FrameHeader.compressedBit : 0
+        Self.withHeader(opcode, isFinal: isFinal, reservedBits: reservedBits, length: payload.count, mask: mask) {
+            output.append(contentsOf: $0)
+        }
         let start = output.count
         output.append(contentsOf: payload)
         if let mask { Masking.apply(mask, to: &output, from: start) }
@@ -39,13 +30,15 @@ package enum FrameEncoder {
         write: (inout [UInt8]) -> Void
     ) {
         let frame = output.count
-        Self.appendHeader(opcode, isFinal: isFinal, length: expectedLength, mask: mask, to: &output)
+        Self.withHeader(opcode, isFinal: isFinal, length: expectedLength, mask: mask) { output.append(contentsOf: $0) }
         let start = output.count
         write(&output)
         precondition(output.count >= start, "the payload's writer removed bytes that were not its own")
         let length = output.count - start
         if length != expectedLength {
-            Self.replaceHeader(opcode, isFinal: isFinal, length: length, mask: mask, at: frame..<start, in: &output)
+            Self.withHeader(opcode, isFinal: isFinal, length: length, mask: mask) { header in
+                output.replaceSubrange(frame..<start, with: header)
+            }
         }
         if let mask { Masking.apply(mask, to: &output, from: output.count - length) }
     }
@@ -73,21 +66,6 @@ package enum FrameEncoder {
             end = reason.utf8.index(before: end)
         }
         return reason[..<end].utf8
-    }
-
-    static func appendHeader(_ opcode: Opcode, isFinal: Bool, length: Int, mask: UInt32?, to output: inout [UInt8]) {
-        Self.withHeader(opcode, isFinal: isFinal, length: length, mask: mask) { output.append(contentsOf: $0) }
-    }
-
-    static func replaceHeader(
-        _ opcode: Opcode, isFinal: Bool, length: Int, mask: UInt32?, at range: Range<Int>, in output: inout [UInt8]
-    ) {
-        Self.withHeader(opcode, isFinal: isFinal, length: length, mask: mask) { header in
-            guard header.count == range.count else { return output.replaceSubrange(range, with: header) }
-            output.withUnsafeMutableBufferPointer { output in
-                for index in header.indices { output[range.lowerBound + index] = header[index] }
-            }
-        }
     }
 
     private static func withHeader(

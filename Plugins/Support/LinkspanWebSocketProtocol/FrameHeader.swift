@@ -14,7 +14,9 @@ struct FrameHeader: Sendable {
     /// Whether it begins a compressed message.
     var isCompressed: Bool
     var mask: UInt32?
-    var length: UInt64
+    /// The number of bytes of the payload, and how many of them have been taken.
+    var length: Int
+    var received = 0
     var size: Int
 
     /// Reads a header from the start of `bytes`, or returns nil if it is incomplete.
@@ -36,7 +38,7 @@ struct FrameHeader: Sendable {
         let lengthSize = short < 126 ? 0 : short == 126 ? 2 : 8
         let size = 2 + lengthSize + (isMasked ? 4 : 0)
         guard bytes.count >= size else { return nil }
-        let length = lengthSize == 0 ? UInt64(short) : try Self.length(bytes, size: lengthSize)
+        let length = lengthSize == 0 ? Int(short) : try Self.length(bytes, size: lengthSize)
         let mask = isMasked ? UInt32(truncatingIfNeeded: Self.number(bytes, at: size - 4, size: 4)) : nil
         return Self(
             opcode: opcode, isFinal: bytes[0] & 0x80 != 0, isCompressed: bytes[0] & Self.compressedBit != 0, mask: mask,
@@ -65,19 +67,17 @@ struct FrameHeader: Sendable {
     }
 
     private static func check(isMasked: Bool, role: WebSocketRole) throws(WebSocketProtocolError) {
-        switch role {
-        case .client where isMasked:
-            throw WebSocketProtocolError(.maskForbidden, "a server sent a masked frame")
-        case .server where !isMasked:
+        guard isMasked || role == .client else {
             throw WebSocketProtocolError(.maskMissing, "a client sent an unmasked frame")
-        case .client, .server:
-            ()
+        }
+        guard !isMasked || role == .server else {
+            throw WebSocketProtocolError(.maskForbidden, "a server sent a masked frame")
         }
     }
 
     private static func length(
         _ bytes: UnsafeBufferPointer<UInt8>, size: Int
-    ) throws(WebSocketProtocolError) -> UInt64 {
+    ) throws(WebSocketProtocolError) -> Int {
         let length = Self.number(bytes, at: 2, size: size)
         guard length <= UInt64(Int64.max) else {
             throw WebSocketProtocolError(.lengthOutOfRange, "the highest bit of a length is set")
@@ -85,7 +85,7 @@ struct FrameHeader: Sendable {
         guard length >= (size == 2 ? 126 : 65536) else {
             throw WebSocketProtocolError(.lengthNotMinimal, "a length is written longer than needed")
         }
-        return length
+        return Int(clamping: length)
     }
 
     private static func number(_ bytes: UnsafeBufferPointer<UInt8>, at start: Int, size: Int) -> UInt64 {

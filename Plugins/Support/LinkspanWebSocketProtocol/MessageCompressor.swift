@@ -29,19 +29,18 @@ package struct MessageCompressor {
     package mutating func append(
         _ opcode: Opcode, payload: ArraySlice<UInt8>, mask: UInt32?, to output: inout [UInt8]
     ) {
-        if let compressed = self.compress(payload) {
-            FrameEncoder.append(opcode, compressed: compressed, mask: mask, to: &output)
-        } else {
-            FrameEncoder.append(opcode, payload: payload, mask: mask, to: &output)
-        }
+        let compressed = self.compress(payload)
+        FrameEncoder.append(
+            opcode, isCompressed: compressed != nil, payload: compressed ?? payload, mask: mask, to: &output)
     }
 
     /// The compressed payload, or nil if it is to be sent as it is.
     private mutating func compress(_ payload: ArraySlice<UInt8>) -> ArraySlice<UInt8>? {
         // Empty messages would leave zlib nothing to flush. A window of 8 bits is legal, but zlib has no compression
         // for it; not to compress is legal, too.
-        guard payload.count >= self.threshold, payload.count <= Self.maximumBytes, self.windowBits > 8,
-            let stream = self.ownStream()
+        let windowBits = Int(self.windowBits)
+        guard payload.count >= self.threshold, payload.count <= Self.maximumBytes, windowBits > 8,
+            let stream = self.stream.own(or: .deflating(windowBits: windowBits))
         else { return nil }
         var output: [UInt8] = []
         let isDone = payload.withUnsafeBufferPointer { Self.run(stream, $0, into: &output) }
@@ -70,15 +69,5 @@ package struct MessageCompressor {
             } while stream.raw.pointee.avail_out == 0
             return stream.raw.pointee.avail_in == 0
         }
-    }
-
-    /// The stream, made when it is first needed, and copied if another value has it, too.
-    private mutating func ownStream() -> ZlibStream? {
-        if self.stream == nil {
-            self.stream = .deflating(windowBits: Int(self.windowBits))
-        } else if !isKnownUniquelyReferenced(&self.stream) {
-            self.stream = self.stream?.copy()
-        }
-        return self.stream
     }
 }

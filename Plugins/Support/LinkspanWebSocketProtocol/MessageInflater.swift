@@ -106,16 +106,9 @@ struct MessageInflater {
         }
     }
 
-    /// The stream, made when it is first needed, and copied if another value has it, too.
-    ///
-    /// While the result is held, the next call does not find the reference unique.
     private mutating func ownStream() throws(WebSocketProtocolError) -> ZlibStream {
-        if self.stream == nil {
-            self.stream = .inflating(windowBits: self.windowBits)
-        } else if !isKnownUniquelyReferenced(&self.stream) {
-            self.stream = self.stream?.copy()
-        }
-        guard let stream = self.stream else { throw .notInflatable }
+        let windowBits = self.windowBits
+        guard let stream = self.stream.own(or: .inflating(windowBits: windowBits)) else { throw .notInflatable }
         return stream
     }
 }

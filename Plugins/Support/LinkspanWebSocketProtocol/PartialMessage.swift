@@ -1,13 +1,3 @@
-/// A frame whose header has been read and admitted.
-struct PartialFrame: Sendable {
-    var opcode: Opcode
-    var isFinal: Bool
-    var isCompressed: Bool
-    var mask: UInt32?
-    var length: Int
-    var received = 0
-}
-
 /// A message whose end has not arrived: its bytes so far, and where its text stands.
 struct PartialMessage: Sendable {
     /// The most that is reserved because a peer announced it and not because it sent it.
@@ -34,7 +24,7 @@ struct PartialMessage: Sendable {
     var capacity: Int { self.bytes.capacity }
 
     /// Notes a further frame, which is the first if no message has begun.
-    mutating func beginFrame(_ frame: PartialFrame) {
+    mutating func beginFrame(_ frame: FrameHeader) {
         if self.kind == nil {
             self.kind = frame.opcode
             self.isCompressed = frame.isCompressed
@@ -45,7 +35,7 @@ struct PartialMessage: Sendable {
 
     /// Takes a piece of a frame's payload; with it the message has at most `limit` bytes.
     mutating func append(
-        _ piece: ArraySlice<UInt8>, of frame: PartialFrame, limit: Int
+        _ piece: ArraySlice<UInt8>, of frame: FrameHeader, limit: Int
     ) throws(WebSocketProtocolError) {
         let start = self.bytes.count
         if start == 0 {

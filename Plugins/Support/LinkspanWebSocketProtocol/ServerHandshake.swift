@@ -7,9 +7,6 @@ package struct ServerHandshake: Sendable {
 
         /// The headers that belong to the handshake.
         package var headers: [(name: String, value: String)]
-
-        /// The sub-protocol agreed on, or nil if none.
-        package var subprotocol: String?
     }
 
     /// The sub-protocols the server speaks.
@@ -56,17 +53,13 @@ package struct ServerHandshake: Sendable {
 
     /// The answer to a request that broke a rule.
     package static func rejection(for error: WebSocketProtocolError) -> Response {
-        var headers = [(name: "Connection", value: "close")]
-        switch error.httpStatus {
-        case 405:
-            headers.append((name: "Allow", value: "GET"))
-        case 426:
-            headers = [(name: "Connection", value: "Upgrade, close"), (name: "Upgrade", value: "websocket")]
-            headers.append((name: "Sec-WebSocket-Version", value: "13"))
-        default:
-            ()
-        }
-        return Response(status: error.httpStatus, headers: headers, subprotocol: nil)
+        let headers =
+            switch error.httpStatus {
+            case 405: [(name: "Allow", value: "GET")]
+            case 426: [(name: "Upgrade", value: "websocket"), (name: "Sec-WebSocket-Version", value: "13")]
+            default: [(name: String, value: String)]()
+            }
+        return Response(status: error.httpStatus, headers: headers)
     }
 
     private func agreement(key: String, subprotocols: [Substring]) -> Response {
@@ -79,6 +72,6 @@ package struct ServerHandshake: Sendable {
         if let subprotocol {
             headers.append((name: "Sec-WebSocket-Protocol", value: subprotocol))
         }
-        return Response(status: 101, headers: headers, subprotocol: subprotocol)
+        return Response(status: 101, headers: headers)
     }
 }

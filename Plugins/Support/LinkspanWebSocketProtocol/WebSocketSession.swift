@@ -33,15 +33,6 @@ package struct WebSocketSession {
         case awaitPeer
     }
 
-    /// The result of beginning to close.
-    package enum OnClose: Sendable, Hashable {
-        /// A Close frame is in the output; wait a while for ``Event/closed(_:stream:)``, then drop the stream.
-        case awaitPeer
-
-        /// There is nothing to do: the connection is closing or closed already.
-        case ignore
-    }
-
     private enum State: Sendable {
         case open
         /// Our Close frame is written, the peer's has not come.
@@ -92,12 +83,7 @@ package struct WebSocketSession {
     }
 
     /// Whether messages can be sent.
-    package var isOpen: Bool {
-        switch self.state {
-        case .open: true
-        case .closing, .closed: false
-        }
-    }
+    package var isOpen: Bool { self.state == .open }
 
     /// Whether the newest ping has not been answered.
     package var isAwaitingPong: Bool { self.sentPing != nil }
@@ -121,7 +107,7 @@ package struct WebSocketSession {
                 if let event = self.handle(incoming, into: &output) { return event }
             }
         } catch {
-            return self.fail(error, into: &output)
+            return self.fail(error.code, error.message, into: &output).map { .closed($0, stream: .drop) }
         }
         if let ping = self.heldPing {
             self.heldPing = nil
@@ -141,10 +127,9 @@ package struct WebSocketSession {
     package mutating func fail(
         _ code: WebSocketProtocolError.Code, _ message: String, into output: inout [UInt8]
     ) -> CloseEvent? {
-        guard case .closed(let event, _)? = self.fail(WebSocketProtocolError(code, message), into: &output) else {
-            return nil
-        }
-        return event
+        let error = WebSocketProtocolError(code, message)
+        guard self.end(error.closeCode, reason: message, into: &output) else { return nil }
+        return CloseEvent(code: error.closeCode, reason: "", violation: error)
     }
 
     @inline(__always)
@@ -188,36 +173,18 @@ package struct WebSocketSession {
     }
 
     private mutating func closed(_ code: CloseCode?, _ reason: String, into output: inout [UInt8]) -> Event? {
-        let event = CloseEvent(code: code ?? .noStatus, reason: reason, wasClean: true)
-        self.heldPing = nil
-        switch self.state {
-        case .open:
-            FrameEncoder.appendClose(code, mask: self.nextMask(), to: &output)
-            self.state = .closed
-        case .closing:
-            self.state = .closed
-        case .closed:
-            return nil
-        }
-        switch self.role {
-        case .client: return .closed(event, stream: .awaitPeer)
-        case .server: return .closed(event, stream: .drop)
-        }
+        guard self.end(code, into: &output) else { return nil }
+        let event = CloseEvent(code: code ?? .noStatus, reason: reason)
+        return .closed(event, stream: self.role == .client ? .awaitPeer : .drop)
     }
 
-    private mutating func fail(_ error: WebSocketProtocolError, into output: inout [UInt8]) -> Event? {
+    /// Ends the connection, with a Close frame unless one was sent; returns false when it had ended before.
+    private mutating func end(_ code: CloseCode?, reason: String = "", into output: inout [UInt8]) -> Bool {
         self.heldPing = nil
-        switch self.state {
-        case .open:
-            FrameEncoder.appendClose(error.closeCode, reason: error.message, mask: self.nextMask(), to: &output)
-            self.state = .closed
-        case .closing:
-            self.state = .closed
-        case .closed:
-            return nil
-        }
-        let event = CloseEvent(code: error.closeCode, reason: "", wasClean: false, violation: error)
-        return .closed(event, stream: .drop)
+        guard self.state != .closed else { return false }
+        if self.isOpen { FrameEncoder.appendClose(code, reason: reason, mask: self.nextMask(), to: &output) }
+        self.state = .closed
+        return true
     }
 
     // MARK: Sending
@@ -230,13 +197,9 @@ package struct WebSocketSession {
     package mutating func send(
         _ opcode: Opcode, payload: some Collection<UInt8>, isCompressible: Bool = true, into output: inout [UInt8]
     ) -> Bool {
-        guard self.beginMessage(opcode) else { return false }
-        if isCompressible, self.compressor != nil {
-            self.sendCompressed(opcode, Array(payload), into: &output)
-            return true
+        self.send(opcode, expectedLength: payload.count, isCompressible: isCompressible, into: &output) {
+            $0.append(contentsOf: payload)
         }
-        FrameEncoder.append(opcode, payload: payload, mask: self.nextMask(), to: &output)
-        return true
     }
 
     /// Appends a message whose payload `write` appends; returns false, without calling it, unless open.
@@ -248,15 +211,17 @@ package struct WebSocketSession {
         _ opcode: Opcode, expectedLength: Int, isCompressible: Bool = true, into output: inout [UInt8],
         write: (inout [UInt8]) -> Void
     ) -> Bool {
-        guard self.beginMessage(opcode) else { return false }
+        precondition(opcode == .text || opcode == .binary, "a message is text or binary, not \(opcode)")
+        guard self.isOpen else { return false }
+        let mask = self.nextMask()
         if isCompressible, self.compressor != nil {
             var payload: [UInt8] = []
             payload.reserveCapacity(expectedLength)
             write(&payload)
-            self.sendCompressed(opcode, payload, into: &output)
-            return true
+            self.compressor?.append(opcode, payload: payload[...], mask: mask, to: &output)
+        } else {
+            FrameEncoder.append(opcode, expectedLength: expectedLength, mask: mask, to: &output, write: write)
         }
-        FrameEncoder.append(opcode, expectedLength: expectedLength, mask: self.nextMask(), to: &output, write: write)
         return true
     }
 
@@ -270,36 +235,22 @@ package struct WebSocketSession {
         return true
     }
 
-    /// Begins the closing handshake, with nil for a Close frame without a code.
+    /// Begins the closing handshake, with nil for a Close frame without a code; returns false unless the connection is open.
     ///
-    /// A reason longer than 123 bytes is cut.
+    /// Wait a while for ``Event/closed(_:stream:)`` then, and drop the stream. A reason longer than 123 bytes is cut.
     ///
     /// - Precondition: The code may be sent.
     package mutating func close(
         _ code: CloseCode? = .normal, reason: String = "", into output: inout [UInt8]
-    ) -> OnClose {
-        switch self.state {
-        case .open:
-            FrameEncoder.appendClose(code, reason: reason, mask: self.nextMask(), to: &output)
-            self.state = .closing
-            self.decoder.dropsCompressed = true
-            return .awaitPeer
-        case .closing, .closed:
-            return .ignore
-        }
+    ) -> Bool {
+        guard self.isOpen else { return false }
+        FrameEncoder.appendClose(code, reason: reason, mask: self.nextMask(), to: &output)
+        self.state = .closing
+        self.decoder.dropsCompressed = true
+        return true
     }
 
-    func beginMessage(_ opcode: Opcode) -> Bool {
-        precondition(opcode == .text || opcode == .binary, "a message is text or binary, not \(opcode)")
-        return self.isOpen
-    }
-
-    mutating func sendCompressed(_ opcode: Opcode, _ payload: [UInt8], into output: inout [UInt8]) {
-        let mask = self.nextMask()
-        self.compressor?.append(opcode, payload: payload[...], mask: mask, to: &output)
-    }
-
-    mutating func nextMask() -> UInt32? {
+    private mutating func nextMask() -> UInt32? {
         switch self.role {
         case .client: self.masks.next()
         case .server: nil

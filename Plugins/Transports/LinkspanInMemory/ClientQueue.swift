@@ -1,6 +1,5 @@
 internal import DequeModule
 internal import Linkspan
-internal import LinkspanRuntime
 
 /// The events for one client, until its link's receiver takes them; lives on the hub's executor.
 final class ClientQueue {

@@ -1,5 +1,4 @@
 internal import Linkspan
-internal import LinkspanRuntime
 
 /// A link to a hub; lives on the hub's executor.
 final class InMemoryLink: Link {

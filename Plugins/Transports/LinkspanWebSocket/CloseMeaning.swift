@@ -37,7 +37,8 @@ public struct CloseMeaning: Sendable, Hashable {
 public struct CloseMeanings: Sendable, Hashable, ExpressibleByDictionaryLiteral {
     private struct Rule: Sendable, Hashable {
         var codes: ClosedRange<UInt16>
-        var meaning: CloseMeaning
+        /// Nil for the standard one.
+        var meaning: CloseMeaning?
     }
 
     private var rules: [Rule] = []
@@ -50,41 +51,23 @@ public struct CloseMeanings: Sendable, Hashable, ExpressibleByDictionaryLiteral 
     /// The meaning of a code; nil for the standard one.
     public subscript(code: UInt16) -> CloseMeaning? {
         get { self.rules.last { $0.codes.contains(code) }?.meaning }
-        set { self[code...code] = newValue }
+        set { self.set(newValue, for: code...code) }
     }
 
-    /// The meaning of all codes of a range; nil restores the standard ones.
-    ///
-    /// Reading gives what the range means as a whole: nil unless a single rule covers it last.
-    package subscript(codes: ClosedRange<UInt16>) -> CloseMeaning? {
-        get {
-            guard let last = self.rules.last(where: { $0.codes.overlaps(codes) }) else { return nil }
-            return last.codes.contains(codes) ? last.meaning : nil
-        }
-        set {
-            self.rules = self.rules.flatMap { rule in
-                rule.codes.without(codes).map { Rule(codes: $0, meaning: rule.meaning) }
-            }
-            if let newValue { self.rules.append(Rule(codes: codes, meaning: newValue)) }
-        }
+    /// Sets the meaning of all codes of a range; nil restores the standard ones.
+    package mutating func set(_ meaning: CloseMeaning?, for codes: ClosedRange<UInt16>) {
+        self.rules.removeAll { codes.contains($0.codes) }
+        guard meaning != nil || self.rules.contains(where: { $0.codes.overlaps(codes) }) else { return }
+        self.rules.append(Rule(codes: codes, meaning: meaning))
     }
 }
 
 extension CloseMeanings {
     /// The rules, for comparing and explaining.
     package var text: String {
-        let texts = self.rules.map { "\($0.codes.lowerBound)-\($0.codes.upperBound)=\($0.meaning.code.rawValue)" }
+        let texts = self.rules.map { rule in
+            "\(rule.codes.lowerBound)-\(rule.codes.upperBound)=\(rule.meaning?.code.rawValue ?? "as usual")"
+        }
         return texts.isEmpty ? "as usual" : texts.joined(separator: ",")
-    }
-}
-
-extension ClosedRange<UInt16> {
-    /// The codes of this range that are not in the other one, in up to two parts.
-    fileprivate func without(_ other: Self) -> [Self] {
-        guard self.overlaps(other) else { return [self] }
-        var parts: [Self] = []
-        if self.lowerBound < other.lowerBound { parts.append(self.lowerBound...(other.lowerBound - 1)) }
-        if self.upperBound > other.upperBound { parts.append((other.upperBound + 1)...self.upperBound) }
-        return parts
     }
 }

@@ -86,9 +86,9 @@ package struct EnvelopeAssembly: Sendable {
             self.partial = Boxed(Partial(envelope: envelope, missing: attachments, bytes: byteCount))
             self.parts += 1
             return nil
-        case .several(let several):
-            self.answers += several.answers
-            for envelope in several.envelopes { self.pending.append(try Self.event(envelope)) }
+        case .several(let envelopes, let answers):
+            self.answers += answers
+            for envelope in envelopes { self.pending.append(try Self.event(envelope)) }
             return self.popPending()
         }
     }

@@ -71,17 +71,7 @@ public struct DecodedEnvelope: Sendable {
     // One envelope is taken out without a copy, and needs no memory; hardly any message brings something else.
     enum Content: Sendable {
         case one(Envelope, attachmentCount: Int)
-        case several(Several)
-    }
-
-    final class Several: Sendable {
-        let envelopes: [Envelope]
-        let answers: [WebSocketMessage]
-
-        init(_ envelopes: [Envelope], _ answers: [WebSocketMessage]) {
-            self.envelopes = envelopes
-            self.answers = answers
-        }
+        indirect case several([Envelope], answers: [WebSocketMessage])
     }
 
     let content: Content
@@ -98,24 +88,19 @@ public struct DecodedEnvelope: Sendable {
 
     /// Any number of envelopes, in order, and the messages that are sent to the server at once, such as a pong.
     public init(_ envelopes: [Envelope], answers: [WebSocketMessage] = []) {
-        self.content = .several(Several(envelopes, answers))
+        self.content = .several(envelopes, answers: answers)
     }
 
     /// The envelopes.
     package var envelopes: [Envelope] {
         switch self.content {
         case .one(let envelope, _): [envelope]
-        case .several(let several): several.envelopes
+        case .several(let envelopes, _): envelopes
         }
-    }
-
-    /// The binary messages that follow with the attachments of the one envelope.
-    package var attachmentCount: Int {
-        if case .one(_, let count) = self.content { count } else { 0 }
     }
 
     /// Messages that are sent to the server at once, such as a pong.
     package var answers: [WebSocketMessage] {
-        if case .several(let several) = self.content { several.answers } else { [] }
+        if case .several(_, let answers) = self.content { answers } else { [] }
     }
 }

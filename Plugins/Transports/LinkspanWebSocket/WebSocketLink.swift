@@ -162,10 +162,7 @@ extension WebSocketLink {
     /// Sends what the codec has to say.
     private func sendFrame(_ frame: WebSocketMessage) {
         guard let channel = self.owned?.object else { return }
-        switch frame {
-        case .text(let text): _ = channel.send(.text, expectedLength: text.count) { $0.append(contentsOf: text) }
-        case .binary(let bytes): _ = channel.send(.binary, expectedLength: bytes.count) { $0.append(contentsOf: bytes) }
-        }
+        _ = channel.send(frame.opcode, expectedLength: frame.bytes.count) { $0.append(contentsOf: frame.bytes) }
     }
 }
 

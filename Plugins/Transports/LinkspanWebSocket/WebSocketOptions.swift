@@ -36,7 +36,7 @@ enum WebSocketOptions {
                 throw LinkspanError(
                     .invalidConfiguration, "the rule for close codes '\(rule)' is not one such as `4000-4099=stop`")
             }
-            meanings[codes] = meaning
+            meanings.set(meaning, for: codes)
         }
         return meanings
     }

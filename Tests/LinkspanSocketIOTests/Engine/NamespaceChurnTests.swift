@@ -168,8 +168,7 @@ struct NamespaceTableTests {
 
     @Test
     func `a namespace that too many early events end is not active any more`() throws {
-        var limits = SocketIOLimits()
-        limits.maximumEarlyEvents = 1
+        let limits = SocketIOLimits(maximumEarlyEvents: 1)
         var session = SocketIOSession.opened(limits: limits)
         _ = try session.enter("/a")
         for _ in 0..<2 { _ = session.take(#"42/a,["e"]"#) }

@@ -144,7 +144,7 @@ extension ConversationReplay {
         }
         if isFromServer {
             let code = code.map(CloseCode.init(rawValue:)) ?? .noStatus
-            return self.end(LinkspanError(WebSocketEnd.closed(CloseEvent(code: code, reason: "", wasClean: true))))
+            return self.end(LinkspanError(WebSocketEnd.closed(CloseEvent(code: code, reason: ""))))
         }
         // The client gives up a session that is in use, for which only silence is a reason.
         guard let deadline = self.session.heartbeatDeadline else { return }

@@ -158,9 +158,6 @@ private struct PacketCheck {
         switch packet {
         case .text(let frame):
             let packet = try EngineIOPacket(text: frame)
-            var written: [UInt8] = []
-            packet.append(to: &written)
-            #expect(text(written) == text(frame))
             guard case .message(let message) = packet else { return }
             self.header = text(frame)
             self.attachments = []
@@ -181,7 +178,7 @@ private struct PacketCheck {
             let halves = text(name).split(separator: "?").map(String.init)
             guard let first = halves.first else { return #expect(self.header == "40" && payload.isEmpty) }
             SocketIOEncoder.append(
-                connectWith: halves.count == 2 ? halves[1] : "", in: try SocketIONamespace(first), to: &written)
+                connectWith: halves.count == 2 ? bytes(halves[1]) : [], in: try SocketIONamespace(first), to: &written)
         case .connect(let name, let payload):
             SocketIOEncoder.append(connect: payload.elements, in: try SocketIONamespace(text(name)), to: &written)
         case .disconnect(let name):

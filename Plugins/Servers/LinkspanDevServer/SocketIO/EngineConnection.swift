@@ -57,8 +57,7 @@ final class EngineConnection: ConnectionOwner {
         self.onEnded = onEnded
         let timing = EngineServerSession.Timing(
             pingInterval: configuration.pingInterval, pingTimeout: configuration.pingTimeout)
-        var limits = SocketIOLimits()
-        limits.maximumMessageBytes = configuration.maximumMessageBytes
+        let limits = SocketIOLimits(maximumMessageBytes: configuration.maximumMessageBytes)
         self.engine = EngineServerSession(
             timing: timing, overWebSocket: request.isUpgrade, maximumWaiting: configuration.limits.maximumWaitingBytes,
             now: .now)
@@ -293,9 +292,7 @@ extension EngineConnection {
     private func echo(_ message: WebSocketMessage) {
         self.hasEchoed = true
         guard case .text(let text) = message else { return self.act { $0.send([message]) } }
-        var frame: [UInt8] = []
-        EngineIOPacket.message(text).append(to: &frame)
-        self.act { $0.send([.text(frame[...])]) }
+        self.act { $0.send([.text([UInt8(ascii: "4")] + text)]) }
     }
 
     private func enter(_ name: String, _ auth: Payload?) {

@@ -21,9 +21,9 @@ package struct AnswerReader {
         case head
         /// The bytes are those of the stream, or the body ends with the connection.
         case unframed
-        case counted(Int)
+        /// So many bytes are to come, of a chunk or of a body whose length was announced.
+        case body(Int, isChunk: Bool)
         case chunkSize
-        case chunk(Int)
         case chunkEnd
         /// The fields behind the last chunk; so many bytes of them were read.
         case trailer(Int)
@@ -74,23 +74,19 @@ package struct AnswerReader {
                 self.interim += 1
                 guard self.interim <= Self.interimLimit else { return .failed(.manyInterim(Self.interimLimit)) }
             case .unframed: return self.input.rest.isEmpty ? .more : .bytes(Array(self.input.take(.max)))
-            case .counted(let rest), .chunk(let rest):
+            case .body(let rest, let isChunk):
                 guard rest > 0 else {
-                    if case .chunk = self.state { self.state = .chunkEnd } else { self.state = .ended }
+                    self.state = isChunk ? .chunkEnd : .ended
                     continue
                 }
                 guard !self.input.rest.isEmpty else { return .more }
                 let piece = Array(self.input.take(rest))
-                if case .chunk = self.state {
-                    self.state = .chunk(rest - piece.count)
-                } else {
-                    self.state = .counted(rest - piece.count)
-                }
+                self.state = .body(rest - piece.count, isChunk: isChunk)
                 return .bytes(piece)
             case .chunkSize:
                 guard let line = self.line() else { return self.wait() }
                 guard let size = Self.size(line) else { return .malformed }
-                self.state = size == 0 ? .trailer(0) : .chunk(size)
+                self.state = size == 0 ? .trailer(0) : .body(size, isChunk: true)
             case .chunkEnd:
                 guard let line = self.line() else { return self.wait() }
                 guard line.isEmpty else { return .malformed }
@@ -109,7 +105,7 @@ package struct AnswerReader {
         if head.isChunked {
             self.state = .chunkSize
         } else if let length = head.length {
-            self.state = .counted(length)
+            self.state = .body(length, isChunk: false)
         } else {
             // Only these have no body (RFC 9112 section 6.3); that of others ends with the connection.
             self.state = [204, 304].contains(head.status) ? .ended : .unframed

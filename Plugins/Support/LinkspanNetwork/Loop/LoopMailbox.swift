@@ -29,7 +29,7 @@ package struct LoopMailbox: Sendable {
         }
     }
 
-    private enum Phase: Sendable {
+    private enum Phase: Sendable, Equatable {
         /// There is no thread, because there is nothing to do; the first job starts one.
         case dormant
         case running
@@ -41,8 +41,8 @@ package struct LoopMailbox: Sendable {
         case stopped(isDraining: Bool)
     }
 
-    /// Wakes the library out of its sleep; nil while there is no library.
-    private var wake: Wake?
+    /// Wakes the library out of its sleep, to be called outside the lock; nil while there is no library.
+    var wake: Wake?
     private var phase: Phase
     /// The time that the loop may be of no use before its thread ends; nil for ever.
     private let idleLimit: Duration?
@@ -96,7 +96,7 @@ extension LoopMailbox {
         }
         let before = self.timers.earliest
         let key = self.timers.insert(job, at: due)
-        if case .dormant = self.phase { return (self.started(), key) }
+        if self.phase == .dormant { return (self.started(), key) }
         return (self.timers.earliest == before ? .nothing : self.noticed(), key)
     }
 
@@ -115,11 +115,7 @@ extension LoopMailbox {
             self.phase = .stopping
             return self.noticed()
         case .dormant, .stranded:
-            if case .stranded = self.phase {
-                self.phase = .stopped(isDraining: true)
-            } else {
-                self.phase = .stopped(isDraining: false)
-            }
+            self.phase = .stopped(isDraining: self.phase == .stranded)
             self.timers = DeadlineHeap()
             return .ended
         case .stopping, .stopped: return .nothing
@@ -198,7 +194,7 @@ extension LoopMailbox {
         return ByteStreamError(.unavailable, "the loop's thread could not be started")
     }
 
-    var isDormant: Bool { if case .dormant = self.phase { true } else { false } }
+    var isDormant: Bool { self.phase == .dormant }
 
     /// Ends the loop: jobs added later, and those that are left, run on the thread of their caller.
     mutating func stopped() -> OnAdd {
@@ -212,18 +208,9 @@ extension LoopMailbox {
         let left = self.jobs
         self.jobs = []
         guard left.isEmpty else { return left }
-        if case .stranded = self.phase { self.phase = .dormant } else { self.phase = .stopped(isDraining: false) }
+        self.phase = self.phase == .stranded ? .dormant : .stopped(isDraining: false)
         return left
     }
-
-    /// Takes note of how the library is woken, and gives the former way back, to be let go of outside the lock.
-    mutating func replaceWake(_ wake: Wake?) -> Wake? {
-        defer { self.wake = wake }
-        return self.wake
-    }
-
-    /// The way to wake the library, to be called outside the lock.
-    var currentWake: Wake? { self.wake }
 
     private mutating func started() -> OnAdd {
         self.phase = .running

@@ -1,10 +1,8 @@
 package import Linkspan
 internal import LinkspanRuntime
 
-/// Makes the connections of one stream: a back end with the TLS configuration of the request.
-package protocol StreamDialer: AnyObject {
-    func makeConnection(for stream: LoopStream) -> any StreamConnection
-}
+/// Makes a connection of one stream, with what the back end needs for the request, such as its TLS configuration.
+package typealias StreamDialer = (LoopStream) -> any StreamConnection
 
 /// A stream of a loop: it carries out what the state machine decides, over a connection of the back end.
 package final class LoopStream: ByteStream {
@@ -18,7 +16,7 @@ package final class LoopStream: ByteStream {
         private static let longestExchange = Duration.seconds(1800)
 
         let request: StreamRequest
-        let dialer: any StreamDialer
+        let dial: StreamDialer
         /// The addresses that are dialed; the first to take the connection wins.
         var attempts: [any StreamConnection] = []
         /// The look-up of the host's name, while it is under way.
@@ -26,9 +24,9 @@ package final class LoopStream: ByteStream {
         /// The wait before the next address is dialed beside those before.
         var attemptDelay: (any ScheduledWork)?
 
-        init(_ request: StreamRequest, _ dialer: any StreamDialer) {
+        init(_ request: StreamRequest, _ dial: @escaping StreamDialer) {
             self.request = request
-            self.dialer = dialer
+            self.dial = dial
         }
 
         var peer: OpeningStage.Peer { self.request.proxy == nil ? .server : .proxy }
@@ -66,11 +64,11 @@ package final class LoopStream: ByteStream {
     private var dropRoom = Int.max
 
     /// Makes a stream that the other side opened, which asks for nothing.
-    package init(acceptedFrom peerAddress: String?, lowWaterMark: Int, among members: LoopMembers) {
+    package init(acceptedFrom peerAddress: String?, among members: LoopMembers) {
         self.machine = .accepted
         self.peerAddress = peerAddress
         self.members = members
-        self.buffer = WriteBuffer(lowWaterMark: lowWaterMark)
+        self.buffer = WriteBuffer()
     }
 
     private init(_ request: StreamRequest, _ handler: any ByteStreamHandler, _ members: LoopMembers) {
@@ -86,7 +84,7 @@ package final class LoopStream: ByteStream {
     /// Begins to send a request.
     package static func connect(
         _ request: StreamRequest, handler: any ByteStreamHandler, among members: LoopMembers,
-        by makeDialer: () throws(ByteStreamError) -> any StreamDialer
+        by makeDialer: () throws(ByteStreamError) -> StreamDialer
     ) -> LoopStream {
         let stream = LoopStream(request, handler, members)
         members.add(stream)
@@ -201,7 +199,7 @@ extension LoopStream {
                 self.act(self.machine.attemptDelayPassed())
             }
         }
-        let attempt = opening.dialer.makeConnection(for: self)
+        let attempt = opening.dial(self)
         opening.attempts.append(attempt)
         let port = opening.request.proxy?.port ?? opening.request.port
         attempt.open(opening.request.socketPath == nil ? .host(address, port: port) : .path(address))

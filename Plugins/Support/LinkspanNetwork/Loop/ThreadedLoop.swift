@@ -100,11 +100,13 @@ extension ThreadedLoop {
     package var reason: ByteStreamError { self.thread.mailbox.withLock { $0.reason } }
 
     /// Wakes the library.
-    package func wake() { self.thread.mailbox.withLock { $0.currentWake }?() }
+    package func wake() { self.thread.mailbox.withLock { $0.wake }?() }
 
     /// Sets the way to wake the library; nil when it is about to end.
     package func setWake(_ wake: LoopMailbox.Wake?) {
-        _ = self.thread.mailbox.withLock { $0.replaceWake(wake) }
+        // The former way is let go of outside the lock.
+        var wake = wake
+        self.thread.mailbox.withLock { swap(&$0.wake, &wake) }
     }
 
     /// The stream of an attempt that is begun after the loop has ended: it is closed from the start.

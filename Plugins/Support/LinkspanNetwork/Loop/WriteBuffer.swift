@@ -17,7 +17,7 @@ package struct WriteBuffer {
     private let lowWaterMark: Int
     private let highWaterMark: Int
 
-    package init(lowWaterMark: Int, highWaterMark: Int = .max) {
+    package init(lowWaterMark: Int = 64 * 1024, highWaterMark: Int = .max) {
         self.lowWaterMark = lowWaterMark
         self.highWaterMark = highWaterMark
     }

@@ -1,21 +1,13 @@
 /// The head of an HTTP/1.1 request, and its body.
 package struct HTTPRequest: Sendable {
-    /// A header field; the name is in lower case.
-    package struct Field: Sendable, Hashable {
-        /// The name, in lower case.
-        package var name: String
-        /// The value, without the spaces around it.
-        package var value: String
-    }
-
     /// The method.
     package var method: String
     /// The path, without the query, as it was sent.
     package var path: String
     /// The query, decoded; a name may come more than once.
     package var query: [(name: String, value: String)]
-    /// The header fields, in their order.
-    package var fields: [Field]
+    /// The header fields in their order: names in lower case, and values without the spaces around them.
+    package var fields: [(name: String, value: String)]
     /// Whether the client may send another request behind this one.
     package var isPersistent: Bool
     /// Whether the client sends the body only after a `100 Continue` response (RFC 9110 §10.1.1).

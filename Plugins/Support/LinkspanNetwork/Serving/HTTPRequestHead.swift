@@ -22,15 +22,7 @@ enum HTTPRequestHead {
     }
 
     private static func lines(_ bytes: ArraySlice<UInt8>) throws(HTTPRequestError) -> [ArraySlice<UInt8>] {
-        var lines: [ArraySlice<UInt8>] = []
-        var start = bytes.startIndex
-        while let end = bytes[start...].firstIndex(of: 13) {
-            guard end + 1 < bytes.endIndex, bytes[end + 1] == 10 else { throw Self.malformed }
-            lines.append(bytes[start..<end])
-            start = end + 2
-        }
-        lines.append(bytes[start...])
-        // A lone LF, NUL and the like are left in a line, and printable they are not.
+        let lines = bytes.split(separator: [UInt8].lineEnd, omittingEmptySubsequences: false)
         guard lines.allSatisfy({ $0.allSatisfy { $0 == 9 || ($0 >= 32 && $0 != 127) } }) else { throw Self.malformed }
         return lines
     }
@@ -104,13 +96,14 @@ enum HTTPRequestHead {
         return String(decoding: output, as: UTF8.self)
     }
 
-    private static func field(_ line: ArraySlice<UInt8>) throws(HTTPRequestError) -> HTTPRequest.Field {
+    private static func field(_ line: ArraySlice<UInt8>) throws(HTTPRequestError) -> (name: String, value: String) {
         guard let colon = line.firstIndex(of: UInt8(ascii: ":")), HTTPToken.isValid(line[..<colon]) else {
             throw Self.malformed
         }
-        return HTTPRequest.Field(
-            name: String(decoding: line[..<colon], as: UTF8.self).lowercased(),
-            value: String(decoding: line[(colon + 1)...].trimmed, as: UTF8.self))
+        return (
+            String(decoding: line[..<colon], as: UTF8.self).lowercased(),
+            String(decoding: line[(colon + 1)...].trimmed, as: UTF8.self)
+        )
     }
 
     private static let malformed = HTTPRequestError(status: 400, message: "the request is malformed")

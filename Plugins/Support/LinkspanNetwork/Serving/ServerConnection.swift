@@ -147,28 +147,18 @@ extension ServerConnection {
     private func pump() {
         guard !self.isPumping else { return }
         self.isPumping = true
-        while let outcome = self.nextRequest() {
-            switch outcome {
-            case .success(let request): self.server.serve(request, on: self)
-            case .failure(let error): self.refuse(error)
+        while case .idle = self.phase {
+            do throws(HTTPRequestError) {
+                guard let request = try self.parser.next() else { break }
+                let isPersistent = request.isPersistent && self.limits.restTimeout != nil
+                self.phase = .busy(Exchange(isPersistent: isPersistent, isHead: request.method == "HEAD"))
+                self.server.serve(request, on: self)
+            } catch {
+                self.refuse(error)
             }
         }
         self.answerExpectation()
         self.isPumping = false
-    }
-
-    private func nextRequest() -> Result<HTTPRequest, HTTPRequestError>? {
-        guard case .idle = self.phase else { return nil }
-        do throws(HTTPRequestError) {
-            guard let request = try self.parser.next() else { return nil }
-            self.phase = .busy(
-                Exchange(
-                    isPersistent: request.isPersistent && self.limits.restTimeout != nil,
-                    isHead: request.method == "HEAD"))
-            return .success(request)
-        } catch {
-            return .failure(error)
-        }
     }
 
     /// Answers a client that waits with the body of its request: to go on, or why the request is refused.
@@ -246,7 +236,7 @@ extension ServerConnection {
             }
         } catch {
             let answer = ServerHandshake.rejection(for: error)
-            self.respond(HTTPResponse(status: answer.status, fields: answer.headers.filter { $0.name != "Connection" }))
+            self.respond(HTTPResponse(status: answer.status, fields: answer.headers))
             return false
         }
         let rest = self.parser.takeRest()
@@ -258,12 +248,7 @@ extension ServerConnection {
     /// Sends messages with nothing in between.
     package func send(_ messages: [WebSocketMessage]) {
         self.withSession { session, output in
-            for message in messages {
-                switch message {
-                case .text(let text): _ = session.send(.text, payload: text, into: &output)
-                case .binary(let data): _ = session.send(.binary, payload: data, into: &output)
-                }
-            }
+            for message in messages { _ = session.send(message.opcode, payload: message.bytes, into: &output) }
         }
     }
 
@@ -297,7 +282,11 @@ extension ServerConnection {
 
     /// The next received message; nil after the last, and at the end of the WebSocket.
     private func nextMessage() -> WebSocketMessage? {
-        while let event = self.nextEvent() {
+        while true {
+            var event: WebSocketSession.Event?
+            self.withSession { session, output in event = session.next(into: &output) }
+            // Writing may have ended the connection.
+            guard case .webSocket = self.phase, let event else { return nil }
             switch event {
             case .text(let text): return .text(text)
             case .binary(let data): return .binary(data)
@@ -307,14 +296,5 @@ extension ServerConnection {
                 return nil
             }
         }
-        return nil
-    }
-
-    private func nextEvent() -> WebSocketSession.Event? {
-        var event: WebSocketSession.Event?
-        self.withSession { session, output in event = session.next(into: &output) }
-        // Writing may have ended the connection.
-        guard case .webSocket = self.phase else { return nil }
-        return event
     }
 }

@@ -5,7 +5,10 @@ extension TLSFailure {
     /// - Parameter text: the reason in the library's words.
     /// - Returns: the error.
     package func rejection(_ text: String) -> ByteStreamError {
-        ByteStreamError(.tls(self), self.mismatch ?? "certificate rejected: \(text)\(self.hint)")
+        let hint =
+            self == .incompleteChain
+            ? " (an intermediate certificate was not sent, or its authority is not trusted)" : ""
+        return ByteStreamError(.tls(self), self.mismatch ?? "certificate rejected: \(text)\(hint)")
     }
 
     /// The sentence for a certificate that is not for the host; nil for other reasons.
@@ -19,10 +22,5 @@ extension TLSFailure {
             "the certificate's wildcard does not match the host: an asterisk stands for one whole label, the first"
         default: nil
         }
-    }
-
-    private var hint: String {
-        self == .incompleteChain
-            ? " (an intermediate certificate was not sent, or its authority is not trusted)" : ""
     }
 }

@@ -1,21 +1,19 @@
-internal import LinkspanRuntime
+package import LinkspanRuntime
 
 /// Counts pings and pongs, because answering them costs the peer that sends them nothing.
-struct ControlRate: Sendable {
-    /// The most that are borne in a second; honest peers send one in many.
-    static let maximum = 200
-    static let excess = "more control frames came in a second than the \(maximum) that are accepted here"
-
+package struct ControlRate: Sendable {
     private var windowEnd: Moment?
     private var count = 0
 
-    /// Counts frames, and says whether they are too many.
-    mutating func isFlooded(by frames: Int, now: Moment) -> Bool {
+    package init() {}
+
+    /// Counts frames, and says whether they are more than `most` in a second.
+    package mutating func isFlooded(by frames: Int, most: Int, now: Moment) -> Bool {
         if self.windowEnd.map({ now >= $0 }) ?? true {
             self.windowEnd = now.advanced(by: .seconds(1))
             self.count = 0
         }
         self.count += frames
-        return self.count > Self.maximum
+        return self.count > most
     }
 }

@@ -8,7 +8,7 @@ extension MaskSource {
     /// Draws from the system's generator, a block in one call.
     static let system = MaskSource { block in
         guard let bytes = UnsafeMutableRawBufferPointer(block).baseAddress else { return }
-        let count = block.count * MemoryLayout<UInt64>.size
+        let count = block.count * MemoryLayout<UInt32>.size
         #if canImport(Darwin)
         // Apps with a call of getentropy(2) have been rejected from the App Store; this one cannot fail.
         arc4random_buf(bytes, count)

@@ -11,6 +11,10 @@ package final class WebSocketChannel {
     private static let farewellBytes = 1 << 20
     /// The time limit for closing, from our Close frame to the end of the stream.
     private static let closeDeadline = Duration.seconds(5)
+    /// The most pings and pongs that are borne in a second; honest peers send one in many.
+    private static let mostControlFrames = 200
+    private static let controlExcess =
+        "more control frames came in a second than the \(mostControlFrames) that are accepted here"
     /// The time for reading what has arrived when an answer to a ping is overdue.
     private static let lastLook = Duration.milliseconds(10)
 
@@ -146,16 +150,13 @@ package final class WebSocketChannel {
         self.isOpen = false
         guard let stream = self.stream else { return self.abort() }
         var output: [UInt8] = []
-        switch self.session.close(code, reason: reason, into: &output) {
-        case .awaitPeer:
-            // The peer may complete a message that it has begun before it sends its Close frame.
-            self.ending.room = self.terms.limits.maxMessageBytes
-            // Its Close frame comes behind what the owner did not want to be read.
-            self.setReadingPaused(false)
-            stream.write { $0.append(contentsOf: output) }
-            self.finishAfterDeadline()
-        case .ignore: ()
-        }
+        guard self.session.close(code, reason: reason, into: &output) else { return }
+        // The peer may complete a message that it has begun before it sends its Close frame.
+        self.ending.room = self.terms.limits.maxMessageBytes
+        // Its Close frame comes behind what the owner did not want to be read.
+        self.setReadingPaused(false)
+        stream.write { $0.append(contentsOf: output) }
+        self.finishAfterDeadline()
     }
 
     /// Ends at once, at any moment.
@@ -222,8 +223,10 @@ extension WebSocketChannel: ByteStreamHandler {
             self.handler.answeredPing(after: roundTrip)
         }
         let frames = self.session.controlFrames - controlFrames
-        if reading.ending == nil, frames > 0, self.control.isFlooded(by: frames, now: self.loop.moment) {
-            reading.ending = self.session.fail(.controlFlood, ControlRate.excess, into: &reading.output)
+        if reading.ending == nil, frames > 0,
+            self.control.isFlooded(by: frames, most: Self.mostControlFrames, now: self.loop.moment)
+        {
+            reading.ending = self.session.fail(.controlFlood, Self.controlExcess, into: &reading.output)
                 .map { (.closed($0), .drop) }
         }
         if reading.ending != nil { self.isOpen = false }
@@ -303,16 +306,13 @@ extension WebSocketChannel: ByteStreamHandler {
     private func finish(_ end: WebSocketEnd, _ streamEnd: WebSocketSession.StreamEnd) {
         if self.ending.reason == nil { self.ending.reason = Boxed(end) }
         switch streamEnd {
-        case .drop:
-            // The stream sends what is pending, our own Close frame, before it ends. Who broke the protocol may well
-            // let that take its time; the handler need not wait for it.
-            self.stream?.finish(readingAtMost: Self.farewellBytes)
-            self.tell(end)
-        case .awaitPeer:
-            // Both have said goodbye: nothing more comes, whenever the server closes the connection below.
-            self.finishAfterDeadline()
-            self.tell(end)
+        // The stream sends what is pending, our own Close frame, before it ends. Who broke the protocol may well let that
+        // take its time; the handler need not wait for it.
+        case .drop: self.stream?.finish(readingAtMost: Self.farewellBytes)
+        // Both have said goodbye: nothing more comes, whenever the server closes the connection below.
+        case .awaitPeer: self.finishAfterDeadline()
         }
+        self.tell(end)
     }
 
     /// Reports the end to the handler, once.

@@ -32,9 +32,8 @@ extension WebSocketEnd {
     /// The beginning of an answer's body in one line, as far as it came with the head.
     private static func body(of answer: [UInt8]) -> String {
         let answer = answer.prefix(4096)
-        let emptyLine = Array("\r\n\r\n".utf8)
-        guard let end = answer.indices.first(where: { answer[$0...].starts(with: emptyLine) }) else { return "" }
-        let body = String(decoding: answer[(end + emptyLine.count)...], as: UTF8.self)
+        guard let end = answer.firstRange(of: [UInt8].headEnd)?.upperBound else { return "" }
+        let body = String(decoding: answer[end...], as: UTF8.self)
         return ForeignText.line(body.drop { $0.isWhitespace })
     }
 }

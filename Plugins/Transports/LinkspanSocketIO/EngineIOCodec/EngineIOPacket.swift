@@ -40,30 +40,6 @@ package enum EngineIOPacket: Sendable, Hashable {
 
     /// Reads a binary frame: it is a message, an empty one too.
     package init(binary: ArraySlice<UInt8>) { self = .binary(binary) }
-
-    /// Whether the packet travels in a binary frame.
-    var isBinary: Bool {
-        if case .binary = self { true } else { false }
-    }
-
-    /// Appends the frame's bytes.
-    package func append(to output: inout [UInt8]) {
-        switch self {
-        case .open(let json): Self.append(UInt8(ascii: "0"), json, to: &output)
-        case .close: output.append(UInt8(ascii: "1"))
-        case .ping(let data): Self.append(UInt8(ascii: "2"), data, to: &output)
-        case .pong(let data): Self.append(UInt8(ascii: "3"), data, to: &output)
-        case .message(let text): Self.append(UInt8(ascii: "4"), text, to: &output)
-        case .binary(let data): output.append(contentsOf: data)
-        case .upgrade: output.append(UInt8(ascii: "5"))
-        case .noop: output.append(UInt8(ascii: "6"))
-        }
-    }
-
-    private static func append(_ type: UInt8, _ data: ArraySlice<UInt8>, to output: inout [UInt8]) {
-        output.append(type)
-        output.append(contentsOf: data)
-    }
 }
 
 extension UInt64 {

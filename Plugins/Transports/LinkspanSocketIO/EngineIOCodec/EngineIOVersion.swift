@@ -1,23 +1,10 @@
-/// A version of Engine.IO, which Socket.IO runs on.
-enum EngineIOVersion: Sendable, Hashable {
+/// A version of Engine.IO, which Socket.IO runs on, by its number in the client's query.
+enum EngineIOVersion: String, Sendable {
     /// Engine.IO v4, of Socket.IO servers since 3.0: the server pings.
-    case v4
+    case v4 = "4"
     /// Engine.IO v3, of Socket.IO servers up to 2.x: the client pings.
-    case v3
-
-    /// The version's number in the client's query.
-    var parameter: String {
-        switch self {
-        case .v4: "4"
-        case .v3: "3"
-        }
-    }
+    case v3 = "3"
 
     /// The byte in front of the data of a binary WebSocket frame: version 3 has a type there.
-    var binaryType: UInt8? {
-        switch self {
-        case .v4: nil
-        case .v3: 4
-        }
-    }
+    var binaryType: UInt8? { self == .v3 ? 4 : nil }
 }

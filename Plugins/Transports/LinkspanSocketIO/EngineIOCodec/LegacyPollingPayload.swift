@@ -43,7 +43,7 @@ enum LegacyPollingPayload {
         for packet in packets {
             switch packet {
             case .text(let text):
-                body.append(contentsOf: "\(Self.units(of: text)):".utf8)
+                body.append(contentsOf: "\(String(decoding: text, as: UTF8.self).utf16.count):".utf8)
                 body.append(contentsOf: text)
             case .binary(let bytes):
                 body.append(contentsOf: "\(Base64.length(of: bytes.count) + 2):b4".utf8)
@@ -59,27 +59,24 @@ extension LegacyPollingPayload {
             throw SocketIOProtocolError(.badPolling, "the answer to a poll is not UTF-8")
         }
         var packets: [WebSocketMessage] = []
-        var rest = body
+        let whole = String(decoding: body, as: UTF8.self)
+        var rest = whole[...]
         while !rest.isEmpty {
-            var length = 0
-            let start = rest.startIndex
-            while let digit = rest.first.map({ $0 &- UInt8(ascii: "0") }), digit < 10 {
-                length = length * 10 + Int(digit)
-                rest = rest.dropFirst()
-                guard rest.startIndex - start <= Self.mostDigits else { throw Self.badLength }
-            }
-            guard rest.startIndex > start, rest.first == UInt8(ascii: ":") else { throw Self.badLength }
-            rest = rest.dropFirst()
-            guard let end = Self.end(of: length, in: rest) else { throw Self.badLength }
-            packets.append(try Self.packet(rest[..<end]))
+            let digits = rest.utf8.prefix(while: \.isDigit)
+            let text = rest.utf8[digits.endIndex...].dropFirst()
+            guard digits.count <= Self.mostDigits, let length = Int(Substring(digits)),
+                rest.utf8[digits.endIndex...].first == UInt8(ascii: ":"),
+                let end = rest.utf16.index(text.startIndex, offsetBy: length, limitedBy: rest.endIndex),
+                end.samePosition(in: whole.unicodeScalars) != nil
+            else { throw Self.badLength }
+            packets.append(try Self.packet(Array(rest[text.startIndex..<end].utf8)[...]))
             rest = rest[end...]
         }
         return packets
     }
 
     private static func packet(_ text: ArraySlice<UInt8>) throws(SocketIOProtocolError) -> WebSocketMessage {
-        // Not a part of the body, all of which it would keep.
-        guard text.first == UInt8(ascii: "b") else { return .text(Array(text)[...]) }
+        guard text.first == UInt8(ascii: "b") else { return .text(text) }
         guard text.dropFirst().first == UInt8(ascii: "4"), let bytes = Base64.decode(text.dropFirst(2)) else {
             throw SocketIOProtocolError(.badPolling, "a binary packet is not base64")
         }
@@ -118,33 +115,5 @@ extension LegacyPollingPayload {
 
     private static var badLength: SocketIOProtocolError {
         SocketIOProtocolError(.badPolling, "the length of a packet in a poll is wrong")
-    }
-
-    /// The end of so many UTF-16 units of valid UTF-8; nil when there are fewer, or when one would be half a character.
-    private static func end(of units: Int, in text: ArraySlice<UInt8>) -> Int? {
-        var left = units
-        var index = text.startIndex
-        while left > 0, index < text.endIndex {
-            let length = Self.length(ofCharacterBeginningWith: text[index])
-            left -= length == 4 ? 2 : 1
-            index += length
-        }
-        return left == 0 && index <= text.endIndex ? index : nil
-    }
-
-    private static func units(of text: ArraySlice<UInt8>) -> Int {
-        text.reduce(0) { count, byte in
-            // Bytes behind the first of a character count nothing, one that begins a pair of surrogates counts two.
-            byte & 0xC0 == 0x80 ? count : count + (byte >= 0xF0 ? 2 : 1)
-        }
-    }
-
-    private static func length(ofCharacterBeginningWith byte: UInt8) -> Int {
-        switch byte {
-        case ..<0xC0: 1
-        case ..<0xE0: 2
-        case ..<0xF0: 3
-        default: 4
-        }
     }
 }

@@ -6,18 +6,10 @@ internal import LinkspanWebSocketProtocol
 /// A body as a whole would have to be kept in full, and its packets beside it: a third more for base64, and many times
 /// that for packets of a byte each. Bodies of version 3 are gathered all the same.
 struct PollingDecoder: Sendable {
-    /// The part of a binary packet that is gathered before it is decoded.
-    private static let portion = 64 * 1024
-    private static let binary = UInt8(ascii: "b")
-    private static let padding = UInt8(ascii: "=")
-
     private let version: EngineIOVersion
     private let maximumBytes: Int
-    /// The packet that is not complete, as far as it came and is not decoded.
+    /// The packet that is not complete, as far as it came.
     private var text: [UInt8] = []
-    /// Whether it is a long binary one, and what is decoded of it then.
-    private var isDecoding = false
-    private var bytes: [UInt8] = []
 
     /// Makes a decoder for one body.
     ///
@@ -30,7 +22,7 @@ struct PollingDecoder: Sendable {
     }
 
     /// Whether a packet has begun to come and is not complete.
-    var hasPart: Bool { !self.text.isEmpty || self.isDecoding }
+    var hasPart: Bool { !self.text.isEmpty }
 
     /// Takes a part of the body; the packets that are complete with it may be slices of it.
     mutating func receive(_ part: [UInt8]) throws(SocketIOProtocolError) -> [WebSocketMessage] {
@@ -61,50 +53,24 @@ struct PollingDecoder: Sendable {
 
     /// A packet ends with these bytes.
     private mutating func complete(_ end: ArraySlice<UInt8>) throws(SocketIOProtocolError) -> WebSocketMessage {
-        guard !self.text.isEmpty || self.isDecoding else { return try PollingPayload.packet(end) }
+        guard self.hasPart else { return try PollingPayload.packet(end) }
         try self.keep(end)
-        defer {
-            self.text = []
-            self.bytes = []
-            self.isDecoding = false
-        }
-        guard self.isDecoding else { return try PollingPayload.packet(self.text[...]) }
-        try self.decode(self.text[...])
-        return .binary(self.bytes[...])
+        defer { self.text = [] }
+        let packet = try PollingPayload.packet(self.text[...])
+        guard packet.bytes.count <= self.maximumBytes else { throw self.tooLarge }
+        return packet
     }
 
     private mutating func keep(_ part: ArraySlice<UInt8>) throws(SocketIOProtocolError) {
-        // The text of a binary packet is longer than the packet, and decoded before it grows.
-        let isBinary = self.isDecoding || (self.text.first ?? part.first) == Self.binary
-        guard isBinary || part.count <= self.maximumBytes - self.text.count else { throw self.tooLarge }
-        self.text.makeRoom(for: part.count, most: self.maximumBytes)
+        let isBinary = (self.text.first ?? part.first) == PollingPayload.binary
+        let most = isBinary ? PollingPayload.length(ofBinary: self.maximumBytes) : self.maximumBytes
+        guard part.count <= most - self.text.count else { throw self.tooLarge }
+        self.text.makeRoom(for: part.count, most: most)
         self.text.append(contentsOf: part)
-        guard isBinary, self.text.count > Self.portion else { return }
-        if !self.isDecoding {
-            self.isDecoding = true
-            self.text.removeFirst()
-        }
-        try self.decodeGroups()
     }
 
     private var tooLarge: SocketIOProtocolError {
         SocketIOProtocolError(
             .tooLarge, "a packet of a poll is larger than the \(self.maximumBytes) bytes that are accepted here")
-    }
-
-    /// Decodes all but the last group, which alone may be padded.
-    private mutating func decodeGroups() throws(SocketIOProtocolError) {
-        let length = (self.text.count - 1) / 4 * 4
-        guard length > 0, self.text[length - 1] != Self.padding else { throw PollingPayload.notBase64 }
-        try self.decode(self.text[..<length])
-        self.text.removeFirst(length)
-    }
-
-    private mutating func decode(_ text: ArraySlice<UInt8>) throws(SocketIOProtocolError) {
-        guard let decoded = Base64.decode(text) else { throw PollingPayload.notBase64 }
-        let room = self.maximumBytes - self.bytes.count
-        guard decoded.count <= room else { throw self.tooLarge }
-        self.bytes.makeRoom(for: decoded.count, most: self.maximumBytes)
-        self.bytes.append(contentsOf: decoded)
     }
 }

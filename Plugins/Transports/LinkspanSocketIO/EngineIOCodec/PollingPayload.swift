@@ -8,7 +8,7 @@ internal import LinkspanWebSocketProtocol
 /// separator needs no escape: JSON writes control characters as escapes.
 package enum PollingPayload {
     static let separator: UInt8 = 0x1E
-    private static let binary = UInt8(ascii: "b")
+    static let binary = UInt8(ascii: "b")
 
     /// Takes a body apart.
     ///
@@ -36,12 +36,10 @@ package enum PollingPayload {
             }
             return .text(text)
         }
-        guard let bytes = Base64.decode(text.dropFirst()) else { throw Self.notBase64 }
+        guard let bytes = Base64.decode(text.dropFirst()) else {
+            throw SocketIOProtocolError(.badPolling, "a binary packet is not base64")
+        }
         return .binary(bytes[...])
-    }
-
-    static var notBase64: SocketIOProtocolError {
-        SocketIOProtocolError(.badPolling, "a binary packet is not base64")
     }
 
     /// The bytes that a packet takes in a body, a separator included.

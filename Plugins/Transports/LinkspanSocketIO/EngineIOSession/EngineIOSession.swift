@@ -1,4 +1,5 @@
 internal import Linkspan
+internal import LinkspanNetwork
 internal import LinkspanRuntime
 
 /// The client's side of one Engine.IO session: handshake, heartbeat, end.
@@ -28,16 +29,12 @@ struct EngineIOSession: Sendable {
     /// The control packets (everything but messages) of one second that are borne.
     static let maximumControlRate = 50
 
-    private enum State: Sendable {
-        case awaitingOpen(deadline: Moment)
-        case open(Heartbeat)
-        case closed
-    }
-
     private let version: EngineIOVersion
-    private var state: State
-    private var controlWindowEnd: Moment
-    private var controlCount = 0
+    /// The time limit for the open packet; nil once it has come or the session has ended.
+    private var openDeadline: Moment?
+    /// Nil before the open packet and after the end.
+    private var heartbeat: Heartbeat?
+    private var control = ControlRate()
 
     /// Makes a session whose stream is up.
     ///
@@ -47,28 +44,17 @@ struct EngineIOSession: Sendable {
     ///   - version: the version of Engine.IO.
     init(now: Moment, timeout: Duration, version: EngineIOVersion = .v4) {
         self.version = version
-        self.state = .awaitingOpen(deadline: now.advanced(by: timeout))
-        self.controlWindowEnd = now
+        self.openDeadline = now.advanced(by: timeout)
     }
 
     /// Whether messages may be sent.
-    var isOpen: Bool {
-        if case .open = self.state { true } else { false }
-    }
+    var isOpen: Bool { self.heartbeat != nil }
 
     /// The instant at which ``timer(now:)`` has to be called next; nil when never.
-    var nextDeadline: Moment? {
-        switch self.state {
-        case .awaitingOpen(let deadline): deadline
-        case .open(let heartbeat): heartbeat.due
-        case .closed: nil
-        }
-    }
+    var nextDeadline: Moment? { self.heartbeat?.due ?? self.openDeadline }
 
     /// The instant at which the server's silence becomes the end; nil before the handshake and after the end.
-    var heartbeatDeadline: Moment? {
-        if case .open(let heartbeat) = self.state { heartbeat.end } else { nil }
-    }
+    var heartbeatDeadline: Moment? { self.heartbeat?.end }
 
     /// Takes a text frame.
     mutating func receive(text: ArraySlice<UInt8>, now: Moment) -> Receipt {
@@ -89,69 +75,46 @@ struct EngineIOSession: Sendable {
     }
 
     /// Something has come, whatever it was.
-    mutating func heard(at instant: Moment) {
-        guard case .open(var heartbeat) = self.state else { return }
-        heartbeat.heard(at: instant)
-        self.state = .open(heartbeat)
-    }
+    mutating func heard(at instant: Moment) { self.heartbeat?.heard(at: instant) }
 
     /// Looks at the clock.
     mutating func timer(now: Moment) -> Heartbeat.TimerOutcome {
-        switch self.state {
-        case .awaitingOpen(let deadline) where now >= deadline:
-            self.state = .closed
+        if let deadline = self.openDeadline, now >= deadline {
+            self.close()
             return .end(LinkspanError(.timedOut, "the server did not send the Engine.IO handshake in time"))
-        case .open(var heartbeat):
-            let outcome = heartbeat.timer(now: now)
-            if case .end = outcome { self.state = .closed } else { self.state = .open(heartbeat) }
-            return outcome
-        case .awaitingOpen, .closed:
-            return .nothing
         }
+        let outcome = self.heartbeat?.timer(now: now) ?? .nothing
+        if case .end = outcome { self.close() }
+        return outcome
     }
 
     /// Ends the session: the stream is gone or not wanted any more.
-    mutating func close() { self.state = .closed }
+    mutating func close() { (self.openDeadline, self.heartbeat) = (nil, nil) }
 }
 
 extension EngineIOSession {
     private mutating func receive(
         _ packet: EngineIOPacket, now: Moment
     ) throws(SocketIOProtocolError) -> Receipt {
-        switch self.state {
-        case .closed:
-            return .nothing
-        case .awaitingOpen:
+        guard self.isOpen else {
+            guard self.openDeadline != nil else { return .nothing }
             guard case .open(let json) = packet else {
                 throw SocketIOProtocolError(.notOpen, "the first Engine.IO packet is not the handshake")
             }
             let handshake = try EngineIOHandshake(json: json)
             self.open(handshake, now: now)
             return .opened(handshake)
-        case .open(let heartbeat):
-            switch packet {
-            case .message(let text): return .text(text)
-            case .binary(let data): return .binary(data)
-            case .open, .close, .ping, .pong, .upgrade, .noop:
-                return try self.receiveControl(packet, heartbeat, now: now)
-            }
         }
-    }
-
-    private mutating func receiveControl(
-        _ packet: EngineIOPacket, _ heartbeat: Heartbeat, now: Moment
-    ) throws(SocketIOProtocolError) -> Receipt {
-        try self.countControl(now: now)
-        var heartbeat = heartbeat
+        switch packet {
+        case .message(let text): return .text(text)
+        case .binary(let data): return .binary(data)
+        case .open, .close, .ping, .pong, .upgrade, .noop: try self.countControl(now: now)
+        }
         switch packet {
         case .ping:
-            heartbeat.heardPing(now: now)
-            self.state = .open(heartbeat)
+            self.heartbeat?.heardPing(now: now)
             return .answerPong
-        case .pong:
-            let roundTrip = heartbeat.heardPong(now: now)
-            self.state = .open(heartbeat)
-            return roundTrip.map { .pong(after: $0) } ?? .nothing
+        case .pong: return (self.heartbeat?.heardPong(now: now)).map { .pong(after: $0) } ?? .nothing
         case .open(let json):
             // The reference lets a second handshake replace the timings of the first.
             self.open(try EngineIOHandshake(json: json), now: now)
@@ -166,16 +129,11 @@ extension EngineIOSession {
     }
 
     private mutating func open(_ handshake: EngineIOHandshake, now: Moment) {
-        self.state = .open(Heartbeat(handshake, version: self.version, now: now))
+        (self.openDeadline, self.heartbeat) = (nil, Heartbeat(handshake, version: self.version, now: now))
     }
 
     private mutating func countControl(now: Moment) throws(SocketIOProtocolError) {
-        if now >= self.controlWindowEnd {
-            self.controlWindowEnd = now.advanced(by: .seconds(1))
-            self.controlCount = 0
-        }
-        self.controlCount += 1
-        guard self.controlCount <= Self.maximumControlRate else {
+        guard !self.control.isFlooded(by: 1, most: Self.maximumControlRate, now: now) else {
             throw SocketIOProtocolError(
                 .controlFlood,
                 "more control packets came in a second than the \(Self.maximumControlRate) that are accepted here")
@@ -184,7 +142,7 @@ extension EngineIOSession {
 
     /// Ends the session because of a frame; a first one that is no handshake comes from a server of another protocol.
     private mutating func fail(_ violation: SocketIOProtocolError, by frame: ArraySlice<UInt8>) -> Receipt {
-        guard case .awaitingOpen = self.state, violation.code != .badHandshake else {
+        guard self.openDeadline != nil, violation.code != .badHandshake else {
             return self.fail(LinkspanError(violation))
         }
         // A query that the server repeats may hold secrets.
@@ -196,7 +154,7 @@ extension EngineIOSession {
     }
 
     private mutating func fail(_ error: LinkspanError) -> Receipt {
-        self.state = .closed
+        self.close()
         return .close(error)
     }
 }

@@ -29,7 +29,7 @@ struct SocketIOBody: Sendable, Hashable {
             return
         }
         let end = try Self.check(text, from: start)
-        self.content = try Self.content(text, start..<end, type: self.header.type)
+        self.content = try Self.content(text, start..<end, kind: self.header.kind)
         if self.header.attachments > 0 {
             guard PlaceholderCheck.passes(text, from: start, attachments: self.header.attachments) else {
                 throw SocketIOProtocolError(.badAttachments, "a placeholder refers to no attachment")
@@ -43,7 +43,7 @@ struct SocketIOBody: Sendable, Hashable {
         _ frame: ArraySlice<UInt8>, behind type: Int
     ) throws(SocketIOProtocolError) -> (message: InboundMessage, head: ArraySlice<UInt8>)? {
         guard case .array(let first, let elements) = self.content, self.header.attachments == 0,
-            self.header.type == .event
+            self.header.kind == .event
         else { return nil }
         let message = InboundMessage(
             event: try EventName.read(frame, first.lowerBound &+ type..<first.upperBound &+ type),
@@ -60,14 +60,14 @@ struct SocketIOBody: Sendable, Hashable {
         _ text: ArraySlice<UInt8>, attachments: [ArraySlice<UInt8>]
     ) throws(SocketIOProtocolError) -> SocketIOPacket? {
         let namespace = text.part(self.header.namespace)
-        switch self.header.type {
-        case .event, .binaryEvent:
+        switch self.header.kind {
+        case .event:
             guard case .array(let first, let elements) = self.content else { return nil }
             let payload = Payload(trustedElements: text.arguments(elements), attachments: attachments)
             let name = try EventName.read(text, first)
             return .event(
                 namespace: namespace, message: InboundMessage(event: name, payload: payload, replyID: self.header.id))
-        case .ack, .binaryAck:
+        case .acknowledgement:
             let payload = Payload(trustedElements: self.elements(text), attachments: attachments)
             return .ack(namespace: namespace, id: self.header.id, payload: payload)
         case .connect:
@@ -112,14 +112,14 @@ extension SocketIOBody {
     /// Checks the shape that the type wants (S05).
     @inline(__always)
     private static func content(
-        _ text: UnsafeBufferPointer<UInt8>, _ range: Range<Int>, type: SocketIOPacketType
+        _ text: UnsafeBufferPointer<UInt8>, _ range: Range<Int>, kind: SocketIOCodecPacket.Kind
     ) throws(SocketIOProtocolError) -> Content {
         let first = text[range.lowerBound]
-        switch type {
-        case .event, .binaryEvent:
+        switch kind {
+        case .event:
             guard first == UInt8(ascii: "[") else { throw Self.badPayload("an event's payload is no array") }
             return try Self.event(text, range)
-        case .ack, .binaryAck:
+        case .acknowledgement:
             guard first == UInt8(ascii: "[") else { throw Self.badPayload("an acknowledgement is no array") }
             let elements = Self.trimmed(text, range.lowerBound &+ 1..<range.upperBound &- 1)
             return .array(first: 0..<0, elements: elements)

@@ -1,6 +1,5 @@
 internal import Linkspan
 internal import LinkspanNetwork
-internal import LinkspanWebSocketProtocol
 
 /// The coding of a session's packets: as the protocol says, or by a codec of the app's.
 enum SocketIOCoding: Sendable {
@@ -14,26 +13,26 @@ enum SocketIOCoding: Sendable {
     ///
     /// - Throws: the codec's error when it cannot write one.
     func append(
-        connect auth: ArraySlice<UInt8>, in namespace: SocketIONamespace, to frames: inout FrameQueue
+        connect auth: ArraySlice<UInt8>, in namespace: SocketIONamespace, to output: inout SocketIOOutput
     ) throws(LinkspanError) {
         switch self {
         case .json:
-            frames.append { SocketIOEncoder.append(connect: auth, in: namespace, to: &$0) }
+            output.send { SocketIOEncoder.append(connect: auth, in: namespace, to: &$0) }
         case .codec(let codec):
             let packet = SocketIOCodecPacket(
                 .connect, namespace: namespace.name, payload: Payload(trustedElements: auth))
-            frames.append(try Self.messages(packet, by: codec))
+            output.frames.append(try Self.messages(packet, by: codec))
         }
     }
 
     /// Queues a DISCONNECT, unless the codec cannot write one: the namespace is over in any case.
-    func append(disconnectIn namespace: SocketIONamespace, to frames: inout FrameQueue) {
+    func append(disconnectIn namespace: SocketIONamespace, to output: inout SocketIOOutput) {
         switch self {
         case .json:
-            frames.append { SocketIOEncoder.append(disconnectIn: namespace, to: &$0) }
+            output.send { SocketIOEncoder.append(disconnectIn: namespace, to: &$0) }
         case .codec(let codec):
             let packet = SocketIOCodecPacket(.disconnect, namespace: namespace.name)
-            if let messages = try? Self.messages(packet, by: codec) { frames.append(messages) }
+            if let messages = try? Self.messages(packet, by: codec) { output.frames.append(messages) }
         }
     }
 
@@ -57,20 +56,11 @@ enum SocketIOCoding: Sendable {
     }
 }
 
-extension WebSocketMessage {
-    /// The bytes of its payload.
-    var byteCount: Int {
-        switch self {
-        case .text(let bytes), .binary(let bytes): bytes.count
-        }
-    }
-}
-
 extension SocketIOPacket {
-    /// A packet that a codec of the app's has read; nil when it means nothing.
+    /// A packet that a codec of the app's has read.
     ///
     /// - Throws: ``SocketIOProtocolError`` for an event that the protocol keeps for itself.
-    init?(_ packet: SocketIOCodecPacket) throws(SocketIOProtocolError) {
+    init(_ packet: SocketIOCodecPacket) throws(SocketIOProtocolError) {
         let namespace = packet.namespace == "/" ? [] : Array(packet.namespace.utf8)[...]
         switch packet.kind {
         case .connect: self = .connect(namespace: namespace, payload: packet.payload)

@@ -14,7 +14,7 @@ package struct SocketIODecoder: Sendable {
     private let limits: SocketIOLimits
 
     /// Makes a decoder.
-    package init(limits: SocketIOLimits = SocketIOLimits()) { self.limits = limits }
+    package init(limits: SocketIOLimits = .usual) { self.limits = limits }
 
     /// Whether attachments are due, so that the next frame has to be a binary one.
     package var isCollecting: Bool {

@@ -5,11 +5,12 @@ package import Linkspan
 /// Attachments travel after the text as binary frames, one each, with nothing between (S03): the caller sends
 /// `payload.attachments` in order. Payloads must be well-formed, which those of the SDK are.
 package enum SocketIOEncoder {
-    /// The head of events of one name without attachments: most events have the name of the one before.
+    /// The head of events of one name: most events have the name of the one before.
     ///
     /// Not copyable, so that it is looked at where it is.
     struct EventHead: ~Copyable {
         private var event: String?
+        private var attachments = 0
         /// The frame up to the arguments, of an event that wants no reply.
         private var bytes: [UInt8] = []
         /// The position for the acknowledgement's id.
@@ -17,22 +18,23 @@ package enum SocketIOEncoder {
 
         init() {}
 
-        init(_ event: String, in namespace: SocketIONamespace) {
+        init(_ event: String, attachments: Int, in namespace: SocketIONamespace) {
             self.event = event
-            SocketIOEncoder.appendHead(.event, attachments: 0, in: namespace, to: &self.bytes)
+            self.attachments = attachments
+            SocketIOEncoder.appendHead(.event, attachments: attachments, in: namespace, to: &self.bytes)
             self.idPosition = self.bytes.count
             self.bytes.append(UInt8(ascii: "["))
             SocketIOEncoder.append(string: event, to: &self.bytes)
         }
 
-        func isOf(_ event: String) -> Bool { self.event == event }
+        func isOf(_ event: String, attachments: Int) -> Bool { self.attachments == attachments && self.event == event }
 
         /// The bytes that ``append(_:id:to:)`` appends.
         func length(_ elements: ArraySlice<UInt8>, id: UInt64?) -> Int {
             self.bytes.count + (id?.decimalDigits ?? 0) + SocketIOEncoder.length(arguments: elements)
         }
 
-        /// Appends an event without attachments.
+        /// Appends an event with these arguments.
         func append(_ elements: ArraySlice<UInt8>, id: UInt64?, to output: inout [UInt8]) {
             self.bytes.withUnsafeBufferPointer { bytes in
                 guard let id else { return output.append(contentsOf: bytes) }
@@ -55,36 +57,26 @@ package enum SocketIOEncoder {
     package static func append(
         event name: String, _ payload: Payload, id: UInt64?, in namespace: SocketIONamespace, to output: inout [UInt8]
     ) {
-        Self.appendHead(.event, attachments: payload.attachments.count, in: namespace, to: &output)
-        if let id { Self.append(id, to: &output) }
-        output.append(UInt8(ascii: "["))
-        Self.append(string: name, to: &output)
-        Self.append(arguments: payload.elements, to: &output)
+        EventHead(name, attachments: payload.attachments.count, in: namespace).append(
+            payload.elements, id: id, to: &output)
     }
 
     /// Appends an acknowledgement.
     package static func append(
         ack id: UInt64, _ payload: Payload, in namespace: SocketIONamespace, to output: inout [UInt8]
     ) {
-        Self.appendHead(.ack, attachments: payload.attachments.count, in: namespace, to: &output)
+        Self.appendHead(.acknowledgement, attachments: payload.attachments.count, in: namespace, to: &output)
         Self.append(id, to: &output)
         output.append(UInt8(ascii: "["))
         payload.elements.withUnsafeBufferPointer { output.append(contentsOf: $0) }
         output.append(UInt8(ascii: "]"))
     }
 
-    /// The bytes of an event's text.
-    static func length(
-        event name: String, _ payload: Payload, id: UInt64?, in namespace: SocketIONamespace
-    ) -> Int {
-        Self.headLength(attachments: payload.attachments.count, in: namespace) + (id?.decimalDigits ?? 0)
-            + 1 + Self.length(string: name) + Self.length(arguments: payload.elements)
-    }
-
     /// The bytes of an acknowledgement's text.
     static func length(ack id: UInt64, _ payload: Payload, in namespace: SocketIONamespace) -> Int {
-        Self.headLength(attachments: payload.attachments.count, in: namespace) + id.decimalDigits
-            + 2 + payload.elements.count
+        let attachments = payload.attachments.count
+        let digits = id.decimalDigits + (attachments == 0 ? 0 : UInt64(attachments).decimalDigits + 1)
+        return 4 + digits + namespace.prefix.count + payload.elements.count
     }
 
     /// Appends a CONNECT with its auth object, which is empty for none.
@@ -96,10 +88,11 @@ package enum SocketIOEncoder {
     }
 
     /// Appends a CONNECT of protocol v4, with a query behind the name.
-    static func append(connectWith query: String, in namespace: SocketIONamespace, to output: inout [UInt8]) {
+    static func append(connectWith query: ArraySlice<UInt8>, in namespace: SocketIONamespace, to output: inout [UInt8])
+    {
         Self.appendHead(.connect, attachments: 0, in: .main, to: &output)
         output.append(contentsOf: namespace.name.utf8)
-        if !query.isEmpty { output.append(contentsOf: "?\(query)".utf8) }
+        if !query.isEmpty { output += [UInt8(ascii: "?")] + query }
         output.append(UInt8(ascii: ","))
     }
 
@@ -126,7 +119,7 @@ package enum SocketIOEncoder {
 
 extension SocketIOEncoder {
     private static func appendHead(
-        _ type: SocketIOPacketType, attachments: Int, in namespace: SocketIONamespace, to output: inout [UInt8]
+        _ type: SocketIOCodecPacket.Kind, attachments: Int, in namespace: SocketIONamespace, to output: inout [UInt8]
     ) {
         output.append(UInt8(ascii: "4"))
         if attachments == 0 {
@@ -140,20 +133,8 @@ extension SocketIOEncoder {
         if !namespace.isMain { output.append(contentsOf: namespace.prefix) }
     }
 
-    private static func headLength(attachments: Int, in namespace: SocketIONamespace) -> Int {
-        2 + (attachments == 0 ? 0 : UInt64(attachments).decimalDigits + 1)
-            + namespace.prefix.count
-    }
-
     private static func length(arguments: ArraySlice<UInt8>) -> Int { arguments.isEmpty ? 1 : arguments.count + 2 }
 
-    private static func length(string: String) -> Int {
-        string.utf8.reduce(2) { length, byte in
-            length + (Self.needsEscape(byte) ? (byte < 0x20 ? "\\u0000".utf8.count : 2) : 1)
-        }
-    }
-
-    /// Appends the arguments behind an event's name, and the end of the array.
     private static func append(arguments: ArraySlice<UInt8>, to output: inout [UInt8]) {
         if !arguments.isEmpty {
             output.append(UInt8(ascii: ","))

@@ -1,7 +1,6 @@
 /// The part of a Socket.IO packet before the JSON: `<type>[<attachments>-][<namespace>,][<id>]`.
 struct SocketIOHeader: Sendable, Hashable {
-    /// The packet's type.
-    var type: SocketIOPacketType
+    var kind: SocketIOCodecPacket.Kind
     /// The number of announced attachments.
     ///
     /// A binary packet with none is a plain one (CVE-2026-69185).
@@ -16,12 +15,15 @@ struct SocketIOHeader: Sendable, Hashable {
     /// Reads the header of a packet, whose text begins behind the Engine.IO type.
     @inline(__always)
     init(_ text: UnsafeBufferPointer<UInt8>, maximumAttachments: Int) throws(SocketIOProtocolError) {
-        guard let first = text.first, let type = SocketIOPacketType(rawValue: first &- UInt8(ascii: "0")) else {
+        // BINARY_EVENT and BINARY_ACK are three above their plain forms.
+        let number = (text.first ?? 0) &- UInt8(ascii: "0")
+        let isBinary = number == 5 || number == 6
+        guard let kind = SocketIOCodecPacket.Kind(rawValue: isBinary ? number &- 3 : number) else {
             throw SocketIOProtocolError(.unknownType, "a Socket.IO packet has an unknown type")
         }
-        self.type = type
+        self.kind = kind
         var position = 1
-        if type.isBinary {
+        if isBinary {
             self.attachments = try Self.attachments(text, &position, most: maximumAttachments)
         }
         if position < text.count, text[position] == UInt8(ascii: "/") {

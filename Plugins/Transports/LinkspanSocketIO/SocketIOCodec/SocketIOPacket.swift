@@ -17,20 +17,6 @@ package enum SocketIOPacket: Sendable {
     case connectError(namespace: ArraySlice<UInt8>, payload: Payload)
 }
 
-/// The types of Socket.IO v5 packets as they are written.
-enum SocketIOPacketType: UInt8, Sendable, Hashable {
-    case connect = 0
-    case disconnect = 1
-    case event = 2
-    case ack = 3
-    case connectError = 4
-    case binaryEvent = 5
-    case binaryAck = 6
-
-    /// Whether the type is followed by a count of attachments.
-    var isBinary: Bool { self == .binaryEvent || self == .binaryAck }
-}
-
 /// The names of events that belong to the protocol's implementations (socket.io-protocol, "Event").
 enum ReservedEvent {
     /// Whether a name is reserved.

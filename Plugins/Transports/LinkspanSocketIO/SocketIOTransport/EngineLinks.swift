@@ -1,88 +1,56 @@
 internal import Linkspan
 
-/// A link as its engine sees it.
-protocol EngineLink: AnyObject {
-    var linkRequest: LinkRequest { get }
-    var namespace: SocketIONamespace { get }
-    /// The index of its namespace in the session; nil while it has none.
-    var index: Int? { get set }
-    /// The numbers of its requests on the wire.
-    var acks: AckNumbers { get set }
-    /// Its latest turn of sending.
-    var turn: SendTurns.Turn { get set }
-    var isOpen: Bool { get }
-
-    /// Passes an event to the receiver.
-    func deliver(_ event: LinkEvent)
-    /// Passes events to the receiver until `next` returns nil.
-    func deliver(_ next: () -> LinkEvent?)
-    /// Keeps the values from which the next link resumes the namespace.
-    func keep(_ recovery: SocketIORecovery?)
-    /// Called before `opened` is delivered.
-    ///
-    /// - Parameters:
-    ///   - info: the session's facts.
-    ///   - mayResume: whether the server offers recovery.
-    /// - Returns: the facts with the carrier.
-    func willOpen(_ info: LinkInfo, mayResume: Bool) -> LinkInfo
-    /// Called before `closed` is delivered.
-    func willClose(leaving recovery: SocketIORecovery?)
-    /// The server has sent a sign of life on the socket.
-    func heard(_ beat: SocketIOOutput.Beat)
-    func carrierChanged()
-}
-
 /// The links of an engine: waiting for the session, in their namespaces, or leaving.
 struct EngineLinks {
     /// The links that join when the session begins.
-    private(set) var waiting: [any EngineLink] = []
+    private(set) var waiting: [SocketIOLink] = []
     /// The links in a namespace, by its index; nil where the link has ended.
-    private(set) var joined: [(any EngineLink)?] = []
+    private(set) var joined: [SocketIOLink?] = []
     /// The links that have left, and their ends, which are delivered when the goodbye is sent.
     ///
     /// With the links, because another link may have joined a namespace meanwhile.
-    private(set) var leaving: [(link: any EngineLink, event: LinkEvent)] = []
+    private(set) var leaving: [(link: SocketIOLink, event: LinkEvent)] = []
     /// The links that have paused reading.
     private var pausing: Set<ObjectIdentifier> = []
 
     var isReadingPaused: Bool { !self.pausing.isEmpty }
 
-    func link(at index: Int) -> (any EngineLink)? {
+    func link(at index: Int) -> SocketIOLink? {
         self.joined.indices.contains(index) ? self.joined[index] : nil
     }
 
     /// The index of a link's namespace; nil when it has none, or has ended.
-    func index(of link: any EngineLink) -> Int? {
+    func index(of link: SocketIOLink) -> Int? {
         link.index.flatMap { self.link(at: $0) === link ? $0 : nil }
     }
 
     /// Adds a link that waits for the session; returns false when another waits for the same namespace.
-    mutating func wait(_ link: any EngineLink) -> Bool {
+    mutating func wait(_ link: SocketIOLink) -> Bool {
         guard !self.waiting.contains(where: { $0.namespace == link.namespace }) else { return false }
         self.waiting.append(link)
         return true
     }
 
     /// Removes a link that waits; returns whether it did.
-    mutating func stopWaiting(_ link: any EngineLink) -> Bool {
+    mutating func stopWaiting(_ link: SocketIOLink) -> Bool {
         guard let position = self.waiting.firstIndex(where: { $0 === link }) else { return false }
         self.waiting.remove(at: position)
         return true
     }
 
-    mutating func takeWaiting() -> [any EngineLink] {
+    mutating func takeWaiting() -> [SocketIOLink] {
         defer { self.waiting = [] }
         return self.waiting
     }
 
-    mutating func join(_ link: any EngineLink, at index: Int) {
+    mutating func join(_ link: SocketIOLink, at index: Int) {
         self.joined.append(contentsOf: repeatElement(nil, count: max(0, index + 1 - self.joined.count)))
         self.joined[index] = link
         link.index = index
     }
 
     /// Removes a link from its namespace; returns false when it has ended.
-    mutating func remove(_ link: any EngineLink, at index: Int) -> Bool {
+    mutating func remove(_ link: SocketIOLink, at index: Int) -> Bool {
         guard self.index(of: link) == index else { return false }
         self.joined[index] = nil
         link.index = nil
@@ -98,9 +66,9 @@ struct EngineLinks {
     }
 
     /// Keeps the end of a link until ``takeLeaving()``.
-    mutating func leave(_ link: any EngineLink, _ event: LinkEvent) { self.leaving.append((link, event)) }
+    mutating func leave(_ link: SocketIOLink, _ event: LinkEvent) { self.leaving.append((link, event)) }
 
-    mutating func takeLeaving() -> [(link: any EngineLink, event: LinkEvent)] {
+    mutating func takeLeaving() -> [(link: SocketIOLink, event: LinkEvent)] {
         defer { self.leaving = [] }
         return self.leaving
     }
@@ -108,7 +76,7 @@ struct EngineLinks {
     mutating func removeAll() { self.joined = [] }
 
     /// Notes that a link pauses reading or reads on; returns whether anything changed.
-    mutating func setReadingPaused(_ isPaused: Bool, for link: any EngineLink) -> Bool {
+    mutating func setReadingPaused(_ isPaused: Bool, for link: SocketIOLink) -> Bool {
         if isPaused { return self.pausing.insert(ObjectIdentifier(link)).inserted }
         return self.pausing.remove(ObjectIdentifier(link)) != nil
     }

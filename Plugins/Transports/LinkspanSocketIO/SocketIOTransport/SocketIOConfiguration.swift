@@ -1,4 +1,3 @@
-internal import Linkspan
 public import LinkspanNetwork
 public import LinkspanWebSocketProtocol
 
@@ -65,12 +64,7 @@ extension SocketIOConfiguration {
         /// namespace other than `/` the members of the payload are sent as its query.
         case v2
 
-        var engineIO: EngineIOVersion {
-            switch self {
-            case .v4: .v4
-            case .v2: .v3
-            }
-        }
+        var engineIO: EngineIOVersion { self == .v4 ? .v4 : .v3 }
     }
 }
 
@@ -84,13 +78,3 @@ private struct ComparedCodec: Sendable, Hashable {
 }
 
 // MARK: - For the layers below
-
-extension CarrierRequest {
-    /// The request of a link with the options of its transport.
-    init(link: LinkRequest, configuration: SocketIOConfiguration) {
-        self.init(
-            link: link, version: configuration.protocol.engineIO, path: configuration.path, tls: configuration.tls,
-            proxy: configuration.proxy, socketPath: configuration.socketPath, compression: configuration.compression,
-            maximumMessageBytes: configuration.maximumMessageBytes, highWaterMark: configuration.highWaterMark)
-    }
-}

@@ -1,5 +1,4 @@
 internal import Linkspan
-internal import LinkspanNetwork
 internal import LinkspanRuntime
 
 // MARK: - Links join
@@ -11,7 +10,7 @@ extension SocketIOEngine {
     ///   - link: the link.
     ///   - onJoined: called before any event of the link but its end.
     /// - Returns: whether it was taken; otherwise it needs another engine.
-    func join(_ link: any EngineLink, onJoined: (SocketIOEngine) -> Void) -> Bool {
+    func join(_ link: SocketIOLink, onJoined: (SocketIOEngine) -> Void) -> Bool {
         // While nothing is read, the answer to CONNECT would not be, either.
         guard self.phase != .ended, !self.links.isReadingPaused else { return false }
         var output = SocketIOOutput()
@@ -33,8 +32,8 @@ extension SocketIOEngine {
     /// Joins a link to its namespace.
     ///
     /// - Throws: code `wrongState` when it needs another engine; otherwise the link can join nowhere.
-    func seat(_ link: any EngineLink, output: inout SocketIOOutput) throws(LinkspanError) {
-        let request = link.linkRequest
+    func seat(_ link: SocketIOLink, output: inout SocketIOOutput) throws(LinkspanError) {
+        let request = link.key.request
         let index = try self.owned?.session.join(
             link.namespace, auth: request.credentials.auth,
             recovery: request.resumption.flatMap(SocketIORecovery.init), timeout: request.deadline, now: self.now,
@@ -46,12 +45,12 @@ extension SocketIOEngine {
     }
 
     /// The values by which a link resumes its namespace elsewhere.
-    func recovery(of link: any EngineLink) -> SocketIORecovery? {
+    func recovery(of link: SocketIOLink) -> SocketIORecovery? {
         self.links.index(of: link).flatMap { index in self.owned?.look { $0.recovery(of: index) } ?? nil }
     }
 
     /// Reads no further while one of the links wants that: they share the socket.
-    func setReadingPaused(_ isPaused: Bool, for link: any EngineLink) {
+    func setReadingPaused(_ isPaused: Bool, for link: SocketIOLink) {
         guard self.links.setReadingPaused(isPaused, for: link) else { return }
         self.carrier?.setReadingPaused(self.links.isReadingPaused)
     }
@@ -69,10 +68,10 @@ extension SocketIOEngine {
     ///
     /// DISCONNECT is not sent before the server has read the last event: the official server handles an event in its next
     /// tick, and drops it when the same read has ended the namespace by then.
-    func leave(_ link: any EngineLink, politely: Bool) {
+    func leave(_ link: SocketIOLink, politely: Bool) {
         self.setReadingPaused(false, for: link)
         guard politely, self.turns.isOpen(link.turn) else { return self.part(link, politely: politely) }
-        var (leaving, limit): ((any EngineLink)?, (any ScheduledWork)?) = (link, nil)
+        var (leaving, limit): (SocketIOLink?, (any ScheduledWork)?) = (link, nil)
         let part = {
             limit?.cancel()
             if let link = leaving.take() { self.part(link, politely: true) }
@@ -83,7 +82,7 @@ extension SocketIOEngine {
         }
     }
 
-    private func part(_ link: any EngineLink, politely: Bool) {
+    private func part(_ link: SocketIOLink, politely: Bool) {
         let reason = LinkspanError(.connectionLost, "closed by this side")
         // Others that have left may still have something to send.
         let endsPolitely = politely || !self.links.leaving.isEmpty
@@ -115,7 +114,7 @@ extension SocketIOEngine {
     }
 
     /// Keeps the end of a link until its goodbye is sent, or the server knows that the session is over.
-    private func putOffEnd(of link: any EngineLink, at index: Int, _ output: inout SocketIOOutput) {
+    private func putOffEnd(of link: SocketIOLink, at index: Int, _ output: inout SocketIOOutput) {
         // The next link may be opened before the end of this one is delivered.
         link.keep(self.owned?.look { $0.recovery(of: index) } ?? nil)
         while let event = output.takeEvent(of: index) { self.links.leave(link, event) }
@@ -124,14 +123,14 @@ extension SocketIOEngine {
 
     /// Forgets a link whose end is delivered now or kept for later: it would keep its connection for as long as the
     /// socket lasts, and each read would look at it.
-    func letGo(of link: any EngineLink, at index: Int) {
+    func letGo(of link: SocketIOLink, at index: Int) {
         guard self.links.remove(link, at: index) else { return }
         self.owned?.session.release(index, nextAck: link.acks.next)
         self.turns.left(link.turn)
     }
 
     /// Ends a link that leaves, and others that do, whether their goodbye was sent or not.
-    func endFarewells(of link: any EngineLink) {
+    func endFarewells(of link: SocketIOLink) {
         self.part(link, politely: true)
         self.deliverFarewells()
         self.closeIfUnused(politely: false)

@@ -1,6 +1,7 @@
 internal import Linkspan
 internal import LinkspanNetwork
 internal import LinkspanRuntime
+internal import LinkspanWebSocketProtocol
 
 extension SocketIOEngine {
     /// Sends a packet.
@@ -17,7 +18,8 @@ extension SocketIOEngine {
         let attachment = payload.attachments.isEmpty ? 0 : payload.attachments.reduce(0) { max($0, $1.count) }
         return self.admit(text: length, attachment: attachment) { carrier in
             carrier.send(
-                expectedLength: length, attachments: payload.attachments, isCompressible: isCompressible, write: write)
+                .text, expectedLength: length, attachments: payload.attachments, isCompressible: isCompressible,
+                write: write)
         }
     }
 

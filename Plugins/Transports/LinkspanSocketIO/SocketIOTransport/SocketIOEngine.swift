@@ -67,8 +67,7 @@ final class SocketIOEngine {
 
     /// Opens the carrier of the attempt.
     func open() {
-        let request = CarrierRequest(link: self.key.request, configuration: self.configuration)
-        let carrier = self.attempt.makeCarrier(request, loop: self.loop, handler: self)
+        let carrier = self.attempt.makeCarrier(self.key, loop: self.loop, handler: self)
         self.carrier = carrier
         carrier.open()
     }
@@ -105,12 +104,12 @@ extension SocketIOEngine: EngineCarrierHandler {
         var output = SocketIOOutput()
         if self.owned == nil, self.phase != .ended {
             let session = SocketIOSession(
-                limits: SocketIOLimits(maximumMessageBytes: self.configuration.maximumMessageBytes),
+                limits: .with(maximumMessageBytes: self.configuration.maximumMessageBytes),
                 openTimeout: self.attempt.timeout(within: self.key.request.deadline, now: self.now),
                 version: self.configuration.protocol.engineIO, codec: self.configuration.codec, now: self.now)
             self.owned = OwnedSession(session: session)
         }
-        var refused: [(link: any EngineLink, error: LinkspanError)] = []
+        var refused: [(link: SocketIOLink, error: LinkspanError)] = []
         for link in self.links.takeWaiting() {
             do throws(LinkspanError) {
                 try self.seat(link, output: &output)
@@ -220,8 +219,7 @@ extension SocketIOEngine {
         let carrier = self.carrier
         while true {
             if !output.frames.isEmpty {
-                for frame in output.frames.frames { carrier?.send(frame) }
-                for packet in output.frames.messages { _ = carrier?.send(packet) }
+                for packet in output.frames { carrier?.send(packet) }
                 output.frames.removeAll()
             }
             if let error = output.close {
@@ -249,7 +247,7 @@ extension SocketIOEngine {
 
     /// Delivers the events of a namespace to its link, for as long as nothing else is to be done.
     private func deliver(
-        _ output: inout SocketIOOutput, of namespace: Int, to link: (any EngineLink)?,
+        _ output: inout SocketIOOutput, of namespace: Int, to link: SocketIOLink?,
         _ feed: (inout SocketIOOutput) -> Bool
     ) {
         guard let link else {

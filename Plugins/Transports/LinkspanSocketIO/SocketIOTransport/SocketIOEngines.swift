@@ -1,4 +1,3 @@
-internal import Linkspan
 internal import LinkspanNetwork
 internal import LinkspanRuntime
 
@@ -28,7 +27,7 @@ final class SocketIOEngines: Sendable {
     ///   - link: the link.
     ///   - key: its key.
     ///   - onJoined: called with the engine before any event of the link.
-    func join(_ link: any EngineLink, _ key: EngineKey, onJoined: (SocketIOEngine) -> Void) {
+    func join(_ link: SocketIOLink, _ key: EngineKey, onJoined: (SocketIOEngine) -> Void) {
         let mayShare =
             key.configuration.isMultiplexed && !self.memory.value.isSeparated(key.place, now: self.loop.moment)
         if mayShare, let engine = self.engines.value[key], engine.join(link, onJoined: onJoined) { return }

@@ -61,7 +61,7 @@ final class SocketIOLink: Link {
         } catch {
             (self.namespace, self.problem) = (.main, error)
         }
-        self.limits = SocketIOLimits(maximumMessageBytes: configuration.value.maximumMessageBytes)
+        self.limits = .with(maximumMessageBytes: configuration.value.maximumMessageBytes)
         self.hasCodec = configuration.value.codec != nil
     }
 
@@ -89,10 +89,9 @@ final class SocketIOLink: Link {
     }
 
     private func send(_ message: OutboundMessage, on engine: SocketIOEngine) -> SendAcceptance {
-        let isPlain = message.payload.attachments.isEmpty
+        let attachments = message.payload.attachments.count
         let id = self.note(message, on: engine)
-        // Of another plain event of a name that may be sent nothing is left to be checked.
-        if !isPlain || !self.head.isOf(message.event) {
+        if !self.head.isOf(message.event, attachments: attachments) {
             if let problem = SocketIOEncoder.problem(event: message.event, message.payload, limits: self.limits) {
                 return .rejected(problem)
             }
@@ -101,18 +100,12 @@ final class SocketIOLink: Link {
                     .event, namespace: self.namespace.name, id: id, event: message.event, payload: message.payload)
                 return engine.send(packet, by: codec, isCompressible: message.isCompressible)
             }
-            if isPlain { self.head = SocketIOEncoder.EventHead(message.event, in: self.namespace) }
+            self.head = SocketIOEncoder.EventHead(message.event, attachments: attachments, in: self.namespace)
         }
         let elements = message.payload.elements
-        if isPlain {
-            let length = self.head.length(elements, id: id)
-            return engine.send(message.payload, length: length, isCompressible: message.isCompressible) { buffer in
-                self.head.append(elements, id: id, to: &buffer)
-            }
-        }
-        let length = SocketIOEncoder.length(event: message.event, message.payload, id: id, in: self.namespace)
+        let length = self.head.length(elements, id: id)
         return engine.send(message.payload, length: length, isCompressible: message.isCompressible) { buffer in
-            SocketIOEncoder.append(event: message.event, message.payload, id: id, in: self.namespace, to: &buffer)
+            self.head.append(elements, id: id, to: &buffer)
         }
     }
 
@@ -191,9 +184,8 @@ final class SocketIOLink: Link {
 
 // MARK: - For the engine
 
-extension SocketIOLink: EngineLink {
-    var linkRequest: LinkRequest { self.key.request }
-
+extension SocketIOLink {
+    /// Keeps the values from which the next link resumes the namespace.
     func keep(_ recovery: SocketIORecovery?) {
         if case .kept = self.recovery { self.recovery = .kept(recovery.map { Boxed($0) }) }
     }
@@ -216,6 +208,12 @@ extension SocketIOLink: EngineLink {
         self.receiver.receive(next)
     }
 
+    /// Called before `opened` is delivered.
+    ///
+    /// - Parameters:
+    ///   - info: the session's facts.
+    ///   - mayResume: whether the server offers recovery.
+    /// - Returns: the facts with the carrier.
     func willOpen(_ info: LinkInfo, mayResume: Bool) -> LinkInfo {
         if !mayResume { self.recovery = .renounced }
         if self.state == .joined { self.state = .open }
@@ -224,11 +222,13 @@ extension SocketIOLink: EngineLink {
         return self.info
     }
 
+    /// Called before `closed` is delivered.
     func willClose(leaving recovery: SocketIORecovery?) {
         self.keep(recovery)
         self.end()
     }
 
+    /// The server has sent a sign of life on the socket.
     func heard(_ beat: SocketIOOutput.Beat) {
         guard self.isOpen else { return }
         switch beat {

@@ -39,17 +39,17 @@ struct CarrierAttempt: Sendable {
 
     /// Makes the carrier, which has not begun to connect.
     func makeCarrier(
-        _ request: CarrierRequest, loop: any NetworkLoop, handler: any EngineCarrierHandler
+        _ key: EngineKey, loop: any NetworkLoop, handler: any EngineCarrierHandler
     ) -> any EngineCarrier {
         switch self.choice {
         case .webSocket(let share):
             return WebSocketCarrier(
-                request, deadline: request.link.deadline * share, loop: loop, handler: handler)
+                key, deadline: key.request.deadline * share, loop: loop, handler: handler)
         case .polling, .question:
-            return PollingCarrier(Boxed(request), isQuestion: self.choice == .question, loop: loop, handler: handler)
+            return PollingCarrier(key, isQuestion: self.choice == .question, loop: loop, handler: handler)
         case .upgrade, .laterUpgrade:
             return UpgradingCarrier(
-                Boxed(request), beginsLater: self.choice == .laterUpgrade, loop: loop, handler: handler)
+                key, beginsLater: self.choice == .laterUpgrade, loop: loop, handler: handler)
         }
     }
 }

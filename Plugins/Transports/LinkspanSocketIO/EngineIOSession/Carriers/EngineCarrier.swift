@@ -1,6 +1,7 @@
 internal import Linkspan
 internal import LinkspanNetwork
 internal import LinkspanRuntime
+internal import LinkspanWebSocketProtocol
 
 /// Carries the packets of one Engine.IO session: as frames of a WebSocket, or in the bodies of polls.
 ///
@@ -37,13 +38,11 @@ protocol EngineCarrier: AnyObject {
     /// Begins to connect. Called once.
     func open()
 
-    /// Sends a packet whose text `write` appends, and its attachments right behind it with nothing between.
+    /// Sends a packet whose payload `write` appends, and its attachments right behind it with nothing between.
     func send(
-        expectedLength: Int, attachments: [ArraySlice<UInt8>], isCompressible: Bool, write: (inout [UInt8]) -> Void
+        _ opcode: Opcode, expectedLength: Int, attachments: [ArraySlice<UInt8>], isCompressible: Bool,
+        write: (inout [UInt8]) -> Void
     ) -> SendAcceptance
-
-    /// Sends frames with nothing between them; all but the first are binary.
-    func send(_ messages: [WebSocketMessage], isCompressible: Bool) -> SendAcceptance
 
     /// The server has named the session and its rules.
     func sessionOpened(_ handshake: EngineIOHandshake)
@@ -78,17 +77,14 @@ extension EngineCarrier {
         _ = loop.scheduleLocally(after: .milliseconds(2)) { self.afterFlush(until: limit, on: loop, body) }
     }
 
-    /// Sends a packet without attachments.
+    /// Sends frames with nothing between them; all but the first are binary.
     @discardableResult
-    func send(_ packet: some Collection<UInt8>) -> SendAcceptance {
-        self.send(expectedLength: packet.count, attachments: [], isCompressible: true) {
-            $0.append(contentsOf: packet)
-        }
-    }
-
-    /// Sends frames with nothing between them.
-    func send(_ messages: [WebSocketMessage]) -> SendAcceptance {
-        self.send(messages, isCompressible: true)
+    func send(_ messages: [WebSocketMessage], isCompressible: Bool = true) -> SendAcceptance {
+        guard let first = messages.first?.bytes, let opcode = messages.first?.opcode else { return .refused }
+        let attachments = messages.dropFirst().map(\.bytes)
+        return self.send(
+            opcode, expectedLength: first.count, attachments: attachments, isCompressible: isCompressible
+        ) { $0 += first }
     }
 }
 

@@ -1,6 +1,7 @@
 internal import Linkspan
 internal import LinkspanNetwork
 internal import LinkspanRuntime
+internal import LinkspanWebSocketProtocol
 
 /// Carries packets in the bodies of HTTP requests and their answers: a GET that the server holds until it has something
 /// to say, and a POST whenever this side has.
@@ -23,7 +24,7 @@ final class PollingCarrier: EngineCarrier {
     /// The most bytes of an answer that is taken apart while it comes; its deadline ends it long before.
     private static let streamedLimit = 1 << 30
 
-    private let request: Boxed<CarrierRequest>
+    private let key: EngineKey
     private let requests: PollingRequests
     private let loop: any NetworkLoop
     private let handler: any EngineCarrierHandler
@@ -41,17 +42,16 @@ final class PollingCarrier: EngineCarrier {
     private let isQuestion: Bool
 
     init(
-        _ request: Boxed<CarrierRequest>, isQuestion: Bool = false, loop: any NetworkLoop,
+        _ key: EngineKey, isQuestion: Bool = false, loop: any NetworkLoop,
         handler: any EngineCarrierHandler, salt: UInt64 = .random(in: .min ... .max)
     ) {
-        self.request = request
-        self.requests = PollingRequests(request, salt: salt, loop: loop)
+        self.key = key
+        self.requests = PollingRequests(key, salt: salt, loop: loop)
         self.isQuestion = isQuestion
         self.loop = loop
         self.handler = handler
-        let request = request.value
-        self.session = PollingSession(version: request.version, highWaterMark: request.highWaterMark)
-        self.decoder = PollingDecoder(for: request)
+        self.session = PollingSession(version: key.version, highWaterMark: key.configuration.highWaterMark)
+        self.decoder = PollingDecoder(for: key)
     }
 
     func open() {
@@ -94,17 +94,15 @@ final class PollingCarrier: EngineCarrier {
     func length(ofAttachment count: Int) -> Int { self.session.length(ofAttachment: count) }
 
     func send(
-        expectedLength: Int, attachments: [ArraySlice<UInt8>], isCompressible: Bool, write: (inout [UInt8]) -> Void
+        _ opcode: Opcode, expectedLength: Int, attachments: [ArraySlice<UInt8>], isCompressible: Bool,
+        write: (inout [UInt8]) -> Void
     ) -> SendAcceptance {
-        var text: [UInt8] = []
-        text.reserveCapacity(expectedLength)
-        write(&text)
-        return self.send(
-            [.text(text[...])] + attachments.map { WebSocketMessage.binary($0) }, isCompressible: isCompressible)
-    }
-
-    func send(_ packets: [WebSocketMessage], isCompressible: Bool) -> SendAcceptance {
-        let acceptance = self.session.enqueue(packets, isCompressible: isCompressible)
+        var payload: [UInt8] = []
+        payload.reserveCapacity(expectedLength)
+        write(&payload)
+        let first = opcode == .text ? WebSocketMessage.text(payload[...]) : .binary(payload[...])
+        let acceptance = self.session.enqueue(
+            [first] + attachments.map { .binary($0) }, isCompressible: isCompressible)
         self.requestPump()
         return acceptance
     }
@@ -196,11 +194,12 @@ extension PollingCarrier {
     }
 
     private func poll() {
-        self.decoder = PollingDecoder(for: self.request.value)
+        self.decoder = PollingDecoder(for: self.key)
         guard self.phase != .opening else {
             return self.requests.get(limit: Self.handshakeLimit) { self.opened($0) }
         }
         self.requests.get(limit: self.answerLimit) { part in
+            self.requests.heard()
             self.take { decoder throws(SocketIOProtocolError) in try decoder.receive(part) }
         } completion: {
             self.polled($0)
@@ -209,7 +208,7 @@ extension PollingCarrier {
 
     private func post(_ packets: [WebSocketMessage], _ completion: @escaping (PollingRequests.Result) -> Void) {
         var body: [UInt8] = []
-        switch self.request.value.version {
+        switch self.key.version {
         case .v4: PollingPayload.append(packets, to: &body)
         case .v3: LegacyPollingPayload.append(packets, to: &body)
         }
@@ -221,9 +220,9 @@ extension PollingCarrier {
     /// Its packets are bounded one by one as they come. Where they are gathered first, there is room for a message in
     /// base64 and small ones beside it.
     private var answerLimit: Int {
-        switch self.request.value.version {
+        switch self.key.version {
         case .v4: Self.streamedLimit
-        case .v3: self.request.value.maximumMessageBytes / 3 * 4 + 65_536
+        case .v3: self.key.configuration.maximumMessageBytes / 3 * 4 + 65_536
         }
     }
 
@@ -265,11 +264,11 @@ extension PollingCarrier {
     }
 
     private func packets(of body: [UInt8]) throws(LinkspanError) -> [WebSocketMessage] {
-        if self.request.value.version == .v4, LegacyPollingPayload.isHandshake(body[...]) {
+        if self.key.version == .v4, LegacyPollingPayload.isHandshake(body[...]) {
             throw LinkspanError(.unsupportedVersion, "the server speaks Engine.IO v3: \(PollingAnswer.advice)")
         }
         do throws(SocketIOProtocolError) {
-            var decoder = PollingDecoder(for: self.request.value)
+            var decoder = PollingDecoder(for: self.key)
             return try decoder.receive(body) + decoder.finish()
         } catch {
             throw LinkspanError(error)
@@ -385,7 +384,7 @@ extension PollingCarrier {
 }
 
 extension PollingDecoder {
-    fileprivate init(for request: CarrierRequest) {
-        self.init(version: request.version, maximumBytes: request.maximumMessageBytes)
+    fileprivate init(for key: EngineKey) {
+        self.init(version: key.version, maximumBytes: key.configuration.maximumMessageBytes)
     }
 }

@@ -7,7 +7,7 @@ final class PollingRequests {
     /// The outcome of a request.
     typealias Result = Swift.Result<HTTPAnswer, ByteStreamError>
 
-    private let request: Boxed<CarrierRequest>
+    private let key: EngineKey
     private let loop: any NetworkLoop
     /// The part of the URLs that no other session has, because of caches that disregard `Cache-Control`.
     private let salt: String
@@ -23,11 +23,11 @@ final class PollingRequests {
     /// The time of the latest arrival, parts of answers included.
     private(set) var lastHeard: Moment?
 
-    init(_ request: Boxed<CarrierRequest>, salt: UInt64, loop: any NetworkLoop) {
-        self.request = request
+    init(_ key: EngineKey, salt: UInt64, loop: any NetworkLoop) {
+        self.key = key
         self.salt = String(salt, radix: 36)
         self.loop = loop
-        self.deadline = request.value.link.deadline
+        self.deadline = key.request.deadline
     }
 
     /// The GET under way; nil when there is none.
@@ -35,17 +35,14 @@ final class PollingRequests {
 
     /// The cookies for the next request, also for one that takes the session elsewhere.
     var cookie: String? {
-        self.cookies.header(path: self.request.value.path, isSecure: self.request.value.link.url.isSecure)
+        self.cookies.header(path: self.key.configuration.path, isSecure: self.key.request.url.isSecure)
     }
+
+    /// A part of an answer has come.
+    func heard() { self.lastHeard = self.loop.moment }
 
     func get(limit: Int, onBody: (([UInt8]) -> Void)? = nil, completion: @escaping (Result) -> Void) {
         self.lastPoll = self.count + 1
-        let onBody = onBody.map { onBody in
-            { (part: [UInt8]) in
-                self.lastHeard = self.loop.moment
-                onBody(part)
-            }
-        }
         self.begin(.get, limit: limit, onBody: onBody, completion: completion)
     }
 
@@ -67,7 +64,7 @@ final class PollingRequests {
     ) {
         self.count += 1
         let number = self.count
-        var request = self.request.value.upgrade(
+        var request = self.key.upgrade(
             transport: "polling", sid: self.sid, query: [(name: "t", value: "\(self.salt).\(number)")],
             cookie: self.cookie, headers: headers)
         request.deadline = self.deadline
@@ -75,8 +72,8 @@ final class PollingRequests {
         self.exchanges[number] = self.loop.exchange(request, limit: limit, onBody: onBody) { result in
             self.exchanges[number] = nil
             if case .success(let answer) = result {
-                self.lastHeard = self.loop.moment
-                for cookie in answer.head.cookies { self.cookies.set(cookie, path: self.request.value.path) }
+                self.heard()
+                for cookie in answer.head.cookies { self.cookies.set(cookie, path: self.key.configuration.path) }
             }
             completion(result)
         }

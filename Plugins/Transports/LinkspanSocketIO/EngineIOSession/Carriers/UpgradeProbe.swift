@@ -74,9 +74,6 @@ struct UpgradeProbe: Sendable {
         return .switchOver
     }
 
-    /// Time is up for the steps up to the last one.
-    mutating func deadlinePassed() -> Action { self.abandon() }
-
     mutating func candidateClosed() -> Action {
         guard self.state == .upgraded else { return self.abandon() }
         self.state = .ended

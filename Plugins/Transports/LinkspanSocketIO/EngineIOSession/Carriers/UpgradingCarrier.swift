@@ -1,6 +1,7 @@
 internal import Linkspan
 internal import LinkspanNetwork
 internal import LinkspanRuntime
+internal import LinkspanWebSocketProtocol
 
 /// Begins with polling, and changes to a WebSocket as soon as one has proved itself.
 ///
@@ -9,7 +10,7 @@ final class UpgradingCarrier: EngineCarrier {
     /// The time that reference servers allow an upgrade to take.
     private static let upgradeDeadline = Duration.seconds(10)
 
-    private let request: Boxed<CarrierRequest>
+    private let key: EngineKey
     private let loop: any NetworkLoop
     fileprivate let handler: any EngineCarrierHandler
     fileprivate var probe = UpgradeProbe()
@@ -24,17 +25,17 @@ final class UpgradingCarrier: EngineCarrier {
     private var isReadingPaused = false
 
     init(
-        _ request: Boxed<CarrierRequest>, beginsLater: Bool = false, loop: any NetworkLoop,
+        _ key: EngineKey, beginsLater: Bool = false, loop: any NetworkLoop,
         handler: any EngineCarrierHandler
     ) {
-        self.request = request
+        self.key = key
         self.beginsLater = beginsLater
         self.loop = loop
         self.handler = handler
     }
 
     func open() {
-        let polling = PollingCarrier(self.request, loop: self.loop, handler: Part(of: self, isCandidate: false))
+        let polling = PollingCarrier(self.key, loop: self.loop, handler: Part(of: self, isCandidate: false))
         self.polling = polling
         polling.open()
     }
@@ -60,15 +61,13 @@ final class UpgradingCarrier: EngineCarrier {
     func length(ofAttachment count: Int) -> Int { self.current?.length(ofAttachment: count) ?? count }
 
     func send(
-        expectedLength: Int, attachments: [ArraySlice<UInt8>], isCompressible: Bool, write: (inout [UInt8]) -> Void
+        _ opcode: Opcode, expectedLength: Int, attachments: [ArraySlice<UInt8>], isCompressible: Bool,
+        write: (inout [UInt8]) -> Void
     ) -> SendAcceptance {
         self.current?.send(
-            expectedLength: expectedLength, attachments: attachments, isCompressible: isCompressible, write: write)
+            opcode, expectedLength: expectedLength, attachments: attachments, isCompressible: isCompressible,
+            write: write)
             ?? .refused
-    }
-
-    func send(_ messages: [WebSocketMessage], isCompressible: Bool) -> SendAcceptance {
-        self.current?.send(messages, isCompressible: isCompressible) ?? .refused
     }
 
     func sessionOpened(_ handshake: EngineIOHandshake) {
@@ -109,10 +108,10 @@ extension UpgradingCarrier {
     private func openCandidate() {
         guard let polling = self.polling else { return }
         let candidate = WebSocketCarrier(
-            self.request.value, sid: self.sid, cookie: polling.cookie, deadline: Self.upgradeDeadline, loop: self.loop,
+            self.key, sid: self.sid, cookie: polling.cookie, deadline: Self.upgradeDeadline, loop: self.loop,
             handler: Part(of: self, isCandidate: true))
         self.timer = self.loop.scheduleLocally(after: Self.upgradeDeadline) {
-            self.act(self.probe.deadlinePassed())
+            self.act(self.probe.abandon())
         }
         self.candidate = candidate
         candidate.open()
@@ -133,7 +132,7 @@ extension UpgradingCarrier {
         case .nothing, .switchOver, .handOn, .end: ()
         case .wait: self.tryLater()
         case .openCandidate: self.openCandidate()
-        case .sendProbe: self.candidate?.send("2probe".utf8)
+        case .sendProbe: self.candidate?.send([.text(Array("2probe".utf8)[...])])
         case .pausePolling: self.polling?.pause { self.switchOver() }
         case .abandon:
             let candidate = self.candidate
@@ -154,7 +153,7 @@ extension UpgradingCarrier {
 
     private func switchOver() {
         guard let polling = self.polling, let candidate = self.candidate else { return }
-        candidate.send("5".utf8)
+        candidate.send([.text([UInt8(ascii: "5")])])
         polling.handOver(to: candidate)
         _ = self.probe.pollingIsQuiet()
         self.polling = nil

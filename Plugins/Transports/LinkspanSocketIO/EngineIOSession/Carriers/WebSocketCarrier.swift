@@ -5,11 +5,10 @@ internal import LinkspanWebSocketProtocol
 
 /// Carries packets over a WebSocket, one in each frame.
 final class WebSocketCarrier: EngineCarrier {
-    /// The request and the terms of the WebSocket, until it is opened.
-    private var opening: Boxed<Opening>?
+    /// Opens the WebSocket; nil once it has.
+    private var makeChannel: ((WebSocketCarrier) -> WebSocketChannel)?
     private let version: EngineIOVersion
     private let binaryType: UInt8?
-    private let loop: any NetworkLoop
     private let handler: any EngineCarrierHandler
     /// Whether the server has sent a binary frame without the type that it must begin with.
     private var isTypeMissing = false
@@ -17,30 +16,23 @@ final class WebSocketCarrier: EngineCarrier {
     private var pinged: (latest: [() -> Void], next: [() -> Void]) = ([], [])
     @exclusivity(unchecked) private var owned: Owned<WebSocketChannel>?
 
-    private struct Opening {
-        let request: StreamRequest
-        let compression: WebSocketCompression?
-        let terms: WebSocketTerms
-    }
-
     /// Makes a carrier for a new session, or for one that it may take over, with the session's cookies.
     init(
-        _ request: CarrierRequest, sid: String? = nil, cookie: String? = nil, deadline: Duration,
+        _ key: EngineKey, sid: String? = nil, cookie: String? = nil, deadline: Duration,
         loop: any NetworkLoop, handler: any EngineCarrierHandler
     ) {
-        let stream = request.webSocket(sid: sid, cookie: cookie, deadline: deadline)
-        self.opening = Boxed(Opening(request: stream, compression: request.compression, terms: request.terms))
-        self.version = request.version
-        self.binaryType = request.version.binaryType
-        self.loop = loop
+        let stream = key.webSocket(sid: sid, cookie: cookie, deadline: deadline)
+        let (compression, terms) = (key.configuration.compression, key.terms)
+        self.makeChannel = {
+            WebSocketChannel(stream, compression: compression, terms: terms, on: loop, handler: $0)
+        }
+        self.version = key.version
+        self.binaryType = key.version.binaryType
         self.handler = handler
     }
 
     func open() {
-        guard let opening = self.opening.take()?.value else { return }
-        let channel = WebSocketChannel(
-            opening.request, compression: opening.compression, terms: opening.terms, on: self.loop, handler: self)
-        self.owned = Owned(channel)
+        if let makeChannel = self.makeChannel.take() { self.owned = Owned(makeChannel(self)) }
     }
 
     private var channel: WebSocketChannel? { self.owned?.object }
@@ -58,42 +50,27 @@ final class WebSocketCarrier: EngineCarrier {
     func length(ofAttachment count: Int) -> Int { self.binaryType == nil ? count : count + 1 }
 
     func send(
-        expectedLength: Int, attachments: [ArraySlice<UInt8>], isCompressible: Bool, write: (inout [UInt8]) -> Void
+        _ opcode: Opcode, expectedLength: Int, attachments: [ArraySlice<UInt8>], isCompressible: Bool,
+        write: (inout [UInt8]) -> Void
     ) -> SendAcceptance {
         switch self.owned {
         case .some(let owned):
             // Handed on as they are, mostly: a choice between two arrays would take a reference to one.
-            if self.binaryType == nil || attachments.isEmpty {
+            guard let type = self.binaryType, opcode == .binary || !attachments.isEmpty else {
                 return owned.object.send(
-                    .text, expectedLength: expectedLength, attachments: attachments, isCompressible: isCompressible,
+                    opcode, expectedLength: expectedLength, attachments: attachments, isCompressible: isCompressible,
                     write: write)
             }
+            let own = opcode == .binary ? [type] : []
             return owned.object.send(
-                .text, expectedLength: expectedLength, attachments: attachments.map(self.typed),
-                isCompressible: isCompressible, write: write)
+                opcode, expectedLength: own.count + expectedLength, attachments: attachments.map { [type] + $0 },
+                isCompressible: isCompressible
+            ) { buffer in
+                buffer += own
+                write(&buffer)
+            }
         case nil: return .refused
         }
-    }
-
-    func send(_ messages: [WebSocketMessage], isCompressible: Bool) -> SendAcceptance {
-        guard let channel = self.channel, let first = messages.first else { return .refused }
-        var attachments: [ArraySlice<UInt8>] = []
-        for case .binary(let bytes) in messages.dropFirst() { attachments.append(self.typed(bytes)) }
-        switch first {
-        case .text(let text):
-            return channel.send(
-                .text, expectedLength: text.count, attachments: attachments, isCompressible: isCompressible
-            ) { $0 += text }
-        case .binary(let bytes):
-            let bytes = self.typed(bytes)
-            return channel.send(
-                .binary, expectedLength: bytes.count, attachments: attachments, isCompressible: isCompressible
-            ) { $0 += bytes }
-        }
-    }
-
-    private func typed(_ bytes: ArraySlice<UInt8>) -> ArraySlice<UInt8> {
-        self.binaryType.map { [$0] + bytes } ?? bytes
     }
 
     /// Sends frames in this order; the caller ensures that no other frame comes between.

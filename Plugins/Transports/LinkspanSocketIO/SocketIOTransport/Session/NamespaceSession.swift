@@ -7,7 +7,9 @@ internal import LinkspanRuntime
 struct NamespaceSession: Sendable {
     private enum State: Sendable {
         /// Joined, but the engine is not open: CONNECT is still to be sent.
-        case waiting(hello: Hello, timeout: Duration)
+        ///
+        /// The greeting is the payload of the CONNECT; in version 3 a query behind the name, which `/` has none of.
+        case waiting(greeting: ArraySlice<UInt8>, timeout: Duration)
         /// CONNECT was sent.
         case connecting(deadline: Moment, early: EarlyEvents)
         /// The server has let us in.
@@ -46,14 +48,6 @@ struct NamespaceSession: Sendable {
     private(set) var firstAck: UInt64 = 0
     /// The Engine.IO session's name, which servers of version 3 make the namespace's from.
     private var engineID = ""
-
-    /// The form in which a namespace is asked for.
-    private enum Hello: Sendable {
-        /// With a CONNECT that has this object for a payload.
-        case payload(ArraySlice<UInt8>)
-        /// With a CONNECT that has this query behind the name; or, for `/`, not at all.
-        case query(String)
-    }
 
     /// Makes a session that is not joined.
     ///
@@ -112,10 +106,10 @@ struct NamespaceSession: Sendable {
         switch self.version {
         case .v4:
             self.recovery = recovery
-            self.state = .waiting(hello: .payload(recovery?.merged(into: auth) ?? auth), timeout: timeout)
+            self.state = .waiting(greeting: recovery?.merged(into: auth) ?? auth, timeout: timeout)
         case .v3:
             let query = try LegacyAuth.query(of: auth, in: self.namespace)
-            self.state = .waiting(hello: .query(query), timeout: timeout)
+            self.state = .waiting(greeting: Array(query.utf8)[...], timeout: timeout)
         }
         self.isReleased = false
     }
@@ -127,18 +121,18 @@ struct NamespaceSession: Sendable {
     ///   - now: the present.
     ///   - output: where the CONNECT goes.
     mutating func sendConnect(engineID: String, now: Moment, output: inout SocketIOOutput) {
-        guard case .waiting(let hello, let timeout) = self.state else { return }
+        guard case .waiting(let greeting, let timeout) = self.state else { return }
         self.engineID = engineID
-        switch hello {
-        case .payload(let auth):
+        switch self.version {
+        case .v4:
             do throws(LinkspanError) {
-                try self.coding.append(connect: auth, in: self.namespace, to: &output.frames)
+                try self.coding.append(connect: greeting, in: self.namespace, to: &output)
             } catch {
                 return self.end(error, output: &output)
             }
-        case .query(let query) where self.namespace != .main:
-            output.frames.append { SocketIOEncoder.append(connectWith: query, in: self.namespace, to: &$0) }
-        case .query: ()  // The server lets everyone in here.
+        case .v3 where self.namespace != .main:
+            output.send { SocketIOEncoder.append(connectWith: greeting, in: self.namespace, to: &$0) }
+        case .v3: ()  // The server lets everyone in here.
         }
         self.state = .connecting(deadline: now.advanced(by: timeout), early: EarlyEvents())
     }
@@ -185,7 +179,7 @@ struct NamespaceSession: Sendable {
         case .abandoned:
             // Nobody is there any more, and the server should know.
             self.state = .closed
-            self.coding.append(disconnectIn: self.namespace, to: &output.frames)
+            self.coding.append(disconnectIn: self.namespace, to: &output)
         case .connected, .waiting, .closed:
             ()  // A second answer says nothing new.
         }
@@ -203,7 +197,7 @@ struct NamespaceSession: Sendable {
         case .connected:
             // The reference stays connected on the wire but inactive. A namespace that is half open helps nobody: both
             // sides end it.
-            self.coding.append(disconnectIn: self.namespace, to: &output.frames)
+            self.coding.append(disconnectIn: self.namespace, to: &output)
             self.end(self.refusal(payload), output: &output)
         case .abandoned:
             self.state = .closed
@@ -236,7 +230,7 @@ struct NamespaceSession: Sendable {
         if politely { self.recovery = nil } else { self.giveUpReplay(isReceiving: isReceiving) }
         switch self.state {
         case .connected:
-            self.coding.append(disconnectIn: self.namespace, to: &output.frames)
+            self.coding.append(disconnectIn: self.namespace, to: &output)
             self.end(reason, output: &output)
         case .connecting:
             // A DISCONNECT before the answer would make the official server close the whole connection.

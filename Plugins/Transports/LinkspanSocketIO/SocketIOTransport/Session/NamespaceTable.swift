@@ -77,14 +77,7 @@ struct NamespaceTable: Sendable {
     private mutating func noteChange(of index: Int, wasActive: Bool, deadline: Moment?) {
         let isActive = self.sessions[index].isActive
         if isActive != wasActive { self.activeCount += isActive ? 1 : -1 }
-        if self.sessions[index].nextDeadline != deadline { self.findNextDeadline() }
-    }
-
-    private mutating func findNextDeadline() {
-        self.nextDeadline = nil
-        for index in self.sessions.indices {
-            guard let deadline = self.sessions[index].nextDeadline else { continue }
-            self.nextDeadline = min(self.nextDeadline ?? deadline, deadline)
-        }
+        guard self.sessions[index].nextDeadline != deadline else { return }
+        self.nextDeadline = self.sessions.indices.compactMap { self.sessions[$0].nextDeadline }.min()
     }
 }

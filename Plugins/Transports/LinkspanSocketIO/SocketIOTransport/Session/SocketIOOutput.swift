@@ -1,5 +1,6 @@
 internal import DequeModule
 internal import Linkspan
+internal import LinkspanNetwork
 
 /// The output of a ``SocketIOSession`` for its owner.
 ///
@@ -20,8 +21,8 @@ struct SocketIOOutput: Sendable {
         case answered(Duration)
     }
 
-    /// Text frames to send.
-    var frames = FrameQueue()
+    /// Packets to send, each of one frame or of several with nothing between them.
+    var frames: [[WebSocketMessage]] = []
     /// The next event; apart from the others, because most packets are one event, which then needs no memory.
     private var first: Delivery?
     /// The events behind it.
@@ -40,6 +41,13 @@ struct SocketIOOutput: Sendable {
 
     /// The namespace of the next event; nil when there is none.
     var nextNamespace: Int? { self.first?.namespace }
+
+    /// Adds a text frame: all that `write` appends.
+    mutating func send(_ write: (inout [UInt8]) -> Void) {
+        var text: [UInt8] = []
+        write(&text)
+        self.frames.append([.text(text[...])])
+    }
 
     /// Takes the next event out, if it is one of that namespace.
     mutating func takeEvent(of namespace: Int) -> LinkEvent? {

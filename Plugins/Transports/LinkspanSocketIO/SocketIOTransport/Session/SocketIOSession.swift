@@ -41,7 +41,7 @@ struct SocketIOSession: Sendable {
     ///   - codec: what writes and reads packets; nil for the protocol's own form.
     ///   - now: the present.
     init(
-        limits: SocketIOLimits = SocketIOLimits(), openTimeout: Duration, version: EngineIOVersion = .v4,
+        limits: SocketIOLimits = .usual, openTimeout: Duration, version: EngineIOVersion = .v4,
         codec: (any SocketIOCodec)? = nil, now: Moment
     ) {
         self.coding = SocketIOCoding(codec)
@@ -59,14 +59,7 @@ struct SocketIOSession: Sendable {
 
     /// The instant at which ``timer(now:output:)`` has to be called next; nil when never.
     var nextDeadline: Moment? {
-        var earliest = self.engine.nextDeadline
-        func include(_ deadline: Moment?) {
-            guard let deadline else { return }
-            earliest = earliest.map { min($0, deadline) } ?? deadline
-        }
-        include(self.attachmentsDeadline)
-        include(self.namespaces.nextDeadline)
-        return earliest
+        [self.engine.nextDeadline, self.attachmentsDeadline, self.namespaces.nextDeadline].compactMap(\.self).min()
     }
 
     /// The most bytes that a packet over polling may have, as far as the server has said.
@@ -200,7 +193,7 @@ struct SocketIOSession: Sendable {
         guard !self.isClosed else { return }
         switch self.engine.timer(now: now) {
         case .nothing: ()
-        case .sendPing: output.frames.append { EngineIOPacket.ping([]).append(to: &$0) }
+        case .sendPing: output.send { $0.append(UInt8(ascii: "2")) }
         case .end(let error): return self.close(error, output: &output)
         }
         if self.isAttachmentOverdue(now: now) {
@@ -239,7 +232,7 @@ extension SocketIOSession {
             output.heartbeat = .answered(roundTrip)
         case .answerPong:
             output.heartbeat = .heard
-            output.frames.append { EngineIOPacket.pong([]).append(to: &$0) }
+            output.send { $0.append(UInt8(ascii: "3")) }
         case .opened(let handshake):
             self.handshake = handshake
             self.isOpen = true
@@ -304,7 +297,7 @@ extension SocketIOSession {
     ) {
         do {
             guard let packet = try self.codecDecoder?.decode(message) else { return }
-            if let packet = try SocketIOPacket(packet) { self.dispatch(packet, now: now, output: &output) }
+            self.dispatch(try SocketIOPacket(packet), now: now, output: &output)
         } catch let error as LinkspanError {
             self.close(error, output: &output)
         } catch let error as SocketIOProtocolError {

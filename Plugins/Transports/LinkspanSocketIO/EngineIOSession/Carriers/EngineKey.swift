@@ -1,22 +1,56 @@
 internal import Linkspan
 internal import LinkspanNetwork
+internal import LinkspanRuntime
 internal import LinkspanWebSocketProtocol
 
-/// The parameters that all carriers of one engine share.
-struct CarrierRequest: Sendable {
-    /// The endpoint, the credentials and the deadline.
-    var link: LinkRequest
-    /// The version of Engine.IO.
-    let version: EngineIOVersion
-    /// The path of the Engine.IO endpoint.
-    let path: String
-    let tls: TLSPolicy
-    let proxy: NetworkProxy?
-    let socketPath: String?
-    let compression: WebSocketCompression?
-    let maximumMessageBytes: Int
-    let highWaterMark: Int
+/// The values that links must agree on to share an engine.
+///
+/// The owner is one of them: users of one process never share a socket, cookies or what was learned about the server.
+struct EngineKey: Sendable, Hashable {
+    /// The request of the first link with these values.
+    private let boxedRequest: Boxed<LinkRequest>
+    private let boxedConfiguration: Boxed<SocketIOConfiguration>
 
+    init(_ request: Boxed<LinkRequest>, _ configuration: Boxed<SocketIOConfiguration>) {
+        self.boxedRequest = request
+        self.boxedConfiguration = configuration
+    }
+
+    var request: LinkRequest { self.boxedRequest.value }
+
+    var configuration: SocketIOConfiguration { self.boxedConfiguration.value }
+
+    /// The version of Engine.IO.
+    var version: EngineIOVersion { self.configuration.protocol.engineIO }
+
+    var place: CarrierMemory.Place {
+        let request = self.request
+        return CarrierMemory.Place(
+            host: request.url.host, port: request.url.port, isSecure: request.url.isSecure,
+            path: self.configuration.endpoint, identity: request.identity.hashValue)
+    }
+
+    static func == (left: Self, right: Self) -> Bool {
+        let (one, other) = (left.request, right.request)
+        return one.url.host == other.url.host && one.url.port == other.url.port
+            && one.url.isSecure == other.url.isSecure && one.url.query == other.url.query
+            && one.credentials.headers == other.credentials.headers
+            && one.credentials.query == other.credentials.query && one.identity == other.identity
+            && left.boxedConfiguration == right.boxedConfiguration
+    }
+
+    func hash(into hasher: inout Hasher) {
+        let request = self.request
+        hasher.combine(request.url.host)
+        hasher.combine(request.url.port)
+        hasher.combine(request.url.query)
+        hasher.combine(request.identity)
+    }
+}
+
+// MARK: - Requests of carriers
+
+extension EngineKey {
     /// The request for one carrier.
     ///
     /// - Parameters:
@@ -36,11 +70,11 @@ struct CarrierRequest: Sendable {
             request.headers = Self.headers(request.headers, with: cookie)
             if (try? request.validated()) != nil { return request }
         }
-        var items = [(name: "EIO", value: self.version.parameter), (name: "transport", value: transport)] + query
+        var items = [(name: "EIO", value: self.version.rawValue), (name: "transport", value: transport)] + query
         if let sid { items.append((name: "sid", value: sid)) }
         return StreamRequest(
-            self.link, path: self.path, query: items, headers: headers, tls: self.tls,
-            proxy: self.proxy, socketPath: self.socketPath)
+            self.request, path: self.configuration.path, query: items, headers: headers, tls: self.configuration.tls,
+            proxy: self.configuration.proxy, socketPath: self.configuration.socketPath)
     }
 
     /// Adds the server's cookies to headers, as a request has one `Cookie` field at most (RFC 6265 section 5.4).
@@ -74,8 +108,8 @@ struct CarrierRequest: Sendable {
     /// The terms of a WebSocket; the heartbeat is Engine.IO's.
     var terms: WebSocketTerms {
         WebSocketTerms { terms in
-            terms.limits.maxMessageBytes = self.maximumMessageBytes
-            terms.highWaterMark = self.highWaterMark
+            terms.limits.maxMessageBytes = self.configuration.maximumMessageBytes
+            terms.highWaterMark = self.configuration.highWaterMark
         }
     }
 }
