@@ -1,4 +1,5 @@
 internal import DequeModule
+internal import Linkspan
 public import LinkspanLifecycle
 internal import LinkspanMessaging
 internal import LinkspanRuntime
@@ -93,7 +94,9 @@ public final class JournalService: LifecycleService {
     ///
     /// - Parameter event: an event of any family; for an unknown family the entry has its name.
     /// - Returns: the line.
-    package static func line(for event: any LifecycleEvent) -> String { JournalText.line(event) }
+    package static func line(for event: any LifecycleEvent) -> String {
+        ForeignText.line(EventLine(event, quotesErrors: false).text, limit: 1_000)
+    }
 
     /// The journal as text, with the age of each entry in seconds.
     public var report: String { self.report { _ in } }
@@ -125,7 +128,7 @@ extension JournalService: AnyEventObserving {
             return state.summary.count(state.traffic.note(event.with(traffic)))
         }
         if isCounted { return }
-        let text = JournalText.line(event.event)
+        let text = Self.line(for: event.event)
         self.state.withLock { state in
             state.makeRoom(for: 1)
             guard state.options.capacity > 0 else { return }
@@ -157,9 +160,8 @@ extension Stamped<String> {
     /// The event as a line of a report.
     fileprivate func line(at now: ContinuousClock.Instant) -> String {
         let (seconds, attoseconds) = self.time.duration(to: now).components
-        let milliseconds = abs(attoseconds / 1_000_000_000_000_000)
-        let padding = String(repeating: "0", count: milliseconds < 10 ? 2 : milliseconds < 100 ? 1 : 0)
-        var line = "-\(max(0, seconds)).\(padding)\(milliseconds)s #\(self.seq) \(self.event)"
+        let milliseconds = "\(1_000 + abs(attoseconds / 1_000_000_000_000_000))".dropFirst()
+        var line = "-\(max(0, seconds)).\(milliseconds)s #\(self.seq) \(self.event)"
         if let cause = self.cause { line += " cause=#\(cause)" }
         if self.replayed { line += " replayed" }
         if self.gap > 0 { line += " gap=\(self.gap)" }
