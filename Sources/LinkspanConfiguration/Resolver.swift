@@ -75,7 +75,7 @@ extension Resolver {
                 value: winner.map { self.shown($0.value, path, option) } ?? option.fallback,
                 origin: winner?.origin ?? "default", hidden: hidden, summary: option.summary,
                 expectation: option.expectation, fallback: option.fallback, reload: "\(option.reload ?? .restart)",
-                variable: Spelling.variable(of: path), flag: Spelling.flag(of: path)))
+                variable: TextLayers.variable(of: path), flag: TextLayers.flag(of: path)))
         guard let winner else { return }
         self.winners[path] = winner
         // These keys have messages of their own for unknown names.

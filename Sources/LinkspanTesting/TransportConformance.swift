@@ -21,6 +21,14 @@ public enum TransportConformance {
             self.perform = perform
         }
 
+        /// A promise of a link that is open.
+        private init(
+            ofLink promise: String,
+            _ perform: @escaping @Sendable (ConformanceRun, ConformanceRun.Line) async throws -> Void
+        ) {
+            self.init(promise) { run in try await perform(run, try await run.openLine()) }
+        }
+
         /// Every promise.
         public static let allCases = Self.traffic + Self.opening + Self.ending
     }
@@ -52,22 +60,19 @@ public enum TransportConformance {
 extension TransportConformance.Check {
     private static let traffic: [Self] = [
         // `opened` comes once, before everything else.
-        Self("opens once before anything else") { run in
-            let line = try await run.openLine()
+        Self(ofLink: "opens once before anything else") { _, line in
             line.open()
             try await line.send("echo", .text("1"))
             _ = try await line.probe.messages("echo")
         },
         // A thousand events come back in order.
-        Self("keeps the order of events") { run in
-            let line = try await run.openLine()
+        Self(ofLink: "keeps the order of events") { run, line in
             for number in 0..<1_000 { try await line.send("echo", .text("\(number)")) }
             let messages = try await line.probe.messages("echo", 1_000)
             try run.expect(messages.map(\.payload.text) == (0..<1_000).map { "\($0)" }, "the order was not kept")
         },
         // A thousand events of the server come in order, and the reply after them.
-        Self("keeps the order of a flood") { run in
-            let line = try await run.openLine()
+        Self(ofLink: "keeps the order of a flood") { run, line in
             try await line.send("flood", .text(#"{"n":1000,"bytes":100}"#), id: 0)
             let reply = try await line.probe.reply(to: 0)
             try run.expect(reply.text == "1000", "the reply is \(reply.text)")
@@ -77,8 +82,7 @@ extension TransportConformance.Check {
             try run.expect(numbers == Array(0..<1_000), "the order was not kept")
         },
         // Requests are answered, each with its own reply.
-        Self("brings replies to requests") { run in
-            let line = try await run.openLine()
+        Self(ofLink: "brings replies to requests") { run, line in
             for id in 0..<100 { try await line.send("req", .text("\(id),\"reply\""), id: UInt64(id)) }
             for id in 0..<100 {
                 let reply = try await line.probe.reply(to: UInt64(id))
@@ -86,8 +90,7 @@ extension TransportConformance.Check {
             }
         },
         // The server's questions are answered.
-        Self("takes answers to questions") { run in
-            let line = try await run.openLine()
+        Self(ofLink: "takes answers to questions") { run, line in
             line.probe.onEvent { event in
                 guard case .message(let message) = event, message.event == "question", let id = message.replyID else {
                     return
@@ -101,8 +104,7 @@ extension TransportConformance.Check {
                 answered.first?.payload.text == "\"answer to \",42", "the answer arrived otherwise than it was given")
         },
         // Blobs travel both ways.
-        Self("carries binary both ways") { run in
-            let line = try await run.openLine()
+        Self(ofLink: "carries binary both ways") { run, line in
             let blobs: [ArraySlice<UInt8>] = [[1, 2, 3], Array(0...255)[...], Array(repeating: 0, count: 70_000)[...]]
             try await line.send("binary3", .blobs(blobs), id: 7)
             let reply = try await line.probe.reply(to: 7)
@@ -111,8 +113,7 @@ extension TransportConformance.Check {
             try run.expect(message?.payload.blobs == blobs.reversed(), "the event's blobs are not those that are due")
         },
         // No argument, several arguments and every kind of character survive.
-        Self("carries arguments unchanged") { run in
-            let line = try await run.openLine()
+        Self(ofLink: "carries arguments unchanged") { run, line in
             let samples = [
                 "", "null", "1,2,3", #""a","b""#, #"{"a":[1,{"b":null}]},[],{}"#, "\"\u{1F6A2} Zürich 渡し船\"",
                 #""quote \" backslash \\ newline \n tab \t""#, "true,false,-1,1.5",
@@ -124,8 +125,7 @@ extension TransportConformance.Check {
             }
         },
         // Messages of 1 MiB travel both ways.
-        Self("carries large messages") { run in
-            let line = try await run.openLine()
+        Self(ofLink: "carries large messages") { run, line in
             let text = "\"" + String(repeating: "0123456789abcdef", count: 1 << 16) + "\""
             try await line.send("req", .text(text), id: 0)
             let reply = try await line.probe.reply(to: 0)
@@ -155,8 +155,7 @@ extension TransportConformance.Check {
 extension TransportConformance.Check {
     private static let opening: [Self] = [
         // The auth payload reaches the server.
-        Self("shows credentials") { run in
-            let line = try await run.openLine()
+        Self(ofLink: "shows credentials") { run, line in
             try await line.send("whoami", id: 0)
             let reply = try await line.probe.reply(to: 0)
             let due = run.fixture.request.credentials.auth ?? .text("null")
@@ -203,8 +202,7 @@ extension TransportConformance.Check {
 extension TransportConformance.Check {
     private static let ending: [Self] = [
         // `close` sends all accepted messages, and ends the link exactly once.
-        Self("closes politely") { run in
-            let line = try await run.openLine()
+        Self(ofLink: "closes politely") { run, line in
             line.close()
             line.close()
             line.abort()
@@ -244,8 +242,7 @@ extension TransportConformance.Check {
             }
         },
         // After its end a link refuses sends and ignores replies.
-        Self("refuses sends after the end") { run in
-            let line = try await run.openLine()
+        Self(ofLink: "refuses sends after the end") { run, line in
             line.abort()
             _ = try await line.probe.end()
             let acceptance = await line.attempt(OutboundMessage(event: "echo", payload: .text("0"), requestID: 0))
@@ -257,15 +254,13 @@ extension TransportConformance.Check {
             try run.expect(line.probe.events.ends.count == 1, "the link ended more than once")
         },
         // A server that ends the link on purpose is understood.
-        Self("reports kicks") { run in
-            let line = try await run.openLine()
+        Self(ofLink: "reports kicks") { run, line in
             try await line.send("kick")
             let tellsKicks = run.fixture.tellsKicks
             try await run.expectEnd(of: line, "closedByServer") { !tellsKicks || $0.code == .closedByServer }
         },
         // A lost link is reported, with a code that allows another attempt.
-        Self("reports losses") { run in
-            let line = try await run.openLine()
+        Self(ofLink: "reports losses") { run, line in
             try await line.send("kill_engine")
             try await run.expectEnd(of: line, "a code that allows another attempt") { !$0.isPermanent }
         },

@@ -76,7 +76,9 @@ extension InspectorService: MessagingInspecting {
 
 // MARK: - Events
 
-extension InspectorService: ConnectionObserving {
+extension InspectorService: ConnectionObserving, AuthenticationObserving, BufferObserving, FaultObserving, AppObserving,
+    NetworkObserving, PressureObserving, RegistryObserving
+{
     /// Records an event.
     public func on(_ event: Stamped<ConnectionEvent>, _ scope: ServiceScope) async throws {
         try await self.run.journal.on(event.with(event.event as any LifecycleEvent), scope)
@@ -84,32 +86,24 @@ extension InspectorService: ConnectionObserving {
         if case .measured = event.event.kind { return }
         self.run.record(event, connection: event.event.connection, kind: event.event.kind.name)
     }
-}
 
-extension InspectorService: AuthenticationObserving {
     /// Records an event.
     public func on(_ event: Stamped<AuthenticationEvent>, _ scope: ServiceScope) async throws {
         try await self.record(event, scope, connection: event.event.connection, kind: "authentication") {
             $0.note(event)
         }
     }
-}
 
-extension InspectorService: BufferObserving {
     /// Records an event.
     public func on(_ event: Stamped<BufferEvent>, _ scope: ServiceScope) async throws {
         try await self.record(event, scope, connection: event.event.connection, kind: "queue")
     }
-}
 
-extension InspectorService: FaultObserving {
     /// Records an event.
     public func on(_ event: Stamped<FaultEvent>, _ scope: ServiceScope) async throws {
         try await self.record(event, scope, kind: "fault") { $0.note(event.event) }
     }
-}
 
-extension InspectorService: AppObserving, NetworkObserving, PressureObserving, RegistryObserving {
     /// Records an event.
     public func on(_ event: Stamped<AppEvent>, _ scope: ServiceScope) async throws {
         try await self.record(event, scope, kind: "app")

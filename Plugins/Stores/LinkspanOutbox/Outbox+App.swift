@@ -110,9 +110,9 @@ extension Outbox {
                         return next
                     }
                 }
-                let (entries, place) = try await self.ask { (try page($0, after), $0.totals[keyPath: last]) }
+                let (entries, latest) = try await self.ask { (try page($0, after), $0.totals[keyPath: last]) }
                 // After the last one of all accounts: one of another account is no reason to ask again.
-                if entries.isEmpty { await self.wait(EntryWait(last, after: place)) }
+                if entries.isEmpty { await self.wait(EntryWait(last, after: latest)) }
                 reader.withLock { $0.page = entries }
             }
             return nil

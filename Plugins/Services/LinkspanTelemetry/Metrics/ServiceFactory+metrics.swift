@@ -38,14 +38,15 @@ extension ServiceFactory {
     /// - Parameter factory: where measurements go; nil for the backend of the process when the service is made.
     /// - Returns: the factory.
     public static func metrics(factory: (any MetricsFactory)? = nil) -> ServiceFactory {
-        ServiceFactory("metrics", options: Self.metricsOptions) { values throws(LinkspanError) in
+        ServiceFactory(
+            "metrics",
+            options: [
+                PluginOption("prefix", default: "linkspan", isHot: true, "The prefix of every metric's name.")
+            ]
+        ) { values throws(LinkspanError) in
             MetricsService(prefix: try MetricsService.prefix(values), factory: factory)
         }
     }
-
-    private static let metricsOptions = [
-        PluginOption("prefix", default: "linkspan", isHot: true, "The prefix of every metric's name.")
-    ]
 }
 
 extension MetricsService: Reconfigurable {
