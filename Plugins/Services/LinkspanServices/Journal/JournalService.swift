@@ -30,6 +30,13 @@ public final class JournalService: LifecycleService {
         var entries: Deque<Stamped<String>> = []
         var summary = Summary()
         var traffic = TrafficIncreases()
+
+        mutating func makeRoom(for count: Int) {
+            while self.entries.count + count > self.options.capacity, !self.entries.isEmpty {
+                self.entries.removeFirst()
+                self.summary.dropped += 1
+            }
+        }
     }
 
     // Guards options and entries: the thread that handles events contends with readers.
@@ -59,6 +66,14 @@ public final class JournalService: LifecycleService {
         package var received = 0
         /// The number of messages that the server confirmed.
         package var acknowledged = 0
+
+        /// Counts messages that went well; false when others did not.
+        fileprivate mutating func count(_ increase: TrafficEvent.Totals) -> Bool {
+            self.sent += increase.sent
+            self.received += increase.received
+            self.acknowledged += increase.acknowledged
+            return increase.timedOut + increase.expired + increase.dropped == 0
+        }
     }
 
     /// Makes the service.
@@ -134,25 +149,6 @@ extension JournalService: AnyEventObserving {
             guard state.options.capacity > 0 else { return }
             state.entries.append(event.with(text))
         }
-    }
-}
-
-extension JournalService.State {
-    fileprivate mutating func makeRoom(for count: Int) {
-        while self.entries.count + count > self.options.capacity, !self.entries.isEmpty {
-            self.entries.removeFirst()
-            self.summary.dropped += 1
-        }
-    }
-}
-
-extension JournalService.Summary {
-    /// Counts messages that went well; false when others did not.
-    fileprivate mutating func count(_ increase: TrafficEvent.Totals) -> Bool {
-        self.sent += increase.sent
-        self.received += increase.received
-        self.acknowledged += increase.acknowledged
-        return increase.timedOut + increase.expired + increase.dropped == 0
     }
 }
 
