@@ -23,13 +23,13 @@ public import LinkspanMessaging
 public struct ConfigurationLoader: Sendable {
     private let catalog: Catalog
     private let schema: Schema
-    private let spelling: Spelling
+    private let text: TextLayers
 
     /// Makes a loader for the transports and services of `catalog`.
     public init(catalog: Catalog) {
         self.catalog = catalog
         self.schema = Schema(catalog)
-        self.spelling = Spelling(self.schema)
+        self.text = TextLayers(self.schema)
     }
 
     /// Reads, merges and checks all sources.
@@ -65,17 +65,16 @@ public struct ConfigurationLoader: Sendable {
         _ sources: ConfigurationSources, _ content: FileLook.Content?
     ) throws(ConfigurationError) -> LoadedPlan {
         let file = sources.file.flatMap { path in content.map { FileLayer.read(path, self.schema, $0) } }
-        let text = TextLayers(schema: self.schema, spelling: self.spelling)
-        var layers = text.overrides(sources.overrides)
-        layers.append(text.arguments(sources.arguments))
-        layers.append(text.environment(sources.environment ?? ProcessInfo.processInfo.environment))
+        var layers = self.text.overrides(sources.overrides)
+        layers.append(self.text.arguments(sources.arguments))
+        layers.append(self.text.environment(sources.environment ?? ProcessInfo.processInfo.environment))
         if let file { layers.append(file) }
-        if let reader = sources.reader { layers.append(text.reader(reader)) }
-        layers += text.overrides(sources.defaults)
+        if let reader = sources.reader { layers.append(self.text.reader(reader)) }
+        layers += self.text.overrides(sources.defaults)
         var resolver = Resolver(self.catalog, self.schema, layers)
         let plan = resolver.plan()
         // Problems of the weakest source come first.
-        var problems = self.schema.problems + self.spelling.problems
+        var problems = self.schema.problems + self.text.problems
         for layer in layers.reversed() { problems += layer.problems }
         problems += resolver.problems
         guard problems.isEmpty, var plan else { throw ConfigurationError(problems: problems) }

@@ -75,7 +75,7 @@ extension Resolver {
                 value: winner.map { self.shown($0.value, path, option) } ?? option.fallback,
                 origin: winner?.origin ?? "default", hidden: hidden, summary: option.summary,
                 expectation: option.expectation, fallback: option.fallback, reload: "\(option.reload ?? .restart)",
-                variable: Spelling.variable(of: path), flag: Spelling.flag(of: path)))
+                variable: TextLayers.variable(of: path), flag: TextLayers.flag(of: path)))
         guard let winner else { return }
         self.winners[path] = winner
         // These keys have messages of their own for unknown names.
@@ -91,13 +91,8 @@ extension Resolver {
         guard option.isSecret else { return }
         for layer in self.layers {
             guard let exposure = layer.exposure, let entry = layer.entries[path] else { continue }
-            let (code, place): (ConfigurationProblem.Code, String) =
-                switch exposure {
-                case .file: (.secretInFile, "stand in a file")
-                case .arguments: (.secretInArguments, "stand on a command line, which other users can read")
-                }
-            let message = "is a secret and must not \(place); give it by an environment variable"
-            self.problems.add(code, path, message, origin: entry.origin)
+            let message = "is a secret and must not \(exposure.place); give it by an environment variable"
+            self.problems.add(exposure.code, path, message, origin: entry.origin)
         }
     }
 

@@ -16,7 +16,7 @@ extension ScriptedTransport {
         let scheduler = self.scheduler
         self.onConnect { peer in
             stages.value[peer.number] = PlayedConversation(conversation)
-            for step in stages.value[peer.number]?.open() ?? [] {
+            for step in stages.value[peer.number]?.opening ?? [] {
                 step.perform(for: peer, nil, isPaced ? scheduler : nil)
             }
         }
@@ -47,7 +47,7 @@ struct PlayedConversation: Sendable {
         }
     }
 
-    private var opening: [Step] = []
+    private(set) var opening: [Step] = []
     /// The client's messages that are left, each with what follows it.
     private var turns: [(event: String, steps: [Step])] = []
 
@@ -76,9 +76,6 @@ struct PlayedConversation: Sendable {
             }
         }
     }
-
-    /// The words of the server to a new client.
-    func open() -> [Step] { self.opening }
 
     /// The words that follow a message of the client; nil for one that is not in the recording any more.
     mutating func hear(_ event: String) -> [Step]? {

@@ -65,10 +65,9 @@ struct MailboxTests {
     func `lost events of one family make no gap in another`() {
         var mailbox = Mailbox(
             Recipient(
-                id: .make(), path: "a", interest: .service(Probe("a")), capacity: 2, limit: .seconds(1),
-                receiver: ServiceReceiver(service: Probe("a"))))
+                id: .make(), path: "a", capacity: 2, limit: .seconds(1), receiver: .service(Probe("a"))))
         func letter(_ event: some LifecycleEvent, _ seq: UInt64) -> Letter {
-            Letter(stamped: Stamped(event, seq: seq, time: .now), retention: Posting(event).retention)
+            Letter(event, seq: seq, at: .now)
         }
         mailbox.open()
         let begins = (0..<4).map { mailbox.post(letter(message("m"), $0)) }

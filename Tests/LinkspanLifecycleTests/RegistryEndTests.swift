@@ -20,6 +20,11 @@ private final class Keeping: LifecycleService {
     func start(_ scope: ServiceScope) async throws { if self.fails { throw Trouble() } }
 }
 
+/// A reference that does not keep its object.
+private struct WeakReference<Object: AnyObject> {
+    weak var object: Object?
+}
+
 @Suite("The end of a registry", .timeLimit(.minutes(1)))
 struct RegistryEndTests {
     /// A registry that has been stopped, by weak references to what must go with it.
@@ -35,7 +40,7 @@ struct RegistryEndTests {
         await registry.stop()
         #expect(registry.services(of: (any LifecycleService).self).isEmpty)
         #expect(registry.state(of: "services.a") == (isStarted ? .stopped : .registered))
-        return (WeakReference(registry.core), WeakReference(service))
+        return (WeakReference(object: registry.core), WeakReference(object: service))
     }
 
     @Test(arguments: [true, false])

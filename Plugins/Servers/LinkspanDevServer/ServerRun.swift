@@ -1,3 +1,4 @@
+internal import Dispatch
 internal import Linkspan
 internal import LinkspanBackEnds
 internal import LinkspanInMemory
@@ -20,6 +21,11 @@ final class ServerRun: Sendable {
             let descriptors = max(1, DescriptorLimit.current - ServerRun.sparedDescriptors)
             self.connections = Places(limit: min(limit, descriptors))
             self.sessions = Places(limit: limit)
+        }
+
+        /// The waiter for the end of the last connection, once that has ended.
+        mutating func takeWaiter() -> CheckedContinuation<Void, Never>? {
+            self.connections.isEmpty ? self.onEmpty.take() : nil
         }
     }
 
@@ -74,7 +80,13 @@ final class ServerRun: Sendable {
         } else {
             self.loop.execute { self.drop() }
         }
-        await blocking { self.loop.shutdown() }
+        await withCheckedContinuation { continuation in
+            // It blocks, on a thread where blocking harms nobody.
+            DispatchQueue.global().async {
+                self.loop.shutdown()
+                continuation.resume()
+            }
+        }
         self.loop.execute {
             // The hub gets the end of every client that was connected.
             for session in self.state.value.sessions.all { session.drop() }
@@ -113,11 +125,9 @@ final class ServerRun: Sendable {
     private func accept(_ stream: any ByteStream) -> ServerConnection? {
         let connection = self.makeConnection(over: stream)
         guard !self.state.value.isStopping else { return nil }
-        switch self.state.value.connections.add(connection) {
-        case .taken: ()
-        case .takenFrom(let other): other.drop()
-        case .refused: return nil
-        }
+        let (isTaken, former) = self.state.value.connections.add(connection)
+        former?.drop()
+        guard isTaken else { return nil }
         if self.context.faults.isStalled { stream.setReadingPaused(true) }
         connection.begin()
         return connection
@@ -130,13 +140,9 @@ final class ServerRun: Sendable {
 
     /// Adds a session; false when all places are used.
     func add(_ session: EngineConnection) -> Bool {
-        switch self.state.value.sessions.add(session) {
-        case .taken: return true
-        case .takenFrom(let other):
-            other.drop()
-            return true
-        case .refused: return false
-        }
+        let (isTaken, former) = self.state.value.sessions.add(session)
+        former?.drop()
+        return isTaken
     }
 
     func session(_ sid: String) -> EngineConnection? { self.state.value.sessions[sid] }
@@ -165,12 +171,5 @@ final class ServerRun: Sendable {
                 self.loop.scheduleLocally(after: Self.farewell) { self.state.value.onEmpty.take()?.resume() }
             }
         }
-    }
-}
-
-extension ServerRun.State {
-    /// The waiter for the end of the last connection, once that has ended.
-    fileprivate mutating func takeWaiter() -> CheckedContinuation<Void, Never>? {
-        self.connections.isEmpty ? self.onEmpty.take() : nil
     }
 }

@@ -76,7 +76,9 @@ extension InspectorService: MessagingInspecting {
 
 // MARK: - Events
 
-extension InspectorService: ConnectionObserving {
+extension InspectorService: ConnectionObserving, FaultObserving, AppObserving, NetworkObserving, PressureObserving,
+    RegistryObserving
+{
     /// Records an event.
     public func on(_ event: Stamped<ConnectionEvent>, _ scope: ServiceScope) async throws {
         try await self.run.journal.on(event.with(event.event as any LifecycleEvent), scope)
@@ -87,16 +89,12 @@ extension InspectorService: ConnectionObserving {
             $0.note(event)
         }
     }
-}
 
-extension InspectorService: FaultObserving {
     /// Records an event.
     public func on(_ event: Stamped<FaultEvent>, _ scope: ServiceScope) async throws {
         try await self.record(event, scope, kind: "fault") { $0.note(event.event) }
     }
-}
 
-extension InspectorService: AppObserving, NetworkObserving, PressureObserving, RegistryObserving {
     /// Records an event.
     public func on(_ event: Stamped<AppEvent>, _ scope: ServiceScope) async throws {
         try await self.record(event, scope, kind: "app")

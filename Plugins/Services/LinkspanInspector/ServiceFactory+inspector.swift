@@ -13,7 +13,20 @@ extension ServiceFactory {
     /// - Parameter announce: gets the URL that opens the page, and another one each time a URL has been used.
     /// - Returns: the factory.
     public static func inspector(announce: @escaping @Sendable (String) -> Void) -> ServiceFactory {
-        ServiceFactory("inspector", options: Self.inspectorOptions) { values throws(LinkspanError) in
+        ServiceFactory(
+            "inspector",
+            options: [
+                PluginOption(
+                    "port", .number(0...65_535), fallback: "0", "The port at 127.0.0.1; 0 for any that is free."),
+                PluginOption(
+                    "faults", .flag, fallback: "false", "Whether the page can provoke faults, such as a dropped link."),
+                PluginOption(
+                    "payloads", .flag, fallback: "false", "Whether the beginnings of payloads are shown."),
+                PluginOption(
+                    "token", .text, fallback: "none", isSecret: true,
+                    "A token of at least 16 bytes that programs show to read the snapshot."),
+            ]
+        ) { values throws(LinkspanError) in
             let options = InspectorService.Options(values)
             if let token = options.token, token.utf8.count < 16 {
                 throw LinkspanError(.invalidConfiguration, "token needs at least 16 bytes")
@@ -21,18 +34,6 @@ extension ServiceFactory {
             return InspectorService(options: options, announce: announce)
         }
     }
-
-    private static let inspectorOptions = [
-        PluginOption(
-            "port", .number(0...65_535), fallback: "0", "The port at 127.0.0.1; 0 for any that is free."),
-        PluginOption(
-            "faults", .flag, fallback: "false", "Whether the page can provoke faults, such as a dropped link."),
-        PluginOption(
-            "payloads", .flag, fallback: "false", "Whether the beginnings of payloads are shown."),
-        PluginOption(
-            "token", .text, fallback: "none", isSecret: true,
-            "A token of at least 16 bytes that programs show to read the snapshot."),
-    ]
 }
 
 extension InspectorService.Options {

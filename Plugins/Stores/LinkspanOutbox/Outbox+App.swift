@@ -58,7 +58,7 @@ extension Outbox {
     /// - Parameter account: the account; nil for connections without credentials.
     /// - Returns: the sequence.
     public func outcomes(account: String? = nil) -> AsyncThrowingStream<OutboxEntry, any Error> {
-        self.pages(.outcomes) { table, place in
+        self.pages(until: \.lastEnded) { table, place in
             try table.outcomes(account: account, after: place, limit: 64)
         } place: {
             $0.place
@@ -95,7 +95,7 @@ extension Outbox {
 extension Outbox {
     /// Entries in the order of their places, page by page, and then each new one as it comes.
     func pages<Entry: Sendable>(
-        _ kind: EntryWait.Kind, _ page: @escaping @Sendable (OutboxTable, _ after: Int64) throws -> [Entry],
+        until last: EntryWait.Last, _ page: @escaping @Sendable (OutboxTable, _ after: Int64) throws -> [Entry],
         place: @escaping @Sendable (Entry) -> Int64
     ) -> AsyncThrowingStream<Entry, any Error> {
         // The place of the last entry that was brought, and the rest of its page.
@@ -110,9 +110,9 @@ extension Outbox {
                         return next
                     }
                 }
-                let (entries, last) = try await self.ask { (try page($0, after), kind.last(in: $0.totals)) }
+                let (entries, latest) = try await self.ask { (try page($0, after), $0.totals[keyPath: last]) }
                 // After the last one of all accounts: one of another account is no reason to ask again.
-                if entries.isEmpty { await self.wait(EntryWait(kind, after: last)) }
+                if entries.isEmpty { await self.wait(EntryWait(last, after: latest)) }
                 reader.withLock { $0.page = entries }
             }
             return nil
@@ -140,19 +140,6 @@ extension Outbox {
             self.executor.execute { self.add(perform: body) { continuation.resume(returning: $0) } }
         }
         return try result.get()
-    }
-
-    /// Performs `body` in the next transaction; called on the executor.
-    func add<Answer>(
-        perform body: @escaping (inout OutboxTable) throws -> Answer,
-        answer: @escaping (Result<Answer, OutboxError>) -> Void
-    ) {
-        self.add(.other) { table in
-            let value = try body(&table)
-            return { answer(.success(value)) }
-        } fail: {
-            answer(.failure($0))
-        }
     }
 
     /// Runs `body` on the executor, after all calls made before.

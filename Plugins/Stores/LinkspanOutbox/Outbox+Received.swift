@@ -9,21 +9,16 @@ extension Outbox {
     public func session(
         account: String?, _ answer: @escaping @Sendable (Result<StoredSession?, any Error>) -> Void
     ) {
-        self.add(.glance) { [engine] table in
-            let session = try table.receivedSession(account: account)
-            return { answer(.success(engine.takesSession(account) ? session : nil)) }
-        } fail: {
-            answer(.failure($0))
+        self.add(.glance) {
+            try $0.receivedSession(account: account)
+        } answer: { [engine] session in
+            answer(session.map { engine.takesSession(account) ? $0 : nil }.mapError { $0 })
         }
     }
 
     /// Keeps the state of an account's session, as far as the file can be written.
     public func keep(_ session: StoredSession, account: String?) {
-        self.add(.other) { table in
-            try table.keep(session, account: account)
-            return {}
-        } fail: { _ in
-        }
+        self.add { try $0.keep(session, account: account) }
     }
 }
 
@@ -70,15 +65,15 @@ extension Outbox {
     func record(_ item: EventItem<Message>, account: String?, _ resumption: Secret?) {
         self.executor.execute {
             let failed = self.engine.takeFailed(account)
-            self.add(.keep) { [engine = self.engine] table in
+            self.add(.keep) { table in
                 let isRecorded = try table.record(item, account: account, behind: failed)
                 if isRecorded, let resumption {
                     try table.keep(StoredSession(resumption: resumption), account: account)
                 }
-                return { engine.noteRecording(isRecorded) }
-            } fail: { [engine = self.engine] _ in
-                engine.noteRecording(false)
-                engine.noteFailed(failed + 1, account)
+                return isRecorded
+            } answer: { [engine = self.engine] isRecorded in
+                engine.noteRecording((try? isRecorded.get()) ?? false)
+                if case .failure = isRecorded { engine.noteFailed(failed + 1, account) }
             }
         }
     }
@@ -101,7 +96,7 @@ extension Outbox {
     /// - Parameter account: the account; nil for connections without credentials.
     /// - Returns: the sequence.
     public func received(account: String? = nil) -> AsyncThrowingStream<ReceivedEntry, any Error> {
-        self.pages(.received) { table, number in
+        self.pages(until: \.lastReceived) { table, number in
             try table.received(account: account, after: number, limit: 64)
         } place: {
             $0.number

@@ -61,12 +61,12 @@ public final class Outbox: DeliveryStore {
     /// The state of the outbox, for callers on the executor.
     var engine: OutboxEngine { self.confined.value }
 
-    /// Adds a call to the next transaction; called on the executor.
-    func add(
-        _ kind: OutboxCall.Kind, _ perform: @escaping (inout OutboxTable) throws -> () -> Void,
-        fail: @escaping (OutboxError) -> Void
+    /// Performs `body` in the next transaction, and answers after its commit; called on the executor.
+    func add<Answer>(
+        _ kind: OutboxCall.Kind = .other, perform body: @escaping (inout OutboxTable) throws -> Answer,
+        answer: @escaping (Result<Answer, OutboxError>) -> Void = { _ in }
     ) {
-        let mustBegin = self.engine.add(OutboxCall(kind: kind, perform: perform, fail: fail))
+        let mustBegin = self.engine.add(OutboxCall(kind, perform: body, answer: answer))
         // Behind the jobs that are here already: their calls are part of the same transaction.
         if mustBegin { self.executor.execute { self.performCalls() } }
     }
@@ -82,11 +82,13 @@ public final class Outbox: DeliveryStore {
 extension Outbox {
     /// Opens an account's rows for one connection at a time.
     public func open(account: String?, _ answer: @escaping @Sendable (Result<Void, any Error>) -> Void) {
-        self.add(.other) { [engine] table in
-            let last = table.totals.lastNumber
-            return { engine.open(account, last: last, answer) }
-        } fail: {
-            answer(.failure($0))
+        self.add {
+            $0.totals.lastNumber
+        } answer: { [engine] last in
+            switch last {
+            case .success(let last): engine.open(account, last: last, answer)
+            case .failure(let error): answer(.failure(error))
+            }
         }
     }
 
@@ -96,14 +98,11 @@ extension Outbox {
         _ answer: @escaping @Sendable (Result<[StoredDelivery], any Error>) -> Void
     ) {
         let last = self.engine.last(account)
-        self.add(.other) { [engine] table in
-            let page = try table.waiting(account: account, after: number, upTo: last, rows: rows, bytes: bytes)
-            return {
-                engine.noteRetries(page.count { $0.outcome == nil })
-                answer(.success(page.map(engine.withLateOutcome)))
-            }
-        } fail: {
-            answer(.failure($0))
+        self.add {
+            try $0.waiting(account: account, after: number, upTo: last, rows: rows, bytes: bytes)
+        } answer: { [engine] page in
+            if let page = try? page.get() { engine.noteRetries(page.count { $0.outcome == nil }) }
+            answer(page.map { $0.map(engine.withLateOutcome) }.mapError { $0 })
         }
     }
 
@@ -111,16 +110,14 @@ extension Outbox {
     public func keep(
         _ delivery: StoredDelivery, _ answer: @escaping @Sendable (Result<StoredDelivery, any Error>) -> Void
     ) {
-        self.add(.keep) { [engine, onStep] table in
+        self.add(.keep) { [onStep] table in
             onStep?(OutboxStep.keeping.rawValue)
             let kept = try table.keep(delivery)
             onStep?(OutboxStep.kept.rawValue)
-            return {
-                onStep?(OutboxStep.keepCommitted.rawValue)
-                answer(kept.map(engine.withLateOutcome))
-            }
-        } fail: {
-            answer(.failure($0))
+            return kept
+        } answer: { [engine, onStep] kept in
+            if case .success = kept { onStep?(OutboxStep.keepCommitted.rawValue) }
+            answer(kept.mapError { $0 }.flatMap { $0.map(engine.withLateOutcome) })
         }
     }
 
@@ -129,12 +126,11 @@ extension Outbox {
         self.add(.end) { [onStep] table in
             onStep?(OutboxStep.ending.rawValue)
             try table.end(delivery)
-            return {
-                onStep?(OutboxStep.endCommitted.rawValue)
-                answer()
+        } answer: { [engine, onStep] ended in
+            switch ended {
+            case .success: onStep?(OutboxStep.endCommitted.rawValue)
+            case .failure(let error): engine.keepForLater(delivery, error)
             }
-        } fail: { [engine] error in
-            engine.keepForLater(delivery, error)
             answer()
         }
     }
@@ -142,13 +138,7 @@ extension Outbox {
     /// Records how often the server has asked for a delivery to come later.
     ///
     /// When that fails, the next process counts from the number recorded before.
-    public func postpone(_ delivery: StoredDelivery) {
-        self.add(.other) { table in
-            try table.postpone(delivery)
-            return {}
-        } fail: { _ in
-        }
-    }
+    public func postpone(_ delivery: StoredDelivery) { self.add { try $0.postpone(delivery) } }
 
     /// Answers with the row of a key.
     public func find(
@@ -163,23 +153,19 @@ extension Outbox {
 
     /// Closes an account, and opens it for the connection that has waited longest.
     public func close(account: String?) {
-        self.add(.other) { [engine] table in
-            let last = table.totals.lastNumber
-            return { engine.close(account, last: last) }
-        } fail: { [engine] _ in
-            engine.close(account, last: 0)
+        self.add {
+            $0.totals.lastNumber
+        } answer: { [engine] last in
+            engine.close(account, last: (try? last.get()) ?? 0)
         }
     }
 
     /// Erases all rows of an account, with their outcomes.
     public func erase(account: String?, _ answer: @escaping @Sendable () -> Void) {
-        self.add(.other) { [engine] table in
-            try table.erase(account: account)
-            return {
-                engine.forgetOutcomes { $0.account == account }
-                answer()
-            }
-        } fail: { _ in
+        self.add {
+            try $0.erase(account: account)
+        } answer: { [engine] erased in
+            if case .success = erased { engine.forgetOutcomes { $0.account == account } }
             answer()
         }
     }

@@ -20,5 +20,17 @@ struct OutboxCall {
     let perform: (inout OutboxTable) throws -> () -> Void
     /// Fails the call for its caller.
     let fail: (OutboxError) -> Void
+
+    init<Answer>(
+        _ kind: Kind, perform body: @escaping (inout OutboxTable) throws -> Answer,
+        answer: @escaping (Result<Answer, OutboxError>) -> Void
+    ) {
+        self.kind = kind
+        self.perform = { table in
+            let value = try body(&table)
+            return { answer(.success(value)) }
+        }
+        self.fail = { answer(.failure($0)) }
+    }
 }
 #endif

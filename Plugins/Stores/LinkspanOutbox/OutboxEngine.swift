@@ -197,11 +197,7 @@ extension OutboxEngine {
     private func recordLate(in file: OutboxFile) {
         guard !self.unrecorded.isEmpty else { return }
         let calls = self.unrecorded.map { delivery in
-            OutboxCall(kind: .end) { table in
-                try table.end(delivery)
-                return {}
-            } fail: { _ in
-            }
+            OutboxCall(.end, perform: { try $0.end(delivery) }, answer: { _ in })
         }
         guard (try? file.perform(calls)) != nil else { return }
         self.unrecorded = []
@@ -243,28 +239,19 @@ extension OutboxEngine {
 
 /// A wait for an entry after a place.
 final class EntryWait: Sendable {
-    enum Kind {
-        case outcomes, received
+    /// The place of the last entry of a kind.
+    typealias Last = any KeyPath<OutboxTotals, Int64> & Sendable
 
-        /// The place of the latest entry of any account.
-        func last(in totals: OutboxTotals) -> Int64 {
-            switch self {
-            case .outcomes: totals.lastEnded
-            case .received: totals.lastReceived
-            }
-        }
-    }
-
-    private let kind: Kind
+    private let last: Last
     private let place: Int64
 
-    init(_ kind: Kind, after place: Int64) {
-        self.kind = kind
+    init(_ last: Last, after place: Int64) {
+        self.last = last
         self.place = place
     }
 
     /// Whether there is or was an entry after the place.
-    func isOver(_ totals: OutboxTotals) -> Bool { self.kind.last(in: totals) > self.place }
+    func isOver(_ totals: OutboxTotals) -> Bool { totals[keyPath: self.last] > self.place }
 }
 
 // MARK: - Accounts

@@ -3,37 +3,28 @@ internal import CoreMetrics
 
 /// The metrics of an outbox, all accounts together.
 struct OutboxMeters {
-    private let waiting: Gauge
-    private let bytes: Gauge
-    private let outcomes: Gauge
+    private let totals: [(gauge: Gauge, value: any KeyPath<OutboxTotals, Int> & Sendable)]
     private let commit: Timer
-    private let setAside: Gauge
     private let oldest: Gauge
-    private let received: Gauge
     private let retries: Counter
     private let failures: Counter
 
     init(_ factory: any MetricsFactory) {
         let gauge = { (name: String) in Gauge(label: "linkspan_outbox_\(name)", factory: factory) }
         let counter = { (name: String) in Counter(label: "linkspan_outbox_\(name)", factory: factory) }
-        self.waiting = gauge("waiting")
-        self.bytes = gauge("bytes")
-        self.outcomes = gauge("outcomes")
+        self.totals = [
+            (gauge("waiting"), \.waiting), (gauge("bytes"), \.waitingBytes), (gauge("outcomes"), \.outcomes),
+            (gauge("set_aside"), \.setAside), (gauge("received"), \.received),
+        ]
         self.commit = Timer(label: "linkspan_outbox_commit_time", factory: factory)
-        self.setAside = gauge("set_aside")
         self.oldest = gauge("oldest_seconds")
-        self.received = gauge("received")
         self.retries = counter("retries_total")
         self.failures = counter("failures_total")
     }
 
     /// Records a commit.
     func committed(_ totals: OutboxTotals, in time: Duration) {
-        self.waiting.record(totals.waiting)
-        self.bytes.record(totals.waitingBytes)
-        self.outcomes.record(totals.outcomes)
-        self.setAside.record(totals.setAside)
-        self.received.record(totals.received)
+        for (gauge, value) in self.totals { gauge.record(totals[keyPath: value]) }
         let (seconds, attoseconds) = time.components
         self.commit.recordNanoseconds(seconds * 1_000_000_000 + attoseconds / 1_000_000_000)
     }

@@ -72,10 +72,7 @@ extension FileLayer {
         if Self.isRoot(member) {
             self.take(member, at: member.name == name ? "" : ConfigurationPath.withoutRoot(member.name))
         } else if Suggestion.closest(to: name, among: [ConfigurationPath.root]) != nil {
-            self.layer.problems.append(
-                ConfigurationProblem(
-                    .unknownName, Wording.shown(name), "unknown section (did you mean '\(ConfigurationPath.root)'?)",
-                    origin: "\(self.name):\(member.line)"))
+            self.reportForeign(member, name, "unknown section (did you mean '\(ConfigurationPath.root)'?)")
         }
     }
 
@@ -86,12 +83,16 @@ extension FileLayer {
     /// A file without the section has no effect; keys that look like the SDK's are reported.
     private mutating func refuseSections(among members: [Member]) {
         for member in members where !(self.schema.diagnose(member.name, isSection: true)?.isUnknown ?? false) {
-            self.layer.problems.append(
-                ConfigurationProblem(
-                    .unknownName, Wording.shown(member.name),
-                    "has no effect here: it belongs into a section '\(ConfigurationPath.root)'",
-                    origin: "\(self.name):\(member.line)"))
+            let message = "has no effect here: it belongs into a section '\(ConfigurationPath.root)'"
+            self.reportForeign(member, member.name, message)
         }
+    }
+
+    /// Reports a section outside of the SDK's own.
+    private mutating func reportForeign(_ member: Member, _ name: String, _ message: String) {
+        self.layer.problems.append(
+            ConfigurationProblem(
+                .unknownName, Wording.shown(name), message, origin: "\(self.name):\(member.line)"))
     }
 
     private mutating func take(_ member: Member, at path: String) {
@@ -122,8 +123,7 @@ extension FileLayer {
 
     private mutating func take(_ items: Node.Sequence, at path: String, line: Int) {
         for (index, item) in items.enumerated() where item.scalar == nil {
-            let found = item.mapping == nil ? "a list" : "a section"
-            return self.report(.wrongValue, "\(path)[\(index)]", "expected text, found \(found)", line: line)
+            return self.report(.wrongValue, "\(path)[\(index)]", "expected text, found \(item.noun)", line: line)
         }
         self.layer.entries[path] = Layer.Entry(
             value: .list(items.compactMap { $0.scalar?.string }), origin: "\(self.name):\(line)")
@@ -133,10 +133,9 @@ extension FileLayer {
         var entries: [String: String] = [:]
         for member in self.members(of: section) {
             guard let scalar = member.value.scalar else {
-                let found = member.value.mapping == nil ? "a list" : "a section"
                 return self.report(
-                    .wrongValue, "\(path).\(Wording.shown(member.name))", "expected a value, found \(found)",
-                    line: member.line)
+                    .wrongValue, "\(path).\(Wording.shown(member.name))",
+                    "expected a value, found \(member.value.noun)", line: member.line)
             }
             entries[member.name] = scalar.string
         }
@@ -167,6 +166,8 @@ extension FileLayer {
 }
 
 extension Node {
+    fileprivate var noun: String { self.mapping == nil ? "a list" : "a section" }
+
     /// The node; nil for null and for an empty text.
     fileprivate var given: Node? {
         guard let scalar = self.scalar else { return self }

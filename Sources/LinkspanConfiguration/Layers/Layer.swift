@@ -36,11 +36,14 @@ struct Layer: Sendable {
     }
 
     /// Sources in which others can read a secret.
-    enum Exposure: Sendable {
-        /// A file, which may be copied or committed.
-        case file
-        /// The command line, which every user of the machine can read.
-        case arguments
+    struct Exposure: Sendable {
+        let code: ConfigurationProblem.Code
+        /// What a secret in the source does there.
+        let place: String
+
+        static let file = Self(code: .secretInFile, place: "stand in a file")
+        static let arguments = Self(
+            code: .secretInArguments, place: "stand on a command line, which other users can read")
     }
 
     /// The readers that a secret here would be exposed to.

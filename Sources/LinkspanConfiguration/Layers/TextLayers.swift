@@ -3,20 +3,36 @@ internal import Linkspan
 
 /// Reads the sources whose values are all text.
 struct TextLayers: Sendable {
-    let schema: Schema
-    let spelling: Spelling
+    private let schema: Schema
+    /// The keys by their variables, such as `LINKSPAN_TRANSPORT_ADAPTER`.
+    private var variables: [String: String] = [:]
+    /// The keys by their flags, such as `--linkspan-transport-adapter`.
+    private var flags: [String: String] = [:]
+    /// Keys with the same spelling.
+    private(set) var problems: [ConfigurationProblem] = []
 
     /// The variable that chooses traits of the package when it is built; programs that are run by the same command
     /// have it in their environment.
     private static let traits = "LINKSPAN_TRAITS"
+
+    init(_ schema: Schema) {
+        self.schema = schema
+        for path in schema.keys.keys.sorted() {
+            let variable = Self.variable(of: path)
+            self.flags[Self.flag(of: path)] = path
+            guard let other = self.variables.updateValue(path, forKey: variable) else { continue }
+            let message = "cannot be told from '\(ConfigurationPath.full(other))': both are spelt \(variable)"
+            self.problems.add(.ambiguous, path, message, origin: "the catalog")
+        }
+    }
 
     /// Variables that begin with `LINKSPAN_`; each must be known.
     func environment(_ variables: [String: String]) -> Layer {
         var layer = Layer()
         for (name, value) in variables.sorted(by: { $0.key < $1.key })
         where name.hasPrefix("LINKSPAN_") && name != Self.traits {
-            guard let path = self.spelling.variables[name] else {
-                layer.problems.append(self.unknown("environment variable", name, among: self.spelling.variables))
+            guard let path = self.variables[name] else {
+                layer.problems.append(self.unknown("environment variable", name, among: self.variables))
                 continue
             }
             layer.entries[path] = self.entry(path, value, origin: name)
@@ -31,8 +47,8 @@ struct TextLayers: Sendable {
         for argument in arguments where argument.hasPrefix("--linkspan-") {
             let parts = argument.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
             let name = parts.first.map(String.init) ?? argument
-            guard let path = self.spelling.flags[name] else {
-                layer.problems.append(self.unknown("argument", name, among: self.spelling.flags))
+            guard let path = self.flags[name] else {
+                layer.problems.append(self.unknown("argument", name, among: self.flags))
                 continue
             }
             guard parts.count == 2 else {
@@ -97,5 +113,30 @@ struct TextLayers: Sendable {
         return ConfigurationProblem(
             .unknownName, ConfigurationPath.root,
             "unknown \(noun) '\(Wording.shown(name))'\(guess.map { " (did you mean '\(prefix)\($0)'?)" } ?? "")")
+    }
+}
+
+// MARK: - Spelling
+
+extension TextLayers {
+    static func variable(of path: String) -> String {
+        Self.words(ConfigurationPath.full(path)).joined(separator: "_").uppercased()
+    }
+
+    static func flag(of path: String) -> String {
+        "--" + Self.words(ConfigurationPath.full(path)).joined(separator: "-")
+    }
+
+    /// The words of a path in lower case; `transport.pingInterval` has three.
+    private static func words(_ path: String) -> [String] {
+        var words = [""]
+        var previous: Character = "."
+        for character in path {
+            let isMark = !character.isLetter && !character.isNumber
+            if isMark || previous.isLowercase && character.isUppercase { words.append("") }
+            if !isMark { words[words.count - 1] += character.lowercased() }
+            previous = character
+        }
+        return words
     }
 }

@@ -87,7 +87,7 @@ public actor ConfigurationReloader {
             if let outcome = await self.look(occasion) { await tell(outcome) }
             await self.lookLater()
         }
-        await self.cancelTimer()
+        await self.timer?.cancel()
     }
 
     private func lookLater() {
@@ -98,7 +98,6 @@ public actor ConfigurationReloader {
         }
     }
 
-    private func cancelTimer() { self.timer?.cancel() }
 }
 
 // MARK: - Looking

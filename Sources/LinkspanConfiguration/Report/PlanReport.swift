@@ -51,15 +51,6 @@ struct PlanReport: Encodable {
     }
 }
 
-extension PlanReport.Item {
-    /// Nil for a default.
-    fileprivate init?(changed setting: Setting) {
-        guard setting.value != setting.fallback else { return nil }
-        let key = setting.path.split(separator: ".").dropFirst().joined(separator: ".")
-        self.init(key: key, value: setting.value ?? "(none)", origin: setting.origin)
-    }
-}
-
 extension PlanReport.Service {
     fileprivate init(_ step: StartOrder.Step, in plan: LoadedPlan) {
         self.name = step.name
@@ -79,10 +70,6 @@ extension PlanReport.Service {
         let head = why.isEmpty ? self.name : "\(self.name) \(why.joined(separator: "; "))"
         return [head] + self.settings.map { "    \($0.line)" }
     }
-}
-
-extension PlanReport.Item {
-    fileprivate var line: String { "\(self.key) = \(self.value), from \(self.origin)" }
 }
 
 extension PlanReport {
@@ -110,4 +97,15 @@ extension LoadedPlan {
         let full = section.hasPrefix("linkspan") ? section : "linkspan.\(section)"
         return self.settings.filter { $0.path.hasPrefix("\(full).") }
     }
+}
+
+extension PlanReport.Item {
+    /// Nil for a default.
+    fileprivate init?(changed setting: Setting) {
+        guard setting.value != setting.fallback else { return nil }
+        let key = setting.path.split(separator: ".").dropFirst().joined(separator: ".")
+        self.init(key: key, value: setting.value ?? "(none)", origin: setting.origin)
+    }
+
+    fileprivate var line: String { "\(self.key) = \(self.value), from \(self.origin)" }
 }

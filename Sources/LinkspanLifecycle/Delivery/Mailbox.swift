@@ -4,21 +4,16 @@ internal import DequeModule
 struct Recipient: Sendable {
     let id: ServiceID
     var path: String
-    let interest: Interest
     let capacity: Int
     let limit: Duration
     let urgency: Urgency
-    let receiver: any EventReceiver
-    /// Whether the receiver stays when its registration goes.
-    var isKept = false
+    let receiver: Receiver
 
     init(
-        id: ServiceID, path: String, interest: Interest, capacity: Int, limit: Duration,
-        urgency: Urgency = .normal, receiver: any EventReceiver
+        id: ServiceID, path: String, capacity: Int, limit: Duration, urgency: Urgency = .normal, receiver: Receiver
     ) {
         self.id = id
         self.path = path
-        self.interest = interest
         self.capacity = max(1, capacity)
         // None at all would keep the timer that looks after it busy.
         self.limit = max(limit, .milliseconds(1))
@@ -40,8 +35,6 @@ struct Mailbox: Sendable {
 
     var recipient: Recipient
     var mode: Mode
-    /// The handling of the letters that were taken out.
-    let handling = LetterHandling()
     /// The task that handles letters, if there is one.
     var consumer = Consumer()
     private(set) var delivered = 0
@@ -59,11 +52,24 @@ struct Mailbox: Sendable {
     /// The task that takes letters out and handles them.
     struct Consumer: Sendable {
         var isBusy = false
+        /// The instant at which the handling of the present letter began, and its family.
+        var present: (since: ContinuousClock.Instant, family: FamilyID)?
+        /// Whether the task was cancelled because the present letter takes too long.
+        var isLate = false
         /// Whether a timer limits the handling of each letter.
         var isWatched = false
         /// The number of tasks that were begun.
         var generation: UInt64 = 0
         var task: Task<Void, Never>?
+        /// The state of its calls, which their scopes share.
+        let call = ServiceCall()
+
+        mutating func begin() {
+            self.generation += 1
+            (self.isBusy, self.isWatched) = (true, true)
+        }
+
+        mutating func end() { (self.isBusy, self.present, self.isLate, self.task) = (false, nil, false, nil) }
     }
 
     /// The number of events that wait.
@@ -79,26 +85,26 @@ extension Mailbox {
     /// - Returns: whether this is the first loss since the mailbox was last empty.
     @discardableResult
     mutating func post(_ letter: Letter) -> Bool {
-        if let key = letter.totalKey {
-            self.totals.add(letter, key)
+        if let place = letter.total {
+            self.totals.add(letter, place)
             return false
         }
         self.letters.append(letter)
         guard self.letters.count > self.recipient.capacity, let oldest = self.letters.popFirst() else { return false }
         defer { self.isOverflowing = true }
         self.lost += 1
-        self.missed[oldest.stamped.event.familyID, default: 0] += 1
+        self.missed[oldest.family, default: 0] += 1
         return !self.isOverflowing
     }
 
-    /// The number of letters that a consumer takes at once: few enough that the mailbox remains where letters wait.
-    var share: Int { min(32, max(1, self.recipient.capacity / 4)) }
-
-    /// Takes the next letters out, for a consumer.
-    mutating func takeShare() -> [Letter] {
-        var letters: [Letter] = []
-        while letters.count < self.share, let letter = self.take() { letters.append(letter) }
-        return letters
+    /// Takes the next letter out for the consumer, which has handled the last one; nil when the consumer ends.
+    mutating func handOut(now: ContinuousClock.Instant) -> Letter? {
+        guard !self.consumer.isLate, let letter = self.take() else {
+            self.consumer.end()
+            return nil
+        }
+        self.consumer.present = (now, letter.family)
+        return letter
     }
 
     /// Takes the next letter out.
@@ -106,20 +112,9 @@ extension Mailbox {
         let isTotalFirst = (self.totals.firstSeq ?? .max) < (self.letters.first?.stamped.seq ?? .max)
         guard var letter = isTotalFirst ? self.totals.popFirst() : self.letters.popFirst() else { return nil }
         if self.waiting == 0 { self.isOverflowing = false }
-        let family = letter.stamped.event.familyID
-        if let missed = self.missed.removeValue(forKey: family) {
-            letter.stamped.gap = missed
-        }
+        if let missed = self.missed.removeValue(forKey: letter.family) { letter.stamped.gap = missed }
         self.delivered += 1
         return letter
-    }
-
-    /// Puts back letters that were taken out and not handled.
-    mutating func giveBack(_ letters: [Letter]) {
-        self.delivered -= letters.count
-        for letter in letters.reversed() {
-            if let key = letter.totalKey { self.totals.putBack(letter, key) } else { self.letters.prepend(letter) }
-        }
     }
 
     /// Releases letters.
@@ -130,17 +125,17 @@ extension Mailbox {
         self.mode = .open
         let letters = (self.letters + self.totals.removeAll()).sorted { $0.stamped.seq < $1.stamped.seq }
         self.letters = []
-        var latest: [RetentionKey: UInt64] = [:]
+        var latest: [Retention: UInt64] = [:]
         for letter in letters {
             switch letter.retention {
-            case .keep(let subject, let aspect): latest[RetentionKey(subject, aspect)] = letter.stamped.seq
-            case .forget(let subject, let aspect): latest[RetentionKey(subject, aspect)] = nil
-            case .forgetAll(let subject): latest = latest.filter { $0.key.subject != subject }
+            case .keep: latest[letter.retention] = letter.stamped.seq
+            case .forget(let subject, let aspect): latest[.keep(subject: subject, aspect: aspect)] = nil
+            case .forgetAll(let subject): latest = latest.filter { $0.key.keptSubject != subject }
             case .none: ()
             }
         }
         for var letter in letters {
-            if let key = letter.retention.keptKey, latest[key] != letter.stamped.seq { continue }
+            if letter.retention.keptSubject != nil, latest[letter.retention] != letter.stamped.seq { continue }
             letter.stamped.replayed = true
             self.post(letter)
         }

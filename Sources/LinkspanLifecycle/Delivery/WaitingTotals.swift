@@ -4,15 +4,9 @@ internal import DequeModule
 ///
 /// A replayed total stays beside a newer one: it is what the receiver counts from.
 struct WaitingTotals: Sendable {
-    /// A state, as it was before the receiver came or as it is since.
-    private struct Place: Hashable {
-        let key: RetentionKey
-        let isReplayed: Bool
-    }
-
-    private var newest: [Place: Letter] = [:]
+    private var newest: [Letter.Total: Letter] = [:]
     /// The places by the numbers of their letters; a letter that was replaced leaves its number behind, though never in front.
-    private var order: Deque<(seq: UInt64, place: Place)> = []
+    private var order: Deque<(seq: UInt64, place: Letter.Total)> = []
 
     var count: Int { self.newest.count }
 
@@ -20,19 +14,10 @@ struct WaitingTotals: Sendable {
     var firstSeq: UInt64? { self.order.first?.seq }
 
     /// Adds a letter, which takes the place of an older one about the same state.
-    mutating func add(_ letter: Letter, _ key: RetentionKey) {
-        let place = Place(key: key, isReplayed: letter.stamped.replayed)
+    mutating func add(_ letter: Letter, _ place: Letter.Total) {
         self.newest[place] = letter
         self.order.append((letter.stamped.seq, place))
         self.dropReplaced()
-    }
-
-    /// Puts back a letter that is older than all others, unless a newer one about the same state waits.
-    mutating func putBack(_ letter: Letter, _ key: RetentionKey) {
-        let place = Place(key: key, isReplayed: letter.stamped.replayed)
-        guard self.newest[place] == nil else { return }
-        self.newest[place] = letter
-        self.order.prepend((letter.stamped.seq, place))
     }
 
     mutating func popFirst() -> Letter? {
@@ -53,7 +38,7 @@ struct WaitingTotals: Sendable {
         self.order = self.order.filter { !self.isReplaced($0) }
     }
 
-    private func isReplaced(_ entry: (seq: UInt64, place: Place)) -> Bool {
+    private func isReplaced(_ entry: (seq: UInt64, place: Letter.Total)) -> Bool {
         self.newest[entry.place]?.stamped.seq != entry.seq
     }
 }

@@ -12,10 +12,7 @@ internal import LinkspanRuntime
 /// Before macOS 15 and iOS 18 tasks cannot prefer an executor: there, services run on the default pool, and a deadline
 /// frees the caller only while that pool has a thread left.
 final class ServiceThreads: Sendable {
-    private enum Work: Sendable {
-        case job(UnownedJob)
-        case closure(@Sendable () -> Void)
-    }
+    private typealias Work = @Sendable () -> Void
 
     private struct State: Sendable {
         var queue: Deque<Work> = []
@@ -47,11 +44,6 @@ final class ServiceThreads: Sendable {
     /// The number of threads.
     var count: Int { self.state.withLock { $0.threads } }
 
-    /// Runs `body` on one of the threads.
-    func submit(_ body: @escaping @Sendable () -> Void) {
-        self.add(.closure(body))
-    }
-
     /// Ends the threads once they have nothing to do; later work still gets a thread for as long as it lasts.
     func close() {
         let idle = self.state.withLock { state in
@@ -72,7 +64,8 @@ extension ServiceThreads {
         case nothing
     }
 
-    private func add(_ work: Work) {
+    /// Runs `work` on one of the threads.
+    func submit(_ work: @escaping @Sendable () -> Void) {
         let decision = self.state.withLock { state -> OnAdd in
             state.queue.append(work)
             if state.idle >= state.queue.count {
@@ -89,7 +82,7 @@ extension ServiceThreads {
         switch decision {
         case .wake: self.gate.signal()
         case .grow: self.grow()
-        case .watch: self.watch(since: self.state.withLock { $0.taken })
+        case .watch: self.watch()
         case .nothing: ()
         }
     }
@@ -101,73 +94,42 @@ extension ServiceThreads {
             defer { state.isWatched = true }
             return !state.isWatched
         }
-        if watches {
-            self.watch(since: self.state.withLock { $0.taken })
-        }
+        if watches { self.watch() }
     }
 
     /// Looks again after a while, and adds a thread if no work was taken in between.
-    private func watch(since taken: UInt64) {
+    private func watch() {
+        let taken = self.state.withLock { $0.taken }
         // The timer holds the threads, not the other way round; work that waits must get its thread.
         _ = SystemScheduler.shared.schedule(at: .now.advanced(by: self.patience)) {
-            let (grows, next) = self.state.withLock { state -> (Bool, UInt64?) in
-                guard !state.queue.isEmpty else {
-                    state.isWatched = false
-                    return (false, nil)
-                }
-                let grows = state.taken == taken && state.threads < self.cap
-                if grows {
-                    state.threads += 1
-                }
-                return (grows, state.taken)
+            let (grows, again) = self.state.withLock { state in
+                state.isWatched = !state.queue.isEmpty
+                let grows = state.isWatched && state.taken == taken && state.threads < self.cap
+                if grows { state.threads += 1 }
+                return (grows, state.isWatched)
             }
-            if grows {
-                self.grow()
-            }
-            if let next {
-                self.watch(since: next)
-            }
+            if grows { self.grow() }
+            if again { self.watch() }
         }
-    }
-
-    private enum OnIdle {
-        case run(Work)
-        case sleep
-        case end
     }
 
     private func serve() {
+        var wasIdle = false
         while true {
-            switch self.state.withLock({ Self.next(&$0, base: self.base) }) {
-            case .run(let work): self.run(work)
-            case .end: return
-            case .sleep:
-                self.gate.wait()
-                self.state.withLock { $0.idle -= 1 }
+            let (work, ends) = self.state.withLock { state -> (Work?, Bool) in
+                if wasIdle { state.idle -= 1 }
+                if let work = state.queue.popFirst() {
+                    state.taken += 1
+                    return (work, false)
+                }
+                let ends = state.isClosed || state.threads > self.base
+                if ends { state.threads -= 1 } else { state.idle += 1 }
+                return (nil, ends)
             }
-        }
-    }
-
-    private static func next(_ state: inout State, base: Int) -> OnIdle {
-        if let work = state.queue.popFirst() {
-            state.taken += 1
-            return .run(work)
-        }
-        if state.isClosed || state.threads > base {
-            state.threads -= 1
-            return .end
-        }
-        state.idle += 1
-        return .sleep
-    }
-
-    private func run(_ work: Work) {
-        switch work {
-        case .closure(let body): body()
-        case .job(let job):
-            if #available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *) {
-                job.runSynchronously(on: self.asUnownedTaskExecutor())
-            }
+            if ends { return }
+            work?()
+            wasIdle = work == nil
+            if wasIdle { self.gate.wait() }
         }
     }
 }
@@ -175,7 +137,8 @@ extension ServiceThreads {
 @available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
 extension ServiceThreads: TaskExecutor {
     func enqueue(_ job: consuming ExecutorJob) {
-        self.add(.job(UnownedJob(job)))
+        let job = UnownedJob(job)
+        self.submit { job.runSynchronously(on: self.asUnownedTaskExecutor()) }
     }
 }
 

@@ -1,7 +1,7 @@
 internal import LinkspanRuntime
 
 /// Suspends the task until it is cancelled.
-func untilCancelled() async {
+package func untilCancelled() async {
     let end = Promise<Void>()
     await withTaskCancellationHandler {
         await end.value

@@ -9,8 +9,6 @@ struct Entry: Sendable {
     let importance: Importance
     let urgency: Urgency
     let origin: String
-    /// Whether it stays when its registration goes.
-    var isKept = false
 
     init(
         _ service: any LifecycleService, id: ServiceID = .make(), group: ServiceID, settings: ServiceSettings

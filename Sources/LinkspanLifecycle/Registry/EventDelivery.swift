@@ -12,12 +12,12 @@ struct EventDelivery {
 extension EventDelivery {
     @discardableResult
     func emit<Event: LifecycleEvent>(_ event: @autoclosure () -> Event, cause: UInt64? = nil) -> UInt64? {
-        self.hasAudience(for: Event.self) ? self.post(Posting(event()), cause: cause) : nil
+        self.hasAudience(for: Event.self) ? self.post(Letter(event(), at: self.core.scheduler.now, cause: cause)) : nil
     }
 
+    /// Whether an event of a family is worth making: states are kept for services that start later.
     func hasAudience<Event: LifecycleEvent>(for type: Event.Type) -> Bool {
-        let traits = FamilyTraits(type)
-        return self.core.fanout { $0.hasAudience(for: traits) }
+        Event.family.retention != nil || self.core.fanout { $0.hasReceivers(of: Event.familyID) }
     }
 
     /// Emits a fault.
@@ -28,10 +28,9 @@ extension EventDelivery {
         self.emit(FaultEvent(path: path, code: code, message: message, severity: severity, hint: hint))
     }
 
-    private func post(_ posting: Posting, cause: UInt64?) -> UInt64 {
-        let now = self.core.scheduler.now
+    private func post(_ letter: Letter) -> UInt64 {
         var effects = Fanout.Effects()
-        let seq = self.core.fanout { $0.post(posting, now: now, cause: cause, effects: &effects) }
+        let seq = self.core.fanout { $0.post(letter, effects: &effects) }
         for id in effects.wake { self.beginConsumer(id) }
         for mailbox in effects.overflowing {
             self.fault(
@@ -43,9 +42,8 @@ extension EventDelivery {
 
     /// Emits an event, and waits until each open receiver of its family has nothing left to handle, or its time is over.
     func barrier<Event: LifecycleEvent>(_ event: Event, within limit: Duration?) async {
-        let posting = Posting(event)
-        let receivers = self.core.fanout { $0.openReceivers(of: posting.traits) }
-        _ = self.post(posting, cause: nil)
+        let receivers = self.core.fanout { $0.openReceivers(of: Event.familyID) }
+        _ = self.post(Letter(event, at: self.core.scheduler.now))
         await withTaskGroup(of: Void.self) { group in
             for (id, own) in receivers {
                 group.addTask { await self.idle(id, within: min(own, limit ?? own)) }
@@ -60,9 +58,8 @@ extension EventDelivery {
     /// Adds the mailbox of a service.
     func addMailbox(_ entry: Entry, path: String) {
         let recipient = Recipient(
-            id: entry.id, path: path, interest: .service(entry.service),
-            capacity: entry.budgets.mailbox, limit: entry.budgets.handle, urgency: entry.urgency,
-            receiver: ServiceReceiver(service: entry.service))
+            id: entry.id, path: path, capacity: entry.budgets.mailbox, limit: entry.budgets.handle,
+            urgency: entry.urgency, receiver: .service(entry.service))
         self.core.reportTotals()
         self.core.fanout { $0.add(Mailbox(recipient)) }
     }
@@ -76,7 +73,9 @@ extension EventDelivery {
 
     /// Takes a receiver's mailbox away.
     @discardableResult
-    func close(_ id: ServiceID) -> Fanout.Removed { self.core.fanout { $0.remove(id) } }
+    func close(_ id: ServiceID) -> (mailbox: Mailbox?, consumer: Mailbox.Consumer?) {
+        self.core.fanout { $0.remove(id) }
+    }
 
     /// Returns once a receiver has nothing in hand, or after `limit`.
     func idle(_ id: ServiceID, within limit: Duration) async {
@@ -96,12 +95,11 @@ extension EventDelivery {
     /// Hands out letters one after the other until there is none.
     private func handOut(_ id: ServiceID, _ generation: UInt64) async {
         while true {
-            switch self.core.fanout({ $0.take(id, generation: generation) }) {
-            case .handle(let handling, let recipient):
-                let scope = self.core.scope(id, recipient.path, handling.call)
-                while let letter = handling.next(now: self.core.scheduler.now) {
-                    await self.handle(letter, scope.caused(by: letter.stamped.seq), recipient.receiver)
-                }
+            let now = self.core.scheduler.now
+            switch self.core.fanout({ $0.take(id, generation: generation, now: now) }) {
+            case .handle(let letter, let recipient, let call):
+                let scope = self.core.scope(id, recipient.path, call, cause: letter.stamped.seq)
+                await self.handle(letter, scope, recipient.receiver)
             case .renew: return self.beginConsumer(id)
             case .end(let waiters):
                 for waiter in waiters { waiter() }
@@ -110,12 +108,12 @@ extension EventDelivery {
         }
     }
 
-    private func handle(_ letter: Letter, _ scope: ServiceScope, _ receiver: any EventReceiver) async {
+    private func handle(_ letter: Letter, _ scope: ServiceScope, _ receiver: Receiver) async {
         do {
             if try await !receiver.deliver(letter.stamped, scope) { self.close(scope.id) }
         } catch {
             // A fault about the handling of a fault would go round in circles.
-            guard letter.stamped.event.familyID != FaultEvent.familyID else { return }
+            guard letter.family != FaultEvent.familyID else { return }
             self.emit(
                 FaultEvent(path: scope.path, code: .handlerFailed, message: "handler threw: \(error)"),
                 cause: letter.stamped.seq)
@@ -126,21 +124,16 @@ extension EventDelivery {
     private func watch(_ id: ServiceID, at deadline: ContinuousClock.Instant) {
         _ = self.core.scheduler.schedule(at: deadline) { [weak core = self.core] in
             guard let core else { return }
-            let now = core.scheduler.now
-            let delivery = EventDelivery(core)
-            switch core.fanout({ $0.check(id, now: now) }) {
-            case .done: ()
-            case .again(let next): delivery.watch(id, at: next)
-            case .late(let recipient, let family, let task, let next):
-                if let task { core.threads.submit { task.cancel() } }
-                if family != FaultEvent.familyID {
-                    delivery.fault(
-                        recipient.path, .limitHit,
-                        "handling an event of family \(family) takes longer than \(recipient.limit)",
-                        hint: "budgets.handle is \(recipient.limit)")
-                }
-                delivery.watch(id, at: next)
+            let (now, delivery) = (core.scheduler.now, EventDelivery(core))
+            guard let (late, recipient, task, next) = core.fanout({ $0.check(id, now: now) }) else { return }
+            if late != nil, let task { core.threads.submit { task.cancel() } }
+            if let late, late != FaultEvent.familyID {
+                delivery.fault(
+                    recipient.path, .limitHit,
+                    "handling an event of family \(late) takes longer than \(recipient.limit)",
+                    hint: "budgets.handle is \(recipient.limit)")
             }
+            delivery.watch(id, at: next)
         }
     }
 }

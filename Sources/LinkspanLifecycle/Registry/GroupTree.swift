@@ -12,8 +12,6 @@ struct Group: Sendable {
     var leave: (@Sendable () -> Void)?
     /// The identity of this registration of the registry.
     let registration = ServiceID.make()
-    /// Whether it stays when its registration goes.
-    var isKept = false
 }
 
 /// The nested registries of a registry, by their places.
@@ -59,16 +57,6 @@ struct GroupTree: Sendable {
     /// The groups in a group at any depth, itself included.
     func inside(_ group: ServiceID) -> [ServiceID] {
         [group] + self.groups.values.filter { $0.parent == group }.flatMap { self.inside($0.id) }
-    }
-
-    /// A group, if it still is there by this registration.
-    func group(_ id: ServiceID, of registration: ServiceID) -> Group? {
-        self.groups[id].flatMap { $0.registration == registration ? $0 : nil }
-    }
-
-    /// Leaves a group in place when its registration goes.
-    mutating func keep(_ id: ServiceID, of registration: ServiceID) {
-        if self.group(id, of: registration) != nil { self.groups[id]?.isKept = true }
     }
 
     mutating func add(_ group: Group) { self.groups[group.id] = group }

@@ -8,21 +8,19 @@ public final class Registration: Sendable {
     }
 
     private let subject: Subject
-    private let core: WeakReference<RegistryCore>
+    private weak let core: RegistryCore?
 
     init(_ subject: Subject, _ core: RegistryCore) {
         self.subject = subject
-        self.core = WeakReference(core)
+        self.core = core
     }
 
-    deinit {
-        guard let core = self.core.object?.home, !self.isKept(in: core) else { return }
-        self.remove(from: core)
-    }
+    deinit { self.remove() }
 
     /// Removes the registered object: it gets no further event, and is stopped in the background.
     public func cancel() {
-        if let core = self.core.object?.home { self.remove(from: core) }
+        self.core?.release(self)
+        self.remove()
     }
 
     /// Removes the registered object, and waits until it has stopped or its budget has passed.
@@ -32,20 +30,13 @@ public final class Registration: Sendable {
     }
 
     /// Keeps the registered object in the registry, even when this registration is released.
-    public func keep() {
-        guard let core = self.core.object?.home else { return }
-        switch self.subject {
-        case .service(let id): core.machine { $0.keep(id) }
-        case .observer(let id): core.fanout { $0.keep(id) }
-        case .group(let id, let registration, _): core.machine { $0.groups.keep(id, of: registration) }
-        }
-    }
+    public func keep() { self.core?.keep(self) }
 
     /// Waits until the service is no longer being started or stopped; `nil` once it was removed.
     ///
     /// Before the registry is started this waits for the start.
     package func settled() async -> ServiceState? {
-        guard let core = self.core.object?.home else { return nil }
+        guard let core = self.core?.home else { return nil }
         let stop = RegistryStop(core)
         switch self.subject {
         case .service(let id): return await stop.settled(id)
@@ -59,21 +50,13 @@ public final class Registration: Sendable {
         }
     }
 
-    private func isKept(in core: RegistryCore) -> Bool {
-        switch self.subject {
-        case .service(let id): core.machine { $0.members[id]?.entry.isKept ?? true }
-        case .observer(let id): core.fanout { $0.isKept(id) }
-        case .group(let id, let registration, _):
-            core.machine { $0.groups.group(id, of: registration)?.isKept ?? true }
-        }
-    }
-
-    private func remove(from core: RegistryCore) {
+    private func remove() {
+        guard let core = self.core?.home else { return }
         switch self.subject {
         case .service(let id): RegistryStop(core).remove(id)
         case .observer(let id): EventDelivery(core).close(id)
         case .group(let id, let registration, _):
-            if core.machine({ $0.groups.group(id, of: registration) != nil }) { RegistryStop(core).remove(group: id) }
+            if core.machine({ $0.groups[id]?.registration == registration }) { RegistryStop(core).remove(group: id) }
         }
     }
 }

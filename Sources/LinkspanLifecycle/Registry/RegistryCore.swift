@@ -14,7 +14,9 @@ final class RegistryCore: Sendable {
         /// Closures that emit the running totals which have changed.
         var totals: [@Sendable () -> Void] = []
         /// The registry that this one is nested in.
-        var home: WeakReference<RegistryCore>?
+        weak var home: RegistryCore?
+        /// The registrations whose objects stay when nobody else holds the registration.
+        var kept: [ObjectIdentifier: any AnyObject & Sendable] = [:]
     }
 
     let options: RegistryOptions
@@ -36,9 +38,7 @@ final class RegistryCore: Sendable {
     }
 
     deinit {
-        for task in self.state.withLock({ Array($0.runs.values) }) {
-            task.cancel()
-        }
+        for task in self.state.withLock({ Array($0.runs.values) }) { task.cancel() }
         self.closeThreads()
     }
 
@@ -53,17 +53,26 @@ final class RegistryCore: Sendable {
     /// The registry that keeps the tree now: this one, or the one this one was nested in.
     var home: RegistryCore {
         var core = self
-        while let next = core.state.withLock({ $0.home?.object }) { core = next }
+        while let next = core.state.withLock({ $0.home }) { core = next }
         return core
     }
 
     /// Nests this registry in another, or puts it on its own again.
-    func setHome(_ home: RegistryCore?) { self.state.withLock { $0.home = home.map { WeakReference($0) } } }
+    func setHome(_ home: RegistryCore?) { self.state.withLock { $0.home = home } }
 
     func scope(
-        _ id: ServiceID, _ path: String, _ call: ServiceCall, deadline: ContinuousClock.Instant? = nil
+        _ id: ServiceID, _ path: String, _ call: ServiceCall, deadline: ContinuousClock.Instant? = nil,
+        cause: UInt64? = nil
     ) -> ServiceScope {
-        ServiceScope(path: path, deadline: deadline, id: id, registry: self, call: call)
+        ServiceScope(path: path, deadline: deadline, id: id, registry: self, call: call, cause: cause)
+    }
+
+    func keep(_ registration: any AnyObject & Sendable) {
+        self.state.withLock { $0.kept[ObjectIdentifier(registration)] = registration }
+    }
+
+    func release(_ registration: AnyObject) {
+        self.state.withLock { $0.kept[ObjectIdentifier(registration)] = nil }
     }
 
     func later(_ duration: Duration) -> ContinuousClock.Instant { self.scheduler.now.advanced(by: duration) }

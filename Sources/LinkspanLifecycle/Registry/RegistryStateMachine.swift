@@ -105,7 +105,6 @@ extension RegistryStateMachine {
     }
 
     /// Leaves a service in place when its registration goes.
-    mutating func keep(_ id: ServiceID) { self.members[id]?.entry.isKept = true }
 
     /// Gives everything away to the registry in which this one is nested.
     mutating func surrender() throws(RegistryError) -> (groups: [Group], entries: [Entry]) {

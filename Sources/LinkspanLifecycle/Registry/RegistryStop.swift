@@ -148,12 +148,10 @@ extension RegistryStop {
         self.core.fanout { $0.seal(id) }
         await self.core.wait(until: deadline) { done in self.core.fanout { $0.whenIdle(id, done) } }
         let removed = self.events.close(id)
-        tearDown.undelivered = removed.lost
-        if removed.isHandling {
-            removed.handling?.call.abandon()
-            if let task = removed.task {
-                self.core.threads.submit { task.cancel() }
-            }
+        tearDown.undelivered = removed.mailbox?.lost ?? 0
+        if let consumer = removed.consumer, consumer.present != nil {
+            consumer.call.abandon()
+            if let task = consumer.task { self.core.threads.submit { task.cancel() } }
             tearDown.late.append(.handle)
         }
     }

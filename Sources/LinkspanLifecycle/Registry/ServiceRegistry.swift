@@ -158,13 +158,18 @@ extension ServiceRegistry {
         _ handler: @escaping @Sendable (Object, Stamped<Event>) async -> Void
     ) -> Registration {
         let id = ServiceID.make()
-        let receiver = WeakReceiver(object: WeakReference(object), call: handler)
         let core = self.core.home
         core.reportTotals()
+        let receiver = Receiver.observer(Event.familyID) { [weak object] stamped in
+            guard let event = stamped.event as? Event else { return true }
+            guard let object else { return false }
+            await handler(object, stamped.with(event))
+            return true
+        }
         core.fanout { fanout in
             let recipient = Recipient(
-                id: id, path: "\(self.name).observer#\(fanout.nextObserver())", interest: .family(Event.familyID),
-                capacity: mailbox, limit: .seconds(1), receiver: receiver)
+                id: id, path: "\(self.name).observer#\(fanout.nextObserver())", capacity: mailbox,
+                limit: .seconds(1), receiver: receiver)
             fanout.add(Mailbox(recipient))
         }
         EventDelivery(core).open(id)

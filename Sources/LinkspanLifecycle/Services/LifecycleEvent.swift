@@ -110,23 +110,6 @@ public enum Retention: Sendable, Hashable {
     /// Nothing any more about the subject, by events of any family.
     case forgetAll(subject: String)
 
-    /// The state that is kept, if one is.
-    var keptKey: RetentionKey? {
-        guard case .keep(let subject, let aspect) = self else { return nil }
-        return RetentionKey(subject, aspect)
-    }
-}
-
-/// One state of one subject.
-struct RetentionKey: Sendable, Hashable {
-    let subject: String
-    let aspect: String
-
-    init(_ subject: String, _ aspect: String) {
-        self.subject = subject
-        self.aspect = aspect
-    }
-
-    /// Keeps the state.
-    var kept: Retention { .keep(subject: self.subject, aspect: self.aspect) }
+    /// The subject of the state that is kept, if one is.
+    var keptSubject: String? { if case .keep(let subject, _) = self { subject } else { nil } }
 }

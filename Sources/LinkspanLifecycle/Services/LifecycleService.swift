@@ -79,23 +79,18 @@ public struct ServiceScope: Sendable {
     private weak let registry: (any ScopeRegistry)?
     private let call: ServiceCall
     /// The number of the event that is being handled.
-    private var cause: UInt64?
+    private let cause: UInt64?
 
     init(
-        path: String, deadline: ContinuousClock.Instant?, id: ServiceID, registry: any ScopeRegistry, call: ServiceCall
+        path: String, deadline: ContinuousClock.Instant?, id: ServiceID, registry: any ScopeRegistry, call: ServiceCall,
+        cause: UInt64?
     ) {
         self.path = path
         self.deadline = deadline
         self.id = id
         self.registry = registry
         self.call = call
-    }
-
-    /// The same scope for the handling of another event.
-    func caused(by event: UInt64) -> Self {
-        var scope = self
-        scope.cause = event
-        return scope
+        self.cause = cause
     }
 
     /// Whether the registry has abandoned this call; its result is ignored.

@@ -11,10 +11,3 @@ struct ServiceID: Sendable, Hashable {
 
     func hash(into hasher: inout Hasher) { hasher.combine(ObjectIdentifier(self.token)) }
 }
-
-/// A reference that does not keep its object.
-struct WeakReference<Object: AnyObject & Sendable>: Sendable {
-    private(set) weak var object: Object?
-
-    init(_ object: Object?) { self.object = object }
-}

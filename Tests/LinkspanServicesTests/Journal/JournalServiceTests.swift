@@ -30,16 +30,16 @@ struct JournalServiceTests {
             registry.emit(ConnectionEvent(connection: 0, endpoint: "", kind: .credentialsRevoked))
             registry.emit(self.connection(.disconnected(reason: "reset", code: "connectionLost", willRetry: true)))
         }
-        let told = journal.entries.map { $0.event }.filter { !$0.hasPrefix("services") }
+        let told = journal.entries.map { $0.event }.filter { !$0.hasPrefix("service") }
         #expect(
             told == [
-                "connection 7 connecting attempt=1 endpoint=ws://chat.example/lobby", "app active",
-                "network satisfied interfaces=wifi expensive=false constrained=false", "pressure memory warning",
-                "traffic 'chat' sent=0 received=0 acknowledged=0 timedOut=0 expired=1 dropped=0 connection=7",
-                "connection 7 queue nearly full depth=9 limit=10 endpoint=ws://chat.example/lobby",
-                "connection 7 credentials obtained validFor=60.0 seconds endpoint=ws://chat.example/lobby",
+                "connecting attempt=1 connection=7 endpoint=ws://chat.example/lobby", "app active",
+                "network satisfied interfaces=wifi expensive=false constrained=false", "memory pressure warning",
+                "traffic event=chat sent=0 received=0 acknowledged=0 timedOut=0 expired=1 dropped=0 connection=7",
+                "queue nearly full depth=9 limit=10 connection=7 endpoint=ws://chat.example/lobby",
+                "credentials obtained validFor='60.0 seconds' connection=7 endpoint=ws://chat.example/lobby",
                 "credentials revoked",
-                "connection 7 disconnected code=connectionLost reason='reset' willRetry=true "
+                "disconnected code=connectionLost reason=reset willRetry=true connection=7 "
                     + "endpoint=ws://chat.example/lobby",
             ])
         #expect(journal.entries.contains { $0.event.hasPrefix("services started") })
@@ -84,7 +84,8 @@ struct JournalServiceTests {
         }
         let told = journal.entries.map { $0.event }.filter { $0.hasPrefix("traffic") }
         #expect(
-            told == ["traffic 'chat' sent=20 received=1 acknowledged=1 timedOut=0 expired=0 dropped=1 connection=7"])
+            told == ["traffic event=chat sent=20 received=1 acknowledged=1 timedOut=0 expired=0 dropped=1 connection=7"]
+        )
         #expect(journal.summary.sent == 20)
         #expect(journal.report.contains("20 sent, 1 acknowledged, 1 received"))
     }
@@ -128,8 +129,8 @@ struct JournalServiceTests {
             registry.emit(
                 RegistryEvent.serviceChanged(path: "chat", from: .ready, to: .failed("threw: s3cret")))
         }
-        #expect(journal.entries.contains { $0.event == "fault warning handlerFailed path=chat" })
-        #expect(journal.entries.contains { $0.event == "services changed path=chat from=ready to=failed" })
+        #expect(journal.entries.contains { $0.event == "fault severity=warning path=chat code=handlerFailed" })
+        #expect(journal.entries.contains { $0.event == "service changed path=chat from=ready to=failed" })
         #expect(!journal.report.contains("s3cret"))
     }
 

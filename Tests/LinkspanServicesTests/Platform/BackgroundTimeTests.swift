@@ -72,7 +72,7 @@ private struct App {
 
     init(limit: Duration = .seconds(25)) async throws {
         self.connection = try WaitingConnection()
-        let service = BackgroundTimeService(limit: limit, time: self.time)
+        let service = BackgroundTimeService(limit: limit, time: self.time.begin)
         try service.use(self.connection)
         try self.registry.register(service).keep()
         _ = try await self.registry.start()
@@ -87,14 +87,14 @@ private struct App {
 }
 
 /// Writes down when time is asked for and given back.
-private struct TestedTime: BackgroundTime {
+private struct TestedTime: Sendable {
     private let steps: AsyncStream<String>
     private let step: AsyncStream<String>.Continuation
     private let onExpiry = Lock<(@Sendable () -> Void)?>(nil)
 
     init() { (self.steps, self.step) = AsyncStream.makeStream() }
 
-    func begin(onExpiry: @escaping @Sendable () -> Void) async -> (@Sendable () async -> Void)? {
+    @Sendable func begin(_ onExpiry: @escaping @Sendable () -> Void) async -> (@Sendable () async -> Void)? {
         self.onExpiry.withLock { $0 = onExpiry }
         self.step.yield("begin")
         return { [step] in step.yield("end") }

@@ -1,4 +1,5 @@
 #if os(Linux)
+internal import Linkspan
 internal import LinkspanLifecycle
 @testable import LinkspanServices
 internal import Testing
@@ -11,7 +12,13 @@ struct PathSourceTests {
         try namespace.ip("link add v0 type veth peer name v1")
         try namespace.ip("addr add 192.0.2.1/24 dev v0")
         try namespace.ip("link set lo up")
-        var events = try namespace.inside { try RouteSocket() }.events().makeAsyncIterator()
+        var events = try namespace.inside { try RouteSocket() }.events { () throws(LinkspanError) in
+            do {
+                return try namespace.inside { try RouteSocket.addresses() }
+            } catch {
+                throw LinkspanError(.unsupported, "no addresses in the namespace", cause: error)
+            }
+        }.makeAsyncIterator()
         #expect(try await events.next()?.status == .unsatisfied, "there is only the loopback")
         try namespace.ip("link set v0 up")
         try namespace.ip("link set v1 up")

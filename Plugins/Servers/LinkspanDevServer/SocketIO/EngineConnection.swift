@@ -42,7 +42,9 @@ final class EngineConnection: ConnectionOwner {
     /// The timer by which the engine looks at the clock.
     private lazy var timer = ServerDeadline(self.context) { [weak self] in self?.act { $0.timer(now: .now) } }
     /// Ends the session when no namespace is joined in time.
-    private lazy var admission = ServerDeadline(self.context) { [weak self] in self?.admissionOverdue() }
+    private lazy var admission = ServerDeadline(self.context) { [weak self] in
+        if self?.isInUse == false { self?.act { $0.close() } }
+    }
 
     init(
         _ request: HTTPRequest, _ use: EngineUse, _ context: ServerContext,
@@ -78,10 +80,6 @@ final class EngineConnection: ConnectionOwner {
         }
         self.watch()
         self.admission.set(self.began + self.context.configuration.limits.connectTimeout)
-    }
-
-    private func admissionOverdue() {
-        if !self.isInUse { self.act { $0.close() } }
     }
 
     private var openPacket: [UInt8] {

@@ -16,7 +16,8 @@ final class EnvelopeConnection: ConnectionOwner {
     private var hasEntered = false
     /// Whether the next time of the timer is the limit for a pong, and not for the next ping.
     private var isPinged = false
-    private lazy var introduction = ServerDeadline(self.context) { [weak self] in self?.introductionOverdue() }
+    private lazy var introduction = ServerDeadline(self.context) { [weak self] in self?.act { $0.credentialsOverdue() }
+    }
     private lazy var heartbeat = ServerDeadline(self.context) { [weak self] in self?.beat() }
 
     init(_ request: HTTPRequest, _ context: ServerContext) {
@@ -34,8 +35,6 @@ final class EnvelopeConnection: ConnectionOwner {
         self.introduction.set(self.began + self.context.configuration.introduction.limit)
         self.heartbeat.set(self.began + self.context.configuration.pingInterval)
     }
-
-    private func introductionOverdue() { self.act { $0.credentialsOverdue() } }
 
     var unusedSince: ContinuousClock.Instant? { self.hasEntered ? nil : self.began }
 

@@ -13,16 +13,11 @@ struct EnvelopeServerSession: Sendable {
         case violation(CloseCode, String)
     }
 
-    private enum Entrance {
-        case withCredentials
-        case withoutCredentials
-    }
-
     private let codec = JSONEnvelopeCodec()
     private let requiresCredentials: Bool
     private var assembly: EnvelopeAssembly
     /// The kind of admission; nil before the client is admitted.
-    private var entrance: Entrance?
+    private var hasCredentials: Bool?
 
     /// Makes a session; without credentials a client is let in only when they are not required.
     init(maximumBytes: Int, requiresCredentials: Bool) {
@@ -32,7 +27,7 @@ struct EnvelopeServerSession: Sendable {
 
     /// Takes a message.
     mutating func receive(_ message: WebSocketMessage) -> [Event] {
-        if self.entrance == nil {
+        if self.hasCredentials == nil {
             if case .text(let text) = message, let auth = Self.auth(text) { return self.enter(auth) }
             guard !self.requiresCredentials else {
                 return [.violation(.policyViolation, "the first message has no credentials")]
@@ -42,7 +37,7 @@ struct EnvelopeServerSession: Sendable {
             let event = try self.assembly.receive(message)
             return self.enterUnnamed() + (event.flatMap(Self.event).map { [$0] } ?? [])
         } catch {
-            if self.entrance == .withoutCredentials, case .text(let text) = message, Self.auth(text) != nil {
+            if self.hasCredentials == false, case .text(let text) = message, Self.auth(text) != nil {
                 return [.violation(.tryAgainLater, "the credentials came too late")]
             }
             // What is not JSON at all is another fault than JSON that is no envelope.
@@ -52,7 +47,7 @@ struct EnvelopeServerSession: Sendable {
 
     /// The time to say who it is has passed.
     mutating func credentialsOverdue() -> [Event] {
-        guard self.entrance == nil else { return [] }
+        guard self.hasCredentials == nil else { return [] }
         guard self.requiresCredentials else { return self.enterUnnamed() }
         return [.violation(.policyViolation, "no credentials in time")]
     }
@@ -61,13 +56,13 @@ struct EnvelopeServerSession: Sendable {
         guard auth.byteCount <= CredentialLimit.bytes else {
             return [.violation(.messageTooBig, CredentialLimit.reason)]
         }
-        self.entrance = .withCredentials
+        self.hasCredentials = true
         return [.enter(auth: auth)]
     }
 
     private mutating func enterUnnamed() -> [Event] {
-        guard self.entrance == nil else { return [] }
-        self.entrance = .withoutCredentials
+        guard self.hasCredentials == nil else { return [] }
+        self.hasCredentials = false
         return [.enter(auth: nil)]
     }
 

@@ -10,7 +10,7 @@ internal import LinkspanWebSocketProtocol
 /// The inspector while it runs: its loop, its port, its pages, and the recording.
 ///
 /// Everything but the journal lives on the loop.
-final class InspectorRun: RequestServer, ServerClock, LiveFeedOwner, Sendable {
+final class InspectorRun: RequestServer, ServerClock, Sendable {
     fileprivate struct State {
         var options: InspectorOptions
         var recorder = InspectorRecorder(now: .now)
@@ -122,18 +122,14 @@ final class InspectorRun: RequestServer, ServerClock, LiveFeedOwner, Sendable {
         let connection = ServerConnection(
             stream: stream, clock: self, limits: .init(messageBytes: Self.maximumMessageBytes), server: self)
         // A client that opens connections and sends nothing must not lock out others.
-        switch self.state.value.connections.add(connection) {
-        case .taken: ()
-        case .takenFrom(let other): other.drop()
-        case .refused: return nil
-        }
+        let (isTaken, former) = self.state.value.connections.add(connection)
+        former?.drop()
+        guard isTaken else { return nil }
         connection.begin()
         return connection
     }
 
     func remove(_ connection: ServerConnection) { self.state.value.connections.remove(connection) }
-
-    func remove(_ feed: LiveFeed) { self.state.value.feeds[ObjectIdentifier(feed)] = nil }
 }
 
 // MARK: - Events
@@ -257,7 +253,7 @@ extension InspectorRun {
             response.fields.append(("Content-Disposition", "attachment; filename=\"linkspan-report.txt\""))
             connection.respond(response)
         case .feed(let key, let subprotocol):
-            let feed = LiveFeed(connection, owner: self)
+            let feed = LiveFeed(connection) { command, feed in self.perform(command, for: feed) }
             guard connection.upgrade(request, subprotocols: subprotocol.map { [$0] } ?? [], owner: feed) else { return }
             let options = self.state.value.options
             feed.send([
@@ -312,7 +308,8 @@ private struct Notice: Encodable {
 // MARK: - Commands
 
 extension InspectorRun {
-    func perform(_ command: PageCommand, for feed: LiveFeed) {
+    private func perform(_ command: PageCommand?, for feed: LiveFeed) {
+        guard let command else { return self.state.value.feeds[ObjectIdentifier(feed)] = nil }
         guard !command.isFault || self.state.value.options.allowsFaults else {
             return feed.send(["notice": Notice(text: "faults are off; set services.inspector.faults to true")])
         }

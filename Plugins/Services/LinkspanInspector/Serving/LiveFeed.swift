@@ -1,13 +1,6 @@
 internal import LinkspanNetwork
 internal import LinkspanWebSocketProtocol
 
-/// Carries out the commands of pages.
-protocol LiveFeedOwner: AnyObject {
-    func perform(_ command: PageCommand, for feed: LiveFeed)
-    /// Forgets a feed that has ended.
-    func remove(_ feed: LiveFeed)
-}
-
 /// A page that follows the recording over a WebSocket.
 ///
 /// Lives on the inspector's loop.
@@ -19,11 +12,12 @@ final class LiveFeed: ConnectionOwner {
     let unusedSince: ContinuousClock.Instant? = nil
     /// The position of the page in the recording.
     var cursor = PageCursor()
-    private let owner: any LiveFeedOwner
+    /// Carries out a command of the page; nil when the page has gone.
+    private let onCommand: (PageCommand?, LiveFeed) -> Void
 
-    init(_ connection: ServerConnection, owner: any LiveFeedOwner) {
+    init(_ connection: ServerConnection, onCommand: @escaping (PageCommand?, LiveFeed) -> Void) {
         self.connection = connection
-        self.owner = owner
+        self.onCommand = onCommand
     }
 
     /// Whether little enough waits to be sent for another batch.
@@ -37,9 +31,9 @@ final class LiveFeed: ConnectionOwner {
             guard case .text(let text) = message, let command = PageCommand(text) else {
                 return connection.close(.policyViolation, reason: "not a command of the inspector")
             }
-            self.owner.perform(command, for: self)
+            self.onCommand(command, self)
         }
     }
 
-    func ended(_ connection: ServerConnection) { self.owner.remove(self) }
+    func ended(_ connection: ServerConnection) { self.onCommand(nil, self) }
 }

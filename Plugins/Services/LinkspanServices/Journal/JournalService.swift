@@ -1,4 +1,5 @@
 internal import DequeModule
+internal import Linkspan
 public import LinkspanLifecycle
 internal import LinkspanMessaging
 internal import LinkspanRuntime
@@ -29,6 +30,13 @@ public final class JournalService: LifecycleService {
         var entries: Deque<Stamped<String>> = []
         var summary = Summary()
         var traffic = TrafficIncreases()
+
+        mutating func makeRoom(for count: Int) {
+            while self.entries.count + count > self.options.capacity, !self.entries.isEmpty {
+                self.entries.removeFirst()
+                self.summary.dropped += 1
+            }
+        }
     }
 
     // Guards options and entries: the thread that handles events contends with readers.
@@ -58,6 +66,14 @@ public final class JournalService: LifecycleService {
         package var received = 0
         /// The number of messages that the server confirmed.
         package var acknowledged = 0
+
+        /// Counts messages that went well; false when others did not.
+        fileprivate mutating func count(_ increase: TrafficEvent.Totals) -> Bool {
+            self.sent += increase.sent
+            self.received += increase.received
+            self.acknowledged += increase.acknowledged
+            return increase.timedOut + increase.expired + increase.dropped == 0
+        }
     }
 
     /// Makes the service.
@@ -93,7 +109,9 @@ public final class JournalService: LifecycleService {
     ///
     /// - Parameter event: an event of any family; for an unknown family the entry has its name.
     /// - Returns: the line.
-    package static func line(for event: any LifecycleEvent) -> String { JournalText.line(event) }
+    package static func line(for event: any LifecycleEvent) -> String {
+        ForeignText.line(EventLine(event, quotesErrors: false).text, limit: 1_000)
+    }
 
     /// The journal as text, with the age of each entry in seconds.
     public var report: String { self.report { _ in } }
@@ -125,7 +143,7 @@ extension JournalService: AnyEventObserving {
             return state.summary.count(state.traffic.note(event.with(traffic)))
         }
         if isCounted { return }
-        let text = JournalText.line(event.event)
+        let text = Self.line(for: event.event)
         self.state.withLock { state in
             state.makeRoom(for: 1)
             guard state.options.capacity > 0 else { return }
@@ -134,32 +152,12 @@ extension JournalService: AnyEventObserving {
     }
 }
 
-extension JournalService.State {
-    fileprivate mutating func makeRoom(for count: Int) {
-        while self.entries.count + count > self.options.capacity, !self.entries.isEmpty {
-            self.entries.removeFirst()
-            self.summary.dropped += 1
-        }
-    }
-}
-
-extension JournalService.Summary {
-    /// Counts messages that went well; false when others did not.
-    fileprivate mutating func count(_ increase: TrafficEvent.Totals) -> Bool {
-        self.sent += increase.sent
-        self.received += increase.received
-        self.acknowledged += increase.acknowledged
-        return increase.timedOut + increase.expired + increase.dropped == 0
-    }
-}
-
 extension Stamped<String> {
     /// The event as a line of a report.
     fileprivate func line(at now: ContinuousClock.Instant) -> String {
         let (seconds, attoseconds) = self.time.duration(to: now).components
-        let milliseconds = abs(attoseconds / 1_000_000_000_000_000)
-        let padding = String(repeating: "0", count: milliseconds < 10 ? 2 : milliseconds < 100 ? 1 : 0)
-        var line = "-\(max(0, seconds)).\(padding)\(milliseconds)s #\(self.seq) \(self.event)"
+        let milliseconds = "\(1_000 + abs(attoseconds / 1_000_000_000_000_000))".dropFirst()
+        var line = "-\(max(0, seconds)).\(milliseconds)s #\(self.seq) \(self.event)"
         if let cause = self.cause { line += " cause=#\(cause)" }
         if self.replayed { line += " replayed" }
         if self.gap > 0 { line += " gap=\(self.gap)" }

@@ -51,17 +51,17 @@ package actor LoggingService: LifecycleService {
 }
 
 extension LoggingService {
-    /// Writes a line, with where its event stands among all others.
-    func write<Event>(_ line: LogLine, _ family: Family, _ event: Stamped<Event>) {
+    /// Writes an event, with where it stands among all others.
+    private func write(_ family: Family, _ event: Stamped<some LifecycleEvent>) {
         guard self.families.contains(family) else { return }
-        var metadata = line.metadata
-        metadata["seq"] = "\(event.seq)"
+        let line = EventLine(event.event, quotesErrors: true)
+        var metadata: Logger.Metadata = ["seq": "\(event.seq)"]
+        // What a server, a hub or a provider said may stand in any of them.
+        for (name, value) in line.facts { metadata[name] = "\(ForeignText.line(value, limit: 1_000))" }
         if let cause = event.cause { metadata["cause"] = "\(cause)" }
         if event.replayed { metadata["replayed"] = "true" }
         if event.gap > 0 { metadata["gap"] = "\(event.gap)" }
-        // What a server, a hub or a provider said may stand in any of them.
-        metadata = metadata.mapValues { "\(ForeignText.line("\($0)", limit: 1_000))" }
-        self.logger.log(level: line.level, line.sentence, metadata: metadata)
+        self.logger.log(level: line.level, "\(line.sentence)", metadata: metadata)
     }
 }
 
@@ -75,17 +75,17 @@ extension LoggingService: Reconfigurable {
 extension LoggingService: ConnectionObserving, FaultObserving, RegistryObserving {
     /// Writes a connection's event.
     package func on(_ event: Stamped<ConnectionEvent>, _ scope: ServiceScope) async throws {
-        self.write(LogLine(event.event), event.event.kind.family, event)
+        self.write(event.event.kind.family, event)
     }
 
     /// Writes a fault.
     package func on(_ event: Stamped<FaultEvent>, _ scope: ServiceScope) async throws {
-        self.write(LogLine(event.event), .fault, event)
+        self.write(.fault, event)
     }
 
     /// Writes an event of the registry.
     package func on(_ event: Stamped<RegistryEvent>, _ scope: ServiceScope) async throws {
-        self.write(LogLine(event.event), .registry, event)
+        self.write(.registry, event)
     }
 }
 

@@ -11,20 +11,21 @@ extension ServiceFactory {
     /// Its options are `level`, the lowest level that is written, `info` by default; and `families`, the families to
     /// log: any of `connection`, `fault`, `registry`, `authentication`, `buffer`; the first three by default.
     public static func logging(logger: Logger = Logger(label: "linkspan")) -> ServiceFactory {
-        ServiceFactory("logging", options: Self.loggingOptions) { values throws(LinkspanError) in
+        ServiceFactory(
+            "logging",
+            options: [
+                PluginOption(
+                    "level", .choice(Logger.Level.allCases.map { $0.rawValue }), fallback: "info", isHot: true,
+                    "The lowest level that is written."),
+                PluginOption(
+                    "families", .list, fallback: "connection, fault, registry", isHot: true,
+                    "The families to log: connection, fault, registry, authentication, buffer."),
+            ]
+        ) { values throws(LinkspanError) in
             let (level, families) = try LoggingService.settings(values)
             return LoggingService(logger: logger, level: level, families: families)
         }
     }
-
-    private static let loggingOptions = [
-        PluginOption(
-            "level", .choice(Logger.Level.allCases.map { $0.rawValue }), fallback: "info", isHot: true,
-            "The lowest level that is written."),
-        PluginOption(
-            "families", .list, fallback: "connection, fault, registry", isHot: true,
-            "The families to log: connection, fault, registry, authentication, buffer."),
-    ]
 }
 
 extension LoggingService {

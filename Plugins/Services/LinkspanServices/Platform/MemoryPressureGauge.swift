@@ -35,17 +35,12 @@ struct MemoryPressureGauge: Sendable {
 
     /// The bytes that can be had without swapping, from `/proc/meminfo`.
     static func available(_ text: String) -> UInt64? {
-        guard let line = text.split(separator: "\n").first(where: { $0.hasPrefix("MemAvailable:") }) else { return nil }
-        let fields = line.split(separator: " ")
-        guard fields.count > 1, let kibibytes = UInt64(fields[1]) else { return nil }
-        return kibibytes.multipliedReportingOverflow(by: 1_024).partialValue
+        let kibibytes = text.firstMatch(of: #/(?m)^MemAvailable: *([0-9]+)/#).flatMap { UInt64($0.1) }
+        return kibibytes?.multipliedReportingOverflow(by: 1_024).partialValue
     }
 
     private static func average(_ kind: String, in text: String) -> Double? {
-        guard let line = text.split(separator: "\n").first(where: { $0.hasPrefix("\(kind) ") }),
-            let field = line.split(separator: " ").first(where: { $0.hasPrefix("avg10=") }),
-            let value = Double(field.dropFirst(6)), value.isFinite
-        else { return nil }
-        return value
+        let lines = text.matches(of: #/(?m)^([a-z]+) .*\bavg10=([0-9.]+)/#)
+        return lines.first { $0.1 == kind }.flatMap { Double($0.2) }
     }
 }

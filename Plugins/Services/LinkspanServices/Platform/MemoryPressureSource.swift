@@ -17,10 +17,7 @@ public struct MemoryPressureSource: EventSource {
             emit(.memory(level, available: nil))
         }
         source.activate()
-        // Nothing ever comes: the stream ends when the task is cancelled.
-        let (pause, continuation) = AsyncStream.makeStream(of: Never.self)
-        for await _ in pause {}
-        continuation.finish()
+        await untilCancelled()
         source.cancel()
     }
 }

@@ -22,10 +22,7 @@ public struct NetworkPathSource: EventSource {
         let monitor = NWPathMonitor()
         monitor.pathUpdateHandler = { emit(NetworkEvent($0)) }
         monitor.start(queue: DispatchQueue(label: "linkspan.path"))
-        // Nothing ever comes: the stream ends when the task is cancelled.
-        let (pause, continuation) = AsyncStream.makeStream(of: Never.self)
-        for await _ in pause {}
-        continuation.finish()
+        await untilCancelled()
         monitor.cancel()
         #elseif os(Linux)
         for try await event in try RouteSocket().events() { emit(event) }

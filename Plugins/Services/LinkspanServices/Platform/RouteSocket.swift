@@ -10,17 +10,14 @@ private import Glibc
 private import Musl
 #endif
 
-/// A socket on which the kernel tells of interfaces and addresses.
+/// A socket on which the kernel tells that interfaces or addresses have changed.
 ///
-/// The system's modules for Swift leave netlink's header out, so its few numbers stand here; see netlink(7).
+/// What they are now is asked of the C library, so that lost messages, and those of other processes, do no harm. The
+/// system's modules for Swift leave netlink's header out, so its few numbers stand here; see netlink(7).
 struct RouteSocket: Sendable {
     private static let family: UInt16 = 16
     /// Changes of links, of IPv4 addresses and of IPv6 addresses.
     private static let groups: UInt32 = 0x1 | 0x10 | 0x100
-    /// A request for all there is.
-    private static let dumpFlags: UInt16 = 0x1 | 0x300
-    /// More than the kernel puts into one datagram.
-    private static let largestDatagram = 1 << 16
 
     private let descriptor: Int32
 
@@ -48,73 +45,70 @@ struct RouteSocket: Sendable {
         }
     }
 
-    /// The kernel's reports, until the task that reads them is cancelled; then the socket is closed.
-    func events() -> AsyncThrowingStream<NetworkEvent, any Error> {
+    /// The network path and its changes, until the task that reads them is cancelled; then the socket is closed.
+    ///
+    /// - Parameter list: lists the addresses of the machine, for tests in a network namespace.
+    /// - Returns: the events.
+    func events(
+        _ list: @escaping @Sendable () throws(LinkspanError) -> [InterfaceAddress] = Self.addresses
+    ) -> AsyncThrowingStream<NetworkEvent, any Error> {
         // Nobody reads slower than paths change; should it happen, the newest count.
         let (stream, continuation) = AsyncThrowingStream.makeStream(
             of: NetworkEvent.self, bufferingPolicy: .bufferingNewest(64))
-        let session = Lock(RouteSession())
-        let source = DispatchSource.makeReadSource(
-            fileDescriptor: self.descriptor, queue: DispatchQueue(label: "linkspan.path"))
-        source.setEventHandler {
+        let path = Lock(NetworkPath())
+        let queue = DispatchQueue(label: "linkspan.path")
+        let look = { @Sendable in
             do throws(LinkspanError) {
-                while let bytes = try self.receive(session) {
-                    let outcome = session.withLock { $0.receive(bytes) }
-                    if let number = outcome.failure { throw Self.failure("was refused an answer", number) }
-                    if let event = outcome.event { continuation.yield(event) }
-                    if let question = outcome.question { try self.ask(question) }
-                }
+                try self.drain()
+                let addresses = try list()
+                if let event = path.withLock({ $0.changed(to: addresses) }) { continuation.yield(event) }
             } catch {
                 continuation.finish(throwing: error)
             }
         }
+        let source = DispatchSource.makeReadSource(fileDescriptor: self.descriptor, queue: queue)
+        source.setEventHandler(handler: look)
         source.setCancelHandler { close(self.descriptor) }
         continuation.onTermination = { _ in source.cancel() }
+        queue.async(execute: look)
         source.resume()
-        do throws(LinkspanError) {
-            try self.ask(session.withLock { $0.begin() })
-        } catch {
-            continuation.finish(throwing: error)
-        }
         return stream
     }
 
-    /// The next datagram of the kernel; nil when there is none now.
-    private func receive(_ session: Lock<RouteSession>) throws(LinkspanError) -> [UInt8]? {
+    /// Takes all messages out.
+    private func drain() throws(LinkspanError) {
+        var byte: UInt8 = 0
         while true {
-            var sender = SocketAddress(family: 0, groups: 0)
-            let bytes = Self.datagram(self.descriptor, from: &sender)
-            // Any process may write to this socket; only the kernel is trusted.
-            if let bytes, sender.port == 0 { return bytes }
-            guard bytes == nil else { continue }
+            // The rest of a message is dropped.
+            guard recv(self.descriptor, &byte, 1, 0) < 0 else { continue }
             switch errno {
-            case EINTR: continue
-            case EAGAIN: return nil
-            case ENOBUFS:
-                // Messages were lost: all is asked for again.
-                try self.ask(session.withLock { $0.begin() })
+            case EAGAIN: return
+            case EINTR, ENOBUFS: continue
             case let number: throw Self.failure("cannot be read", number)
             }
         }
     }
 
-    private static func datagram(_ descriptor: Int32, from sender: inout SocketAddress) -> [UInt8]? {
-        var length = socklen_t(MemoryLayout<SocketAddress>.size)
-        let bytes = [UInt8](unsafeUninitializedCapacity: Self.largestDatagram) { buffer, count in
-            let result = withUnsafeMutablePointer(to: &sender) { pointer in
-                pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-                    recvfrom(descriptor, buffer.baseAddress, Self.largestDatagram, 0, $0, &length)
+    static func addresses() throws(LinkspanError) -> [InterfaceAddress] {
+        var first: UnsafeMutablePointer<ifaddrs>?
+        guard getifaddrs(&first) == 0 else { throw Self.failure("has no list of addresses", errno) }
+        defer { freeifaddrs(first) }
+        return sequence(first: first, next: { $0?.pointee.ifa_next }).compactMap { entry in
+            guard let entry = entry?.pointee, let address = entry.ifa_addr else { return nil }
+            let bytes: [UInt8]
+            switch Int32(address.pointee.sa_family) {
+            case AF_INET:
+                bytes = address.withMemoryRebound(to: sockaddr_in.self, capacity: 1) {
+                    withUnsafeBytes(of: $0.pointee.sin_addr, Array.init)
                 }
+            case AF_INET6:
+                bytes = address.withMemoryRebound(to: sockaddr_in6.self, capacity: 1) {
+                    withUnsafeBytes(of: $0.pointee.sin6_addr, Array.init)
+                }
+            default: return nil
             }
-            count = max(0, result)
+            return InterfaceAddress(name: String(cString: entry.ifa_name), flags: entry.ifa_flags, bytes: bytes)
         }
-        return bytes.isEmpty ? nil : bytes
-    }
-
-    private func ask(_ question: RouteSession.Question) throws(LinkspanError) {
-        let request = Request(kind: question.rawValue, flags: Self.dumpFlags)
-        let sent = withUnsafeBytes(of: request) { send(self.descriptor, $0.baseAddress, $0.count, 0) }
-        guard sent == MemoryLayout<Request>.size else { throw Self.failure("cannot be written to", errno) }
     }
 
     private static func failure(_ what: String, _ number: Int32) -> LinkspanError {
@@ -130,15 +124,5 @@ private struct SocketAddress {
     var padding: UInt16 = 0
     var port: UInt32 = 0
     var groups: UInt32
-}
-
-/// `nlmsghdr`, with an empty `rtgenmsg`, which stands for every family of addresses.
-private struct Request {
-    var length = UInt32(MemoryLayout<Request>.size)
-    var kind: UInt16
-    var flags: UInt16
-    var sequence: UInt32 = 0
-    var port: UInt32 = 0
-    var body: UInt32 = 0
 }
 #endif

@@ -1,3 +1,5 @@
+internal import DequeModule
+
 /// The next thing of a conversation; see ``MessageHistory``.
 public enum HistoryNews<Item: Sendable>: Sendable {
     /// A message.
@@ -35,8 +37,7 @@ struct HistoryMerge<Item: Sendable>: Sendable {
     /// Whether items were dropped for want of room while an answer was awaited.
     private var hasDropped = false
     private var known: Set<String> = []
-    private var order: [String] = []
-    private var oldest = 0
+    private var order: Deque<String> = []
 
     init(after position: Int?, isDense: Bool, canAsk: Bool) {
         self.position = position.flatMap { Self.offsets.contains($0) ? $0 : nil }
@@ -197,13 +198,8 @@ extension HistoryMerge {
 
     private mutating func isNew(_ id: String) -> Bool {
         guard self.known.insert(id).inserted else { return false }
-        if self.order.count < Self.identityLimit {
-            self.order.append(id)
-        } else {
-            self.known.remove(self.order[self.oldest])
-            self.order[self.oldest] = id
-            self.oldest = (self.oldest + 1) % Self.identityLimit
-        }
+        self.order.append(id)
+        if self.order.count > Self.identityLimit, let oldest = self.order.popFirst() { self.known.remove(oldest) }
         return true
     }
 }

@@ -35,12 +35,6 @@ public final class MessageHistory<Item: Sendable>: Sendable {
         }
     }
 
-    private struct State: Sendable {
-        var merge: HistoryMerge<Item>
-        var subscriptions: [Subscription] = []
-        var isEnded = false
-    }
-
     private let connection: any Connection
     private let item: @Sendable (Message) throws -> Item?
     private let offset: @Sendable (Item) -> Int
@@ -48,7 +42,7 @@ public final class MessageHistory<Item: Sendable>: Sendable {
     private let missed: (@Sendable (_ after: Int) throws -> (event: String, arguments: Payload))?
     private let page: @Sendable (Payload) throws -> Page
     private let onNews: @Sendable (HistoryNews<Item>) -> Void
-    private let state: Guarded<State>
+    private let state: Guarded<HistoryMerge<Item>>
 
     /// Begins to follow a conversation.
     ///
@@ -74,20 +68,16 @@ public final class MessageHistory<Item: Sendable>: Sendable {
         self.connection = connection
         (self.item, self.offset, self.identity) = (item, offset, identity)
         (self.missed, self.page, self.onNews) = (missed, page, onNews)
-        self.state = Guarded(State(merge: HistoryMerge(after: position, isDense: isDense, canAsk: missed != nil)))
-        let messages = try connection.subscribe(
-            to: event, once: false, onMark: { [weak self] in self?.note($0) },
-            { [weak self] in self?.receive($0) })
-        let states = connection.onStatusChange { [weak self] change in
-            if case .state(let change) = change { self?.follow(change) }
-        }
-        self.state.withLock { $0.subscriptions = [messages, states] }
+        self.state = Guarded(HistoryMerge(after: position, isDense: isDense, canAsk: missed != nil))
+        self.state.own(
+            try connection.subscribe(
+                to: event, once: false, onMark: { [weak self] in self?.note($0) },
+                { [weak self] in self?.receive($0) }))
+        self.state.own(connection.onStateChange { [weak self] in self?.follow($0) })
     }
 
-    deinit { self.end() }
-
     /// The offset of the last message that was delivered, or that the server named; nil before the first.
-    public var position: Int? { self.state.withLock { $0.merge.position } }
+    public var position: Int? { self.state.withLock { $0.position } }
 
     /// Continues after an offset that the server has named, even if it is lower.
     public func reset(to position: Int) { self.tell { $0.reset(to: position, self.identity) } }
@@ -96,14 +86,7 @@ public final class MessageHistory<Item: Sendable>: Sendable {
     public func note(_ offset: Int) { self.tell { $0.note(offset, self.identity) } }
 
     /// Ends the history; nothing is delivered afterwards.
-    public func end() {
-        let subscriptions = self.state.withLock { state in
-            state.isEnded = true
-            defer { state.subscriptions = [] }
-            return state.subscriptions
-        }
-        for subscription in subscriptions { subscription.cancel() }
-    }
+    public func end() { self.state.end() }
 }
 
 extension MessageHistory where Item: Decodable {
@@ -138,7 +121,7 @@ extension MessageHistory {
     private func follow(_ change: StateChange) {
         guard change.to == .connected else { return }
         // A session that was resumed has missed nothing but the answer that was on its way.
-        guard change.continuity != .continuous || self.state.withLock({ $0.merge.lacksAnswer }) else { return }
+        guard change.continuity != .continuous || self.state.withLock({ $0.lacksAnswer }) else { return }
         self.tellAndAsk { ([], $0.interrupt()) }
     }
 
@@ -180,7 +163,7 @@ extension MessageHistory {
     private func tellAndAsk(
         _ body: (inout HistoryMerge<Item>) -> ([HistoryNews<Item>], HistoryMerge<Item>.Question?)
     ) {
-        let (news, question) = self.state.withLock { $0.isEnded ? ([], nil) : body(&$0.merge) }
+        let (news, question) = self.state.beforeEnd(body) ?? ([], nil)
         for item in news { self.onNews(item) }
         if let question { self.ask(question) }
     }

@@ -52,6 +52,27 @@ public final class PresenceService: ConnectionUsing {
         /// The messages to be sent, in order, and whether they are being sent.
         var outgoing: [Outgoing] = []
         var isSending = false
+
+        /// The timer to set, unless an earlier one is set.
+        mutating func nextTimer() -> (number: UInt64, deadline: ContinuousClock.Instant)? {
+            guard self.channel != nil, let deadline = self.machine.deadline else { return nil }
+            if let armed, armed.deadline <= deadline { return nil }
+            self.timers += 1
+            self.armed = (self.timers, deadline)
+            return self.armed
+        }
+
+        mutating func beginSending() -> Bool {
+            guard !self.isSending else { return false }
+            self.isSending = true
+            return true
+        }
+
+        mutating func nextOutgoing() -> Outgoing? {
+            guard self.outgoing.isEmpty else { return self.outgoing.removeFirst() }
+            self.isSending = false
+            return nil
+        }
     }
 
     fileprivate struct Outgoing: Sendable {
@@ -213,28 +234,5 @@ extension PresenceService {
                 next.onEnd?()
             }
         }
-    }
-}
-
-extension PresenceService.State {
-    /// The timer to set, unless an earlier one is set.
-    fileprivate mutating func nextTimer() -> (number: UInt64, deadline: ContinuousClock.Instant)? {
-        guard self.channel != nil, let deadline = self.machine.deadline else { return nil }
-        if let armed, armed.deadline <= deadline { return nil }
-        self.timers += 1
-        self.armed = (self.timers, deadline)
-        return self.armed
-    }
-
-    fileprivate mutating func beginSending() -> Bool {
-        guard !self.isSending else { return false }
-        self.isSending = true
-        return true
-    }
-
-    fileprivate mutating func nextOutgoing() -> PresenceService.Outgoing? {
-        guard self.outgoing.isEmpty else { return self.outgoing.removeFirst() }
-        self.isSending = false
-        return nil
     }
 }

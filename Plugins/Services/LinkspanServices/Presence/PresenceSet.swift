@@ -17,9 +17,7 @@ public import Linkspan
 public final class PresenceSet<Member: Hashable & Sendable>: Sendable {
     private struct State: Sendable {
         var roster = PresenceRoster<Member>()
-        var subscriptions: [Subscription] = []
         var lastError: LinkspanError?
-        var isEnded = false
     }
 
     private let connection: any Connection
@@ -50,23 +48,17 @@ public final class PresenceSet<Member: Hashable & Sendable>: Sendable {
     ) throws(LinkspanError) {
         (self.connection, self.entry) = (connection, entry)
         (self.member, self.list, self.onChange) = (member, members, onChange)
-        var subscriptions: [Subscription] = []
-        do throws(LinkspanError) {
-            subscriptions.append(try self.listen(to: joined) { $0.hear($1, isIn: true) })
-            subscriptions.append(try self.listen(to: left) { $0.hear($1, isIn: false) })
-            if let all { subscriptions.append(try self.listen(toAll: all)) }
-        } catch {
-            for subscription in subscriptions { subscription.cancel() }
-            throw error
+        try self.listen(to: joined) { $0.hear($1, isIn: true) }
+        try self.listen(to: left) { $0.hear($1, isIn: false) }
+        if let all {
+            self.state.own(
+                try connection.subscribe(to: all, once: false, onMark: nil) { [weak self] message in
+                    guard let self, let members = try? self.list(message.payload) else { return }
+                    self.change { $0.replace(by: Set(members)) }
+                })
         }
-        subscriptions.append(
-            connection.onStatusChange { [weak self] change in
-                if case .state(let change) = change { self?.follow(change) }
-            })
-        self.state.withLock { [subscriptions] in $0.subscriptions = subscriptions }
+        self.state.own(connection.onStateChange { [weak self] in self?.follow($0) })
     }
-
-    deinit { self.end() }
 
     /// The members as far as they are known.
     public var members: Set<Member> { self.state.withLock { $0.roster.members } }
@@ -81,14 +73,7 @@ public final class PresenceSet<Member: Hashable & Sendable>: Sendable {
     public func refresh() { self.enter() }
 
     /// Ends the set; nothing is reported afterwards.
-    public func end() {
-        let subscriptions = self.state.withLock { state in
-            state.isEnded = true
-            defer { state.subscriptions = [] }
-            return state.subscriptions
-        }
-        for subscription in subscriptions { subscription.cancel() }
-    }
+    public func end() { self.state.end() }
 }
 
 extension PresenceSet where Member: Decodable {
@@ -111,19 +96,13 @@ extension PresenceSet {
     private func listen(
         to event: String,
         _ hear: @escaping @Sendable (inout PresenceRoster<Member>, Member) -> PresenceDifference<Member>?
-    ) throws(LinkspanError) -> Subscription {
-        try self.connection.subscribe(to: event, once: false, onMark: { [weak self] in self?.note($0) }) {
-            [weak self] message in
-            guard let self, let member = try? self.member(message) else { return }
-            self.change { hear(&$0, member) }
-        }
-    }
-
-    private func listen(toAll event: String) throws(LinkspanError) -> Subscription {
-        try self.connection.subscribe(to: event, once: false, onMark: nil) { [weak self] message in
-            guard let self, let members = try? self.list(message.payload) else { return }
-            self.change { $0.replace(by: Set(members)) }
-        }
+    ) throws(LinkspanError) {
+        self.state.own(
+            try self.connection.subscribe(to: event, once: false, onMark: { [weak self] in self?.note($0) }) {
+                [weak self] message in
+                guard let self, let member = try? self.member(message) else { return }
+                self.change { hear(&$0, member) }
+            })
     }
 
     /// A new session is a change of state, reported once for all events.
@@ -174,7 +153,6 @@ extension PresenceSet {
     }
 
     private func change(_ body: (inout PresenceRoster<Member>) -> PresenceDifference<Member>?) {
-        let difference = self.state.withLock { $0.isEnded ? nil : body(&$0.roster) }
-        if let difference { self.onChange(difference) }
+        if let difference = self.state.beforeEnd({ body(&$0.roster) }) ?? nil { self.onChange(difference) }
     }
 }

@@ -25,22 +25,23 @@ extension ServiceFactory {
     /// - Parameter tokens: the source of tokens; give its ``TokenSource/credentials`` to the plan.
     /// - Returns: the factory.
     public static func tokenRefresh(_ tokens: TokenSource) -> ServiceFactory {
-        ServiceFactory("tokenrefresh", options: Self.tokenRefreshOptions) { values throws(LinkspanError) in
+        ServiceFactory(
+            "tokenrefresh",
+            options: [
+                PluginOption(
+                    "lead", .seconds(0...86_400), fallback: "60", isHot: true,
+                    "The time before its expiry at which a token is renewed."),
+                PluginOption(
+                    "jitter", .seconds(0...3_600), fallback: "15", isHot: true,
+                    "The largest random time by which a renewal is earlier."),
+                PluginOption(
+                    "maxAttempts", .number(1...1_000), fallback: "5", isHot: true,
+                    "The number of failed fetches in a row after which the service waits for a connection to ask."),
+            ]
+        ) { values throws(LinkspanError) in
             TokenRefreshService(tokens, options: try values.decode(over: TokenRefreshService.Options()))
         }
     }
-
-    private static let tokenRefreshOptions = [
-        PluginOption(
-            "lead", .seconds(0...86_400), fallback: "60", isHot: true,
-            "The time before its expiry at which a token is renewed."),
-        PluginOption(
-            "jitter", .seconds(0...3_600), fallback: "15", isHot: true,
-            "The largest random time by which a renewal is earlier."),
-        PluginOption(
-            "maxAttempts", .number(1...1_000), fallback: "5", isHot: true,
-            "The number of failed fetches in a row after which the service waits for a connection to ask."),
-    ]
 }
 
 extension TokenRefreshService: Reconfigurable {

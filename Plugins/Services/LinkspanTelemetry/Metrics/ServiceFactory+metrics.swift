@@ -38,14 +38,15 @@ extension ServiceFactory {
     /// - Parameter factory: where measurements go; nil for the backend of the process when the service is made.
     /// - Returns: the factory.
     public static func metrics(factory: (any MetricsFactory)? = nil) -> ServiceFactory {
-        ServiceFactory("metrics", options: Self.metricsOptions) { values throws(LinkspanError) in
+        ServiceFactory(
+            "metrics",
+            options: [
+                PluginOption("prefix", default: "linkspan", isHot: true, "The prefix of every metric's name.")
+            ]
+        ) { values throws(LinkspanError) in
             MetricsService(prefix: try MetricsService.prefix(values), factory: factory)
         }
     }
-
-    private static let metricsOptions = [
-        PluginOption("prefix", default: "linkspan", isHot: true, "The prefix of every metric's name.")
-    ]
 }
 
 extension MetricsService: Reconfigurable {
@@ -55,15 +56,7 @@ extension MetricsService: Reconfigurable {
     /// The prefix that configuration has given.
     fileprivate static func prefix(_ values: OptionValues) throws(LinkspanError) -> String {
         guard let prefix: String = values["prefix"] else { return Self.usualPrefix }
-        let isName = prefix.utf8.allSatisfy { byte in
-            switch byte {
-            case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-                UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "_"), UInt8(ascii: "."):
-                true
-            default: false
-            }
-        }
-        guard isName, let first = prefix.first, first.isLetter else {
+        guard prefix.wholeMatch(of: #/[A-Za-z][A-Za-z0-9_.]*/#) != nil else {
             throw LinkspanError(
                 .invalidConfiguration,
                 "'prefix' must begin with a letter and hold letters, digits, '_' and '.' only")

@@ -38,12 +38,12 @@ enum FileSystem {
     static func create(_ path: String) throws(OutboxError) -> Bool {
         let wasThere = Self.identity(path) != nil
         let descriptor = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0o600)
-        guard descriptor >= 0 else { throw SystemFailure.last("cannot open", path) }
+        guard descriptor >= 0 else { throw FileSystem.failure("cannot open", path) }
         defer { close(descriptor) }
         var status = stat()
-        guard fstat(descriptor, &status) == 0 else { throw SystemFailure.last("cannot read", path) }
+        guard fstat(descriptor, &status) == 0 else { throw FileSystem.failure("cannot read", path) }
         if status.st_mode & 0o077 != 0, fchmod(descriptor, 0o600) != 0 {
-            throw SystemFailure.last("cannot restrict", path)
+            throw FileSystem.failure("cannot restrict", path)
         }
         if status.st_size == 0 { try Self.synchronizeFolder(of: path) }
         return wasThere && status.st_size == 0
@@ -72,9 +72,9 @@ enum FileSystem {
     static func synchronizeFolder(of path: String) throws(OutboxError) {
         let folder = Self.folder(of: path)
         let descriptor = open(folder, O_RDONLY | O_CLOEXEC)
-        guard descriptor >= 0 else { throw SystemFailure.last("cannot open", folder) }
+        guard descriptor >= 0 else { throw FileSystem.failure("cannot open", folder) }
         defer { close(descriptor) }
-        guard fsync(descriptor) == 0 else { throw SystemFailure.last("cannot synchronize", folder) }
+        guard fsync(descriptor) == 0 else { throw FileSystem.failure("cannot synchronize", folder) }
     }
 
     private static func folder(of path: String) -> String {
@@ -84,7 +84,7 @@ enum FileSystem {
 
     /// Renames a file; nothing happens when there is none.
     static func move(_ path: String, to other: String) throws(OutboxError) {
-        guard rename(path, other) == 0 || errno == ENOENT else { throw SystemFailure.last("cannot move", path) }
+        guard rename(path, other) == 0 || errno == ENOENT else { throw FileSystem.failure("cannot move", path) }
     }
 
     /// Copies a file.
@@ -113,6 +113,20 @@ enum FileSystem {
             return false
         }
         return true
+    }
+
+    /// The failure that `errno` names.
+    static func failure(_ action: String, _ path: String) -> OutboxError {
+        let number = errno
+        let code: OutboxError.Code =
+            switch number {
+            case ENOSPC, EDQUOT: .diskFull
+            case EROFS: .readOnly
+            case EACCES, EPERM, ENOENT, ENOTDIR, ELOOP, EISDIR: .notAccessible
+            default: .inputOutput
+            }
+        let reason = strerror(number).map { String(cString: $0) } ?? "error \(number)"
+        return OutboxError(code, "\(action) '\(path)': \(reason)")
     }
 }
 
@@ -162,10 +176,10 @@ final class FileLock {
         _ path: String, _ flags: CInt, _ lock: (CInt) -> CInt
     ) throws(OutboxError) -> CInt {
         let descriptor = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW | flags, 0o600)
-        guard descriptor >= 0 else { throw SystemFailure.last("cannot open", path) }
+        guard descriptor >= 0 else { throw FileSystem.failure("cannot open", path) }
         guard lock(descriptor) == 0 else {
             let isHeld = errno == EWOULDBLOCK || errno == EACCES
-            let failure = SystemFailure.last("cannot lock", path)
+            let failure = FileSystem.failure("cannot lock", path)
             close(descriptor)
             throw isHeld ? OutboxError(.inUse, "'\(path)' is locked: another outbox has the file open") : failure
         }
@@ -201,23 +215,6 @@ final class FileLock {
             let record = [Self.mark, newValue ?? 0, ~(newValue ?? 0)]
             pwrite(self.descriptor, record, 24, 0)
         }
-    }
-}
-
-/// Failures of system calls as errors of the outbox.
-enum SystemFailure {
-    /// The failure that `errno` names.
-    static func last(_ action: String, _ path: String) -> OutboxError {
-        let number = errno
-        let code: OutboxError.Code =
-            switch number {
-            case ENOSPC, EDQUOT: .diskFull
-            case EROFS: .readOnly
-            case EACCES, EPERM, ENOENT, ENOTDIR, ELOOP, EISDIR: .notAccessible
-            default: .inputOutput
-            }
-        let reason = strerror(number).map { String(cString: $0) } ?? "error \(number)"
-        return OutboxError(code, "\(action) '\(path)': \(reason)")
     }
 }
 #endif

@@ -22,15 +22,11 @@ final class KeyCounter {
     func next(account: String, orderingKey: String) -> String {
         if self.orders.count >= Self.limit { self.orders = [:] }
         let name = "\(account)\0\(orderingKey)"
-        var order = self.orders[name] ?? self.begin()
+        if self.orders[name] == nil { self.lastOrder += 1 }
+        var order = self.orders[name] ?? Order(number: self.lastOrder)
         order.count += 1
         self.orders[name] = order
         return "\(self.prefix).\(order.number).\(order.count)"
-    }
-
-    private func begin() -> Order {
-        self.lastOrder += 1
-        return Order(number: self.lastOrder)
     }
 }
 #endif

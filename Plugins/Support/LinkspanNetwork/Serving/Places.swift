@@ -11,14 +11,6 @@ package protocol PlaceHolder: AnyObject {
 /// When all are taken, a new holder replaces the one that has been idle longest. So a client that opens connections and
 /// does not use them cannot lock out others.
 package struct Places<Holder: PlaceHolder> {
-    package enum Outcome {
-        case taken
-        /// Taken from another, which is to be dropped.
-        case takenFrom(Holder)
-        /// All places are used.
-        case refused
-    }
-
     private let limit: Int
     private var holders: [Holder.PlaceKey: Holder] = [:]
 
@@ -28,16 +20,19 @@ package struct Places<Holder: PlaceHolder> {
     package var isEmpty: Bool { self.holders.isEmpty }
     package subscript(key: Holder.PlaceKey) -> Holder? { self.holders[key] }
 
-    package mutating func add(_ holder: Holder) -> Outcome {
-        guard self.holders.count >= self.limit else {
-            self.holders[holder.placeKey] = holder
-            return .taken
+    /// Adds a holder, unless all places are used.
+    ///
+    /// - Returns: whether it has a place, and the former holder of that place, which is to be dropped.
+    package mutating func add(_ holder: Holder) -> (isTaken: Bool, former: Holder?) {
+        var longest: Holder?
+        if self.holders.count >= self.limit {
+            let idle = self.holders.values.compactMap { other in other.unusedSince.map { (holder: other, since: $0) } }
+            longest = idle.min { $0.since < $1.since }?.holder
+            guard let longest else { return (false, nil) }
+            self.remove(longest)
         }
-        let idle = self.holders.values.compactMap { other in other.unusedSince.map { (holder: other, since: $0) } }
-        guard let longest = idle.min(by: { $0.since < $1.since })?.holder else { return .refused }
-        self.remove(longest)
         self.holders[holder.placeKey] = holder
-        return .takenFrom(longest)
+        return (true, longest)
     }
 
     package mutating func remove(_ holder: Holder) { self.holders[holder.placeKey] = nil }

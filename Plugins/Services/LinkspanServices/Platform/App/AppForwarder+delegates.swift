@@ -2,8 +2,10 @@
 public import Foundation
 #if os(watchOS)
 public import WatchKit
+private typealias FetchResult = WKBackgroundFetchResult
 #elseif canImport(UIKit)
 public import UIKit
+private typealias FetchResult = UIBackgroundFetchResult
 #endif
 
 extension AppForwarder {
@@ -21,21 +23,8 @@ extension AppForwarder {
     }
 }
 
-#if os(watchOS)
-extension WKBackgroundFetchResult {
-    /// The outcome of a notification, as reported to the system.
-    ///
-    /// - Parameter outcome: the answer of the services.
-    public init(_ outcome: PushOutcome) {
-        switch outcome {
-        case .newData: self = .newData
-        case .noData: self = .noData
-        case .failed: self = .failed
-        }
-    }
-}
-#elseif canImport(UIKit)
-extension UIBackgroundFetchResult {
+#if os(watchOS) || canImport(UIKit)
+extension FetchResult {
     /// The outcome of a notification, as reported to the system.
     ///
     /// - Parameter outcome: the answer of the services.

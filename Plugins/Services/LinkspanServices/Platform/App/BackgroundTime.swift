@@ -5,27 +5,19 @@ private import Dispatch
 private import Foundation
 #endif
 
-/// Asks the system not to suspend the app yet.
-protocol BackgroundTime: Sendable {
-    /// Asks for time.
-    ///
-    /// - Parameter onExpiry: called when the time is over before it was given back.
-    /// - Returns: gives the time back; nil when there is none to be had.
-    func begin(onExpiry: @escaping @Sendable () -> Void) async -> (@Sendable () async -> Void)?
-}
-
-/// No time: for systems that suspend no app.
-struct NoBackgroundTime: BackgroundTime {
-    func begin(onExpiry: @escaping @Sendable () -> Void) async -> (@Sendable () async -> Void)? { nil }
-}
+/// Asks the system not to suspend the app yet, with what to call when the time is over before it was given back.
+///
+/// It answers with what gives the time back; nil when there is none to be had.
+typealias BackgroundTime =
+    @Sendable (_ onExpiry: @escaping @Sendable () -> Void) async -> (@Sendable () async -> Void)?
 
 #if canImport(UIKit) && !os(watchOS)
 /// A background task of the application: about 30 s in which it is not suspended.
 @available(iOSApplicationExtension, unavailable)
 @available(tvOSApplicationExtension, unavailable)
 @available(visionOSApplicationExtension, unavailable)
-struct SystemBackgroundTime: BackgroundTime {
-    func begin(onExpiry: @escaping @Sendable () -> Void) async -> (@Sendable () async -> Void)? {
+enum SystemBackgroundTime {
+    @Sendable static func begin(_ onExpiry: @escaping @Sendable () -> Void) async -> (@Sendable () async -> Void)? {
         let task = await MainActor.run { Self.beginTask(onExpiry) }
         guard task != .invalid else { return nil }
         return { await MainActor.run { UIApplication.shared.endBackgroundTask(task) } }
@@ -37,8 +29,8 @@ struct SystemBackgroundTime: BackgroundTime {
 }
 #elseif os(watchOS)
 /// An expiring activity, during which the app is not suspended.
-struct SystemBackgroundTime: BackgroundTime {
-    func begin(onExpiry: @escaping @Sendable () -> Void) async -> (@Sendable () async -> Void)? {
+enum SystemBackgroundTime {
+    @Sendable static func begin(_ onExpiry: @escaping @Sendable () -> Void) async -> (@Sendable () async -> Void)? {
         let end = DispatchSemaphore(value: 0)
         // The system calls on a thread of its own, for as long as the activity lasts; again when it has to end.
         ProcessInfo.processInfo.performExpiringActivity(withReason: "linkspan.drain") { isExpired in

@@ -23,7 +23,7 @@ public final class BackgroundTimeService: ConnectionUsing, AppObserving {
     /// The interval at which a connection is polled, because it does not report an empty queue.
     static let period = Duration.milliseconds(250)
 
-    private let time: any BackgroundTime
+    private let time: BackgroundTime
     private let limit: Duration
     private let inputs: AsyncStream<Input>
     private let input: AsyncStream<Input>.Continuation
@@ -36,13 +36,13 @@ public final class BackgroundTimeService: ConnectionUsing, AppObserving {
     @available(visionOSApplicationExtension, unavailable)
     public convenience init(limit: Duration = .seconds(25)) {
         #if (canImport(UIKit) && !os(macOS)) || os(watchOS)
-        self.init(limit: limit, time: SystemBackgroundTime())
+        self.init(limit: limit, time: SystemBackgroundTime.begin)
         #else
-        self.init(limit: limit, time: NoBackgroundTime())
+        self.init(limit: limit, time: { _ in nil })
         #endif
     }
 
-    init(limit: Duration, time: any BackgroundTime) {
+    init(limit: Duration, time: @escaping BackgroundTime) {
         self.limit = limit
         self.time = time
         (self.inputs, self.input) = AsyncStream.makeStream()
@@ -73,7 +73,7 @@ public final class BackgroundTimeService: ConnectionUsing, AppObserving {
             case .uses(let used): connection = used
             case .entered:
                 guard lease == nil, let current = connection, current.status.waitingCommands > 0,
-                    let end = await self.time.begin(onExpiry: { [input = self.input] in input.yield(.expired) })
+                    let end = await self.time({ [input = self.input] in input.yield(.expired) })
                 else { continue }
                 lease = (end, current.scheduler.now + self.limit)
                 self.look(current)
