@@ -35,9 +35,11 @@ struct Resolver {
         let order = self.order(of: services.compactMap { $0 })
         var options = ConnectionOptions(self.options(of: "connection", ConnectionOptions.declared))
         options.store = self.makeOutbox()
+        let rules = self.keeperRules()
         guard self.problems.isEmpty, let adapter, let endpoint, let transport, let order else { return nil }
         var plan = MessagingPlan(url: endpoint, transport: transport, options: options)
         plan.services = services.compactMap { $0 }
+        plan.rules = rules
         plan.settings = self.settings.map { setting in
             InspectedSetting(path: setting.path, value: setting.value ?? "", origin: setting.origin)
         }
@@ -199,6 +201,22 @@ extension Resolver {
             let message = "\"\(url)\" would give up the encryption of the first endpoint"
             self.report(.wrongValue, path, element: index, message)
         }
+    }
+
+    private mutating func keeperRules() -> [any KeeperRule] {
+        let path = "connection.keeperRules"
+        guard case .list(let names) = self.values[path] else { return [] }
+        var rules: [any KeeperRule] = []
+        for (index, name) in names.enumerated() {
+            if let rule = self.catalog.rules[name] {
+                rules.append(rule)
+            } else {
+                let known = self.catalog.rules.keys.sorted()
+                self.report(
+                    .unknownName, path, element: index, Wording.unknown("keeper rule", name, known: known))
+            }
+        }
+        return rules
     }
 
     private static func text(_ value: OptionValue) -> String? {

@@ -69,6 +69,8 @@ public final class Messaging: Sendable {
         let configuration = try plan.configuration
         let registryClock = services.scheduler
         let services = ServiceRegistry(options: services)
+        var connections = connections
+        connections.rules = plan.rules + connections.rules
         let manager = ConnectionManager(
             options: connections, services: services, trafficInterval: trafficInterval)
         var running = RunningServices()

@@ -12,6 +12,7 @@ struct ConnectionKey: Sendable {
         var retryLimit: Int?
         var deliveryKey = "none"
         var deliveryKeyField = "key"
+        var keeperRules: [String] = []
     }
 
     let option: PluginOption
@@ -53,6 +54,9 @@ extension ConnectionKey {
         Self(
             "idleTimeout", .seconds(0...86_400), \.options.idleTimeout,
             "The time a connection stays up after its last holder released it."),
+        Self(
+            "keeperRules", .list, \.keeperRules, fallback: "none", reload: .refused,
+            "The app's rules by which the keeper opens, closes and releases connections, the first one first."),
         Self(
             "bufferCommands", .number(1...10_000_000), \.options.buffer.commands,
             "The number of commands that may wait while the connection is down."),

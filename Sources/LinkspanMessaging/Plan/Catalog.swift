@@ -1,7 +1,7 @@
 public import Linkspan
 public import LinkspanLifecycle
 
-/// The transports, the outbox and the services that configuration may name.
+/// The transports, the outbox, the services and the keeper's rules that configuration may name.
 ///
 /// A value: no globals, no reflection.
 ///
@@ -16,6 +16,8 @@ public struct Catalog: Sendable {
     package private(set) var transports: [String: TransportFactory] = [:]
     /// The services by name.
     package private(set) var services: [String: ServiceFactory] = [:]
+    /// The keeper's rules by name.
+    package private(set) var rules: [String: any KeeperRule] = [:]
     /// The store of deliveries, when configuration names one.
     package private(set) var outbox: OutboxFactory?
 
@@ -27,6 +29,13 @@ public struct Catalog: Sendable {
 
     /// Adds a service, or replaces the one of the same name.
     public mutating func add(_ service: ServiceFactory) { self.services[service.name] = service }
+
+    /// Adds a rule of the keeper, or replaces the one of the same name.
+    ///
+    /// - Parameters:
+    ///   - rule: the rule.
+    ///   - name: the name by which `connection.keeperRules` lists it.
+    public mutating func add(_ rule: some KeeperRule, named name: String) { self.rules[name] = rule }
 
     /// Adds a durable store of deliveries, the section `outbox`, or replaces the one that there is.
     public mutating func add(_ outbox: OutboxFactory) { self.outbox = outbox }

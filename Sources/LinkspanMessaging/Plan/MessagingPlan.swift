@@ -15,6 +15,8 @@ public struct MessagingPlan: Sendable {
     public var credentials: CredentialSource
     /// The services, in the order of their listing.
     public var services: [PlannedService]
+    /// Rules of the keeper, which come before those of the manager's options.
+    package var rules: [any KeeperRule] = []
     /// Every value of the configuration that the plan was made from, for services that show them.
     package var settings: [InspectedSetting] = []
     /// The transports of the catalog that can carry the connection, for services that try the others.

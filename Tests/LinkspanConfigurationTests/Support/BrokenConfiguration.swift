@@ -53,7 +53,7 @@ extension BrokenConfiguration {
             says: "linkspan.connection.opendeadline  unknown option 'opendeadline' (did you mean 'openDeadline'? "
                 + "known: bufferBytes, bufferCommands, bufferFailsFast, bufferMaxAge, bufferOverflow, "
                 + "deliveryAttempts, deliveryBytes, deliveryCommands, deliveryKey, deliveryKeyField, deliveryRepeatAfter, deliveryWaitsAfterFailure, endpointReturnAfter, endpoints, endpointsShuffled, "
-                + "idleTimeout, openDeadline, probeEvent, probeInterval, replyTimeout, retry, retryAfterCap, retryCap, retryEarlyCap, "
+                + "idleTimeout, keeperRules, openDeadline, probeEvent, probeInterval, replyTimeout, retry, retryAfterCap, retryCap, retryEarlyCap, "
                 + "retryEarlyPeriod, retryFirstSpread, retryInitial, retryLimit, retryTotal, slowListener)  from chat.yaml:6"
         ),
         Self(
@@ -82,7 +82,7 @@ extension BrokenConfiguration {
             says: "linkspan.connection.idleTimout  unknown option 'idleTimout' (did you mean 'idleTimeout'? "
                 + "known: bufferBytes, bufferCommands, bufferFailsFast, bufferMaxAge, bufferOverflow, "
                 + "deliveryAttempts, deliveryBytes, deliveryCommands, deliveryKey, deliveryKeyField, deliveryRepeatAfter, deliveryWaitsAfterFailure, endpointReturnAfter, endpoints, endpointsShuffled, "
-                + "idleTimeout, openDeadline, probeEvent, probeInterval, replyTimeout, retry, retryAfterCap, retryCap, retryEarlyCap, "
+                + "idleTimeout, keeperRules, openDeadline, probeEvent, probeInterval, replyTimeout, retry, retryAfterCap, retryCap, retryEarlyCap, "
                 + "retryEarlyPeriod, retryFirstSpread, retryInitial, retryLimit, retryTotal, slowListener)  from chat.json:2"
         ),
         Self(

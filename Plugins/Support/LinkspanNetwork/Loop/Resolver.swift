@@ -64,8 +64,8 @@ package final class Resolver: Sendable {
     /// Looks `name` up and calls `completion` on another thread, or at once when no thread can be had.
     @discardableResult
     package func resolve(_ name: String, _ completion: @escaping Completion) -> Request {
-        let (request, task) = self.state.withLock { $0.add(name, completion) }
-        self.start(task)
+        let (request, step) = self.state.withLock { $0.add(name, completion) }
+        self.start(step)
         return request
     }
 
@@ -75,17 +75,17 @@ package final class Resolver: Sendable {
         _ = self.state.withLock { $0.forget(request) }
     }
 
-    private func start(_ task: State.Task?) {
-        guard let task, !SystemThread.start(name: "linkspan-dns", { self.work(task) }) else { return }
+    private func start(_ step: State.Step?) {
+        guard let step, !SystemThread.start(name: "linkspan-dns", { self.work(step) }) else { return }
         // What waits for a thread that the system would not start ends, unless another one is at work.
-        for completion in self.state.withLock({ $0.noThread(for: task) }) {
+        for completion in self.state.withLock({ $0.noThread(for: step) }) {
             completion(.failure(ByteStreamError(.unavailable, "no thread for a name look-up")))
         }
     }
 
-    private func work(_ first: State.Task) {
-        var task: State.Task? = first
-        while let current = task {
+    private func work(_ first: State.Step) {
+        var step: State.Step? = first
+        while let current = step {
             if current == .pause { self.pause() }
             let (name, more) = self.state.withLock { $0.take(current) }
             self.start(more)
@@ -96,7 +96,7 @@ package final class Resolver: Sendable {
             let (completions, other) = self.state.withLock { $0.ended(name, result, after: time, isQuick: isQuick) }
             self.start(other)
             for completion in completions { completion(result) }
-            task = self.state.withLock { $0.next(after: current) }
+            step = self.state.withLock { $0.next(after: current) }
         }
     }
 }
@@ -104,7 +104,7 @@ package final class Resolver: Sendable {
 extension Resolver {
     fileprivate struct State: Sendable {
         /// What a thread does next.
-        enum Task { case quick, pause, patient }
+        enum Step { case quick, pause, patient }
 
         /// The most names that are remembered.
         private static let maximumNames = 4096
@@ -127,7 +127,7 @@ extension Resolver {
 
 extension Resolver.State {
     /// Takes a request; returns what a thread is to be started for.
-    mutating func add(_ name: String, _ completion: @escaping Resolver.Completion) -> (Resolver.Request, Task?) {
+    mutating func add(_ name: String, _ completion: @escaping Resolver.Completion) -> (Resolver.Request, Step?) {
         self.requests += 1
         let request = Resolver.Request(name: name, number: self.requests)
         let isNew = self.waiting[name] == nil && !self.running.contains(name)
@@ -150,28 +150,28 @@ extension Resolver.State {
     }
 
     /// The next name for a thread, which ends without one, and what another thread is to be started for.
-    mutating func take(_ task: Task) -> (String?, Task?) {
-        if task == .pause { self.isPausing = false }
-        let name = task == .patient ? self.patientNames.popLast() : self.quickNames.popLast()
+    mutating func take(_ step: Step) -> (String?, Step?) {
+        if step == .pause { self.isPausing = false }
+        let name = step == .patient ? self.patientNames.popLast() : self.quickNames.popLast()
         guard let name else {
-            self.threadEnds(task)
+            self.threadEnds(step)
             return (nil, nil)
         }
         self.running.insert(name)
-        return (name, task == .pause && !self.quickNames.isEmpty ? self.startQuick() : nil)
+        return (name, step == .pause && !self.quickNames.isEmpty ? self.startQuick() : nil)
     }
 
     /// What a thread does after a look-up; nil when it ends.
-    mutating func next(after task: Task) -> Task? {
-        if task == .patient, !self.patientNames.isEmpty { return task }
-        self.threadEnds(task)
-        return task == .patient || self.quickNames.isEmpty ? nil : self.startQuick()
+    mutating func next(after step: Step) -> Step? {
+        if step == .patient, !self.patientNames.isEmpty { return step }
+        self.threadEnds(step)
+        return step == .patient || self.quickNames.isEmpty ? nil : self.startQuick()
     }
 
     /// A look-up has ended; returns who waits for it, and what a thread is to be started for.
     mutating func ended(
         _ name: String, _ result: Result<[String], ByteStreamError>, after time: Duration, isQuick: Bool
-    ) -> ([Resolver.Completion], Task?) {
+    ) -> ([Resolver.Completion], Step?) {
         self.running.remove(name)
         let isAnswered = (try? result.get()) != nil
         if time <= self.limits.patience {
@@ -185,16 +185,16 @@ extension Resolver.State {
     }
 
     /// A thread could not be started; returns who would wait in vain, because there is none.
-    mutating func noThread(for task: Task) -> [Resolver.Completion] {
-        if task == .pause { self.isPausing = false }
-        self.threadEnds(task)
-        guard (task == .patient ? self.patientThreads : self.quickThreads) == 0 else { return [] }
-        let names = task == .patient ? self.patientNames : self.quickNames
-        if task == .patient { self.patientNames = [] } else { self.quickNames = [] }
+    mutating func noThread(for step: Step) -> [Resolver.Completion] {
+        if step == .pause { self.isPausing = false }
+        self.threadEnds(step)
+        guard (step == .patient ? self.patientThreads : self.quickThreads) == 0 else { return [] }
+        let names = step == .patient ? self.patientNames : self.quickNames
+        if step == .patient { self.patientNames = [] } else { self.quickNames = [] }
         return names.flatMap { self.waiting.removeValue(forKey: $0).map { Array($0.values) } ?? [] }
     }
 
-    private mutating func addPatient(_ name: String) -> Task? {
+    private mutating func addPatient(_ name: String) -> Step? {
         self.patientNames.append(name)
         guard self.patientThreads < self.limits.patient else { return nil }
         self.patientThreads += 1
@@ -202,7 +202,7 @@ extension Resolver.State {
     }
 
     /// One more thread for quick look-ups, if there may be one; beyond a handful it pauses first, one at a time.
-    private mutating func startQuick() -> Task? {
+    private mutating func startQuick() -> Step? {
         let isEager = self.quickThreads < self.limits.eager
         guard isEager || (!self.isPausing && self.quickThreads < self.limits.quick) else { return nil }
         self.quickThreads += 1
@@ -210,8 +210,8 @@ extension Resolver.State {
         return isEager ? .quick : .pause
     }
 
-    private mutating func threadEnds(_ task: Task) {
-        if task == .patient { self.patientThreads -= 1 } else { self.quickThreads -= 1 }
+    private mutating func threadEnds(_ step: Step) {
+        if step == .patient { self.patientThreads -= 1 } else { self.quickThreads -= 1 }
     }
 }
 

@@ -12,12 +12,15 @@ internal import LinkspanRuntime
 ///
 ///     func decide(_ connection: KeptConnection) -> KeeperAction? {
 ///         guard connection.url.host == "archive.example" else { return nil }
-///         if self.isNight() { return connection.state == .connected ? .disconnect : .keep }
+///         guard !self.isNight() else {
+///             return connection.state == .connected ? .disconnect : .keep
+///         }
 ///         return connection.state == .disconnected ? .connect : nil
 ///     }
 /// }
 ///
-/// let manager = ConnectionManager(options: .init { $0.rules.insert(NightRule { false }, at: 0) })
+/// let manager = ConnectionManager(
+///     options: .init { $0.rules.insert(NightRule { false }, at: 0) })
 /// ```
 public protocol KeeperRule: Sendable {
     /// What to do with a connection; nil to ask the next rule.
