@@ -262,6 +262,31 @@ private enum CommentExamples {
         #expect(handles(size), "seed \(seed)")
     }
 
+    static func keeperRules() {
+        /// Has no connection to the archive at night.
+        struct NightRule: KeeperRule {
+            let isNight: @Sendable () -> Bool
+
+            func decide(_ connection: KeptConnection) -> KeeperAction? {
+                guard connection.url.host == "archive.example" else { return nil }
+                guard !self.isNight() else {
+                    return connection.state == .connected ? .disconnect : .keep
+                }
+                return connection.state == .disconnected ? .connect : nil
+            }
+        }
+
+        let manager = ConnectionManager(
+            options: .init { $0.rules.insert(NightRule { false }, at: 0) })
+        _ = manager
+    }
+
+    static func retryPolicies() {
+        let policy = RetryPolicy.backoff(limit: 3)
+        let lost = LinkspanError(.connectionLost, "lost")
+        #expect(policy.delay(for: RetryQuestion(error: lost, failures: 4)) == nil)
+    }
+
     static func publishers(_ connection: ConnectionHandler) {
         do {
             let lines = connection.publisher(for: "message")
