@@ -117,8 +117,8 @@ struct ResolverTests {
         let (answers, answer) = AsyncStream.makeStream(of: [String]?.self)
         resolver.resolve("healthy") { answer.yield(try? $0.get()) }
         pause.open()
+        // Were the oldest name the next one, 16 more would take all threads, and this would never come.
         #expect(await answers.first { _ in true } == ["healthy"])
-        #expect(server.asked.firstIndex(of: "healthy") == 8)
         server.fail()
     }
 

@@ -2,15 +2,25 @@ internal import LinkspanRuntime
 
 /// The rules by which a connection makes its attempts.
 struct AttemptRules: Sendable {
-    var credentialDeadline: Duration
-    var openDeadline: Duration
-    /// The time that a link must have been up before a loss counts as the first failure of a new outage.
-    var healthyAfter: Duration
+    /// The connection has them anyway, so that they are not copied.
+    private let sharedOptions: Boxed<ConnectionOptions>
     /// The shortest time between the beginnings of two attempts that nobody asked for.
-    var spacing: Duration
-    var retry: RetryPolicy
+    let spacing: Duration
     /// Whether a refusal can be answered with other credentials.
-    var canRenewCredentials: Bool
+    let canRenewCredentials: Bool
+
+    init(_ options: Boxed<ConnectionOptions>, spacing: Duration, canRenewCredentials: Bool) {
+        self.sharedOptions = options
+        self.spacing = spacing
+        self.canRenewCredentials = canRenewCredentials
+    }
+
+    private var options: ConnectionOptions { self.sharedOptions.value }
+
+    var credentialDeadline: Duration { self.options.credentialDeadline }
+    var openDeadline: Duration { self.options.openDeadline }
+    /// The time that a link must have been up before a loss counts as the first failure of a new outage.
+    var healthyAfter: Duration { self.options.healthyAfter }
 
     /// The time after which to try again; nil not to.
     ///
@@ -37,7 +47,7 @@ struct AttemptRules: Sendable {
             // One answer may be a proxy's, three in a row are a server's that speaks something else.
             question.error = LinkspanError(.unsupportedVersion, error.message, cause: error)
         }
-        return self.retry.delay(for: question).map { max(.zero, $0) }
+        return self.options.retry.delay(for: question).map { max(.zero, $0) }
     }
 }
 
@@ -54,10 +64,8 @@ extension AttemptRules {
 
     /// The rules for a destination.
     init(_ destination: Destination, spacing: Duration) {
-        let options = destination.options
         self.init(
-            credentialDeadline: options.credentialDeadline, openDeadline: options.openDeadline,
-            healthyAfter: options.healthyAfter, spacing: spacing, retry: options.retry,
+            destination.configuration.sharedOptions, spacing: spacing,
             canRenewCredentials: destination.source.isRenewable)
     }
 }

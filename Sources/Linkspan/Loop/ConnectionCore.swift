@@ -207,6 +207,7 @@ extension ConnectionCore {
             // A connection that rests should not keep the room that opening it has taken.
             self.turn.hasAnnounced = false
             if self.sender.queue.outputs.isEmpty { self.sender.queue.outputs = [] }
+            if self.sender.outgoing.outputs.isEmpty { self.sender.outgoing.outputs = [] }
         }
         self.session.turnEnds(for: self)
     }

@@ -8,11 +8,9 @@ struct StateMachineTests {
     private let start = Moment.now
 
     private func makeMachine(canRenew: Bool = false, retry: RetryPolicy = .standard) -> Attempts {
-        Attempts(
-            AttemptRules(
-                credentialDeadline: .seconds(10), openDeadline: .seconds(10), healthyAfter: .seconds(10),
-                spacing: .zero,
-                retry: retry, canRenewCredentials: canRenew))
+        var options = ConnectionOptions()
+        options.retry = retry
+        return Attempts(AttemptRules(Boxed(options), spacing: .zero, canRenewCredentials: canRenew))
     }
 
     @Test(arguments: 0..<200)

@@ -98,10 +98,9 @@ struct RetryPolicyTests {
     @Test
     func `the second attempt follows the first at once where the policy says so, and later ones are spaced`() throws {
         let start = Moment.now
-        var attempts = Attempts(
-            AttemptRules(
-                credentialDeadline: .seconds(10), openDeadline: .seconds(10), healthyAfter: .seconds(10),
-                spacing: .seconds(1), retry: RetryPolicy { _ in .zero }, canRenewCredentials: false))
+        var options = ConnectionOptions()
+        options.retry = RetryPolicy { _ in .zero }
+        var attempts = Attempts(AttemptRules(Boxed(options), spacing: .seconds(1), canRenewCredentials: false))
         func fail(_ epoch: UInt64, at now: Moment) -> Moment? {
             _ = attempts.credentialsFailed(epoch: epoch, .lost, now: now, random: 0)
             return attempts.deadline
