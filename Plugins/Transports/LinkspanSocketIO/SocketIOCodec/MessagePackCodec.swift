@@ -261,7 +261,10 @@ private struct MessagePackReader {
     }
 
     private mutating func readText(_ count: Int) throws(LinkspanError) {
-        guard let text = String(validating: try self.bytes(count), as: UTF8.self) else {
+        let bytes = try self.bytes(count)
+        let text = String(decoding: bytes, as: UTF8.self)
+        // What is not UTF-8 was replaced.
+        guard text.utf8.elementsEqual(bytes) else {
             throw LinkspanError(.protocolViolation, "a text in MessagePack is not UTF-8")
         }
         self.text.append(contentsOf: try Payload(text).elements)

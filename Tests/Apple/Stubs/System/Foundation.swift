@@ -21,7 +21,9 @@ public struct Data: RandomAccessCollection, MutableCollection, RangeReplaceableC
     public init(repeating: UInt8, count: Int) {}
     public init(bytes: UnsafeRawPointer, count: Int) {}
     public init?(base64Encoded: String, options: Base64DecodingOptions = []) {}
+    public init?(base64Encoded: Data, options: Base64DecodingOptions = []) {}
     public func base64EncodedString(options: Base64EncodingOptions = []) -> String { "" }
+    public func base64EncodedData(options: Base64EncodingOptions = []) -> Data { Data() }
     public var startIndex: Int { 0 }
     public var endIndex: Int { 0 }
     public subscript(index: Int) -> UInt8 {
