@@ -56,30 +56,19 @@ public struct MessagePackCodec: SocketIOCodec {
                 }
                 packet.id = number
             }
-            guard let data = fields["data"], let value = data[0] else { return try Self.checked(packet) }
+            let (data, value) = (fields["data"], fields["data"]?[0])
             switch kind {
-            case .connect, .connectError: if !value.isNull { packet.payload = data }
+            case .connect, .connectError: if let data, value?.isNull == false { packet.payload = data }
             case .disconnect: ()
             case .event, .acknowledgement:
-                guard var elements = value.elements else { break }
-                if kind == .event, let name = elements.first?.string {
-                    packet.event = name
-                    elements.removeFirst()
-                } else if kind == .event {
-                    break
+                let name = kind == .event ? value?.elements?.first?.string : ""
+                guard let name, let data, let value, let elements = value.elements else {
+                    throw LinkspanError(.protocolViolation, "a MessagePack packet has no valid arguments")
                 }
-                let start = elements.first?.text.startIndex ?? value.text.endIndex - 1
-                packet.payload = Payload(
-                    trustedElements: value.text[start..<value.text.endIndex - 1], attachments: data.attachments)
-                return packet
-            }
-            return try Self.checked(packet)
-        }
-
-        /// A packet without arguments, which events and answers must have.
-        private static func checked(_ packet: SocketIOCodecPacket) throws(LinkspanError) -> SocketIOCodecPacket {
-            guard packet.kind != .event, packet.kind != .acknowledgement else {
-                throw LinkspanError(.protocolViolation, "a MessagePack packet has no valid arguments")
+                packet.event = name
+                let end = value.text.endIndex - 1
+                let start = elements.dropFirst(kind == .event ? 1 : 0).first?.text.startIndex ?? end
+                packet.payload = Payload(trustedElements: value.text[start..<end], attachments: data.attachments)
             }
             return packet
         }
@@ -297,27 +286,9 @@ private struct MessagePackReader {
         }
     }
 
-    /// Writes an instant since 1970 as JavaScript's `toISOString` does, and one that this has no form for as null.
+    /// Writes an instant since 1970, and one that JavaScript has no form for as null.
     private mutating func appendDate(milliseconds: Int64) {
-        let day = milliseconds.quotient(by: 86_400_000)
-        let time = milliseconds - day * 86_400_000
-        // The days of a year that begins in March, and of eras of 400 years, leave no exceptions (Hinnant, "chrono-Compatible
-        // Low-Level Date Algorithms").
-        let shifted = day + 719_468
-        let era = shifted.quotient(by: 146_097)
-        let ofEra = shifted - era * 146_097
-        let yearOfEra = (ofEra - ofEra / 1_460 + ofEra / 36_524 - ofEra / 146_096) / 365
-        let ofYear = ofEra - (365 * yearOfEra + yearOfEra / 4 - yearOfEra / 100)
-        let march = (5 * ofYear + 2) / 153
-        let month = march < 10 ? march + 3 : march - 9
-        let year = yearOfEra + era * 400 + (month <= 2 ? 1 : 0)
-        guard (0...9_999).contains(year) else { return self.append("null") }
-        func padded(_ number: Int64, _ width: Int) -> String {
-            String(repeating: "0", count: width - "\(number)".count) + "\(number)"
-        }
-        self.append("\"\(padded(year, 4))-\(padded(month, 2))-\(padded(ofYear - (153 * march + 2) / 5 + 1, 2))T")
-        self.append("\(padded(time / 3_600_000, 2)):\(padded(time / 60_000 % 60, 2)):\(padded(time / 1_000 % 60, 2))")
-        self.append(".\(padded(time % 1_000, 3))Z\"")
+        self.append(DateText.write(Double(milliseconds) / 1_000).map { "\"\($0)\"" } ?? "null")
     }
 
     private mutating func append(_ json: String) { self.text.append(contentsOf: json.utf8) }
@@ -344,9 +315,4 @@ private struct MessagePackReader {
         defer { self.rest = self.rest.dropFirst(count) }
         return self.rest.prefix(count)
     }
-}
-
-extension Int64 {
-    /// The quotient, rounded down.
-    fileprivate func quotient(by divisor: Self) -> Self { self / divisor - (self % divisor < 0 ? 1 : 0) }
 }

@@ -37,15 +37,9 @@ public struct PayloadValue: Sendable, Hashable {
         guard self.text.first == UInt8(ascii: "{") else { return nil }
         var ranges: [(Range<Int>, Range<Int>)] = []
         self.text.withUnsafeBufferPointer { text in
-            var scanner = JSONScanner(maximumValues: .max)
-            var position = JSONScanner.skipSpace(text, from: 1)
-            while position < text.count, let nameEnd = try? JSONScanner.skipString(text, from: position) {
-                // Behind the colon.
-                let start = JSONScanner.skipSpace(text, from: JSONScanner.skipSpace(text, from: nameEnd) + 1)
-                guard start < text.count, let end = try? scanner.skipValue(text, from: start) else { return }
-                ranges.append((position..<nameEnd, start..<end))
-                // Behind the comma, or the brace.
-                position = JSONScanner.skipSpace(text, from: JSONScanner.skipSpace(text, from: end) + 1)
+            JSONScanner.members(text, from: 0) { key, value in
+                if let key { ranges.append((key.lowerBound - 1..<key.upperBound + 1, value)) }
+                return true
             }
         }
         return ranges.map { (self.nested($0), self.nested($1)) }

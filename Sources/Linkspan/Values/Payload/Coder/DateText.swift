@@ -1,12 +1,12 @@
 /// ISO 8601 dates as JavaScript writes and reads them, as seconds since 1970.
-enum DateText {
+package enum DateText {
     /// The largest distance from 1970 that JavaScript has, in milliseconds.
     private static let range = -8.64e15...8.64e15
 
     /// Writes `2026-01-31T12:00:00.000Z`; years beyond four digits have a sign and six digits.
     ///
     /// - Returns: nil for a moment that has no such form.
-    static func write(_ seconds: Double) -> String? {
+    package static func write(_ seconds: Double) -> String? {
         let milliseconds = (seconds * 1000).rounded()
         guard Self.range.contains(milliseconds) else { return nil }
         let (day, time) = Self.divide(Int64(milliseconds), by: 86_400_000)
