@@ -21,18 +21,16 @@ extension Resolver {
     }
 
     private mutating func known(_ path: String) -> [(index: Int, text: String)] {
-        guard case .list(let names) = self.values[path] else { return [] }
-        var known: [(index: Int, text: String)] = []
-        for (index, name) in names.enumerated() {
-            if self.schema.services.contains(name) {
-                known.append((index, name))
-            } else {
-                self.report(
-                    .unknownName, path, element: index,
-                    Wording.unknown("service", name, known: self.schema.services))
-            }
+        self.known(path, "service", among: self.schema.services)
+    }
+
+    /// The names in a list that are known, each with its place; the others are reported.
+    mutating func known(_ path: String, _ noun: String, among names: [String]) -> [(index: Int, text: String)] {
+        guard case .list(let listed) = self.values[path] else { return [] }
+        for (index, name) in listed.enumerated() where !names.contains(name) {
+            self.report(.unknownName, path, element: index, Wording.unknown(noun, name, known: names))
         }
-        return known
+        return listed.enumerated().map { (index: $0, text: $1) }.filter { names.contains($0.text) }
     }
 
     /// Makes a service with its registration settings.

@@ -204,19 +204,8 @@ extension Resolver {
     }
 
     private mutating func keeperRules() -> [any KeeperRule] {
-        let path = "connection.keeperRules"
-        guard case .list(let names) = self.values[path] else { return [] }
-        var rules: [any KeeperRule] = []
-        for (index, name) in names.enumerated() {
-            if let rule = self.catalog.rules[name] {
-                rules.append(rule)
-            } else {
-                let known = self.catalog.rules.keys.sorted()
-                self.report(
-                    .unknownName, path, element: index, Wording.unknown("keeper rule", name, known: known))
-            }
-        }
-        return rules
+        self.known("connection.keeperRules", "keeper rule", among: self.catalog.rules.keys.sorted())
+            .compactMap { self.catalog.rules[$0.text] }
     }
 
     private static func text(_ value: OptionValue) -> String? {

@@ -66,18 +66,18 @@ public struct RetryPolicy: Sendable {
         .backoff(
             Backoff(
                 firstSpread: firstSpread, initial: initial, earlyCap: earlyCap, earlyPeriod: earlyPeriod, cap: cap,
-                retryAfterCap: retryAfterCap, total: total), limit: limit)
+                retryAfterCap: retryAfterCap, limit: limit, total: total))
     }
 
     /// Tries again on a schedule, unless the cause is permanent.
-    package static func backoff(_ backoff: Backoff, limit: Int? = nil) -> Self {
+    package static func backoff(_ backoff: Backoff) -> Self {
         let values =
             "backoff \(backoff.firstSpread) \(backoff.initial) \(backoff.earlyCap)/\(backoff.earlyPeriod) "
-            + "\(backoff.cap) retry after \(backoff.retryAfterCap) limit \(limit.map(String.init) ?? "none") "
+            + "\(backoff.cap) retry after \(backoff.retryAfterCap) limit \(backoff.limit.map(String.init) ?? "none") "
             + "total \(backoff.total.map { "\($0)" } ?? "none")"
         return Self(values) { question in
             guard !question.error.isPermanent else { return nil }
-            if let limit, question.failures > limit { return nil }
+            if let limit = backoff.limit, question.failures > limit { return nil }
             if let total = backoff.total, question.outage >= total { return nil }
             let delay = backoff.delay(for: question)
             guard let wanted = question.error.retryAfter else { return delay }
@@ -125,6 +125,7 @@ package struct Backoff: Sendable, Hashable {
     package var earlyPeriod = Duration.seconds(60)
     package var cap = Duration.seconds(30)
     package var retryAfterCap = Duration.seconds(300)
+    package var limit: Int?
     package var total: Duration?
 
     /// The schedule of `RetryPolicy.standard`.

@@ -9,7 +9,6 @@ struct ConnectionKey: Sendable {
         var options = ConnectionOptions()
         var retry = "backoff"
         var backoff = Backoff.standard
-        var retryLimit: Int?
         var deliveryKey = "none"
         var deliveryKeyField = "key"
         var keeperRules: [String] = []
@@ -110,7 +109,7 @@ extension ConnectionKey {
             "retryAfterCap", .seconds(0...31_536_000), \.backoff.retryAfterCap,
             "The longest Retry-After that is respected."),
         Self(
-            "retryLimit", .number(1...1_000_000), \.retryLimit, fallback: "no limit",
+            "retryLimit", .number(1...1_000_000), \.backoff.limit, fallback: "no limit",
             "The number of failed attempts in a row after which the connection is not retried."),
         Self(
             "retryTotal", .seconds(0.01...31_536_000), \.backoff.total, fallback: "no limit",
@@ -145,7 +144,6 @@ extension ConnectionOptions {
         var draft = ConnectionKey.Draft()
         // A property that may be nil would take a missing value for one.
         for key in ConnectionKey.all where values.values[key.option.name] != nil { key.set(&draft, values) }
-        let (backoff, limit) = (draft.backoff, draft.retryLimit)
         self = draft.options
         switch draft.deliveryKey {
         case "lastArgument": self.deliveries.keyPlacement = .lastArgument
@@ -154,8 +152,8 @@ extension ConnectionOptions {
         }
         if draft.retry == "never" {
             self.retry = .never
-        } else if backoff != Backoff.standard || limit != nil {
-            self.retry = .backoff(backoff, limit: limit)
+        } else if draft.backoff != Backoff.standard {
+            self.retry = .backoff(draft.backoff)
         }
     }
 }
