@@ -15,12 +15,10 @@ struct AttemptRules: Sendable {
         self.canRenewCredentials = canRenewCredentials
     }
 
-    private var options: ConnectionOptions { self.sharedOptions.value }
-
-    var credentialDeadline: Duration { self.options.credentialDeadline }
-    var openDeadline: Duration { self.options.openDeadline }
+    var credentialDeadline: Duration { self.sharedOptions.value.credentialDeadline }
+    var openDeadline: Duration { self.sharedOptions.value.openDeadline }
     /// The time that a link must have been up before a loss counts as the first failure of a new outage.
-    var healthyAfter: Duration { self.options.healthyAfter }
+    var healthyAfter: Duration { self.sharedOptions.value.healthyAfter }
 
     /// The time after which to try again; nil not to.
     ///
@@ -47,7 +45,7 @@ struct AttemptRules: Sendable {
             // One answer may be a proxy's, three in a row are a server's that speaks something else.
             question.error = LinkspanError(.unsupportedVersion, error.message, cause: error)
         }
-        return self.options.retry.delay(for: question).map { max(.zero, $0) }
+        return self.sharedOptions.value.retry.delay(for: question).map { max(.zero, $0) }
     }
 }
 

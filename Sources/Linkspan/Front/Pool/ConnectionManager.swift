@@ -244,7 +244,8 @@ public final class ConnectionManager: Sendable {
                 var kept = KeptConnection(
                     url: entry.connection.url, state: entry.connection.state, holders: entry.holders,
                     idleTime: entry.idleSince.map { $0.duration(to: now) } ?? .zero, idleTimeout: entry.idleTimeout)
-                kept.isAttempting = entry.connection.status.progress != .idle
+                // A status is made of much, and only one that was never connected is asked for it.
+                kept.isAttempting = kept.state == .created && entry.connection.status.progress != .idle
                 kept.isUnopened = entry.isUnopened
                 kept.signal = signal
                 kept.isInBackground = isInBackground

@@ -61,7 +61,7 @@ public struct KeptConnection: Sendable {
     public let idleTime: Duration
     /// The time it may stay up without a holder: ``ConnectionOptions/idleTimeout``.
     public let idleTimeout: Duration
-    /// Whether an attempt is under way or due.
+    /// Whether its first attempt is under way or due.
     var isAttempting = false
     /// Whether its holders have yet to open it.
     var isUnopened = false
