@@ -106,14 +106,20 @@ extension Resolver {
         /// What a thread does next.
         enum Step { case quick, pause, patient }
 
+        /// Names that are looked up in one way.
+        private struct Line {
+            /// Those to come, the next one last.
+            var names: [String] = []
+            /// The threads at work, or started for it.
+            var threads = 0
+        }
+
         /// The most names that are remembered.
         private static let maximumNames = 4096
 
         let limits: Limits
         private var waiting: [String: [UInt64: Completion]] = [:]
-        /// Names to be looked up, the next one last.
-        private var (quickNames, patientNames): ([String], [String]) = ([], [])
-        private var (quickThreads, patientThreads) = (0, 0)
+        private var (quick, patient) = (Line(), Line())
         /// Whether one of the quick threads pauses.
         private var isPausing = false
         /// The names that got no answer in time.
@@ -134,7 +140,7 @@ extension Resolver.State {
         self.waiting[name, default: [:]][request.number] = completion
         guard isNew else { return (request, nil) }
         guard self.overdue.contains(name) else {
-            self.quickNames.append(name)
+            self.quick.names.append(name)
             return (request, self.startQuick())
         }
         return (request, self.addPatient(name))
@@ -144,28 +150,27 @@ extension Resolver.State {
         let completion = self.waiting[request.name]?.removeValue(forKey: request.number)
         guard self.waiting[request.name]?.isEmpty == true else { return completion }
         self.waiting[request.name] = nil
-        self.quickNames.removeAll { $0 == request.name }
-        self.patientNames.removeAll { $0 == request.name }
+        self.quick.names.removeAll { $0 == request.name }
+        self.patient.names.removeAll { $0 == request.name }
         return completion
     }
 
     /// The next name for a thread, which ends without one, and what another thread is to be started for.
     mutating func take(_ step: Step) -> (String?, Step?) {
         if step == .pause { self.isPausing = false }
-        let name = step == .patient ? self.patientNames.popLast() : self.quickNames.popLast()
-        guard let name else {
-            self.threadEnds(step)
+        guard let name = self[step].names.popLast() else {
+            self[step].threads -= 1
             return (nil, nil)
         }
         self.running.insert(name)
-        return (name, step == .pause && !self.quickNames.isEmpty ? self.startQuick() : nil)
+        return (name, step == .pause && !self.quick.names.isEmpty ? self.startQuick() : nil)
     }
 
     /// What a thread does after a look-up; nil when it ends.
     mutating func next(after step: Step) -> Step? {
-        if step == .patient, !self.patientNames.isEmpty { return step }
-        self.threadEnds(step)
-        return step == .patient || self.quickNames.isEmpty ? nil : self.startQuick()
+        if step == .patient, !self.patient.names.isEmpty { return step }
+        self[step].threads -= 1
+        return step == .patient || self.quick.names.isEmpty ? nil : self.startQuick()
     }
 
     /// A look-up has ended; returns who waits for it, and what a thread is to be started for.
@@ -187,31 +192,32 @@ extension Resolver.State {
     /// A thread could not be started; returns who would wait in vain, because there is none.
     mutating func noThread(for step: Step) -> [Resolver.Completion] {
         if step == .pause { self.isPausing = false }
-        self.threadEnds(step)
-        guard (step == .patient ? self.patientThreads : self.quickThreads) == 0 else { return [] }
-        let names = step == .patient ? self.patientNames : self.quickNames
-        if step == .patient { self.patientNames = [] } else { self.quickNames = [] }
-        return names.flatMap { self.waiting.removeValue(forKey: $0).map { Array($0.values) } ?? [] }
+        self[step].threads -= 1
+        guard self[step].threads == 0 else { return [] }
+        defer { self[step].names = [] }
+        return self[step].names.flatMap { self.waiting.removeValue(forKey: $0).map { Array($0.values) } ?? [] }
     }
 
     private mutating func addPatient(_ name: String) -> Step? {
-        self.patientNames.append(name)
-        guard self.patientThreads < self.limits.patient else { return nil }
-        self.patientThreads += 1
+        self.patient.names.append(name)
+        guard self.patient.threads < self.limits.patient else { return nil }
+        self.patient.threads += 1
         return .patient
     }
 
     /// One more thread for quick look-ups, if there may be one; beyond a handful it pauses first, one at a time.
     private mutating func startQuick() -> Step? {
-        let isEager = self.quickThreads < self.limits.eager
-        guard isEager || (!self.isPausing && self.quickThreads < self.limits.quick) else { return nil }
-        self.quickThreads += 1
+        let isEager = self.quick.threads < self.limits.eager
+        guard isEager || (!self.isPausing && self.quick.threads < self.limits.quick) else { return nil }
+        self.quick.threads += 1
         if !isEager { self.isPausing = true }
         return isEager ? .quick : .pause
     }
 
-    private mutating func threadEnds(_ step: Step) {
-        if step == .patient { self.patientThreads -= 1 } else { self.quickThreads -= 1 }
+    /// The names and threads that a step belongs to.
+    private subscript(step: Step) -> Line {
+        get { step == .patient ? self.patient : self.quick }
+        set { if step == .patient { self.patient = newValue } else { self.quick = newValue } }
     }
 }
 
