@@ -236,11 +236,11 @@ struct OpenSocket {
     var watched = CInt(clws_unwatched)
     /// Whether TLS has to send before it can read on.
     var readsWhenWritable = false
-    /// Whether the end of writing is yet to be said, because the system did not take it.
+    /// Whether the end of writing still has to be sent, because the system had no room for it.
     var isEndDue = false
-    /// Whether the connection is broken, so that only bytes that the system has already received can still be read.
+    /// Whether the connection is broken: only what the system has received already can still be read.
     var isBroken = false
-    /// Whether the connection has ended behind the bytes that were read last.
+    /// Whether the connection ended after the bytes that were read last.
     var isOver = false
     /// Whether the peer has sent the TLS `close_notify` alert.
     var hasFarewell = false

@@ -104,8 +104,6 @@ extension RegistryStateMachine {
         return self.groups.isRequired(entry.group)
     }
 
-    /// Leaves a service in place when its registration goes.
-
     /// Gives everything away to the registry in which this one is nested.
     mutating func surrender() throws(RegistryError) -> (groups: [Group], entries: [Entry]) {
         guard case .idle = self.state else {

@@ -14,7 +14,7 @@ final class EnvelopeConnection: ConnectionOwner {
     private var connection: ServerConnection?
     private var relay: HubRelay?
     private var hasEntered = false
-    /// Whether the next time of the timer is the limit for a pong, and not for the next ping.
+    /// Whether the timer is set for the limit of a pong, and not for the next ping.
     private var isPinged = false
     private lazy var introduction = ServerDeadline(self.context) { [weak self] in self?.act { $0.credentialsOverdue() }
     }

@@ -20,7 +20,7 @@ final class LiveFeed: ConnectionOwner {
         self.onCommand = onCommand
     }
 
-    /// Whether little enough waits to be sent for another batch.
+    /// Whether the page has taken enough of what was sent to get another batch.
     var hasRoom: Bool { self.connection.stream.pendingBytes < Self.maximumWaitingBytes }
 
     /// Sends a value as JSON.

@@ -12,7 +12,7 @@ struct InterfaceAddress: Sendable, Hashable {
     /// The 4 or 16 bytes of the address.
     var bytes: [UInt8]
 
-    /// Whether other networks may be reached from it.
+    /// Whether it may reach other networks: one of the link alone does not.
     var isUsable: Bool {
         let isLinkLocal =
             self.bytes.count == 4

@@ -12,8 +12,9 @@ private import Musl
 
 /// A socket on which the kernel tells that interfaces or addresses have changed.
 ///
-/// What they are now is asked of the C library, so that lost messages, and those of other processes, do no harm. The
-/// system's modules for Swift leave netlink's header out, so its few numbers stand here; see netlink(7).
+/// It tells no more than that: the C library lists what there is then. So a message that is lost, or comes from another
+/// process, does no harm. The system's modules for Swift leave netlink's header out, so its few numbers stand here; see
+/// netlink(7).
 struct RouteSocket: Sendable {
     private static let family: UInt16 = 16
     /// Changes of links, of IPv4 addresses and of IPv6 addresses.
