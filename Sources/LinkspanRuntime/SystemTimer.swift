@@ -12,8 +12,7 @@ struct SystemTimer: Sendable {
 
     /// Sets the timer to expire once, after `span`.
     func expire(in span: Duration) {
-        let (seconds, attoseconds) = min(max(span, .nanoseconds(1)), .seconds(1 << 32)).components
-        let result = clinkspan_timer_set(self.descriptor, seconds * 1_000_000_000 + attoseconds / 1_000_000_000)
+        let result = clinkspan_timer_set(self.descriptor, min(max(span.nanoseconds, 1), 1 << 62))
         assert(result == 0, "the timer cannot be set")
     }
 

@@ -119,11 +119,34 @@ struct MomentTests {
     private let start = ContinuousClock.now
 
     @Test
-    func `gives the instant back that it was made of, to the last attosecond`() {
-        let parts = Duration(secondsComponent: 7, attosecondsComponent: 123_456_789_012_345_678)
+    func `gives the instant back that it was made of, to the last nanosecond`() {
+        let parts = Duration(secondsComponent: 7, attosecondsComponent: 123_456_789_000_000_000)
         for instant in [self.start, self.start + parts, self.start - parts, self.start + .seconds(3_000_000_000)] {
             #expect(Moment(instant).instant == instant)
         }
+    }
+
+    @Test
+    func `is never later than its instant, and keeps the order of instants`() {
+        let parts: [Int64] = [-1_999_999_999, -1_000_000_000, -1, 0, 1, 999_999_999, 1_000_000_000]
+        let instants = parts.map { self.start + Duration(secondsComponent: 0, attosecondsComponent: $0) }
+        let moments = instants.map { Moment($0) }
+        #expect(moments == moments.sorted())
+        for (moment, instant) in zip(moments, instants) {
+            #expect(moment.instant <= instant)
+            #expect(moment.instant.duration(to: instant) < .nanoseconds(1))
+        }
+    }
+
+    @Test(arguments: [Duration.seconds(Int64.max), .seconds(Int64.max) * 10, .seconds(10_000_000_000)])
+    func `is the first or the last one where a span leads beyond all of them`(span: Duration) {
+        let now = Moment.now
+        let (first, last) = (now - span - span, now + span + span)
+        #expect(first < now && now < last)
+        #expect(last + span == last && first - span == first)
+        #expect(first.duration(to: last) == .nanoseconds(Int64.max))
+        #expect(last.duration(to: first) == .nanoseconds(Int64.min))
+        #expect(span.nanoseconds == .max && (.zero - span).nanoseconds == .min)
     }
 
     @Test

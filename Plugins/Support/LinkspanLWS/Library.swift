@@ -65,8 +65,7 @@ final class Library {
         if let armed = self.armed, armed == due, armed > now { return }
         self.armed = due
         // Rounded up: a wake-up before the time would find nothing to do and wait for the next.
-        let (seconds, attoseconds) = now.duration(to: due).components
-        clws_loop_wake_after(self.raw, max(1, seconds * 1_000_000 + attoseconds / 1_000_000_000_000 + 1))
+        clws_loop_wake_after(self.raw, max(0, now.duration(to: due).nanoseconds / 1_000) + 1)
     }
 }
 

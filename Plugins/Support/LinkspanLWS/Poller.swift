@@ -1,6 +1,7 @@
 #if LWS
 internal import CLibwebsockets
 internal import LinkspanNetwork
+internal import LinkspanRuntime
 
 /// An object that owns a descriptor which the loop watches.
 class Watched {
@@ -92,18 +93,12 @@ final class Poller {
     ///
     /// - Parameter timeout: how long; nil for ever.
     func wait(_ timeout: Duration?) {
-        let count = Int(clws_poller_wait(&self.raw, self.ready, timeout.map(Self.nanoseconds) ?? -1))
+        let count = Int(clws_poller_wait(&self.raw, self.ready, timeout.map { max(0, $0.nanoseconds) } ?? -1))
         self.lookCount += count
         for event in UnsafeBufferPointer(start: self.ready, count: count) {
             guard let owner = event.owner else { continue }
             Unmanaged<Watched>.fromOpaque(owner).takeUnretainedValue().ready(event.events)
         }
-    }
-
-    private static func nanoseconds(_ duration: Duration) -> Int64 {
-        let (seconds, attoseconds) = duration.components
-        guard seconds < 1_000_000_000 else { return .max }
-        return max(0, seconds * 1_000_000_000 + attoseconds / 1_000_000_000)
     }
 }
 #endif

@@ -70,9 +70,7 @@ final class NIOLoopCore {
             guard due < alarm.due else { return }
             alarm.task.cancel()
         }
-        // Rounded up: a wake-up before the time would find nothing to do and wait for the next.
-        let (seconds, attoseconds) = now.duration(to: due).components
-        let delay = TimeAmount.nanoseconds(max(0, seconds * 1_000_000_000 + attoseconds / 1_000_000_000 + 1))
+        let delay = TimeAmount.nanoseconds(max(0, now.duration(to: due).nanoseconds))
         let task = self.eventLoop.assumeIsolated().scheduleTask(in: delay) {
             self.alarm = nil
             self.enter()

@@ -338,8 +338,5 @@ private final class SpareWebSocket: ConnectionOwner {
 
 extension Duration {
     /// Whole milliseconds, at least one for what is not zero.
-    fileprivate var milliseconds: Int {
-        let (seconds, attoseconds) = self.components
-        return max(1, Int(seconds) * 1_000 + Int(attoseconds / 1_000_000_000_000_000))
-    }
+    fileprivate var milliseconds: Int { max(1, Int(self.nanoseconds / 1_000_000)) }
 }
