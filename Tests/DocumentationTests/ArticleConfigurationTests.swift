@@ -1,13 +1,8 @@
 #if Metrics && Tracing && ServiceLifecycle && OUTBOX && Encryption && (canImport(Combine) || OpenCombine)
 internal import Foundation
-internal import Linkspan
-internal import LinkspanConfiguration
-internal import LinkspanInMemory
+internal import LinkspanKit
 internal import LinkspanInspector
 internal import LinkspanServices
-internal import LinkspanKit
-internal import LinkspanLifecycle
-internal import LinkspanMessaging
 internal import LinkspanTelemetry
 internal import LinkspanOutbox
 internal import Testing

@@ -15,7 +15,10 @@ struct ArticleTests {
         #expect(pages.count > 30)
         let compiled = try Self.compiled()
         for page in pages {
-            for block in Self.blocks(of: try String(contentsOf: page, encoding: .utf8)) {
+            let blocks = Self.blocks(of: try String(contentsOf: page, encoding: .utf8))
+            let first = blocks.first ?? "import"
+            #expect(first.hasPrefix("import"), "\(page.lastPathComponent): the first example shows no imports")
+            for block in blocks.map(Self.withoutImports) where !block.isEmpty {
                 #expect(compiled.contains(Self.squeezed(block)), "\(page.lastPathComponent): \(block.prefix(80))")
             }
         }
@@ -106,6 +109,10 @@ struct ArticleTests {
         text.components(separatedBy: "```swift\n").dropFirst()
             .compactMap { $0.components(separatedBy: "\n```").first }
             .filter { !$0.hasPrefix("// swift-tools-version") }
+    }
+
+    private static func withoutImports(_ block: String) -> String {
+        block.split(separator: "\n").drop { $0.hasPrefix("import ") }.joined(separator: "\n")
     }
 
     /// The code of all tests and samples.

@@ -6,23 +6,16 @@ internal import OpenCombine
 #endif
 internal import Crypto
 internal import Foundation
-internal import Linkspan
+internal import LinkspanKit
 internal import LinkspanReactive
-internal import LinkspanConfiguration
 internal import LinkspanDevServer
-internal import LinkspanInMemory
-internal import LinkspanLifecycle
 internal import LinkspanServices
-internal import LinkspanMessaging
 internal import LinkspanNetwork
 internal import LinkspanOutbox
 internal import LinkspanEncryption
-internal import LinkspanRuntime
 internal import LinkspanServiceLifecycle
-internal import LinkspanSocketIO
 internal import LinkspanTesting
 internal import LinkspanTelemetry
-internal import LinkspanWebSocket
 internal import Logging
 internal import ServiceLifecycle
 internal import Synchronization

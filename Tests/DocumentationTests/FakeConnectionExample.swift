@@ -1,6 +1,5 @@
-internal import Linkspan
 internal import Foundation
-internal import LinkspanRuntime
+internal import LinkspanKit
 internal import Testing
 
 // The example of the article on testing, word for word.

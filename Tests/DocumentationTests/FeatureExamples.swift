@@ -1,10 +1,5 @@
 internal import Foundation
-internal import Linkspan
-internal import LinkspanConfiguration
-internal import LinkspanLifecycle
-internal import LinkspanMessaging
-internal import LinkspanRuntime
-internal import LinkspanSocketIO
+internal import LinkspanKit
 internal import LinkspanTesting
 
 // The examples of services, tests and command lines, word for word. They are compiled, not run.

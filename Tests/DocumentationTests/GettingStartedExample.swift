@@ -1,9 +1,5 @@
 import Foundation
-import Linkspan
-import LinkspanInMemory
-import LinkspanLifecycle
-import LinkspanMessaging
-import LinkspanSocketIO
+import LinkspanKit
 import Synchronization
 import Testing
 

@@ -1,8 +1,6 @@
 import Foundation
-import Linkspan
+import LinkspanKit
 import LinkspanNetwork
-import LinkspanSocketIO
-import LinkspanWebSocket
 import Testing
 
 // The examples of the guides, word for word. They are compiled, not run: their servers do not exist.

@@ -1,6 +1,4 @@
-import Linkspan
-import LinkspanInMemory
-import LinkspanRuntime
+import LinkspanKit
 import LinkspanTesting
 import TestSupport
 import Testing
@@ -32,6 +30,19 @@ final class QuoteModel {
             self?.isUp = change.to == .connected
         }
     }
+}
+
+actor PriceBoard {
+    private(set) var latest: Quote?
+    private var quotes: Subscription?
+
+    func follow(_ connection: ConnectionHandler) throws {
+        self.quotes = try connection.values(.quote, capacity: 100).onEach { quote in
+            self.latest = try? quote.get()
+        }
+    }
+
+    func stop() { self.quotes?.cancel() }
 }
 
 @Suite("The article on listening", .timeLimit(.minutes(1)))
@@ -180,6 +191,20 @@ struct ListeningExample {
         try self.quote(7)
         try await self.recorder.wait(for: "the quote on the queue") { !$0.isEmpty }
         try await eventually { model.price == 7 && model.isUp }
+        connection.release()
+    }
+
+    @Test
+    func `an actor hears quotes until it stops, and is gone then`() async throws {
+        let connection = try self.connect()
+        var board: PriceBoard? = PriceBoard()
+        weak let kept = board
+        try await board?.follow(connection)
+        try self.quote(7)
+        try await eventually { await board?.latest?.price == 7 }
+        await board?.stop()
+        board = nil
+        try await eventually { kept == nil }
         connection.release()
     }
 

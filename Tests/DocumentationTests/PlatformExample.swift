@@ -1,7 +1,5 @@
 internal import Foundation
-internal import Linkspan
-internal import LinkspanLifecycle
-internal import LinkspanMessaging
+internal import LinkspanKit
 internal import LinkspanServices
 
 // The examples for apps in LinkspanServices, word for word. They are compiled, not run: there is no device.

@@ -1,11 +1,9 @@
 #if Encryption && Tracing
 internal import Crypto
 internal import Foundation
-internal import Linkspan
+internal import LinkspanKit
 internal import LinkspanEncryption
-internal import LinkspanInMemory
 internal import LinkspanServices
-internal import LinkspanSocketIO
 internal import LinkspanTesting
 internal import LinkspanTelemetry
 internal import Testing

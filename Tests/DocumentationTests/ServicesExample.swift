@@ -1,10 +1,6 @@
 #if Metrics && Tracing && ServiceLifecycle && OUTBOX && Encryption && (canImport(Combine) || OpenCombine)
-internal import Linkspan
-internal import LinkspanInMemory
 internal import LinkspanKit
 internal import LinkspanServices
-internal import LinkspanLifecycle
-internal import LinkspanMessaging
 internal import LinkspanTelemetry
 internal import LinkspanServiceLifecycle
 internal import Logging

@@ -1,5 +1,4 @@
-import Linkspan
-import LinkspanInMemory
+import LinkspanKit
 import LinkspanTesting
 import Testing
 

@@ -1,6 +1,4 @@
-internal import Linkspan
-internal import LinkspanInMemory
-internal import LinkspanRuntime
+internal import LinkspanKit
 internal import LinkspanTesting
 internal import Testing
 

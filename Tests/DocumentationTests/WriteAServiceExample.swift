@@ -1,5 +1,4 @@
-internal import LinkspanLifecycle
-internal import LinkspanMessaging
+internal import LinkspanKit
 internal import Testing
 
 // The example of the article "Write a service", word for word.

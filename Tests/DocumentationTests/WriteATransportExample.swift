@@ -1,6 +1,5 @@
 internal import Foundation
-internal import Linkspan
-internal import LinkspanRuntime
+internal import LinkspanKit
 internal import LinkspanTesting
 internal import Testing
 

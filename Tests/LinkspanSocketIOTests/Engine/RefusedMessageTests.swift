@@ -128,6 +128,17 @@ struct RefusedMessageTests {
         #expect(clients[1].ends == [.connectionLost])
     }
 
+    @Test
+    func `may be of a link that has left without an answer to its last ping`() throws {
+        let (bench, clients) = try self.opened(.webSocket, ["/a", "/b"])
+        bench.send("poison", by: clients[0])
+        bench.end(clients[0], politely: true)
+        bench.loop.fireTimers(within: .milliseconds(500))
+        bench.send("innocent", request: 0, by: clients[1])
+        self.refuse(bench, .webSocket)
+        #expect(clients[1].ends == [.connectionLost])
+    }
+
     @Test(arguments: [false, true])
     func `may be a large POST that ends the session of a server that announces no limit`(pollEndsFirst: Bool) throws {
         for (size, end) in [
