@@ -185,7 +185,9 @@ private final class CountingLoop: NetworkLoop {
             })
     }
 
-    func connect(_ request: StreamRequest, handler: any ByteStreamHandler) -> any ByteStream {
+    func connect(
+        _ request: StreamRequest, handler: any ByteStreamHandler, over kept: KeptConnections?
+    ) -> any ByteStream {
         self.loop.connect(request, handler: handler)
     }
 

@@ -69,7 +69,9 @@ final class ScriptedLoop: NetworkLoop, @unchecked Sendable {
         }
     }
 
-    func connect(_ request: StreamRequest, handler: any ByteStreamHandler) -> any ByteStream {
+    func connect(
+        _ request: StreamRequest, handler: any ByteStreamHandler, over kept: KeptConnections?
+    ) -> any ByteStream {
         let stream = ScriptedStream(loop: self, handler: handler, highWaterMark: request.highWaterMark)
         self.executeLocally { self.onConnect(request, stream) }
         return stream

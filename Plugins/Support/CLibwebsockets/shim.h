@@ -201,10 +201,10 @@ static inline struct clws_loop *clws_loop_create(clws_handler handler, unsigned 
 }
 
 // Has the library connect to the dock; to be followed by `clws_dock_swap`. C, because `const char *` fields cannot be assigned from a Swift String. The library
-// copies these strings. An upgraded connection must not be announced as one that closes; any other one is, because each
-// is used once.
+// copies these strings. Neither a connection that is to be upgraded nor one that is to be kept may be announced as one
+// that closes.
 static inline struct lws *clws_connect(struct clws_loop *loop, struct lws_vhost *vhost, void *dial, const char *host,
-                                       const char *path, const char *method, bool upgrade, bool secure) {
+                                       const char *path, const char *method, bool closes, bool secure) {
   struct lws_client_connect_info info;
   memset(&info, 0, sizeof info);
   info.context = loop->context;
@@ -216,7 +216,7 @@ static inline struct lws *clws_connect(struct clws_loop *loop, struct lws_vhost 
   info.method = method;
   info.alpn = "http/1.1";
   info.ssl_connection = LCCSCF_HTTP_NO_FOLLOW_REDIRECT;
-  if (upgrade) info.ssl_connection |= LCCSCF_PIPELINE;
+  if (!closes) info.ssl_connection |= LCCSCF_PIPELINE;
   if (secure) info.ssl_connection |= LCCSCF_USE_SSL;
   info.local_protocol_name = "linkspan";
   info.retry_and_idle_policy = clws_no_policy();

@@ -60,7 +60,9 @@ private final class AbsentLoop: NetworkLoop {
 
     func execute(_ job: @escaping @Sendable () -> Void) { self.jobs.execute(job) }
 
-    func connect(_ request: StreamRequest, handler: any ByteStreamHandler) -> any ByteStream {
+    func connect(
+        _ request: StreamRequest, handler: any ByteStreamHandler, over kept: KeptConnections?
+    ) -> any ByteStream {
         let error = self.error
         self.executeLocally { handler.closed(error) }
         return EndedStream()

@@ -232,6 +232,8 @@ extension Connection {
         return true
     }
 
+    func carry(_ stream: LoopStream) { self.stream = stream }
+
     func setReading(_ isReading: Bool) {
         self.isReadingWanted = isReading
         self.watch()

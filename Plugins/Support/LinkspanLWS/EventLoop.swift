@@ -44,9 +44,11 @@ package final class EventLoop: NetworkLoop, ThreadedLoop {
     package var lookCount: Int { self.core.value?.poller.lookCount ?? 0 }
 
     /// Begins to send a request; its stream is open once the answer allows it.
-    package func connect(_ request: StreamRequest, handler: any ByteStreamHandler) -> any ByteStream {
+    package func connect(
+        _ request: StreamRequest, handler: any ByteStreamHandler, over kept: KeptConnections?
+    ) -> any ByteStream {
         guard let core = self.core.value, !core.members.isStopping else { return self.endedStream(handler) }
-        return LoopStream.connect(request, handler: handler, among: core.members) { () throws(ByteStreamError) in
+        return LoopStream.connect(request, handler: handler, over: kept, among: core.members) { () throws(ByteStreamError) in
             let dialer = try Dialer(request, library: core.library)
             return { Connection($0, by: dialer, library: core.library, poller: core.poller) }
         }

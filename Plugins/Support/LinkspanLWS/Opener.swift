@@ -51,7 +51,7 @@ final class Opener {
         self.library.openerCount += 1
         let connection = clws_connect(
             self.library.raw, self.host.pointer, Unmanaged.passRetained(self).toOpaque(), self.request.hostHeader,
-            self.request.target, self.request.method, !self.request.isExchange, self.request.isSecure)
+            self.request.target, self.request.method, self.request.closesConnection, self.request.isSecure)
         guard let connection, clws_dock_swap(&self.library.raw.pointee.dock, connection, descriptor) else {
             // Some failures are reported by events within the call and destroy the connection, others are not.
             if let connection { clws_kill(connection) } else { clws_discard(descriptor) }

@@ -211,6 +211,8 @@ extension Connection {
 
     func endWriting() { self.channel?.close(mode: .output, promise: nil) }
 
+    func carry(_ stream: LoopStream) { self.stream = stream }
+
     func setReading(_ isReading: Bool) {
         self.isReadingWanted = isReading
         // A channel that has gone meanwhile has nothing to set.

@@ -54,9 +54,11 @@ package final class NIOLoop: NetworkLoop, ThreadedLoop {
     package var contextCount: Int { self.core.value?.contextCount ?? 0 }
 
     /// Begins to send a request; its stream is open once the answer allows it.
-    package func connect(_ request: StreamRequest, handler: any ByteStreamHandler) -> any ByteStream {
+    package func connect(
+        _ request: StreamRequest, handler: any ByteStreamHandler, over kept: KeptConnections?
+    ) -> any ByteStream {
         guard let core = self.core.value, !core.members.isStopping else { return self.endedStream(handler) }
-        return LoopStream.connect(request, handler: handler, among: core.members) { () throws(ByteStreamError) in
+        return LoopStream.connect(request, handler: handler, over: kept, among: core.members) { () throws(ByteStreamError) in
             let dialer = try Dialer(request, on: core)
             return { Connection($0, by: dialer, core: core) }
         }

@@ -13,12 +13,14 @@ package struct HTTPAnswer: Sendable {
 }
 
 extension NetworkLoop {
-    /// Begins one HTTP/1.1 exchange over a connection of its own, and returns at once.
+    /// Begins one HTTP/1.1 exchange, and returns at once.
     ///
     /// A server may hold its answer back for as long as the request's deadline allows, which is 30 minutes at most here.
     ///
     /// - Parameters:
     ///   - request: a GET or a POST; its deadline is for the whole exchange.
+    ///   - kept: the connections to the same server that it may use, and leaves its own to; nil for one of its own, which
+    ///     ends with the exchange.
     ///   - limit: the most bytes of the answer's body, of which a refusal may have 1 MiB; above it the exchange ends
     ///     with `answerTooLong`.
     ///   - onBody: gets the body of a response with status 200 part by part; nil to get it at once.
@@ -26,11 +28,13 @@ extension NetworkLoop {
     /// - Returns: the exchange's stream, to abort it or to pause reading.
     @discardableResult
     package func exchange(
-        _ request: StreamRequest, limit: Int, onBody: (([UInt8]) -> Void)? = nil,
+        _ request: StreamRequest, over kept: KeptConnections? = nil, limit: Int, onBody: (([UInt8]) -> Void)? = nil,
         completion: @escaping (Result<HTTPAnswer, ByteStreamError>) -> Void
     ) -> any ByteStream {
         let collector = AnswerCollector(limit: limit, onBody: onBody, completion: completion)
-        let stream = self.connect(request, handler: collector)
+        var request = request
+        request.keepsConnection = kept != nil
+        let stream = self.connect(request, handler: collector, over: kept)
         collector.stream = stream
         return stream
     }

@@ -18,9 +18,15 @@ package protocol NetworkLoop: JobExecutor {
     /// judges the rest of the head. A GET or POST is open with any status, and the stream carries the answer's body,
     /// then ends with code `completed`. What is written before is kept: of a POST it is the body.
     ///
+    /// - Parameters:
+    ///   - request: what is sent, and where to.
+    ///   - handler: hears what becomes of it.
+    ///   - kept: the connections to the same server that it may use, and leaves its own to; nil for none.
     /// - Returns: the stream. Handler and stream live until ``ByteStreamHandler/closed(_:)``, even if nobody else holds
     ///   them.
-    func connect(_ request: StreamRequest, handler: any ByteStreamHandler) -> any ByteStream
+    func connect(
+        _ request: StreamRequest, handler: any ByteStreamHandler, over kept: KeptConnections?
+    ) -> any ByteStream
 
     /// Listens until the listener is closed or the loop ends; the loop holds the listener.
     ///
@@ -48,6 +54,11 @@ extension NetworkLoop {
 
     /// The present moment.
     package var moment: Moment { Moment(self.now) }
+
+    /// Begins to send a request over a connection of its own.
+    package func connect(_ request: StreamRequest, handler: any ByteStreamHandler) -> any ByteStream {
+        self.connect(request, handler: handler, over: nil)
+    }
 }
 
 /// The parameters of a listener.

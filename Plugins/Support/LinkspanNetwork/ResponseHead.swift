@@ -43,6 +43,12 @@ package struct ResponseHead: Sendable, Hashable {
     /// Whether the body comes in chunks.
     package var isChunked: Bool { self.fields["transfer-encoding"] != nil }
 
+    /// Whether the server says that the connection can be used for another request.
+    var keepsConnection: Bool {
+        let options = self["connection"]?.lowercased().split { $0 == "," || $0 == " " } ?? []
+        return options.contains("keep-alive") && !options.contains("close")
+    }
+
     /// Whether another head follows.
     package var isInterim: Bool { (100...199).contains(self.status) && self.status != 101 }
 

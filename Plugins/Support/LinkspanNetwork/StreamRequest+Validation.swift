@@ -130,9 +130,12 @@ extension StreamRequest {
         return lines
     }
 
-    /// The request as it is sent, up to its empty line; of an exchange it says that the connection is used once.
+    /// Whether the request says that it is the last of its connection.
+    package var closesConnection: Bool { self.isExchange && !self.keepsConnection }
+
+    /// The request as it is sent, up to its empty line.
     package var head: [UInt8] {
-        let close = self.isExchange ? "Connection: close\r\n" : ""
+        let close = self.closesConnection ? "Connection: close\r\n" : ""
         return Array("\(self.method) \(self.target) HTTP/1.1\r\nHost: \(self.hostHeader)\r\n".utf8) + self.headerLines
             + "\(close)\r\n".utf8
     }

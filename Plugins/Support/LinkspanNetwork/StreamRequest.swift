@@ -35,6 +35,9 @@ package struct StreamRequest: Sendable {
     /// The purpose of the request; an upgrade unless set.
     package var purpose = Purpose.upgrade
 
+    /// Whether the server is asked to keep the connection of an exchange for the next one; false unless set.
+    package var keepsConnection = false
+
     /// The purpose of a request.
     package enum Purpose: Sendable, Hashable {
         /// GET, with an answer that turns the connection into a stream (status 101).

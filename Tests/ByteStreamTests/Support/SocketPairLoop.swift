@@ -23,7 +23,9 @@ final class SocketPairLoop: NetworkLoop {
 
     func execute(_ job: @escaping @Sendable () -> Void) { self.jobs.execute(job) }
 
-    func connect(_ request: StreamRequest, handler: any ByteStreamHandler) -> any ByteStream {
+    func connect(
+        _ request: StreamRequest, handler: any ByteStreamHandler, over kept: KeptConnections?
+    ) -> any ByteStream {
         var ends: [Int32] = [-1, -1]
         socketpair(AF_UNIX, Socket.stream, 0, &ends)
         let (near, far) = (SocketPairStream(ends[0], self, request), SocketPairStream(ends[1], self, request))

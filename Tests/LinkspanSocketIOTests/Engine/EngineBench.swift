@@ -199,7 +199,9 @@ final class BenchLoop: NetworkLoop, @unchecked Sendable {
         for timer in timers { self.enter { timer.job?() } }
     }
 
-    func connect(_ request: StreamRequest, handler: any ByteStreamHandler) -> any ByteStream {
+    func connect(
+        _ request: StreamRequest, handler: any ByteStreamHandler, over kept: KeptConnections?
+    ) -> any ByteStream {
         let stream = BenchStream(request, loop: self, handler: handler)
         self.streams.append(stream)
         if request.purpose == .upgrade, self.upgrades { self.executeLocally { stream.upgrade() } }

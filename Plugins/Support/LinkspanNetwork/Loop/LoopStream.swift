@@ -17,6 +17,10 @@ package final class LoopStream: ByteStream {
 
         let request: StreamRequest
         let dial: StreamDialer
+        /// The connections that the exchange may use, and leaves its own to.
+        let kept: KeptConnections?
+        /// Whether the server keeps the connection behind the answer.
+        var isKept = false
         /// The addresses that are dialed; the first to take the connection wins.
         var attempts: [any StreamConnection] = []
         /// The look-up of the host's name, while it is under way.
@@ -24,8 +28,9 @@ package final class LoopStream: ByteStream {
         /// The wait before the next address is dialed beside those before.
         var attemptDelay: (any ScheduledWork)?
 
-        init(_ request: StreamRequest, _ dial: @escaping StreamDialer) {
+        init(_ request: StreamRequest, over kept: KeptConnections?, _ dial: @escaping StreamDialer) {
             self.request = request
+            self.kept = kept
             self.dial = dial
         }
 
@@ -37,6 +42,12 @@ package final class LoopStream: ByteStream {
         }
     }
 
+    /// The bytes of an answer that are held.
+    private struct Held {
+        /// The end of the connection behind them; true when it was cut off.
+        var isCut: Bool?
+    }
+
     private let members: LoopMembers
     // Its methods call nobody.
     @exclusivity(unchecked) private var machine: StreamStateMachine
@@ -45,10 +56,10 @@ package final class LoopStream: ByteStream {
     private var connection: (any StreamConnection)?
     /// Reads the answer; nil once all that arrives belongs to the open stream.
     private var reader: Boxed<AnswerReader>?
-    /// Whether the reader holds bytes for the handler, which has paused reading.
-    private var isAnswerHeld = false
-    /// The end of the connection behind bytes that are held; true when it was cut off.
-    private var heldEnd: Bool?
+    /// Set while the reader holds bytes for the handler, which has paused reading.
+    private var held: Held?
+    /// Set while the exchange has ended and its connection waits there for the next.
+    private var keeper: KeptConnections?
     private var handler: (any ByteStreamHandler)?
     // Its methods call nobody but the writers of ``write(_:)``, which only append, so that no access meets another.
     @exclusivity(unchecked) private var buffer: WriteBuffer
@@ -78,19 +89,18 @@ package final class LoopStream: ByteStream {
         self.members = members
         self.peerAddress = nil
         self.buffer = WriteBuffer(lowWaterMark: request.lowWaterMark, highWaterMark: request.highWaterMark)
-        if case .post(let body) = request.purpose { _ = self.buffer.write { $0 = body } }
     }
 
     /// Begins to send a request.
     package static func connect(
-        _ request: StreamRequest, handler: any ByteStreamHandler, among members: LoopMembers,
+        _ request: StreamRequest, handler: any ByteStreamHandler, over kept: KeptConnections?, among members: LoopMembers,
         by makeDialer: () throws(ByteStreamError) -> StreamDialer
     ) -> LoopStream {
         let stream = LoopStream(request, handler, members)
         members.add(stream)
         do throws(ByteStreamError) {
             try request.validated()
-            stream.start(Opening(request, try makeDialer()))
+            stream.start(Opening(request, over: kept, try makeDialer()))
         } catch {
             stream.abortLater(error)
         }
@@ -142,6 +152,7 @@ extension LoopStream: LoopMember {
     }
 
     package func abort(_ error: ByteStreamError) {
+        self.closeKept()
         if let error = self.machine.abort(error) { self.end(error) }
     }
 
@@ -150,7 +161,7 @@ extension LoopStream: LoopMember {
         self.isPaused = isPaused
         self.applyPause()
         // Bytes received meanwhile follow later, never within this call.
-        if !isPaused, self.isAnswerHeld { self.members.loop.executeLocally { self.readAnswer() } }
+        if !isPaused, self.held != nil { self.members.loop.executeLocally { self.readAnswer() } }
     }
 
     package var openingStage: OpeningStage? {
@@ -165,6 +176,13 @@ extension LoopStream {
     private func start(_ opening: Opening) {
         self.opening = opening
         self.setDeadline(opening.longestWait)
+        let connection = opening.kept?.take()
+        _ = self.buffer.write { buffer in
+            // That of a new connection is the back end's to send.
+            if connection != nil { buffer = opening.request.head }
+            if case .post(let body) = opening.request.purpose { buffer += body }
+        }
+        if let connection { return self.reuse(connection) }
         if let path = opening.request.socketPath { return self.resolved(.success([path])) }
         let host = opening.request.proxy?.host ?? opening.request.bareHost
         guard let resolver = self.members.resolver, !NumericAddress.isIPv4(host), !NumericAddress.isIPv6(host) else {
@@ -173,6 +191,13 @@ extension LoopStream {
         let loop = self.members.loop
         let stream = Confined(self, to: loop)
         opening.lookup = resolver.resolve(host) { result in loop.execute { stream.value.resolved(result) } }
+    }
+
+    private func reuse(_ connection: any StreamConnection) {
+        self.machine.reuses()
+        self.connection = connection
+        connection.carry(self)
+        self.requestFlush()
     }
 
     private func resolved(_ result: Result<[String], ByteStreamError>) {
@@ -233,6 +258,7 @@ extension LoopStream {
         } else {
             self.opening?.attempts.removeAll { $0 === connection }
         }
+        self.closeKept()
         self.act(self.machine.failed(failure))
     }
 
@@ -242,6 +268,7 @@ extension LoopStream {
     }
 
     private func deadlinePassed() {
+        self.closeKept()
         if let opening = self.opening, self.machine.isGettingOn(isPaused: self.isPaused) {
             return self.setDeadline(opening.longestWait)
         }
@@ -308,6 +335,8 @@ extension LoopStream {
 
     /// Takes the bytes of one read.
     package func received(_ bytes: [UInt8]) {
+        // An answer that nobody has asked for.
+        guard self.keeper == nil else { return self.closeKept() }
         guard self.reader != nil else { return self.handOver(bytes) }
         bytes.withUnsafeBytes { self.reader?.value.append($0) }
         self.readAnswer()
@@ -315,26 +344,32 @@ extension LoopStream {
 
     /// The connection has ended; a body that lasts up to the end is complete only behind TLS's own end (RFC 9112 section 9.8).
     package func closed(isCut: Bool) {
-        if self.isAnswerHeld { self.readAnswer() }
-        guard !self.isAnswerHeld else { return self.heldEnd = isCut }
+        guard self.keeper == nil else { return self.closeKept() }
+        if self.held != nil { self.readAnswer() }
+        guard self.held == nil else {
+            self.held?.isCut = isCut
+            return
+        }
         let isWhole = !isCut && self.reader?.value.isUnfinished == false
         self.act(isWhole ? self.machine.completed() : self.machine.connectionClosed())
     }
 
     /// Hands over what the reader has, as far as it is wanted now.
     private func readAnswer() {
-        self.isAnswerHeld = false
+        let former = self.held.take()
         while self.connection != nil, self.reader != nil {
-            guard self.isReading else { return self.isAnswerHeld = true }
+            guard self.isReading else { return self.held = former ?? Held() }
             switch self.reader?.value.next() ?? .more {
             case .more:
                 // What follows the head of an upgrade is the stream.
                 if self.machine.isOpen, !self.machine.isExchange { self.reader = nil }
-                if let isCut = self.heldEnd.take() { self.closed(isCut: isCut) }
+                if let isCut = former?.isCut { self.closed(isCut: isCut) }
                 return
             case .head(let head): self.judge(head)
             case .bytes(let piece): self.handOver(piece)
-            case .end: self.act(self.machine.completed())
+            case .end:
+                if former?.isCut != nil { self.opening?.isKept = false }
+                return self.act(self.machine.completed())
             case .failed(let error): self.abort(error)
             }
         }
@@ -352,6 +387,7 @@ extension LoopStream {
             }
             if self.isPaused { self.applyPause() }
             self.requestFlush()
+            self.opening?.isKept = head.status == 200 && head.keepsConnection
             self.handler?.opened(head)
         case .end(let error): self.end(error)
         case .ignore: ()
@@ -389,14 +425,40 @@ extension LoopStream {
         guard let handler = self.handler.take() else { return nil }
         let error = self.opening?.request.proxy == nil ? error : error.ofProxy
         self.deadline?.cancel()
+        if error.code == .completed, self.isReusable, let kept = self.opening?.kept, kept.keep(self) {
+            self.keeper = kept
+            self.setDeadline(kept.idleLimit)
+        } else {
+            self.connection.take()?.close()
+            self.members.remove(self)
+        }
         if let opening = self.opening.take() {
             opening.attemptDelay?.cancel()
             if let lookup = opening.lookup { self.members.resolver?.forget(lookup) }
             for attempt in opening.attempts { attempt.close() }
         }
-        self.connection.take()?.close()
         self.buffer.end()
-        self.members.remove(self)
         return { handler.closed(error) }
+    }
+
+    /// Whether another request can go over the connection.
+    private var isReusable: Bool {
+        self.opening?.isKept == true && self.reader?.value.isDone == true && self.held == nil && !self.isBroken
+            && self.buffer.pendingBytes == 0
+    }
+
+    /// Hands over the connection that was kept.
+    func takeKept() -> (any StreamConnection)? {
+        self.keeper = nil
+        self.deadline?.cancel()
+        self.members.remove(self)
+        return self.connection.take()
+    }
+
+    /// Closes the connection if it was kept: its time is up, or the server has ended it.
+    func closeKept() {
+        guard let keeper = self.keeper else { return }
+        keeper.forget(self)
+        self.takeKept()?.close()
     }
 }

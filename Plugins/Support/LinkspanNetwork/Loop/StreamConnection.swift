@@ -15,6 +15,9 @@ package protocol StreamConnection: AnyObject {
     /// - Returns: false when nothing can be sent any more.
     func flush() -> Bool
 
+    /// Carries another stream's request from now on; the exchange before has ended.
+    func carry(_ stream: LoopStream)
+
     /// Reads on, or stops; a connection that is broken reads in any case.
     func setReading(_ isReading: Bool)
 

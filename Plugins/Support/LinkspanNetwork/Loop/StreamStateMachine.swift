@@ -84,6 +84,9 @@ extension StreamStateMachine {
         }
     }
 
+    /// The request goes over a connection that is there.
+    package mutating func reuses() { self.state = .upgrading }
+
     /// The newest address has not answered within ``attemptDelay``.
     package mutating func attemptDelayPassed() -> OnDial {
         guard case .dialing(let race) = self.state, !race.isWon, !race.rest.isEmpty else { return .ignore }

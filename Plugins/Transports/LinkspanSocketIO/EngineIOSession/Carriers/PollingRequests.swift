@@ -15,6 +15,7 @@ final class PollingRequests {
     /// The number of the last GET.
     private var lastPoll = 0
     private var exchanges: [Int: any ByteStream] = [:]
+    private let kept = KeptConnections()
     private var cookies = CookieJar()
     /// The session; nil before the handshake.
     var sid: String?
@@ -56,6 +57,7 @@ final class PollingRequests {
         let exchanges = self.exchanges
         self.exchanges = [:]
         for exchange in exchanges.values { exchange.abort() }
+        self.kept.close()
     }
 
     private func begin(
@@ -69,7 +71,7 @@ final class PollingRequests {
             cookie: self.cookie, headers: headers)
         request.deadline = self.deadline
         request.purpose = purpose
-        self.exchanges[number] = self.loop.exchange(request, limit: limit, onBody: onBody) { result in
+        self.exchanges[number] = self.loop.exchange(request, over: self.kept, limit: limit, onBody: onBody) { result in
             self.exchanges[number] = nil
             if case .success(let answer) = result {
                 self.heard()
