@@ -63,7 +63,9 @@ final class LoopbackLink: Link {
         self.take { self.transport.server.receiveReply(to: id, payload, self) }
     }
 
-    func close() { self.finish(LinkspanError(.connectionLost, "closed by the app")) }
+    func close(code: UInt16?, reason: String) {
+        self.finish(LinkspanError(.connectionLost, "closed by the app"))
+    }
 
     func abort() { self.end(LinkspanError(.connectionLost, "given up by the app")) }
 

@@ -1,5 +1,6 @@
 internal import TestSupport
 internal import Linkspan
+internal import LinkspanNetwork
 internal import LinkspanWebSocket
 internal import Testing
 
@@ -45,6 +46,26 @@ extension Interop {
         }
 
         @Test
+        func `header fields of the response are kept by name, and never print`() async throws {
+            let server = try await SharedServers.server(.webSocket)
+            try await Bench.use { bench in
+                let names = ["X-Served-By", "set-cookie", "X-Other"]
+                let client = try await bench.webSocket(server, configuration: .init { $0.responseHeaders = names })
+                let info = try await client.connected()
+                let fields: [Credentials.Field] = [
+                    .init("X-Served-By", "node 7"), .init("set-cookie", "route=a7; Path=/"),
+                    .init("set-cookie", "theme=dark"),
+                ]
+                #expect(info.headers == fields)
+                #expect(client.handler.status.link?.headers == fields)
+                var dumped = ""
+                dump(info, to: &dumped)
+                for text in ["\(info)", dumped] { #expect(!text.contains("node 7") && !text.contains("route")) }
+                #expect(try await bench.webSocket(server, "/envelope?plain").connected().headers.isEmpty)
+            }
+        }
+
+        @Test
         func `the server gets our close code and reason`() async throws {
             try await withServer(.webSocket) { server in
                 try await Bench.use { bench in
@@ -52,15 +73,26 @@ extension Interop {
                         server, "/envelope?leaving",
                         configuration: .init { $0.closing = .init(code: 4007, reason: "off to bed, gute Nacht ä") })
                     let plain = try await bench.webSocket(server, "/envelope?plain")
-                    for client in [leaving, plain] {
-                        try await client.settle()
-                        try client.handler.disconnect()
+                    let switching = try await bench.webSocket(server, "/envelope?switching")
+                    for client in [leaving, plain, switching] { try await client.settle() }
+                    for client in [leaving, plain] { try client.handler.disconnect() }
+                    for code: UInt16 in [0, 999, 1001, 1005, 2999, 5000] {
+                        let error = #expect(throws: LinkspanError.self) {
+                            try switching.handler.disconnect(code: code)
+                        }
+                        #expect(error?.code == .invalidConfiguration)
                     }
+                    #expect(switching.handler.state == .connected)
+                    try switching.handler.disconnect(code: 4321, reason: "another user ö")
+                    #expect(switching.handler.state == .disconnected)
                     let watching = try await bench.webSocket(server)
-                    let answer = try await watching.handler.request("closings", 2, timeout: .seconds(30))
-                    let closings = (0..<2).map { [answer[0]?[$0]?[0]?.text, answer[0]?[$0]?[1]?.text] }
+                    let answer = try await watching.handler.request("closings", 3, timeout: .seconds(30))
+                    let closings = (0..<3).map { [answer[0]?[$0]?[0]?.text, answer[0]?[$0]?[1]?.text] }
                     let texts = Set(closings.map { $0.compactMap { $0.map { String(decoding: $0, as: UTF8.self) } } })
-                    #expect(texts == [["4007", "\"off to bed, gute Nacht ä\""], ["1000", "\"\""]])
+                    #expect(
+                        texts == [
+                            ["4007", "\"off to bed, gute Nacht ä\""], ["1000", "\"\""], ["4321", "\"another user ö\""],
+                        ])
                 }
             }
         }
