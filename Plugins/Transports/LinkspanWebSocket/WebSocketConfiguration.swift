@@ -17,6 +17,8 @@ public struct WebSocketConfiguration: Sendable, NetworkConfiguration {
     public var responseHeaders: [String] = []
     /// The event by which renewed credentials are shown to the server while the link is open: its argument is their
     /// auth payload (default nil: they are for the next link).
+    ///
+    /// The standard name is ``/Linkspan/Credentials/renewalEvent``.
     public var renewalEvent: String?
     /// The code and reason with which we close (default 1000 without a reason).
     ///

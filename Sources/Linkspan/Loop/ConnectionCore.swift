@@ -180,6 +180,7 @@ extension ConnectionCore {
             // Its caller may look at the status at once, where what has arrived counts until it is dealt with.
             if self.turn.arrived.isEmpty { self.sender.publishLoad(&self.turn.hasTaken) }
             self.sender.finish(command, outcome)
+        case .perform(let command): self.take(.command(command, made: nil))
         case .accept(let command, let key): command.accept(key)
         case .greet(let epoch): Greeter.greet(epoch: epoch, for: self)
         case .flush: self.sender.flush()

@@ -1,6 +1,8 @@
+internal import Foundation
 internal import TestSupport
 internal import Linkspan
 internal import LinkspanNetwork
+internal import LinkspanTesting
 internal import LinkspanWebSocket
 internal import Testing
 
@@ -16,6 +18,36 @@ extension Interop {
                 let texts = ["one", "", "\"quoted\" \\ \u{0}\u{1F600}\u{2028}", String(repeating: "ä", count: 100_000)]
                 for text in texts { try client.handler.send("line", text) }
                 #expect(try await client.values("line", count: 4, as: String.self) == texts)
+            }
+        }
+
+        @Test
+        func `an awaited send tells what has become of bytes, and one that is held back comes when it is due`()
+            async throws
+        {
+            let clock = VirtualScheduler()
+            let server = try await SharedServers.server(.webSocket)
+            try await Bench.use(ConnectionManager(options: .init { $0.scheduler = clock })) { bench in
+                let client = try await bench.webSocket(
+                    server, "/echo", configuration: .init { $0.codec = BinaryEnvelopeCodec() })
+                let handler = client.handler
+                try await client.connected()
+                try handler.perform(
+                    Command(.send, event: "binary", payload: try Payload(Data([3])), after: .seconds(60)))
+                try await handler.send("binary", Data([1]), timeout: nil)
+                try await handler.send("binary", Data(repeating: 2, count: 1 << 20), timeout: .seconds(10))
+                let refused = await #expect(throws: LinkspanError.self) {
+                    try await handler.send("binary", "no bytes", timeout: nil)
+                }
+                #expect(refused?.code == .encodingFailed && refused?.certainty == .notSent)
+                #expect(try await client.values("binary", count: 2, as: Data.self).map(\.count) == [1, 1 << 20])
+                // An answer of a later turn: the timer is set by then.
+                #expect(await handler.commands.map(\.delay) == [.seconds(60)])
+                clock.advance(by: .seconds(60))
+                // The timer of the attempt may have fired on the way, and may have been set anew behind the clock.
+                _ = await handler.commands
+                clock.settle()
+                #expect(try await client.values("binary", count: 3, as: Data.self).last == Data([3]))
             }
         }
 
