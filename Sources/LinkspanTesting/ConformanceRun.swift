@@ -18,7 +18,7 @@ final class ConformanceRun {
         }
 
         func open() { self.call { $0.open() } }
-        func close() { self.call { $0.close() } }
+        func close() { self.call { $0.close(code: nil, reason: "") } }
         func abort() { self.call { $0.abort() } }
 
         func call(_ body: @escaping @Sendable (any Link) -> Void) {

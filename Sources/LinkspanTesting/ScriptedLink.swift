@@ -171,9 +171,9 @@ final class ScriptedLink: Link, Sendable {
         }
     }
 
-    func close() { self.drop(LinkspanError(.connectionLost, "closed by this side")) }
+    func close(code: UInt16?, reason: String) { self.abort() }
 
-    func abort() { self.close() }
+    func abort() { self.drop(LinkspanError(.connectionLost, "closed by this side")) }
 
     private func toServer(from now: ContinuousClock.Instant, _ arrival: @escaping @Sendable () -> Void) {
         let instant = self.withState { state in

@@ -43,6 +43,11 @@ private enum Guides {
             default: show(error.message)
             }
         }
+        for await change in connection.stateChanges {
+            if let close = change.reason.error?.webSocketClose, close.code == 4009 {
+                show("Signed in elsewhere: \(close.reason)")
+            }
+        }
     }
 
     static func comingFromSocketIOClientSwift(_ session: Session) async throws -> [String] {

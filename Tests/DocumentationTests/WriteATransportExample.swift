@@ -62,9 +62,9 @@ final class LoopbackLink: Link {
         self.take { self.transport.server.receiveReply(to: id, payload, self) }
     }
 
-    func close() { self.finish(LinkspanError(.connectionLost, "closed by the app")) }
+    func close(code: UInt16?, reason: String) { self.later { self.abort() } }
 
-    func abort() { self.end(LinkspanError(.connectionLost, "given up by the app")) }
+    func abort() { self.end(LinkspanError(.connectionLost, "closed by the app")) }
 
     /// Hands events of the server to the client.
     func deliver(_ events: [LinkEvent]) { self.whileOpen { $0.receive(events) } }

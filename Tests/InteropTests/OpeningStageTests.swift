@@ -216,7 +216,7 @@ extension Interop {
                 let link = transport.makeLink(request, receiver: receiver)
                 switch ending {
                 case .abort: link.abort()
-                case .close: link.close()
+                case .close: link.close(code: nil, reason: "")
                 }
                 link.open()
             }

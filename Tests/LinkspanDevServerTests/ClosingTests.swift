@@ -90,7 +90,7 @@ struct ClosingTests {
         wire.say(bytes: Self.farewell)
         wire.loop.run()
         #expect(wire.events.isEmpty && wire.ends.isEmpty)
-        wire.loop.enter { link.close() }
+        wire.loop.enter { link.close(code: nil, reason: "") }
         wire.loop.run()
         #expect(wire.ends == [.connectionLost])
         #expect(wire.events.isEmpty)

@@ -16,7 +16,7 @@ struct InflationTests {
         let turns = Journal<Int>("turns")
         let ends = Journal<WebSocketEnd>("the end")
 
-        func opened(subprotocol: String?) {}
+        func opened(_ head: ResponseHead, subprotocol: String?) {}
         func received(_ next: () -> WebSocketMessage?) {
             var sum = 0
             while let message = next() {

@@ -75,7 +75,7 @@ struct SendingTests {
             #expect(wire.loop.enter { link.send(message) } == .accepted)
         }
         wire.loop.run()
-        wire.loop.enter { link.close() }
+        wire.loop.enter { link.close(code: nil, reason: "") }
         wire.loop.run()
         for _ in 0..<2 {
             let former = wire.loop.timerCount

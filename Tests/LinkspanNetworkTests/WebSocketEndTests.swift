@@ -18,6 +18,22 @@ internal import Testing
     }
 
     @Test
+    func `a close keeps its reason out of everything that prints`() {
+        let error = LinkspanError(WebSocketEnd.closed(CloseEvent(code: .init(rawValue: 4001), reason: "token 123")))
+        #expect(error.webSocketClose == WebSocketClose(code: 4001, reason: "token 123"))
+        // The connection takes credentials out of the message, and the cause must not bring them back.
+        var concealed = error
+        concealed.message = "the server closed the connection with code 4001: token <redacted>"
+        #expect(concealed.description == "connectionLost: \(concealed.message)")
+        #expect(concealed.webSocketClose == error.webSocketClose)
+        let silent = LinkspanError(WebSocketEnd.closed(CloseEvent(code: .noStatus, reason: "")))
+        #expect(silent.webSocketClose?.code == 1005)
+        let outer = LinkspanError(.disconnected, "'ask' was not answered", cause: silent)
+        #expect(outer.webSocketClose?.code == 1005)
+        #expect(LinkspanError(WebSocketEnd.silent).webSocketClose == nil)
+    }
+
+    @Test
     func `a head that is larger than is accepted is reported as the limit`() {
         let head = ByteStreamError(.answerHeadTooLong, "the answer's head is larger than is accepted here")
         let error = LinkspanError(WebSocketEnd.stream(head))

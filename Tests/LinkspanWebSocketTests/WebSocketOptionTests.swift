@@ -9,7 +9,7 @@ struct WebSocketOptionTests {
     @Test
     func `lead to the configuration that they name`() throws {
         let configuration = try Self.configuration([
-            "codec": "text", "subprotocols": ["a", "b"], "compression": true,
+            "codec": "text", "subprotocols": ["a", "b"], "compression": true, "responseHeaders": ["X-Node"],
             "headers": ["X-One: 1", "X-Two:a: b", "X-Three:"],
             "closeCodes": ["4000-4099=stop", "4007=credentials", "1001=retry", "3000=later", "3001=refused"],
             "pingInterval": Duration.seconds(3), "pingTimeout": Duration.seconds(4),
@@ -18,6 +18,7 @@ struct WebSocketOptionTests {
         #expect(configuration.codec.name == "text")
         #expect(configuration.subprotocols == ["a", "b"])
         #expect(configuration.compression == .init())
+        #expect(configuration.responseHeaders == ["X-Node"])
         #expect(configuration.headers == [.init("X-One", "1"), .init("X-Two", "a: b"), .init("X-Three", "")])
         let codes: [UInt16] = [4000, 4007, 1001, 3000, 3001, 4100]
         let meanings: [CloseMeaning?] = [.stop, .credentialsRefused, .retry, .retryLater, .refused, nil]

@@ -64,6 +64,6 @@ private final class NoLink: Link {
     func open() {}
     func send(_ message: OutboundMessage) -> SendAcceptance { .refused }
     func reply(to id: UInt64, with payload: Payload) -> SendAcceptance { .accepted }
-    func close() {}
+    func close(code: UInt16?, reason: String) {}
     func abort() {}
 }

@@ -29,7 +29,8 @@ extension NetworkConfiguration {
                 "compression", .flag, fallback: "false", "Whether messages are compressed, if the server supports it."),
             PluginOption(
                 "renewalEvent", .text, fallback: "none",
-                "The event that shows renewed credentials to the server while the connection is up."),
+                "The event that shows renewed credentials to the server while the connection is up, such as "
+                    + "`\(Credentials.renewalEvent)`, its standard name."),
             PluginOption(
                 "maximumMessageBytes", .number(1...(1 << 30)), fallback: "16777216",
                 "The largest size of a received message, in bytes."),

@@ -25,10 +25,8 @@ package struct ResponseHead: Sendable, Hashable {
     /// The field of a list, in lower case; none when the list is empty.
     package func list(_ name: String) -> [String] { self[name].map { $0.isEmpty ? [] : [$0] } ?? [] }
 
-    /// The values of `Set-Cookie`.
-    ///
-    /// Secrets.
-    package var cookies: [String] { self.fields["set-cookie"] ?? [] }
+    /// The values of a field, by its name in lower case; those of `Set-Cookie` are secrets.
+    package func values(_ name: String) -> [String] { self.fields[name] ?? [] }
 
     /// The value of `Retry-After` in seconds (RFC 9110 section 10.2.3), a day at most; dates are not read.
     package var retryAfter: Duration? {

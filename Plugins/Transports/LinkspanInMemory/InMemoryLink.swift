@@ -45,7 +45,7 @@ final class InMemoryLink: Link {
         self.perform { peer.endIfOverfull() }
     }
 
-    func close() { self.abort() }
+    func close(code: UInt16?, reason: String) { self.abort() }
 
     func abort() {
         self.perform {

@@ -12,11 +12,18 @@ public struct WebSocketConfiguration: Sendable, NetworkConfiguration {
     ///
     /// Give secrets as credentials.
     public var headers: [Credentials.Field] = []
+    /// The names of those header fields of the server's response to the upgrade that ``/Linkspan/LinkInfo/headers`` keeps
+    /// (default none).
+    public var responseHeaders: [String] = []
     /// The event by which renewed credentials are shown to the server while the link is open: its argument is their
     /// auth payload (default nil: they are for the next link).
+    ///
+    /// The standard name is ``/Linkspan/Credentials/renewalEvent``.
     public var renewalEvent: String?
     /// The code and reason with which we close (default 1000 without a reason).
-    public var closing = Closing()
+    ///
+    /// ``/Linkspan/ConnectionHandler/disconnect(code:reason:)`` gives others for one call.
+    public var closing = WebSocketClose()
     /// Meanings of the server's close codes that differ from the standard ones.
     ///
     /// Default: nothing else.
@@ -53,27 +60,5 @@ public struct WebSocketConfiguration: Sendable, NetworkConfiguration {
     var headersDescription: String {
         let names = self.headers.map(\.name).joined(separator: ",")
         return names.isEmpty ? "none" : "\(names) (\(String(UInt(bitPattern: self.headers.hashValue), radix: 16)))"
-    }
-}
-
-extension WebSocketConfiguration {
-    /// The close code and reason that the server gets when this side closes (RFC 6455 section 7.4).
-    public struct Closing: Sendable, Hashable {
-        /// The code: 1000 to 1003, 1007 to 1014, or 3000 to 4999.
-        let code: UInt16
-        /// The reason, cut after the 123rd byte.
-        let reason: String
-
-        /// Makes a closing.
-        ///
-        /// - Precondition: The code may be sent.
-        public init(code: UInt16 = 1000, reason: String = "") {
-            precondition(CloseCode(rawValue: code).canBeSent, "the close code \(code) must not be sent")
-            self.code = code
-            self.reason = reason
-        }
-
-        /// The code and the reason, for comparing.
-        var text: String { self.reason.isEmpty ? "\(self.code)" : "\(self.code) \(self.reason)" }
     }
 }

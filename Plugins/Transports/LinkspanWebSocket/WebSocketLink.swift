@@ -85,9 +85,10 @@ final class WebSocketLink: Link {
         self.sendRenewal(credentials, by: self.configuration.renewalEvent)
     }
 
-    func close() {
-        let closing = self.configuration.closing
-        self.leave { $0.close(CloseCode(rawValue: closing.code), reason: closing.reason) }
+    func close(code: UInt16?, reason: String) {
+        let standard = self.configuration.closing
+        let (code, reason) = code.map { ($0, reason) } ?? (standard.code, standard.reason)
+        self.leave { $0.close(CloseCode(rawValue: code), reason: reason) }
     }
 
     func abort() { self.leave { $0.abort() } }
@@ -169,7 +170,7 @@ extension WebSocketLink {
 // MARK: - What the channel reports
 
 extension WebSocketLink: WebSocketChannelHandler {
-    func opened(subprotocol: String?) {
+    func opened(_ head: ResponseHead, subprotocol: String?) {
         guard self.state == .opening, let channel = self.owned?.object else { return }
         let auth = self.request?.value.credentials.auth
         self.request = nil
@@ -189,6 +190,9 @@ extension WebSocketLink: WebSocketChannelHandler {
         var facts = ["protocol": "WebSocket", "carrier": "websocket", "codec": self.codec.name]
         facts["subprotocol"] = subprotocol
         self.info = LinkInfo(facts: facts)
+        for name in self.configuration.responseHeaders {
+            self.info.headers += head.values(name.lowercased()).map { Credentials.Field(name, Secret($0)) }
+        }
         self.receiver.receive([.opened(self.info)])
     }
 

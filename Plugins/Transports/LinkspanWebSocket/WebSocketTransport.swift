@@ -33,12 +33,14 @@ public struct WebSocketTransport: Transport {
 
     /// Everything in the configuration, as text.
     public var options: [String: String] {
+        let closing = self.configuration.closing
         let keepAlive = self.configuration.keepAlive.map { "every \($0.interval), \($0.timeout) to answer" }
         return self.configuration.described(with: [
             "codec": self.configuration.codec.comparison,
             "subprotocols": self.configuration.subprotocols.joined(separator: ","),
             "headers": self.configuration.headersDescription,
-            "closing": self.configuration.closing.text,
+            "responseHeaders": self.configuration.responseHeaders.joined(separator: ","),
+            "closing": closing.reason.isEmpty ? "\(closing.code)" : "\(closing.code) \(closing.reason)",
             "closeMeanings": self.configuration.closeMeanings.text,
             "keepAlive": keepAlive ?? "never",
         ])
@@ -82,10 +84,10 @@ extension WebSocketTransport {
 }
 
 extension TransportFactory {
-    /// The raw WebSocket transport for a catalog: options `codec`, `subprotocols`, `headers`, `closeCodes`,
-    /// `pingInterval`, `pingTimeout`, `compression`, `renewalEvent`, `maximumMessageBytes`, and those of TLS (`ca`, `systemRoots`,
-    /// `pins`, `revokedPins`, `certificate`, `key`, `minimumTLS`), of a proxy (`proxy`, `proxyUser`, `proxyPassword`), and
-    /// `socket` for a Unix-domain socket.
+    /// The raw WebSocket transport for a catalog: options `codec`, `subprotocols`, `headers`, `responseHeaders`,
+    /// `closeCodes`, `pingInterval`, `pingTimeout`, `compression`, `renewalEvent`, `maximumMessageBytes`, and those of TLS
+    /// (`ca`, `systemRoots`, `pins`, `revokedPins`, `certificate`, `key`, `minimumTLS`), of a proxy (`proxy`, `proxyUser`,
+    /// `proxyPassword`), and `socket` for a Unix-domain socket.
     public static var webSocket: Self { .webSocket(codecs: [:]) }
 
     /// The same with codecs of your own, which a file names by the option `codec`.
@@ -109,6 +111,9 @@ extension TransportFactory {
                     "headers", .list, fallback: "none", isSecret: true,
                     "Header fields of the request, such as `X-Client: 7`."),
                 PluginOption(
+                    "responseHeaders", .list, fallback: "none",
+                    "The names of header fields of the server's response that an app can read."),
+                PluginOption(
                     "closeCodes", .list, fallback: "as usual",
                     "Meanings of close codes (retry, later, stop, refused, credentials), such as `4000-4099=stop`."),
                 PluginOption("pingInterval", .seconds(0.1...3_600), fallback: "15", "The interval between pings."),
@@ -122,6 +127,7 @@ extension TransportFactory {
             configuration.closeMeanings = try WebSocketOptions.closeMeanings(values["closeCodes"] ?? [])
             configuration.codec = WebSocketOptions.codec(values["codec"] as String?, of: codecs)
             if let names: [String] = values["subprotocols"] { configuration.subprotocols = names }
+            if let names: [String] = values["responseHeaders"] { configuration.responseHeaders = names }
             if let interval: Duration = values["pingInterval"] { configuration.keepAlive?.interval = interval }
             if let timeout: Duration = values["pingTimeout"] { configuration.keepAlive?.timeout = timeout }
             return WebSocketTransport(configuration)

@@ -13,7 +13,7 @@ struct Attempts: Sendable {
         case announce(StateChange)
         case provideCredentials(epoch: UInt64, reason: CredentialRequest.Reason)
         case openLink(PendingAttempt)
-        case endLink(epoch: UInt64, politely: Bool)
+        case endLink(epoch: UInt64, LinkClosing?)
         /// The attempt that was admitted will not be made.
         case giveBackAdmission
         case attemptFailed(AttemptFailure)
@@ -165,7 +165,7 @@ extension Attempts {
         }
     }
 
-    mutating func disconnect(now: Moment) throws(LinkspanError) -> [Output] {
+    mutating func disconnect(_ closing: LinkClosing = .standard, now: Moment) throws(LinkspanError) -> [Output] {
         switch self.phase {
         case .suspended:
             // Nothing to announce: it is down already, but from now on by request.
@@ -173,7 +173,7 @@ extension Attempts {
             self.lastError = nil
             return []
         case .created(.some), .connected, .disconnected, .waiting, .attempting:
-            return self.retire(.requested, now: now)
+            return self.retire(.requested, closing, now: now)
         case .created(nil), .released:
             throw self.state.wrongState("disconnect")
         }
@@ -187,18 +187,20 @@ extension Attempts {
     }
 
     /// Goes to `disconnected` from wherever it is.
-    mutating func retire(_ reason: StateChange.Reason, now: Moment) -> [Output] {
-        let (from, ending) = (self.state, self.ending())
+    mutating func retire(
+        _ reason: StateChange.Reason, _ closing: LinkClosing = .standard, now: Moment
+    ) -> [Output] {
+        let (from, ending) = (self.state, self.ending(closing))
         guard from != .disconnected, from != .released else { return [] }
         self.phase = .disconnected(isGivenUp: false)
         return ending + [.announce(self.change(from: from, to: .disconnected, reason, now: now))]
     }
 
     /// Ends the link, the attempt or the wait under way.
-    private func ending(politely: Bool = true) -> [Output] {
+    private func ending(_ closing: LinkClosing? = .standard) -> [Output] {
         switch self.phase {
-        case .created(let attempt?), .attempting(let attempt): [.endLink(epoch: attempt.epoch, politely: false)]
-        case .connected(let epoch, _): [.endLink(epoch: epoch, politely: politely)]
+        case .created(let attempt?), .attempting(let attempt): [.endLink(epoch: attempt.epoch, nil)]
+        case .connected(let epoch, _): [.endLink(epoch: epoch, closing)]
         case .waiting(let wait): wait.isAdmitted ? [.giveBackAdmission] : []
         case .created(nil), .disconnected, .suspended, .released: []
         }
@@ -219,7 +221,7 @@ extension Attempts {
         case .created(let attempt?), .attempting(let attempt):
             let isOpening = attempt.step == .opening
             let error = isOpening ? self.rules.openTimeout(openingStage) : self.rules.credentialTimeout
-            return [.endLink(epoch: attempt.epoch, politely: false)]
+            return [.endLink(epoch: attempt.epoch, nil)]
                 + self.afterFailure(error, from: self.state, now: now, random: random)
         case .connected(let epoch, _):
             return self.returnToFirst(epoch, now: now)
@@ -279,16 +281,17 @@ extension Attempts {
     /// - Parameters:
     ///   - epoch: the link's.
     ///   - error: the reason.
-    ///   - politely: whether the server is notified.
+    ///   - closing: how the server is notified; nil when it is not.
     ///   - hasSpoken: whether the server had sent something over it.
     ///   - now: the present.
     ///   - random: from 0 up to 1.
     /// - Returns: the outputs.
     mutating func linkGivenUp(
-        epoch: UInt64, _ error: LinkspanError, politely: Bool, hasSpoken: Bool = false, now: Moment, random: Double
+        epoch: UInt64, _ error: LinkspanError, _ closing: LinkClosing?, hasSpoken: Bool = false, now: Moment,
+        random: Double
     ) -> [Output] {
         guard self.isCurrent(epoch) else { return [] }
-        return [.endLink(epoch: epoch, politely: politely)]
+        return [.endLink(epoch: epoch, closing)]
             + self.linkClosed(epoch: epoch, error, hasSpoken: hasSpoken, now: now, random: random)
     }
 
@@ -443,7 +446,7 @@ extension Attempts {
     mutating func suspend(
         _ error: LinkspanError, patience: Duration?, now: Moment, random: Double
     ) -> [Output] {
-        let (from, ending) = (self.state, self.ending(politely: patience == nil))
+        let (from, ending) = (self.state, self.ending(patience == nil ? .standard : nil))
         switch self.phase {
         case .created(nil), .disconnected, .suspended, .released: return []
         case .created, .attempting: ()
@@ -555,6 +558,6 @@ extension Attempts {
         self.outage.startOver(now: now)
         let down = self.change(from: .connected, to: .disconnected, .lost(reason), now: now)
         let up = self.change(from: .disconnected, to: .reconnecting, .lost(reason), now: now, nextAttempt: now)
-        return [.endLink(epoch: epoch, politely: true), .announce(down)] + self.beginAttempt(now: now, announcing: up)
+        return [.endLink(epoch: epoch, .standard), .announce(down)] + self.beginAttempt(now: now, announcing: up)
     }
 }

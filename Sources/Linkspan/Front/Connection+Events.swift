@@ -11,16 +11,29 @@ extension Connection {
                 isCompressible: compress))
     }
 
+    /// Sends an event at most once, now or after a delay, and waits until the transport has taken it; see
+    /// ``send(_:_:after:timeout:compress:)-(String,_,_,_,_)``.
+    ///
+    /// - Throws: ``LinkspanError``.
+    public func send<Value: Encodable, Reply>(
+        _ event: Event<Value, Reply>, _ value: Value, after delay: Duration? = nil, timeout: Duration?,
+        compress: Bool = true
+    ) async throws(LinkspanError) {
+        _ = try await self.reply(
+            to: .send, event: event.name, payload: Payload(value, coder: event.coder), after: delay, timeout: timeout,
+            isCompressible: compress)
+    }
+
     /// Sends an event at most once and waits for the reply.
     ///
     /// - Throws: ``LinkspanError``; `decodingFailed` when the reply has another shape.
     public func request<Value: Encodable, Reply: Decodable>(
         _ event: Event<Value, Reply>, _ value: Value, timeout: Duration? = nil, compress: Bool = true
     ) async throws(LinkspanError) -> Reply {
-        try Self.read(
-            try await self.reply(
-                to: .request, event: event.name, payload: Payload(value, coder: event.coder), timeout: timeout,
-                isCompressible: compress), event.coder)
+        try await self.reply(
+            to: .request, event: event.name, payload: Payload(value, coder: event.coder), timeout: timeout,
+            isCompressible: compress
+        ).reply(by: event.coder)
     }
 
     /// Sends an event until it is answered, in order within its ordering key.
@@ -31,10 +44,10 @@ extension Connection {
         _ event: Event<Value, Reply>, _ value: Value, orderingKey: String? = nil, timeout: Duration? = nil,
         compress: Bool = true
     ) async throws(LinkspanError) -> Reply {
-        try Self.read(
-            try await self.reply(
-                to: .deliver(orderingKey: orderingKey ?? event.name), event: event.name,
-                payload: Payload(value, coder: event.coder), timeout: timeout, isCompressible: compress), event.coder)
+        try await self.reply(
+            to: .deliver(orderingKey: orderingKey ?? event.name), event: event.name,
+            payload: Payload(value, coder: event.coder), timeout: timeout, isCompressible: compress
+        ).reply(by: event.coder)
     }
 
     /// Hands an event over to be delivered, and returns as soon as it is accepted; see
@@ -100,11 +113,12 @@ extension Connection {
     ) throws(LinkspanError) -> EventStream<Result<Value, LinkspanError>> {
         try self.values(Event<Value, NoReply>(event), capacity: capacity, overflow: overflow)
     }
+}
 
-    private static func read<Reply: Decodable>(
-        _ payload: Payload, _ coder: PayloadCoder
-    ) throws(LinkspanError) -> Reply {
+extension Payload {
+    /// Reads a reply.
+    fileprivate func reply<Reply: Decodable>(by coder: PayloadCoder) throws(LinkspanError) -> Reply {
         if let nothing = NoReply() as? Reply { return nothing }
-        return try payload.decode(Reply.self, coder: coder)
+        return try self.decode(Reply.self, coder: coder)
     }
 }

@@ -129,6 +129,29 @@ extension Connection {
         )
     }
 
+    /// Sends an event, now or after a delay, and waits until the transport has taken it.
+    ///
+    /// At most once. Only a reply tells whether the server has it: a request or a delivery waits for one.
+    ///
+    /// Cancelling the task gives the event up while it waits.
+    ///
+    /// - Parameters:
+    ///   - event: the name of the event.
+    ///   - arguments: its arguments; `Data` inside them travels as binary.
+    ///   - delay: how long the event is held back first; see ``Command/delay``.
+    ///   - timeout: how long it may wait after that; nil for as long as it takes.
+    ///   - compress: whether it may be compressed, where client and server have agreed on compression.
+    /// - Throws: ``LinkspanError``: `timedOut`, `cancelled`, `encodingFailed`, `bufferFull`, `messageTooLarge`, `disconnected`
+    ///   when the connection has failed for good, `released`.
+    public func send<each Argument: Encodable>(
+        _ event: String, _ arguments: repeat each Argument, after delay: Duration? = nil, timeout: Duration?,
+        compress: Bool = true
+    ) async throws(LinkspanError) {
+        _ = try await self.reply(
+            to: .send, event: event, payload: Payload(repeat each arguments), after: delay, timeout: timeout,
+            isCompressible: compress)
+    }
+
     /// Sends an event and waits for the server's reply.
     ///
     /// At most once.
@@ -227,11 +250,12 @@ extension Connection {
 
     /// Performs a command and waits for its outcome.
     func reply(
-        to kind: Command.Kind, event: String, payload: Payload, timeout: Duration?, key: String? = nil,
-        isCompressible: Bool = true
+        to kind: Command.Kind, event: String, payload: Payload, after delay: Duration? = nil, timeout: Duration?,
+        key: String? = nil, isCompressible: Bool = true
     ) async throws(LinkspanError) -> Payload {
         try await Command.outcome(
-            of: kind, event: event, payload: payload, timeout: timeout, key: key, isCompressible: isCompressible,
+            of: kind, event: event, payload: payload, after: delay, timeout: timeout, key: key,
+            isCompressible: isCompressible,
             perform: { command throws(LinkspanError) in try self.perform(command) }, cancel: { self.cancel($0) })
     }
 }

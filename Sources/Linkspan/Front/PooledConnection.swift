@@ -104,9 +104,11 @@ extension PooledConnection {
         }
     }
 
-    func disconnect() throws(LinkspanError) {
+    func disconnect() throws(LinkspanError) { try self.disconnect(.standard) }
+
+    func disconnect(_ closing: LinkClosing) throws(LinkspanError) {
         try self.apply { attempts, now throws(LinkspanError) in
-            try attempts.disconnect(now: now)
+            try attempts.disconnect(closing, now: now)
         } intending: { shown throws(LinkspanError) in
             guard shown.state != .released, shown.state != .created || shown.progress != .idle else {
                 throw shown.state.wrongState("disconnect")

@@ -161,7 +161,7 @@ extension ConnectionCore {
         // A link is made and called on its own executor.
         case .openLink where self.home.next != nil: self.home.deferred.append(output)
         case .openLink(let attempt): self.open(attempt)
-        case .endLink(let link, let politely): self.sender.queue.calling { politely ? link.close() : link.abort() }
+        case .endLink(let link, let closing): self.sender.queue.calling { link.end(closing) }
         case .giveBackAdmission: self.environment.attempts.giveBack()
         case .outgoing(let output): self.carryOut(output)
         case .tellOutgoing(let command): self.sender.tellOutgoing(command)
@@ -180,6 +180,7 @@ extension ConnectionCore {
             // Its caller may look at the status at once, where what has arrived counts until it is dealt with.
             if self.turn.arrived.isEmpty { self.sender.publishLoad(&self.turn.hasTaken) }
             self.sender.finish(command, outcome)
+        case .perform(let command): self.take(.command(command, made: nil))
         case .accept(let command, let key): command.accept(key)
         case .greet(let epoch): Greeter.greet(epoch: epoch, for: self)
         case .flush: self.sender.flush()
@@ -311,13 +312,13 @@ extension ConnectionCore {
             self.credentials.change(for: self) { $0.stopWaiting() }
             self.sender.queue.append(.provideCredentials(epoch: epoch, reason: reason))
         case .openLink(let attempt): self.sender.queue.append(.openLink(attempt))
-        case .endLink(_, let politely):
+        case .endLink(_, let closing):
             self.credentials.change(for: self) { $0.stopWaiting() }
             guard let link = self.sender.link?.link else { return }
             self.sender.link = nil
-            self.session.memory.linkEnded(politely: politely)
+            self.session.memory.linkEnded(politely: closing != nil)
             self.settlement.linkEnds()
-            self.sender.queue.append(.endLink(link, politely: politely))
+            self.sender.queue.append(.endLink(link, closing))
         case .giveBackAdmission: self.sender.queue.append(.giveBackAdmission)
         case .attemptFailed(let failure): self.sender.attemptFailed(failure)
         }
@@ -507,7 +508,7 @@ extension ConnectionCore {
         if self.attempts.refusesNext {
             self.attempts.refusesNext = false
             return self.giveUpLink(
-                LinkspanError(.credentialsRefused, "the inspector refused the credentials once"), politely: false)
+                LinkspanError(.credentialsRefused, "the inspector refused the credentials once"), nil)
         }
         let now = self.now
         self.attempt { $0.linkOpened(epoch: epoch, info, now: now) }
@@ -521,12 +522,12 @@ extension ConnectionCore {
     }
 
     /// Gives the link up that is opening or open.
-    func giveUpLink(_ error: LinkspanError, politely: Bool) {
+    func giveUpLink(_ error: LinkspanError, _ closing: LinkClosing?) {
         guard let epoch = self.epoch else { return }
         let (now, random) = (self.now, self.environment.random())
         let hasSpoken = self.sender.link?.hasServerSpoken == true
         self.attempt {
-            $0.linkGivenUp(epoch: epoch, error, politely: politely, hasSpoken: hasSpoken, now: now, random: random)
+            $0.linkGivenUp(epoch: epoch, error, closing, hasSpoken: hasSpoken, now: now, random: random)
         }
     }
 

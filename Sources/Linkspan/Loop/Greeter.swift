@@ -40,7 +40,7 @@ enum Greeter {
 
     private static func failed(_ error: LinkspanError, epoch: UInt64, for core: ConnectionCore) {
         guard core.sender.outgoing.greetedLink == epoch else { return }
-        core.giveUpLink(error, politely: true)
+        core.giveUpLink(error, .standard)
     }
 }
 

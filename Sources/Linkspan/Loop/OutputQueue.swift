@@ -8,7 +8,7 @@ enum CoreOutput {
     indirect case report(ConnectionProgress)
     case provideCredentials(epoch: UInt64, reason: CredentialRequest.Reason)
     case openLink(PendingAttempt)
-    case endLink(any Link, politely: Bool)
+    case endLink(any Link, LinkClosing?)
     case giveBackAdmission
     /// Does what the sending side has decided.
     case outgoing(OutgoingOutput)

@@ -1,6 +1,6 @@
 internal import LinkspanRuntime
 
-/// The instants at which commands expire, and at which they have waited in the buffer for too long.
+/// The instants at which commands expire, and at which they leave the buffer: held back, or waiting for too long.
 struct CommandDeadlines {
     private var expiries = DeadlineQueue()
     private var ages = DeadlineQueue()
@@ -24,7 +24,7 @@ struct CommandDeadlines {
     /// Notes when a command expires.
     mutating func expire(_ id: Command.ID, at instant: Moment) { self.expiries.insert(id, at: instant) }
 
-    /// Notes when a command of the buffer has waited for too long.
+    /// Notes when a command leaves the buffer.
     mutating func age(_ id: Command.ID, at instant: Moment, in buffer: CommandBuffer) {
         if self.ages.isSparse(living: buffer.count) { self.ages.compact { buffer.contains($0) } }
         self.ages.insert(id, at: instant)
@@ -33,6 +33,6 @@ struct CommandDeadlines {
     /// Takes the next command that has expired.
     mutating func popExpired(now: Moment) -> Command.ID? { self.expiries.popExpired(now: now) }
 
-    /// Takes the next command that has waited for too long.
+    /// Takes the next command that is to leave the buffer.
     mutating func popAged(now: Moment) -> Command.ID? { self.ages.popExpired(now: now) }
 }

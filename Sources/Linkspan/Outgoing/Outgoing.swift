@@ -241,13 +241,14 @@ extension Outgoing {
             throw LinkspanError(.released, "the connection has been released", certainty: .notSent)
         case .failed(let cause) where command.isRefused(keepingDeliveries: self.options.keepsDeliveries):
             throw LinkspanError(failedForGood: cause)
-        case .open where !command.isOfDelivery:
+        case .open where !command.isOfDelivery && command.delay == nil:
             if command.timeLimit(self.options.replyTimeout) != nil { self.watch(command, made: made()) }
             return self.ready(command)
         case .down, .greeting, .flushing, .pausing, .full, .open, .failed: ()
         }
-        if command.isOfDelivery { return try self.acceptDelivery(command, made: made()) }
-        guard !command.isVolatile else {
+        let delay = command.delay
+        if delay == nil, command.isOfDelivery { return try self.acceptDelivery(command, made: made()) }
+        guard delay != nil || !command.isVolatile else {
             self.outputs.append(command.fail(.cancelled, .notSent, "is volatile, and the connection was not ready"))
             return nil
         }
@@ -257,7 +258,9 @@ extension Outgoing {
         for dropped in dropped {
             self.outputs.append(dropped.fail(.bufferFull, .notSent, "was dropped to make room for newer commands"))
         }
-        if command.timeLimit(self.options.replyTimeout) != nil || self.options.buffer.maxAge != nil {
+        if let delay {
+            self.deadlines.age(command.id, at: made() + delay, in: self.buffer)
+        } else if command.timeLimit(self.options.replyTimeout) != nil || self.options.buffer.maxAge != nil {
             let made = made()
             self.watch(command, made: made)
             if let age = self.options.buffer.maxAge {
@@ -548,7 +551,11 @@ extension Outgoing {
             self.outputs.append(command.fail(.timedOut, certainty, fate, because: reason()))
         }
         while let id = self.deadlines.popAged(now: now) {
-            guard let command = self.buffer.remove(id) else { continue }
+            guard var command = self.buffer.remove(id) else { continue }
+            guard command.delay.take() == nil else {
+                self.outputs.append(.perform(command))
+                continue
+            }
             let fate = "waited longer than the \(self.options.buffer.maxAge?.text ?? "time") of buffer.maxAge"
             self.outputs.append(command.fail(.timedOut, .notSent, fate, because: reason()))
         }

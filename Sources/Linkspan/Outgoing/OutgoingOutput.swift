@@ -2,6 +2,8 @@
 enum OutgoingOutput {
     /// Gives a command its outcome.
     case finish(Command, Result<Payload, LinkspanError>)
+    /// Performs a command that was held back.
+    case perform(Command)
     /// Reports to a caller that its delivery is accepted.
     case accept(Command, String)
     /// Begins the app's greeting of a link.

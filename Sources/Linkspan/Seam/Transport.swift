@@ -119,7 +119,11 @@ public protocol Link: AnyObject {
     func reply(to id: UInt64, with payload: Payload) -> SendAcceptance
 
     /// Closes the link: sends all accepted messages, informs the peer, then ends. The transport limits the time.
-    func close()
+    ///
+    /// - Parameters:
+    ///   - code: the app's close code, for a wire that has close codes; nil for the transport's own code and reason.
+    ///   - reason: the app's reason.
+    func close(code: UInt16?, reason: String)
 
     /// Ends at once, at any moment of the link's life.
     func abort()

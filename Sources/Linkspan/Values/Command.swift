@@ -82,6 +82,7 @@ extension Command {
     ///   - kind: the delivery semantics.
     ///   - event: the name of the event.
     ///   - payload: the arguments.
+    ///   - delay: how long the connection holds it back before it deals with it; see ``delay``.
     ///   - timeout: how long it may take altogether; nil for no limit, or for a request for
     ///     ``ConnectionOptions/replyTimeout``.
     ///   - isVolatile: left out, rather than kept, when it cannot be sent at once.
@@ -91,24 +92,24 @@ extension Command {
     ///   - accepted: called with the delivery's key at most once, before the completion, when a delivery is accepted:
     ///     with a store, when it is committed.
     public init(
-        _ kind: Kind, event: String, payload: Payload, timeout: Duration? = nil,
+        _ kind: Kind, event: String, payload: Payload, after delay: Duration? = nil, timeout: Duration? = nil,
         isVolatile: Bool = false, key: String? = nil, isCompressible: Bool = true,
         completion: (@Sendable (Result<Payload, LinkspanError>) -> Void)? = nil,
         accepted: (@Sendable (String) -> Void)? = nil
     ) {
         self.init(
-            kind, id: ID.next(), event: event, payload: payload, timeout: timeout, isVolatile: isVolatile, key: key,
-            isCompressible: isCompressible, completion: completion, accepted: accepted)
+            kind, id: ID.next(), event: event, payload: payload, delay: delay, timeout: timeout, isVolatile: isVolatile,
+            key: key, isCompressible: isCompressible, completion: completion, accepted: accepted)
     }
 
     private init(
-        _ kind: Kind, id: ID, event: String, payload: Payload, timeout: Duration?,
+        _ kind: Kind, id: ID, event: String, payload: Payload, delay: Duration? = nil, timeout: Duration?,
         isVolatile: Bool = false, key: String?, isCompressible: Bool = true,
         completion: (@Sendable (Result<Payload, LinkspanError>) -> Void)?,
         accepted: (@Sendable (String) -> Void)? = nil
     ) {
         let form = Form(kind)
-        var rare = CommandExtras.Rare(key: key, accepted: accepted)
+        var rare = CommandExtras.Rare(key: key, accepted: accepted, delay: delay)
         if case .deliver(let orderingKey) = kind { rare.name = orderingKey }
         self.init(
             id: id, form: form,
@@ -180,6 +181,15 @@ extension Command {
     public var timeout: Duration? {
         get { self.extras.common { $0.timeout } }
         set { self.extras.changeCommon { $0.timeout = newValue } }
+    }
+
+    /// The time for which the connection holds the command back; nil for none.
+    ///
+    /// It waits in the buffer, within the limits of that, and can be cancelled. After the delay it is dealt with as if it
+    /// were performed then; its time limit begins then.
+    public var delay: Duration? {
+        get { self.extras.delay }
+        set { self.extras.changeRare { $0.delay = newValue } }
     }
 
     /// Left out, rather than kept, when it cannot be sent at once.
@@ -255,8 +265,8 @@ extension Command {
     /// Whether it is a send without a time limit, whose outcome nobody asks for.
     var isPlain: Bool { self.form == .send && self.extras.isEmpty }
 
-    /// The key under which it replaces a waiting send.
-    var replacedKey: String? { self.replacing }
+    /// The key under which it replaces a waiting send; one that is held back replaces none yet.
+    var replacedKey: String? { self.delay == nil ? self.replacing : nil }
 
     var isSend: Bool { self.form == .send }
 
@@ -305,14 +315,14 @@ extension Command {
 extension Command {
     /// Performs a command and waits for its outcome; cancelling the task gives the command up.
     static func outcome(
-        of kind: Kind, event: String, payload: Payload, timeout: Duration?, key: String? = nil,
-        isCompressible: Bool = true,
+        of kind: Kind, event: String, payload: Payload, after delay: Duration? = nil, timeout: Duration?,
+        key: String? = nil, isCompressible: Bool = true,
         perform: (Command) throws(LinkspanError) -> Void, cancel: @escaping @Sendable (ID) -> Void
     ) async throws(LinkspanError) -> Payload {
         let id = ID.next()
         return try await Self.value(perform: perform, cancel: { cancel(id) }) { fulfill in
             Command(
-                kind, id: id, event: event, payload: payload, timeout: timeout, key: key,
+                kind, id: id, event: event, payload: payload, delay: delay, timeout: timeout, key: key,
                 isCompressible: isCompressible, completion: fulfill)
         }
     }

@@ -27,8 +27,11 @@ struct CommandExtras: Sendable {
         var name: String?
         var key: String?
         var accepted: (@Sendable (String) -> Void)?
+        var delay: Duration?
 
-        fileprivate var isEmpty: Bool { self.name == nil && self.key == nil && self.accepted == nil }
+        fileprivate var isEmpty: Bool {
+            self.name == nil && self.key == nil && self.accepted == nil && self.delay == nil
+        }
     }
 
     private struct All: Sendable {
@@ -73,6 +76,9 @@ struct CommandExtras: Sendable {
         case .all(let box): box.value.common.completion
         }
     }
+
+    // Looked at for each request, where making the other properties would cost more.
+    var delay: Duration? { if case .all(let box) = self.storage { box.value.rare.delay } else { nil } }
 
     /// Changes them in place, because each request changes its stage several times.
     @inline(__always)

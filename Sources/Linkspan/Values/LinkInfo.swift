@@ -7,6 +7,11 @@ public struct LinkInfo: Sendable, Hashable {
     /// Facts for people: protocol version, sub-protocol, and so on; over the network `carrier`, which is `websocket` or
     /// `polling`.
     public var facts: [String: String]
+    /// The header fields of the server's response that the transport was told to keep, such as by `responseHeaders` of a raw
+    /// WebSocket's configuration; empty otherwise.
+    ///
+    /// Their values never print, since a server may set cookies by them.
+    public var headers: [Credentials.Field] = []
     /// Whether the server resumed the former session, so that nothing was missed.
     public var isContinuous: Bool
     /// The latest measured time from a question to its answer; nil as long as none was measured.

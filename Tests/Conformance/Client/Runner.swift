@@ -102,7 +102,7 @@ final class Conversation: WebSocketChannelHandler, Sendable {
             request, compression: .init { $0.threshold = 0 }, terms: terms, on: self.loop, handler: self)
     }
 
-    func opened(subprotocol: String?) {}
+    func opened(_ head: ResponseHead, subprotocol: String?) {}
 
     func received(_ next: () -> WebSocketMessage?) {
         let channel = self.channel.value

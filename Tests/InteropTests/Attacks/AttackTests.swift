@@ -157,7 +157,7 @@ extension Interop {
             let ends = Journal<WebSocketEnd>("the end of the channel")
             let openings = Journal<Void>("the opening of the channel")
 
-            func opened(subprotocol: String?) { self.openings.append(()) }
+            func opened(_ head: ResponseHead, subprotocol: String?) { self.openings.append(()) }
             func received(_ next: () -> WebSocketMessage?) { while next() != nil {} }
             func writable() {}
             func closed(_ end: WebSocketEnd) { self.ends.append(end) }

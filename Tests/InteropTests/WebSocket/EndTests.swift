@@ -44,6 +44,7 @@ extension Interop {
                 #expect(error.code == close.code)
                 #expect(error.message.contains("\(close.status)"))
                 #expect(error.message.contains("as told"))
+                #expect(error.webSocketClose == .init(code: UInt16(close.status), reason: "as told"))
                 guard !close.isFinal else {
                     #expect(reason.isFailure)
                     #expect(client.handler.status.progress == .idle)
@@ -52,6 +53,22 @@ extension Interop {
                 #expect(reason.isLoss)
                 try await client.connected(times: 2)
                 try await client.settle()
+            }
+        }
+
+        @Test
+        func `a request that the close fails has its code and reason, and so has the status`() async throws {
+            let server = try await SharedServers.server(.webSocket)
+            try await Bench.use { bench in
+                let client = try await bench.webSocket(server) { $0.retry = .never }
+                try await client.connected()
+                let error = await #expect(throws: LinkspanError.self) {
+                    try await client.handler.request("close", ["code": 4009])
+                }
+                #expect(error?.code == .disconnected)
+                #expect(error?.webSocketClose == .init(code: 4009))
+                _ = try await client.states.first { $0.to == .disconnected }
+                #expect(client.handler.status.lastError?.webSocketClose?.code == 4009)
             }
         }
 

@@ -1,5 +1,8 @@
+internal import Foundation
 internal import TestSupport
 internal import Linkspan
+internal import LinkspanNetwork
+internal import LinkspanTesting
 internal import LinkspanWebSocket
 internal import Testing
 
@@ -15,6 +18,36 @@ extension Interop {
                 let texts = ["one", "", "\"quoted\" \\ \u{0}\u{1F600}\u{2028}", String(repeating: "ä", count: 100_000)]
                 for text in texts { try client.handler.send("line", text) }
                 #expect(try await client.values("line", count: 4, as: String.self) == texts)
+            }
+        }
+
+        @Test
+        func `an awaited send tells what has become of bytes, and one that is held back comes when it is due`()
+            async throws
+        {
+            let clock = VirtualScheduler()
+            let server = try await SharedServers.server(.webSocket)
+            try await Bench.use(ConnectionManager(options: .init { $0.scheduler = clock })) { bench in
+                let client = try await bench.webSocket(
+                    server, "/echo", configuration: .init { $0.codec = BinaryEnvelopeCodec() })
+                let handler = client.handler
+                try await client.connected()
+                try handler.perform(
+                    Command(.send, event: "binary", payload: try Payload(Data([3])), after: .seconds(60)))
+                try await handler.send("binary", Data([1]), timeout: nil)
+                try await handler.send("binary", Data(repeating: 2, count: 1 << 20), timeout: .seconds(10))
+                let refused = await #expect(throws: LinkspanError.self) {
+                    try await handler.send("binary", "no bytes", timeout: nil)
+                }
+                #expect(refused?.code == .encodingFailed && refused?.certainty == .notSent)
+                #expect(try await client.values("binary", count: 2, as: Data.self).map(\.count) == [1, 1 << 20])
+                // An answer of a later turn: the timer is set by then.
+                #expect(await handler.commands.map(\.delay) == [.seconds(60)])
+                clock.advance(by: .seconds(60))
+                // The timer of the attempt may have fired on the way, and may have been set anew behind the clock.
+                _ = await handler.commands
+                clock.settle()
+                #expect(try await client.values("binary", count: 3, as: Data.self).last == Data([3]))
             }
         }
 
@@ -45,6 +78,26 @@ extension Interop {
         }
 
         @Test
+        func `header fields of the response are kept by name, and never print`() async throws {
+            let server = try await SharedServers.server(.webSocket)
+            try await Bench.use { bench in
+                let names = ["X-Served-By", "set-cookie", "X-Other"]
+                let client = try await bench.webSocket(server, configuration: .init { $0.responseHeaders = names })
+                let info = try await client.connected()
+                let fields: [Credentials.Field] = [
+                    .init("X-Served-By", "node 7"), .init("set-cookie", "route=a7; Path=/"),
+                    .init("set-cookie", "theme=dark"),
+                ]
+                #expect(info.headers == fields)
+                #expect(client.handler.status.link?.headers == fields)
+                var dumped = ""
+                dump(info, to: &dumped)
+                for text in ["\(info)", dumped] { #expect(!text.contains("node 7") && !text.contains("route")) }
+                #expect(try await bench.webSocket(server, "/envelope?plain").connected().headers.isEmpty)
+            }
+        }
+
+        @Test
         func `the server gets our close code and reason`() async throws {
             try await withServer(.webSocket) { server in
                 try await Bench.use { bench in
@@ -52,15 +105,26 @@ extension Interop {
                         server, "/envelope?leaving",
                         configuration: .init { $0.closing = .init(code: 4007, reason: "off to bed, gute Nacht ä") })
                     let plain = try await bench.webSocket(server, "/envelope?plain")
-                    for client in [leaving, plain] {
-                        try await client.settle()
-                        try client.handler.disconnect()
+                    let switching = try await bench.webSocket(server, "/envelope?switching")
+                    for client in [leaving, plain, switching] { try await client.settle() }
+                    for client in [leaving, plain] { try client.handler.disconnect() }
+                    for code: UInt16 in [0, 999, 1001, 1005, 2999, 5000] {
+                        let error = #expect(throws: LinkspanError.self) {
+                            try switching.handler.disconnect(code: code)
+                        }
+                        #expect(error?.code == .invalidConfiguration)
                     }
+                    #expect(switching.handler.state == .connected)
+                    try switching.handler.disconnect(code: 4321, reason: "another user ö")
+                    #expect(switching.handler.state == .disconnected)
                     let watching = try await bench.webSocket(server)
-                    let answer = try await watching.handler.request("closings", 2, timeout: .seconds(30))
-                    let closings = (0..<2).map { [answer[0]?[$0]?[0]?.text, answer[0]?[$0]?[1]?.text] }
+                    let answer = try await watching.handler.request("closings", 3, timeout: .seconds(30))
+                    let closings = (0..<3).map { [answer[0]?[$0]?[0]?.text, answer[0]?[$0]?[1]?.text] }
                     let texts = Set(closings.map { $0.compactMap { $0.map { String(decoding: $0, as: UTF8.self) } } })
-                    #expect(texts == [["4007", "\"off to bed, gute Nacht ä\""], ["1000", "\"\""]])
+                    #expect(
+                        texts == [
+                            ["4007", "\"off to bed, gute Nacht ä\""], ["1000", "\"\""], ["4321", "\"another user ö\""],
+                        ])
                 }
             }
         }

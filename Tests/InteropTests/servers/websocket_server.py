@@ -237,6 +237,13 @@ def check_path(connection: ServerConnection, request: Request) -> Response | Non
     return connection.respond(http.HTTPStatus.NOT_FOUND, "no such path\n")
 
 
+def add_fields(connection: ServerConnection, request: Request, response: Response) -> None:
+    """Adds header fields for a client to read, one of them twice."""
+    response.headers["X-Served-By"] = "node 7"
+    for cookie in ("route=a7; Path=/", "theme=dark"):
+        response.headers["Set-Cookie"] = cookie
+
+
 def select_subprotocol(connection: ServerConnection, offered: Sequence[Subprotocol]) -> Subprotocol | None:
     """The first of ours that was offered; a client that offered none of them is served without one."""
     return next((name for name in SUBPROTOCOLS if name in offered), None)
@@ -267,6 +274,7 @@ async def run(options: argparse.Namespace) -> None:
         subprotocols=SUBPROTOCOLS,
         select_subprotocol=select_subprotocol,
         process_request=check_path,
+        process_response=add_fields,
         max_size=FRAME_SIZE,
         ping_interval=options.ping_interval,
         ping_timeout=options.ping_timeout,

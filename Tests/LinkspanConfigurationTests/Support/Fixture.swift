@@ -22,7 +22,7 @@ final class SilentLink: Link {
     func open() {}
     func send(_ message: OutboundMessage) -> SendAcceptance { .refused }
     func reply(to id: UInt64, with payload: Payload) -> SendAcceptance { .accepted }
-    func close() {}
+    func close(code: UInt16?, reason: String) {}
     func abort() {}
 }
 

@@ -164,7 +164,7 @@ final class ChannelRecorder: WebSocketChannelHandler {
     private(set) var ends: [WebSocketEnd] = []
     private(set) var messages: [WebSocketMessage] = []
 
-    func opened(subprotocol: String?) {}
+    func opened(_ head: ResponseHead, subprotocol: String?) {}
     func received(_ next: () -> WebSocketMessage?) { while let message = next() { self.messages.append(message) } }
     func writable() {}
     func closed(_ end: WebSocketEnd) { self.ends.append(end) }

@@ -145,7 +145,7 @@ final class EngineBench: @unchecked Sendable {
 
     /// Ends a link.
     func end(_ client: Client, politely: Bool) {
-        self.loop.enter { politely ? client.link?.close() : client.link?.abort() }
+        self.loop.enter { politely ? client.link?.close(code: nil, reason: "") : client.link?.abort() }
     }
 
     /// The text that the next link resumes from.

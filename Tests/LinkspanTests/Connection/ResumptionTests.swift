@@ -124,7 +124,7 @@ private final class NumberingLink: Link {
 
     func reply(to id: UInt64, with payload: Payload) -> SendAcceptance { .accepted }
 
-    func close() { self.abort() }
+    func close(code: UInt16?, reason: String) { self.abort() }
 
     func abort() {
         self.transport.executor.executeLocally {

@@ -260,7 +260,7 @@ private final class EagerLink: Link {
 
     func send(_ message: OutboundMessage) -> SendAcceptance { .accepted }
     func reply(to id: UInt64, with payload: Payload) -> SendAcceptance { .accepted }
-    func close() { self.abort() }
+    func close(code: UInt16?, reason: String) { self.abort() }
     func abort() { self.receiver.receive([.closed(.lost)]) }
 }
 

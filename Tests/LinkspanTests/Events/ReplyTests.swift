@@ -192,6 +192,6 @@ private final class HesitantLink: Link {
     func reply(to id: UInt64, with payload: Payload) -> SendAcceptance {
         self.refuses() ? .refused : self.base.reply(to: id, with: payload)
     }
-    func close() { self.base.close() }
+    func close(code: UInt16?, reason: String) { self.base.close(code: code, reason: reason) }
     func abort() { self.base.abort() }
 }

@@ -306,6 +306,6 @@ private final class StubbornLink: Link {
     func open() { self.base.open() }
     func send(_ message: OutboundMessage) -> SendAcceptance { self.base.send(message) }
     func reply(to id: UInt64, with payload: Payload) -> SendAcceptance { self.base.reply(to: id, with: payload) }
-    func close() {}
+    func close(code: UInt16?, reason: String) {}
     func abort() { self.base.abort() }
 }

@@ -60,7 +60,7 @@ private final class InstantLink: Link {
 
     func reply(to id: UInt64, with payload: Payload) -> SendAcceptance { .accepted }
 
-    func close() { self.abort() }
+    func close(code: UInt16?, reason: String) { self.abort() }
 
     func abort() {
         let (isFirst, wasOpen) = self.state.withLock { state in

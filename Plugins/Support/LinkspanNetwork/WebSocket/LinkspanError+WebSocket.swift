@@ -56,21 +56,22 @@ extension LinkspanError {
 
     /// The meaning of a Close frame for the next attempt (RFC 6455 §7.4, and the usual private codes).
     private init(_ event: CloseEvent) {
-        let text = event.reason.isEmpty ? "" : ": \(ForeignText.line(event.reason))"
-        let message = "the server closed the connection with code \(event.code.rawValue)\(text)"
         if let violation = event.violation {
             let message = violation.isLimit ? violation.message : "the server broke the WebSocket protocol"
             self.init(.protocolViolation, message, cause: violation)
             return
         }
-        switch event.code.rawValue {
-        case 1003, 1007, 1009: self.init(.messageRefused, message)
-        case 1010: self.init(.protocolViolation, message)
-        case 1008, 4403: self.init(.refused, message)
-        case 1012, 1013, 1014: self.init(.serverUnavailable, message)
-        case 4401: self.init(.credentialsRefused, message)
-        default: self.init(.connectionLost, message)
-        }
+        let code: Code =
+            switch event.code.rawValue {
+            case 1003, 1007, 1009: .messageRefused
+            case 1010: .protocolViolation
+            case 1008, 4403: .refused
+            case 1012, 1013, 1014: .serverUnavailable
+            case 4401: .credentialsRefused
+            default: .connectionLost
+            }
+        let (close, text) = (WebSocketClose(event), event.reason.isEmpty ? "" : ": \(ForeignText.line(event.reason))")
+        self.init(code, "the server closed the connection with \(close)\(text)", cause: close)
     }
 }
 

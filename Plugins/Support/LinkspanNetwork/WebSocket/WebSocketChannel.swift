@@ -188,7 +188,7 @@ extension WebSocketChannel: ByteStreamHandler {
             let accepted = try handshake.verify(status: head.status, headers: head.list)
             if let compression = accepted.compression { self.session.begin(compression) }
             self.isOpen = true
-            self.handler.opened(subprotocol: accepted.subprotocol)
+            self.handler.opened(head, subprotocol: accepted.subprotocol)
             self.scheduleKeepAlive()
         } catch {
             self.drop(.handshake(error))

@@ -4,8 +4,10 @@
 package protocol WebSocketChannelHandler: AnyObject {
     /// The handshake is done; messages may be sent.
     ///
-    /// - Parameter subprotocol: the server's choice of the offered ones, or nil.
-    func opened(subprotocol: String?)
+    /// - Parameters:
+    ///   - head: the server's response to the upgrade.
+    ///   - subprotocol: the server's choice of the offered ones, or nil.
+    func opened(_ head: ResponseHead, subprotocol: String?)
 
     /// Messages have arrived: all of one read, of which each is decoded when it is asked for.
     ///

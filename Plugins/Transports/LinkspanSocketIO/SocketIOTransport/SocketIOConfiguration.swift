@@ -20,6 +20,8 @@ public struct SocketIOConfiguration: Sendable, Hashable, NetworkConfiguration {
     private var compared: ComparedCodec?
     /// The event by which renewed credentials are shown to the server while the link is open: its argument is their
     /// auth payload (default nil: they are for the next link).
+    ///
+    /// The standard name is ``/Linkspan/Credentials/renewalEvent``.
     public var renewalEvent: String?
     /// The carriers of the packets (default ``SocketIOCarriers/webSocket``).
     public var carriers = SocketIOCarriers.webSocket

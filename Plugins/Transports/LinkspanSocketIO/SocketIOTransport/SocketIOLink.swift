@@ -139,7 +139,7 @@ final class SocketIOLink: Link {
         self.sendRenewal(credentials, by: self.configuration.renewalEvent)
     }
 
-    func close() { self.leave(politely: true) }
+    func close(code: UInt16?, reason: String) { self.leave(politely: true) }
 
     func abort() { self.leave(politely: false) }
 

@@ -117,6 +117,19 @@ public final class ConnectionHandler: Connection {
         try self.connection.disconnect()
     }
 
+    /// Disconnects the shared connection, and gives the server a close code and a reason; see ``Connection/disconnect()``.
+    ///
+    /// A raw WebSocket sends both in its Close frame. Other transports have no place for them and leave them out.
+    ///
+    /// - Parameters:
+    ///   - code: 1000, or one of 3000 to 4999.
+    ///   - reason: a text for the server, of which a WebSocket sends the first 123 bytes.
+    /// - Throws: ``LinkspanError`` with code `wrongState`, or `invalidConfiguration` for another code.
+    public func disconnect(code: UInt16, reason: String = "") throws(LinkspanError) {
+        try self.checkHeld()
+        try self.connection.disconnect(LinkClosing(code: code, reason: reason))
+    }
+
     /// Takes a command; see ``Connection/perform(_:)``.
     public func perform(_ command: consuming Command) throws(LinkspanError) {
         try self.checkTaking()

@@ -81,7 +81,7 @@ package struct InspectedConnection: Sendable {
 
     private static func dropLink(of core: ConnectionCore) {
         guard core.attempts.state == .connected else { return }
-        core.giveUpLink(LinkspanError(.connectionLost, "the inspector dropped the link"), politely: false)
+        core.giveUpLink(LinkspanError(.connectionLost, "the inspector dropped the link"), nil)
     }
 }
 

@@ -1,7 +1,9 @@
-/// The commands that wait for a connection, first in, first out.
+/// The commands that wait for a connection, first in, first out, and those that are held back.
 struct CommandBuffer {
     private var commands = CommandLists()
     private var list = CommandLists.List()
+    /// The marked ones, which are held back.
+    private var held = CommandLists.List()
     private(set) var byteCount = 0
     /// The keys of waiting commands that newer ones replace, and where these are.
     private var keys: [String: CommandLists.Place] = [:]
@@ -9,6 +11,7 @@ struct CommandBuffer {
     private var keyChanges: [KeyChange] = []
 
     var count: Int { self.commands.count }
+    /// Whether no command waits for the connection alone.
     var isEmpty: Bool { self.list.isEmpty }
     /// The command that has waited longest.
     var first: Command.ID? { self.commands.id(at: self.list.first) }
@@ -36,6 +39,9 @@ struct CommandBuffer {
         }
         if let former {
             self.replace(former, at: place, by: command)
+        } else if command.delay != nil {
+            self.byteCount += command.byteCount
+            self.commands.mark(self.commands.insert(command, behind: CommandLists.none, in: &self.held), true)
         } else {
             self.insert(command, behind: self.list.last)
         }
@@ -71,9 +77,11 @@ struct CommandBuffer {
     mutating func popFirst() -> Command? { self.remove(at: self.list.first) }
 
     private mutating func remove(at place: CommandLists.Place) -> Command? {
-        guard place != CommandLists.none, let command = self.commands.remove(place, from: &self.list) else {
-            return nil
-        }
+        guard place != CommandLists.none else { return nil }
+        let isHeld = self.commands.isMarked(place)
+        let removed =
+            isHeld ? self.commands.remove(place, from: &self.held) : self.commands.remove(place, from: &self.list)
+        guard let command = removed else { return nil }
         self.byteCount -= command.byteCount
         if let key = command.replacedKey {
             self.keys[key] = nil
@@ -87,14 +95,14 @@ struct CommandBuffer {
 
     func contains(_ id: Command.ID) -> Bool { self.commands.find(id) != nil }
 
-    var all: [Command] { self.commands.all(self.list) }
+    var all: [Command] { self.commands.all(self.list) + self.commands.all(self.held) }
 
     mutating func removeAll() -> [Command] {
         // An array made of nothing would write into storage that all threads share, if only a zero.
-        guard !self.isEmpty else { return [] }
+        guard self.count > 0 else { return [] }
         defer {
             self.commands.removeAll()
-            self.list = CommandLists.List()
+            (self.list, self.held) = (CommandLists.List(), CommandLists.List())
             self.byteCount = 0
             for key in self.keys.keys { self.keyChanges.append(KeyChange(key: key)) }
             self.keys = [:]

@@ -77,6 +77,13 @@ public struct Credentials: Sendable, Hashable {
         self.init(auth: try Payload(value), validFor: validFor)
     }
 
+    /// The standard name of the event that shows renewed credentials to a server over an open link: `linkspan.renew`.
+    ///
+    /// Its only argument is the new ``auth`` payload, and it asks for no reply. A server that accepts them goes on; one that
+    /// does not ends the link as it refuses credentials, over a raw WebSocket with close code 4401. A network transport
+    /// sends it when `renewalEvent` of its configuration names it.
+    public static let renewalEvent = "linkspan.renew"
+
     /// A header or a query item: a name and a secret value, in a query not yet percent-encoded.
     public struct Field: Sendable, Hashable {
         /// The field's name.

@@ -75,7 +75,9 @@ final class PollingRequests {
             self.exchanges[number] = nil
             if case .success(let answer) = result {
                 self.heard()
-                for cookie in answer.head.cookies { self.cookies.set(cookie, path: self.key.configuration.path) }
+                for cookie in answer.head.values("set-cookie") {
+                    self.cookies.set(cookie, path: self.key.configuration.path)
+                }
             }
             completion(result)
         }

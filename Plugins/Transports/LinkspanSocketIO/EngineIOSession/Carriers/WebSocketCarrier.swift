@@ -99,7 +99,7 @@ final class WebSocketCarrier: EngineCarrier {
 }
 
 extension WebSocketCarrier: WebSocketChannelHandler {
-    func opened(subprotocol: String?) { self.handler.opened() }
+    func opened(_ head: ResponseHead, subprotocol: String?) { self.handler.opened() }
 
     func received(_ next: () -> WebSocketMessage?) {
         guard let type = self.binaryType else { return self.handler.received(next) }
