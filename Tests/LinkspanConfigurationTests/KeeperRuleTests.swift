@@ -26,7 +26,7 @@ struct KeeperRuleTests {
             "LINKSPAN_CONNECTION_KEEPER_RULES": "telling",
         ])
         let messaging = try await Messaging.start(plan.plan)
-        try messaging.connect().release()
+        try await messaging.connect().release()
         #expect(await told.first { $0 == 0 } == 0)
         await messaging.stop()
     }
