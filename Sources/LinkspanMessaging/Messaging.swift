@@ -70,6 +70,7 @@ public final class Messaging: Sendable {
         let services = ServiceRegistry(options: services)
         var connections = connections
         connections.rules = plan.rules + connections.rules
+        if let dataSaving = plan.dataSaving { connections.dataSaving = dataSaving }
         let manager = ConnectionManager(
             options: connections, services: services, trafficInterval: trafficInterval)
         var running = RunningServices()

@@ -55,6 +55,10 @@ struct Outgoing: ~Copyable {
     private var lastPause: UInt64 = 0
     /// The pause in which everything else waits for deliveries that are sent alone.
     private var isolation: UInt64 = 0
+    /// The pause in which only sends wait that newer ones may replace.
+    private var hold: UInt64 = 0
+    /// Whether such sends wait while the link is open; see ``DataSaving``.
+    var savesData = false
     /// Replies that nothing waited for any more.
     private(set) var lateReplies: UInt64 = 0
     /// The outputs that have not been taken yet.
@@ -241,9 +245,15 @@ extension Outgoing {
             throw LinkspanError(.released, "the connection has been released", certainty: .notSent)
         case .failed(let cause) where command.isRefused(keepingDeliveries: self.options.keepsDeliveries):
             throw LinkspanError(failedForGood: cause)
-        case .open where !command.isOfDelivery:
+        case .open where self.savesData && command.isReplaceable:
+            self.lastPause += 1
+            (self.hold, self.phase) = (self.lastPause, .pausing(number: self.lastPause))
+            self.outputs.append(.pauseFlush(self.hold, .seconds(1)))
+        case .open where !command.isOfDelivery, .pausing(number: self.hold) where command.isVolatile:
             if command.timeLimit(self.options.replyTimeout) != nil { self.watch(command, made: made()) }
             return self.ready(command)
+        // Takes along what waits.
+        case .pausing(number: self.hold) where !command.isReplaceable: self.beginFlush()
         case .down, .greeting, .flushing, .pausing, .full, .open, .failed: ()
         }
         if command.isOfDelivery { return try self.acceptDelivery(command, made: made()) }
@@ -405,7 +415,7 @@ extension Outgoing {
             if let age = self.options.buffer.maxAge {
                 self.deadlines.age(command.id, at: now + age, in: self.buffer)
             }
-            if let key = command.replacedKey, self.buffer.hasKey(key) {
+            if let key = command.replacing, self.buffer.hasKey(key) {
                 self.outputs.append(command.fail(.cancelled, .notSent, "was replaced by a newer one"))
             } else {
                 self.buffer.restore(command)
@@ -433,7 +443,8 @@ extension Outgoing {
     /// Sends the next of an ordering key through the flush, so that there is one place that sends deliveries.
     private mutating func beginNext() {
         switch self.phase {
-        case .open where self.hasReady, .pausing(number: self.isolation) where self.deliveries?.queues.isolated == nil:
+        case .open where self.hasReady, .pausing(number: self.hold) where self.hasReady,
+            .pausing(number: self.isolation) where self.deliveries?.queues.isolated == nil:
             self.beginFlush()
         case .down, .greeting, .flushing, .pausing, .full, .open, .failed, .ended: ()
         }

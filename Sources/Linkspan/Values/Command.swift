@@ -255,8 +255,8 @@ extension Command {
     /// Whether it is a send without a time limit, whose outcome nobody asks for.
     var isPlain: Bool { self.form == .send && self.extras.isEmpty }
 
-    /// The key under which it replaces a waiting send.
-    var replacedKey: String? { self.replacing }
+    /// Whether it may wait for a newer one that takes its place.
+    var isReplaceable: Bool { !self.isVolatile && self.replacing != nil }
 
     var isSend: Bool { self.form == .send }
 
