@@ -50,7 +50,7 @@ enum FanoutWorkload {
         var plan = MessagingPlan(url: "http://127.0.0.1:\(port)?\(path)", transport: SocketIOTransport())
         plan.services = services.map { PlannedService($0) }
         let messaging = try await Messaging.start(plan)
-        let connection = try messaging.connect()
+        let connection = try await messaging.connect()
         for await change in connection.stateChanges where change.to == .connected { break }
         return (messaging, connection)
     }

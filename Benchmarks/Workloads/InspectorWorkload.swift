@@ -41,7 +41,7 @@ enum InspectorWorkload {
         let plan = MessagingPlan(
             url: "http://127.0.0.1:\(port)", transport: .socketIO, services: mode == .none ? [] : [inspector])
         let messaging = try await Messaging.start(plan)
-        let connection = try messaging.connect()
+        let connection = try await messaging.connect()
         var page: Process?
         if mode == .open {
             for await url in urls {

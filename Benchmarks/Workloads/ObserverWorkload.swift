@@ -20,7 +20,7 @@ enum ObserverWorkload {
             transport: SocketIOTransport())
         plan.services = counters.map { PlannedService($0) }
         let messaging = try await Messaging.start(plan)
-        let connection = try messaging.connect()
+        let connection = try await messaging.connect()
         for await change in connection.stateChanges where change.to == .connected { break }
         let text = String(repeating: "x", count: 64)
         let count = 100_000

@@ -28,7 +28,7 @@ struct DemoGuest {
         // Keeps the demo short.
         plan.options.retry = .backoff(initial: .milliseconds(200), earlyCap: .milliseconds(500))
         let messaging = try await Messaging.start(plan)
-        let connection = try messaging.connect()
+        let connection = try await messaging.connect()
         let (changes, change) = AsyncStream<ConnectionState>.makeStream()
         let url = connection.status.url
         _ = connection.onStateChange { news in

@@ -128,7 +128,7 @@ struct Visit: Sendable {
             if increase.acknowledged > 0 { news.post(.roundTrip(increase.roundTrips / increase.acknowledged)) }
         }.keep()
         return Visit(
-            visitor: visitor, news: news, messaging: messaging, connection: try messaging.connect(), first: rooms,
+            visitor: visitor, news: news, messaging: messaging, connection: try await messaging.connect(), first: rooms,
             left: left, effect: PlanInEffect(plan))
     }
 }

@@ -40,6 +40,7 @@ struct Resolver {
         var plan = MessagingPlan(url: endpoint, transport: transport, options: options)
         plan.services = services.compactMap { $0 }
         plan.rules = rules
+        plan.dataSaving = self.values["connection.dataSaving"].flatMap(Self.text).flatMap(DataSaving.init)
         plan.settings = self.settings.map { setting in
             InspectedSetting(path: setting.path, value: setting.value ?? "", origin: setting.origin)
         }

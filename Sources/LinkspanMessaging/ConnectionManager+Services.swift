@@ -23,7 +23,9 @@ extension ConnectionManager {
     private func listen(to services: ServiceRegistry) {
         let translation = Lock(PathTranslation())
         services.observe(weak: self, NetworkEvent.self) { manager, stamped in
-            for signal in translation.withLock({ $0.signals(for: stamped.event) }) { manager.signal(signal) }
+            let event = stamped.event
+            manager.pathCosts(isExpensive: event.isExpensive, isConstrained: event.isConstrained)
+            for signal in translation.withLock({ $0.signals(for: event) }) { manager.signal(signal) }
         }.keep()
         services.observe(weak: self, AppEvent.self) { manager, stamped in
             if let signal = KeeperSignal(stamped.event) { manager.signal(signal) }

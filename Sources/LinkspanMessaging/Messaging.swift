@@ -6,7 +6,7 @@ internal import LinkspanRuntime
 ///
 /// ```swift
 /// let messaging = try await Messaging.start(plan)
-/// let connection = try messaging.connect()
+/// let connection = try await messaging.connect()
 /// try connection.send("hello")
 /// await messaging.stop()
 /// ```
@@ -15,11 +15,9 @@ public final class Messaging: Sendable {
         /// The configuration for ``connect()``.
         var configuration: ConnectionConfiguration
         /// The services without their connection yet; nil before the first call of `connect()`.
-        var waiting: [Taker<any ConnectionUsing>]?
-        /// Those among them that take it asynchronously.
-        var waitingTasks: [Taker<any AsyncConnectionUsing>] = []
-        /// Whether such services are taking it, behind which the connection is opened.
-        var isIntroducing = false
+        var waiting: [Taker]?
+        /// Fulfilled when the services that are taking it have done so.
+        var introduction: Promise<Void>?
         /// The handlers of services, which need not keep them, by the member of the plan that they belong to.
         var handlers: [ServiceName: [ConnectionHandler]] = [:]
         /// The services of the plan; nil while they are being changed.
@@ -27,9 +25,10 @@ public final class Messaging: Sendable {
     }
 
     /// A service that takes the connection, and the member of the plan that it is, or is nested in.
-    private struct Taker<Service: Sendable>: Sendable {
+    private struct Taker: Sendable {
         let name: ServiceName
-        let service: Service
+        let isRequired: Bool
+        let service: any ConnectionUsing
     }
 
     /// The services, with one of the SDK's own: `connections`, which closes the connections in its turn.
@@ -71,6 +70,7 @@ public final class Messaging: Sendable {
         let services = ServiceRegistry(options: services)
         var connections = connections
         connections.rules = plan.rules + connections.rules
+        if let dataSaving = plan.dataSaving { connections.dataSaving = dataSaving }
         let manager = ConnectionManager(
             options: connections, services: services, trafficInterval: trafficInterval)
         var running = RunningServices()
@@ -98,18 +98,18 @@ public final class Messaging: Sendable {
 
     /// The plan's connection: made and connected by the first call, shared by the others.
     ///
-    /// Services that adopt ``ConnectionUsing`` or ``AsyncConnectionUsing`` get a handler of their own first; and again when
-    /// their connection was released, as by ``/Linkspan/ConnectionManager/logOut(_:keepingDeliveries:within:)``.
+    /// When it returns, each service that adopts ``ConnectionUsing`` has its own handler, and had it before the connection was
+    /// opened; again when their connection was released, as by
+    /// ``/Linkspan/ConnectionManager/logOut(_:keepingDeliveries:within:)``.
     ///
     /// - Returns: a handler; the connection is kept while one is held.
-    /// - Throws: ``/Linkspan/LinkspanError``; see ``/Linkspan/ConnectionManager/connect(_:)`` and
-    ///   ``ConnectionUsing/use(_:)``.
-    public func connect() throws(LinkspanError) -> ConnectionHandler {
+    /// - Throws: ``/Linkspan/LinkspanError``; see ``/Linkspan/ConnectionManager/connect(_:)``. The error of a required service
+    ///   that did not take its connection, which the next call asks again.
+    public func connect() async throws(LinkspanError) -> ConnectionHandler {
         self.forgetReleased()
         let (handler, mustConnect) = try self.manager.hold(self.configuration)
-        let isFirst = try self.introduceServices()
-        let isOpenedLater = try self.introduceAsynchronously()
-        if mustConnect || isFirst, !isOpenedLater { try self.manager.open(handler) }
+        try await self.introduceServices()
+        if mustConnect { try self.manager.open(handler) }
         return handler
     }
 
@@ -161,51 +161,66 @@ extension Messaging {
         guard self.state.withLock({ $0.handlers.values.joined().first })?.isConnectionReleased == true else { return }
         // They end outside the lock.
         _ = self.state.withLock { state in
-            defer { (state.handlers, state.waiting, state.waitingTasks) = ([:], nil, []) }
+            defer { (state.handlers, state.waiting) = ([:], nil) }
             return state.handlers
         }
     }
 
-    /// Gives each service that wants one its connection, once.
-    ///
-    /// - Returns: whether it was done now.
-    private func introduceServices() throws(LinkspanError) -> Bool {
-        let known = self.takers(of: (any ConnectionUsing).self)
-        let isFirst = self.state.withLock { state in
-            guard state.waiting == nil else { return false }
-            state.waiting = known
-            state.waitingTasks = self.takers(of: (any AsyncConnectionUsing).self)
-            return true
+    /// Gives each service that expects one its connection, once, in one call of `connect()` at a time.
+    private func introduceServices() async throws(LinkspanError) {
+        let turn = Promise<Void>()
+        while let other = self.state.withLock({ state in
+            defer { state.introduction = state.introduction ?? turn }
+            return state.introduction
+        }) { await other.value }
+        defer {
+            self.state.withLock { $0.introduction = nil }
+            turn.fulfill()
         }
-        // One that throws is not asked again by the next call, but those behind it are.
+        if self.state.withLock({ $0.waiting == nil }) {
+            let known = self.services.located((any ConnectionUsing).self).map(Taker.init)
+            self.state.withLock { $0.waiting = known }
+        }
         while let taker = self.state.withLock({ $0.waiting?.isEmpty == false ? $0.waiting?.removeFirst() : nil }) {
-            try self.introduce(taker)
+            do {
+                try await self.introduce(taker)
+            } catch {
+                self.state.withLock { $0.waiting?.insert(taker, at: 0) }
+                throw error
+            }
         }
-        return isFirst
     }
 
-    private func takers<Service: Sendable>(of type: Service.Type) -> [Taker<Service>] {
-        self.services.located(type).map { member, service in Taker(name: member, service: service) }
-    }
-
-    private func introduce(_ taker: Taker<any ConnectionUsing>) throws(LinkspanError) {
+    /// Gives a service its connection; one that fails is reported as a fault unless it is required.
+    private func introduce(_ taker: Taker) async throws(LinkspanError) {
         let handler = try self.hold(for: taker.name)
-        do {
-            try taker.service.use(handler)
-        } catch {
-            self.drop(handler, of: taker.name)
-            throw error
+        let (outcome, limit) = (Promise<(any Error)?>(), taker.service.budgets.start)
+        // No parent can own it: it may outlive its limit.
+        let task = Task {
+            do {
+                try await taker.service.use(handler)
+                outcome.fulfill(nil)
+            } catch {
+                self.drop(handler, of: taker.name)
+                outcome.fulfill(error)
+            }
         }
-    }
-
-    private func introduce(_ taker: Taker<any AsyncConnectionUsing>) async throws {
-        let handler = try self.hold(for: taker.name)
-        do {
-            try await taker.service.use(handler)
-        } catch {
-            self.drop(handler, of: taker.name)
-            throw error
+        let timer = self.scheduler.schedule(at: self.scheduler.now + limit) {
+            task.cancel()
+            outcome.fulfill(LinkspanError(.timedOut, "it did not return within \(limit)"))
         }
+        let failure = await outcome.value
+        timer.cancel()
+        guard let failure else { return }
+        let error = failure as? LinkspanError
+        let message = "use failed: \(error?.message ?? "\(failure)")"
+        let path = "\(self.services.name).\(taker.name)"
+        guard taker.isRequired else {
+            self.services.emit(FaultEvent(path: path, code: .startFailed, message: message, severity: .error))
+            return
+        }
+        self.drop(handler, of: taker.name)
+        throw LinkspanError(error?.code ?? .invalidConfiguration, "\(path): \(message)", cause: failure)
     }
 
     private func hold(for name: ServiceName) throws(LinkspanError) -> ConnectionHandler {
@@ -223,65 +238,18 @@ extension Messaging {
     func dismiss(_ name: ServiceName) {
         let former = self.state.withLock { state in
             state.waiting?.removeAll { $0.name == name }
-            state.waitingTasks.removeAll { $0.name == name }
             return state.handlers.removeValue(forKey: name)
         }
         for handler in former ?? [] { handler.release() }
     }
 
-    /// Gives each service that takes it asynchronously its connection, and opens it behind them.
-    ///
-    /// - Returns: whether the connection is opened later, then.
-    private func introduceAsynchronously() throws(LinkspanError) -> Bool {
-        let (known, isIntroducing) = self.state.withLock { state in
-            defer {
-                if !state.waitingTasks.isEmpty { state.isIntroducing = true }
-                state.waitingTasks = []
-            }
-            return (state.waitingTasks, state.isIntroducing)
+    /// Gives a service that is about to be added its connection, unless ``connect()`` will.
+    func introduce(_ planned: PlannedService) async throws(LinkspanError) {
+        guard self.state.withLock({ $0.waiting != nil }), let service = planned.service as? any ConnectionUsing else {
+            return
         }
-        guard !known.isEmpty else { return isIntroducing }
-        // Its own, because the caller of `connect()` may release the one that it gets while others hold theirs.
-        let handler = try self.manager.hold(self.configuration).handler
-        // No parent can own it: the caller of `connect()` gets its handler at once.
-        Task {
-            for taker in known { await self.introduceInTime(taker) }
-            self.state.withLock { $0.isIntroducing = false }
-            // Refused only when the app has connected or released it meanwhile.
-            try? self.manager.open(handler)
-            handler.release()
-        }
-        return true
-    }
-
-    private func introduceInTime(_ taker: Taker<any AsyncConnectionUsing>) async {
-        let (outcome, isOver) = (Promise<String?>(), Promise<Void>())
-        let limit = taker.service.budgets.start
-        // No parent can own it: it may outlive its limit.
-        let task = Task {
-            do {
-                try await self.introduce(taker)
-                outcome.fulfill(nil)
-            } catch {
-                outcome.fulfill("use threw: \(error)")
-            }
-            isOver.fulfill()
-        }
-        await isOver.wait(until: self.scheduler.now + limit, by: self.scheduler)
-        guard let failure = outcome.fulfilled ?? "use did not return within \(limit)" else { return }
-        task.cancel()
-        self.services.emit(
-            FaultEvent(
-                path: "\(self.services.name).\(taker.name)", code: .startFailed, message: failure, severity: .error))
-    }
-
-    /// Gives a service that is about to be added under this name its connection, unless ``connect()`` will.
-    func introduce(_ name: ServiceName, _ service: any LifecycleService) async throws(LinkspanError) {
-        guard self.state.withLock({ $0.waiting != nil }) else { return }
-        if let service = service as? any AsyncConnectionUsing {
-            await self.introduceInTime(Taker(name: name, service: service))
-        }
-        if let service = service as? any ConnectionUsing { try self.introduce(Taker(name: name, service: service)) }
+        let importance = planned.settings.importance ?? service.importance
+        try await self.introduce(Taker(name: planned.name, isRequired: importance == .required, service: service))
     }
 }
 

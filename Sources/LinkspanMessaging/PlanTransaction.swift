@@ -81,7 +81,7 @@ struct PlanTransaction {
     private mutating func register(
         _ planned: PlannedService, mustBeReady: Bool
     ) async throws(LinkspanError) {
-        try await self.messaging.introduce(planned.name, planned.service)
+        try await self.messaging.introduce(planned)
         self.messaging.show(to: planned.service, self.plan)
         let registration: Registration
         do {
@@ -104,13 +104,9 @@ struct PlanTransaction {
     }
 
     private func hand(_ planned: PlannedService) async throws(LinkspanError) {
-        let options = planned.options
         do {
-            try await self.messaging.services.call(planned.name) { service in
-                guard let service = service as? any Reconfigurable else {
-                    throw LinkspanError(.unsupported, "it cannot be reconfigured while it runs")
-                }
-                try await service.reconfigure(options)
+            try await self.messaging.services.call(planned.name) {
+                try await planned.factory?.reconfigure?($0, planned.options)
             }
         } catch {
             let reason = (error as? LinkspanError)?.message ?? (error as? RegistryError)?.message ?? "\(error)"

@@ -233,7 +233,7 @@ private enum CommentExamples {
 
     static func messaging(_ plan: MessagingPlan) async throws {
         let messaging = try await Messaging.start(plan)
-        let connection = try messaging.connect()
+        let connection = try await messaging.connect()
         try connection.send("hello")
         await messaging.stop()
     }
@@ -394,23 +394,8 @@ private enum CommentExamples {
     }
 }
 
-private final class Presence: ConnectionUsing {
-    let name: ServiceName = "presence"
-
-    func use(_ connection: any Connection) throws(LinkspanError) {
-        try connection.on("joined", as: String.self) { member in print(member) }
-    }
-}
-
 private final class CounterService: LifecycleService {
     let name: ServiceName = "counter"
-    let step = Mutex(1)
-}
-
-extension CounterService: Reconfigurable {
-    func reconfigure(_ options: OptionValues) async throws {
-        self.step.withLock { $0 = options["step"] ?? 1 }
-    }
 }
 
 private struct UploadEvent: LifecycleEvent {

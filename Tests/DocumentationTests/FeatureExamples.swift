@@ -9,7 +9,7 @@ private struct Score: Decodable, Sendable {
     var points: Int
 }
 
-actor Scores: AsyncConnectionUsing {
+actor Scores: ConnectionUsing {
     let name: ServiceName = "scores"
     private var latest: [String: Int] = [:]
     private var reading: Task<Void, Never>?
@@ -31,11 +31,13 @@ struct LimiterOptions: Decodable, Sendable {
     var weights: [String: Double] = [:]
 }
 
-struct Limiter: LifecycleService {
+actor Limiter: LifecycleService {
     let name: ServiceName = "limiter"
-    let options: LimiterOptions
+    private var options: LimiterOptions
 
     init(_ options: LimiterOptions) { self.options = options }
+
+    func use(_ options: LimiterOptions) { self.options = options }
 }
 
 // What an app has of swift-configuration.
@@ -61,7 +63,12 @@ struct AppConfiguration: ConfigurationReading {
 private enum FeatureExamples {
     static func limiter() {
         var catalog = Catalog()
-        catalog.add(ServiceFactory("limiter", defaults: LimiterOptions()) { Limiter($0) })
+        catalog.add(
+            ServiceFactory("limiter", defaults: LimiterOptions(), hot: ["rate"]) {
+                Limiter($0)
+            } reconfigure: { limiter, options in
+                await limiter.use(options)
+            })
     }
 
     static func reader(_ loader: ConfigurationLoader, _ reader: ConfigReader) throws {

@@ -63,7 +63,7 @@ struct GettingStartedExample {
         let plan = MessagingPlan(
             url: "memory://lobby", transport: InMemoryTransport(hub: InMemoryHub()), services: [counter])
         let messaging = try await Messaging.start(plan)
-        let connection = try messaging.connect()
+        let connection = try await messaging.connect()
         for await change in connection.stateChanges where change.to == .connected { break }
         await messaging.stop()
         #expect(counter.count.withLock { $0 } == 1)

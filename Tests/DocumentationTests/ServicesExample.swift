@@ -37,7 +37,7 @@ struct ServicesExample {
 
         let messaging = try await Messaging.start(
             plan, connections: .init { $0.logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() } })
-        let connection = try messaging.connect()
+        let connection = try await messaging.connect()
         try connection.send("line", "Hello")
         let presence = try messaging.services.service(of: PresenceService.self)
         presence.noteActivity()

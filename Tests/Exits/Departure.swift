@@ -27,7 +27,7 @@ enum Departure: String {
         case .stop:
             let plan = MessagingPlan(url: errand.url, transport: errand.transport)
             let messaging = try await Messaging.start(plan)
-            let handler = try messaging.connect()
+            let handler = try await messaging.connect()
             try await Self.connected(handler)
             try handler.send("note", errand.number)
             await messaging.stop()

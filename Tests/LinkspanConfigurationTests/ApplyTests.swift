@@ -12,7 +12,7 @@ struct ApplyTests {
     func `a hot option is taken over, and nothing is interrupted`() async throws {
         let stage = Stage()
         try await stage.run { messaging, plan in
-            let channel = try messaging.connect()
+            let channel = try await messaging.connect()
             let next = try stage.load(["LINKSPAN_SERVICES_ROOMS_MOOD": "wild"])
             try await messaging.apply(plan.difference(to: next))
             #expect(stage.journal == ["change rooms 1 wild"])
@@ -23,10 +23,27 @@ struct ApplyTests {
 
     @available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
     @Test
+    func `a running service gets all its options as their type when a hot one changes, and restarts for others`()
+        async throws
+    {
+        let stage = Stage()
+        let enabled = ["LINKSPAN_SERVICES_ENABLED": "typed", "LINKSPAN_SERVICES_TYPED_ROOMS": "attic"]
+        let plan = try stage.load(enabled)
+        let messaging = try await Messaging.start(plan.plan)
+        let next = try stage.load(enabled.merging(["LINKSPAN_SERVICES_TYPED_RATE": "0.5"]) { $1 })
+        try await messaging.apply(plan.difference(to: next))
+        #expect(stage.journal == [#"change typed 0.5 ["attic"]"#])
+        let other = try stage.load(["LINKSPAN_SERVICES_ENABLED": "typed", "LINKSPAN_SERVICES_TYPED_RATE": "0.5"])
+        #expect(next.difference(to: other).description == "~ typed.rooms [attic] -> lobby (restart)")
+        await messaging.stop()
+    }
+
+    @available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
+    @Test
     func `options of the connection hold at once, over the same link`() async throws {
         let stage = Stage()
         try await stage.run { messaging, plan in
-            let channel = try messaging.connect()
+            let channel = try await messaging.connect()
             let next = try stage.load(["LINKSPAN_CONNECTION_BUFFER_COMMANDS": "1"])
             try await messaging.apply(plan.difference(to: next))
             #expect(stage.connects(to: "first") == 1)
@@ -46,11 +63,11 @@ struct ApplyTests {
         var plan = try stage.load()
         plan.plan.credentials = .provider { _ in try Credentials(auth: "ann") }
         let messaging = try await Messaging.start(plan.plan)
-        let channel = try messaging.connect()
+        let channel = try await messaging.connect()
         _ = try await channel.request("say", 1)
         let next = try stage.load(["LINKSPAN_CONNECTION_BUFFER_COMMANDS": "7"])
         try await messaging.apply(plan.difference(to: next))
-        let again = try messaging.connect()
+        let again = try await messaging.connect()
         _ = try await again.request("say", 2)
         #expect(stage.connects(to: "first") == 1)
         #expect(messaging.manager.statistics.count == 1)
@@ -68,7 +85,7 @@ struct ApplyTests {
     func `another transport gets all that waited for the former one, in order`() async throws {
         let stage = Stage()
         try await stage.run { messaging, plan in
-            let channel = try messaging.connect()
+            let channel = try await messaging.connect()
             try channel.send("say", 1)
             stage.hubs["first"]?.cut()
             for number in 2...100 { try channel.send("say", number) }
@@ -79,7 +96,7 @@ struct ApplyTests {
             #expect(stage.heard(by: "second") == Array(2...100))
             #expect(stage.journal.isEmpty)
             // A later holder gets the same endpoint.
-            let another = try messaging.connect()
+            let another = try await messaging.connect()
             #expect(another.status.url == channel.status.url)
             #expect(stage.connects(to: "second") == 1)
         }
@@ -90,7 +107,7 @@ struct ApplyTests {
     func `an option of the transport, or another endpoint, takes a new link of the same transport`() async throws {
         let stage = Stage()
         try await stage.run { messaging, plan in
-            let channel = try messaging.connect()
+            let channel = try await messaging.connect()
             let paced = try stage.load(["LINKSPAN_TRANSPORT_FIRST_PACE": "3"])
             try await messaging.apply(plan.difference(to: paced))
             let moved = try stage.load([
@@ -98,7 +115,7 @@ struct ApplyTests {
             ])
             try await messaging.apply(paced.difference(to: moved))
             try channel.send("say", 1)
-            #expect(try messaging.connect().status.url.text.hasPrefix("first://attic"))
+            #expect(try await messaging.connect().status.url.text.hasPrefix("first://attic"))
             #expect(await channel.drain(within: .seconds(20)).isEmpty)
             #expect(stage.heard(by: "first") == [1] && stage.connects(to: "first") == 3)
         }
@@ -111,11 +128,11 @@ struct ApplyTests {
     {
         let stage = Stage()
         try await stage.run { messaging, plan in
-            let channel = try messaging.connect()
+            let channel = try await messaging.connect()
             try messaging.move(to: try stage.load(["LINKSPAN_TRANSPORT_ADAPTER": "second"]).plan)
             let hot = try stage.load(["LINKSPAN_CONNECTION_BUFFER_COMMANDS": "7"])
             try await messaging.apply(plan.difference(to: hot))
-            #expect(try messaging.connect().status.url == channel.status.url)
+            #expect(try await messaging.connect().status.url == channel.status.url)
             #expect(channel.status.url.text.hasPrefix("second://"))
             #expect(messaging.manager.statistics.count == 1)
             let moved = try stage.load([
@@ -132,7 +149,7 @@ struct ApplyTests {
     func `deliveries made while the connection moves back and forth arrive`() async throws {
         let stage = Stage()
         try await stage.run { messaging, plan in
-            let channel = try messaging.connect()
+            let channel = try await messaging.connect()
             async let deliveries: Void = {
                 for number in 1...200 {
                     try await channel.deliver("say", number)
@@ -156,7 +173,7 @@ struct ApplyTests {
         let stage = Stage()
         try await stage.run { messaging, plan in
             try await messaging.apply(plan.difference(to: try stage.load(["LINKSPAN_TRANSPORT_ADAPTER": "second"])))
-            let channel = try messaging.connect()
+            let channel = try await messaging.connect()
             try channel.send("say", 1)
             #expect(await channel.drain(within: .seconds(20)).isEmpty)
             #expect(stage.heard(by: "second") == [1])
@@ -168,7 +185,7 @@ struct ApplyTests {
     func `a service is restarted with its new options, and who needs it around it`() async throws {
         let stage = Stage()
         try await stage.run { messaging, plan in
-            let channel = try messaging.connect()
+            let channel = try await messaging.connect()
             let next = try stage.load(["LINKSPAN_SERVICES_ROOMS_SIZE": "9"])
             try await messaging.apply(plan.difference(to: next))
             #expect(
@@ -215,7 +232,7 @@ struct ApplyTests {
     func `a service that is added to a connected plan has its channel when it starts`() async throws {
         let stage = Stage()
         try await stage.run { messaging, plan in
-            let channel = try messaging.connect()
+            let channel = try await messaging.connect()
             let next = try stage.load(["LINKSPAN_SERVICES_ADD": "talker"])
             try await messaging.apply(plan.difference(to: next))
             #expect(stage.journal == ["start talker with a channel"])
@@ -238,7 +255,7 @@ struct RollbackTests {
     func `a start that fails takes everything back`() async throws {
         let stage = Stage()
         try await stage.run { messaging, plan in
-            let channel = try messaging.connect()
+            let channel = try await messaging.connect()
             stage.fail("start metrics")
             let difference = plan.difference(to: try stage.load(Self.everything))
             let error = await #expect(throws: LinkspanError.self) { try await messaging.apply(difference) }
@@ -290,7 +307,7 @@ struct RollbackTests {
     func `a change of a fixed option is refused before anything is touched`() async throws {
         let stage = Stage()
         try await stage.run { messaging, plan in
-            let channel = try messaging.connect()
+            let channel = try await messaging.connect()
             let next = try stage.load([
                 "LINKSPAN_CONNECTION_DELIVERY_KEY": "lastArgument", "LINKSPAN_SERVICES_ROOMS_SIZE": "9",
             ])

@@ -171,7 +171,7 @@ struct BrokenConfigurationTests {
         var catalog = Catalog.sample()
         catalog.add(
             ServiceFactory("fragile", options: [PluginOption("size", .number(1...9), fallback: "1", "A size.")]) {
-                _ throws(LinkspanError) in
+                _ throws(LinkspanError) -> OptionService in
                 throw LinkspanError(.invalidConfiguration, "must not be asked")
             })
         let text = try failure(

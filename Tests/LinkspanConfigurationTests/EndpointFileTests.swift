@@ -33,7 +33,7 @@ struct EndpointFileTests {
                 $0.scheduler = clock
                 $0.random = { 0.5 }
             })
-        return (messaging, try messaging.connect())
+        return (messaging, try await messaging.connect())
     }
 
     /// A server at each host, of which some are down.

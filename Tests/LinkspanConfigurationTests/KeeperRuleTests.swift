@@ -1,9 +1,9 @@
-internal import Linkspan
+@testable internal import Linkspan
 internal import LinkspanConfiguration
 internal import LinkspanMessaging
 internal import Testing
 
-@Suite("Keeper rules by name", .timeLimit(.minutes(1)))
+@Suite("What the keeper is configured to do", .timeLimit(.minutes(1)))
 struct KeeperRuleTests {
     /// Tells the number of holders of each connection that it is asked about.
     private struct TellingRule: KeeperRule {
@@ -26,8 +26,19 @@ struct KeeperRuleTests {
             "LINKSPAN_CONNECTION_KEEPER_RULES": "telling",
         ])
         let messaging = try await Messaging.start(plan.plan)
-        try messaging.connect().release()
+        try await messaging.connect().release()
         #expect(await told.first { $0 == 0 } == 0)
+        await messaging.stop()
+    }
+
+    @available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
+    @Test(arguments: [nil, "never", "constrained", "expensive"])
+    func `the configuration says when data is saved, or else the manager's options`(given: String?) async throws {
+        let plan = try Stage().load(given.map { ["LINKSPAN_CONNECTION_DATA_SAVING": $0] } ?? [:])
+        let messaging = try await Messaging.start(plan.plan, connections: .init { $0.dataSaving = .expensive })
+        #expect(messaging.manager.options.dataSaving.rawValue == given ?? "expensive")
+        let other = try Stage().load(["LINKSPAN_CONNECTION_DATA_SAVING": given == "never" ? "expensive" : "never"])
+        #expect(plan.difference(to: other).description.hasSuffix("(refused)"))
         await messaging.stop()
     }
 

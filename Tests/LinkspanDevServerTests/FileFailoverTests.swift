@@ -49,7 +49,7 @@ struct FileFailoverTests {
                     retryInitial: 0.05
                     retryEarlyCap: 0.1
                 """))
-        let connection = try messaging.connect()
+        let connection = try await messaging.connect()
         try await connection.connected(within: .seconds(30))
         #expect(try await connection.request("who").decode(String.self) == "first")
 

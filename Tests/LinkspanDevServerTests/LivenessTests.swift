@@ -100,6 +100,23 @@ struct LivenessTests {
         withExtendedLifetime(link) {}
     }
 
+    @Test
+    func `pings of a raw WebSocket are four times as rare while data is saved`() throws {
+        let wire = ScriptedWire(nil)
+        let link = try #require(try wire.open() as? any DataSavingLink)
+        /// Whether the next ping comes after a minute, rather than after 15 s.
+        func isRare() -> [Bool] { wire.loop.timerInstants.map { wire.loop.now.duration(to: $0) >= .seconds(60) } }
+        #expect(isRare() == [false])
+        for savesData in [true, false] {
+            wire.loop.enter { link.saveData(savesData) }
+            wire.loop.fireTimers()
+            wire.say(bytes: [0x8A, 0])
+            wire.loop.fireTimers()
+            #expect(isRare() == [savesData])
+        }
+        #expect(wire.ends.isEmpty)
+    }
+
     /// As with a message of 400 KB at 64 kbit/s.
     @Test(arguments: [0, 100_000])
     func `the answer to a raw WebSocket's ping is awaited while what was written before it leaves`(

@@ -6,7 +6,7 @@ internal import LinkspanTesting
 internal import TestSupport
 internal import Testing
 
-@Suite("Asynchronous use of the connection", .timeLimit(.minutes(1)))
+@Suite("Use of the connection by services", .timeLimit(.minutes(1)))
 struct AsyncUseTests {
     private let clock = VirtualScheduler()
 
@@ -25,7 +25,7 @@ struct AsyncUseTests {
         transport.onConnect { $0.emit("score", .json("1")) }
         let scores = Scores()
         let messaging = try await self.start(transport, scores)
-        let connection = try messaging.connect()
+        let connection = try await messaging.connect()
         await self.clock.run { connection.state == .connected }
         transport.openPeers.first?.emit("score", .json("2"))
         self.clock.settle()
@@ -36,17 +36,43 @@ struct AsyncUseTests {
     }
 
     @Test
+    func `each service has its handler when connect returns, in each of many connects at the same time`() async throws {
+        let transport = ScriptedTransport(scheduler: self.clock)
+        let (speaker, board) = (Speaker(), MainBoard())
+        let messaging = try await self.start(transport, speaker, board)
+        for round in 1...50 {
+            try await withThrowingDiscardingTaskGroup { group in
+                for caller in 0..<4 {
+                    group.addTask {
+                        let connection = try await messaging.connect()
+                        try await speaker.say(caller)
+                        #expect(await board.connection?.state != .released)
+                        connection.release()
+                    }
+                }
+            }
+            let connection = try await messaging.connect()
+            await self.clock.run { transport.received.count == 4 * round }
+            #expect(transport.peers.count == round)
+            async let isOut: Void = messaging.manager.logOut(.none)
+            await self.clock.run { connection.state == .released && transport.openPeers.isEmpty }
+            await isOut
+        }
+        await messaging.stop()
+    }
+
+    @Test
     func `services take the next connection after a log-out`() async throws {
         let transport = ScriptedTransport(scheduler: self.clock)
         transport.onConnect { $0.emit("score", .json("1")) }
         let (scores, board) = (Scores(), Board())
         let messaging = try await self.start(transport, scores, board)
-        let first = try messaging.connect()
+        let first = try await messaging.connect()
         await self.clock.run { first.state == .connected }
         async let isOut: Void = messaging.manager.logOut(.none)
         await self.clock.run { first.state == .released && transport.openPeers.isEmpty }
         await isOut
-        let second = try messaging.connect()
+        let second = try await messaging.connect()
         await self.clock.run { second.state == .connected }
         transport.openPeers.first?.emit("score", .json("1"))
         self.clock.settle()
@@ -62,15 +88,16 @@ struct AsyncUseTests {
         let gate = Promise<Void>()
         let slow = Slow(gate)
         let messaging = try await self.start(transport, slow)
-        let connection = try messaging.connect()
-        let second = try messaging.connect()
+        async let first = messaging.connect()
+        async let second = messaging.connect()
         await slow.isCalled.value
         self.clock.settle()
         #expect(transport.peers.isEmpty)
         gate.fulfill()
+        let connection = try await first
         await self.clock.run { connection.state == .connected }
         #expect(transport.peers.count == 1)
-        second.release()
+        try await second.release()
         await messaging.stop()
     }
 
@@ -81,7 +108,7 @@ struct AsyncUseTests {
         let transport = ScriptedTransport(scheduler: self.clock)
         let listener = Listener()
         let messaging = try await self.start(transport, listener)
-        let connection = try messaging.connect()
+        let connection = try await messaging.connect()
         await self.clock.run { connection.state == .connected }
         transport.openPeers.first?.emit("score", .json("1"))
         self.clock.settle()
@@ -109,7 +136,7 @@ struct AsyncUseTests {
         var plan = MessagingPlan(url: "scripted://server", transport: transport)
         plan.services = [planned]
         let messaging = try await Messaging.start(plan, connections: .init { $0.scheduler = clock })
-        let connection = try messaging.connect()
+        let connection = try await messaging.connect()
         await self.clock.run { connection.state == .connected }
         #expect(messaging.manager.statistics.first?.holders == 2)
         try await messaging.apply(
@@ -124,17 +151,18 @@ struct AsyncUseTests {
     }
 
     @Test
-    func `the connection is opened although the first caller has let go of it meanwhile`() async throws {
+    func `the connection is opened although the first caller was cancelled meanwhile and lets go of it`() async throws {
         let transport = ScriptedTransport(scheduler: self.clock)
         let gate = Promise<Void>()
         let slow = Slow(gate)
         let messaging = try await self.start(transport, slow)
-        let first = try messaging.connect()
-        let second = try messaging.connect()
+        let first = Task { _ = try await messaging.connect() }
         await slow.isCalled.value
-        first.release()
+        async let second = messaging.connect()
+        first.cancel()
         gate.fulfill()
-        await self.clock.run { second.state == .connected }
+        let connection = try await second
+        await self.clock.run { connection.state == .connected }
         await messaging.stop()
     }
 
@@ -145,7 +173,7 @@ struct AsyncUseTests {
         let transport = ScriptedTransport(scheduler: self.clock)
         let faults = Faults()
         let messaging = try await self.start(transport, faults)
-        let connection = try messaging.connect()
+        let connection = try await messaging.connect()
         await self.clock.run { connection.state == .connected }
         let late: any LifecycleService = throwing ? Broken() : Slow(Promise<Void>())
         let plan = MessagingPlan(url: "scripted://server", transport: transport, services: [faults, late])
@@ -164,12 +192,33 @@ struct AsyncUseTests {
     }
 
     @Test
-    func `a connect that failed with one service still gives the others their connection`() async throws {
+    func `a required service that is added and throws fails the change`() async throws {
         let transport = ScriptedTransport(scheduler: self.clock)
-        let scores = Scores()
-        let messaging = try await self.start(transport, Refusing(), scores)
-        #expect(throws: LinkspanError.self) { try messaging.connect() }
-        let connection = try messaging.connect()
+        let messaging = try await self.start(transport)
+        let connection = try await messaging.connect()
+        let plan = MessagingPlan(url: "scripted://server", transport: transport, services: [Refusing()])
+        let change = PlanChange(.service("refusing"), "refusing", .start)
+        let error = await #expect(throws: LinkspanError.self) {
+            try await messaging.apply(PlanDifference(to: plan, [change]))
+        }
+        #expect(error?.message.contains("services.refusing: use failed: not now; the former plan") == true)
+        #expect(messaging.manager.statistics.first?.holders == 1)
+        connection.release()
+        await messaging.stop()
+    }
+
+    @Test
+    func `a connect that failed with a required service asks it again, and gives the others their connection`()
+        async throws
+    {
+        let transport = ScriptedTransport(scheduler: self.clock)
+        let (refusing, scores) = (Refusing(), Scores())
+        let messaging = try await self.start(transport, refusing, scores)
+        let error = await #expect(throws: LinkspanError.self) { try await messaging.connect() }
+        #expect(error?.code == .wrongState)
+        #expect(error?.message == "services.refusing: use failed: not now")
+        let connection = try await messaging.connect()
+        #expect(refusing.hasTaken)
         await self.clock.run { connection.state == .connected }
         transport.openPeers.first?.emit("score", .json("3"))
         self.clock.settle()
@@ -184,11 +233,11 @@ struct AsyncUseTests {
         let transport = ScriptedTransport(scheduler: self.clock)
         let (listener, refusing) = (Listener(), Refusing())
         let messaging = try await self.start(transport, listener, refusing)
-        #expect(throws: LinkspanError.self) { try messaging.connect() }
+        await #expect(throws: LinkspanError.self) { try await messaging.connect() }
         messaging.manager.signal(.foreground)
         self.clock.advance(by: .seconds(60))
         #expect(transport.peers.isEmpty)
-        let connection = try messaging.connect()
+        let connection = try await messaging.connect()
         await self.clock.run { connection.state == .connected }
         transport.openPeers.first?.emit("score", .json("3"))
         self.clock.settle()
@@ -204,30 +253,62 @@ struct AsyncUseTests {
         let gate = Promise<Void>()
         let slow = Slow(gate)
         let messaging = try await self.start(transport, slow)
-        let connection = try messaging.connect()
+        async let connected = messaging.connect()
         await slow.isCalled.value
         messaging.manager.signal(signal)
         self.clock.settle()
         #expect(transport.peers.isEmpty)
         gate.fulfill()
+        let connection = try await connected
         await self.clock.run { connection.state == .connected }
         await messaging.stop()
     }
 
-    @Test
-    func `a service that throws is a fault, and the connection is opened without it`() async throws {
+    @Test(arguments: [true, false])
+    func `a service that throws or hangs is a fault, and the connection is opened without it`(throwing: Bool)
+        async throws
+    {
         let transport = ScriptedTransport(scheduler: self.clock)
-        let faults = Faults()
-        let messaging = try await self.start(transport, Broken(), faults)
-        let connection = try messaging.connect()
+        let (faults, slow) = (Faults(), Slow(Promise<Void>()))
+        let messaging = try await self.start(transport, throwing ? Broken() : slow, faults)
+        async let connected = messaging.connect()
+        if !throwing {
+            await slow.isCalled.value
+            await self.clock.pending(atLeast: 1)
+            self.clock.advance(by: .seconds(10))
+        }
+        let connection = try await connected
         await self.clock.run { connection.state == .connected }
         try await faults.recorder.wait(for: "the fault") { !$0.isEmpty }
-        #expect(faults.recorder.notes.first?.contains("services.broken use threw") == true)
+        let told = throwing ? "services.broken use failed" : "services.slow use failed: it did not return within 10"
+        #expect(faults.recorder.notes.first?.hasPrefix(told) == true)
         await messaging.stop()
     }
 }
 
-private actor Scores: AsyncConnectionUsing {
+/// A service that can speak as soon as it has its connection.
+private actor Speaker: ConnectionUsing {
+    let name: ServiceName = "speaker"
+    private var connection: (any Connection)?
+
+    func use(_ connection: any Connection) { self.connection = connection }
+
+    func say(_ number: Int) throws {
+        let connection = self.connection
+        try #require(connection, "the service has no connection yet").send("say", number)
+    }
+}
+
+/// A model of an app, which is a service as it is.
+@MainActor
+private final class MainBoard: ConnectionUsing {
+    nonisolated let name: ServiceName = "main"
+    private(set) var connection: (any Connection)?
+
+    func use(_ connection: any Connection) { self.connection = connection }
+}
+
+private actor Scores: ConnectionUsing {
     let name: ServiceName = "scores"
     private(set) var sum = 0
     private var reading: Task<Void, Never>?
@@ -261,13 +342,21 @@ private final class Keeper: ConnectionUsing {
     }
 }
 
-private struct Refusing: ConnectionUsing {
+/// A required service that refuses its connection once.
+private final class Refusing: ConnectionUsing {
     let name: ServiceName = "refusing"
+    let importance: Importance = .required
+    private let calls = Lock(0)
 
-    func use(_ connection: any Connection) throws(LinkspanError) { throw LinkspanError(.wrongState, "not now") }
+    var hasTaken: Bool { self.calls.withLock { $0 } > 1 }
+
+    func use(_ connection: any Connection) throws(LinkspanError) {
+        self.calls.withLock { $0 += 1 }
+        guard self.hasTaken else { throw LinkspanError(.wrongState, "not now") }
+    }
 }
 
-private final class Slow: AsyncConnectionUsing {
+private final class Slow: ConnectionUsing {
     let name: ServiceName = "slow"
     let isCalled = Promise<Void>()
     private let gate: Promise<Void>
@@ -280,7 +369,7 @@ private final class Slow: AsyncConnectionUsing {
     }
 }
 
-private struct Broken: AsyncConnectionUsing {
+private struct Broken: ConnectionUsing {
     let name: ServiceName = "broken"
 
     func use(_ connection: any Connection) async throws { throw CancellationError() }

@@ -30,7 +30,7 @@ struct MessagingEndTests {
         let messaging = try await Messaging.start(
             MessagingPlan(url: "scripted://server", transport: transport, services: [feature, Refusing()]),
             connections: .init { $0.scheduler = clock })
-        #expect(throws: LinkspanError.self) { try messaging.connect() }
+        await #expect(throws: LinkspanError.self) { try await messaging.connect() }
         #expect(feature.state == .created)
         async let report = messaging.stop()
         await clock.run { feature.state == .released }
@@ -53,7 +53,7 @@ struct MessagingEndTests {
         let messaging = try await Messaging.start(
             MessagingPlan(url: "scripted://server", transport: transport),
             connections: .init { $0.scheduler = clock })
-        let connection = try messaging.connect()
+        let connection = try await messaging.connect()
         await clock.run { connection.state == .connected }
         for event in ["one", "two", "three"] { try connection.send(event) }
         await clock.run { transport.sent.count == 1 }
@@ -109,6 +109,7 @@ private final class Feature: ConnectionUsing {
 
 private struct Refusing: ConnectionUsing {
     let name: ServiceName = "refusing"
+    let importance: Importance = .required
 
     func use(_ connection: any Connection) throws(LinkspanError) { throw LinkspanError(.wrongState, "not now") }
 }

@@ -156,7 +156,7 @@ struct ObserverTests {
                 $0.attempts.spacing = .seconds(3_600)
                 $0.random = { 0.5 }
             })
-        let handler = try messaging.connect()
+        let handler = try await messaging.connect()
         scheduler.advance(by: .seconds(60))
         #expect(transport.peers.count == 1, "the second attempt keeps its distance")
         #expect(handler.scheduler.now == scheduler.now)

@@ -59,6 +59,30 @@ struct SignalSourceTests {
     }
 
     @Test
+    func `connections save data while the path is constrained that the registry reports`() async throws {
+        let scheduler = VirtualScheduler()
+        let transport = ScriptedTransport(scheduler: scheduler)
+        let services = ServiceRegistry()
+        try await services.start()
+        let manager = ConnectionManager(options: .init { $0.scheduler = scheduler }, services: services)
+        let handler = try ConnectionBuilder("scripted://server").transport(transport).connect(by: manager)
+        scheduler.settle()
+        func isSaving() -> Bool {
+            let count = transport.received.count
+            try? handler.send("cursor", replacing: "cursor")
+            scheduler.settle()
+            defer { scheduler.advance(by: .seconds(1)) }
+            return transport.received.count == count
+        }
+        #expect(!isSaving())
+        services.emit(NetworkEvent(status: .satisfied, interfaces: [.wifi], isConstrained: true))
+        try await eventually { isSaving() }
+        services.emit(Self.wifi)
+        try await eventually { !isSaving() }
+        await services.stop()
+    }
+
+    @Test
     func `a manager follows the sources of its registry`() async throws {
         let scheduler = VirtualScheduler()
         let transport = ScriptedTransport(scheduler: scheduler)

@@ -17,7 +17,7 @@ struct ServiceTests {
         hub.onConnect { $0.onOther { $0.reply(.empty) } }
         let links = Mutex(0)
         let messaging = try await startCounted(file: Self.file, hub: hub) { links.withLock { $0 += 1 } }
-        let connection = try messaging.connect()
+        let connection = try await messaging.connect()
         _ = try await connection.request("ping")
         _ = try await connection.request("quote", "BTC")
         #expect(links.withLock { $0 } == 1)

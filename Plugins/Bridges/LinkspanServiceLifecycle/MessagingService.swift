@@ -46,7 +46,7 @@ public struct MessagingService: Service {
             start: {
                 let messaging = try await Messaging.start(plan, connections: connections, services: services)
                 do {
-                    return Running(messaging: messaging, connection: try messaging.connect())
+                    return Running(messaging: messaging, connection: try await messaging.connect())
                 } catch {
                     await onStop(await messaging.stop(within: budget))
                     throw error

@@ -4,7 +4,7 @@ internal import LinkspanRuntime
 internal import LinkspanWebSocketProtocol
 
 /// A link over a WebSocket of its own; lives on its loop.
-final class WebSocketLink: Link {
+final class WebSocketLink: DataSavingLink {
     private enum State: Equatable { case idle, opening, open, ended }
 
     /// The request, until it has been opened.
@@ -104,6 +104,8 @@ final class WebSocketLink: Link {
         case .ended: ()
         }
     }
+
+    func saveData(_ savesData: Bool) { self.owned?.object.terms.savesData = savesData }
 
     func setReadingPaused(_ isPaused: Bool) { self.openChannel?.setReadingPaused(isPaused) }
 

@@ -30,10 +30,10 @@ extension Connection {
     public func request<Value: Encodable, Reply: Decodable>(
         _ event: Event<Value, Reply>, _ value: Value, timeout: Duration? = nil, compress: Bool = true
     ) async throws(LinkspanError) -> Reply {
-        try await self.reply(
-            to: .request, event: event.name, payload: Payload(value, coder: event.coder), timeout: timeout,
-            isCompressible: compress
-        ).reply(by: event.coder)
+        try event.reply(
+            in: try await self.reply(
+                to: .request, event: event.name, payload: Payload(value, coder: event.coder), timeout: timeout,
+                isCompressible: compress))
     }
 
     /// Sends an event until it is answered, in order within its ordering key.
@@ -44,10 +44,10 @@ extension Connection {
         _ event: Event<Value, Reply>, _ value: Value, orderingKey: String? = nil, timeout: Duration? = nil,
         compress: Bool = true
     ) async throws(LinkspanError) -> Reply {
-        try await self.reply(
-            to: .deliver(orderingKey: orderingKey ?? event.name), event: event.name,
-            payload: Payload(value, coder: event.coder), timeout: timeout, isCompressible: compress
-        ).reply(by: event.coder)
+        try event.reply(
+            in: try await self.reply(
+                to: .deliver(orderingKey: orderingKey ?? event.name), event: event.name,
+                payload: Payload(value, coder: event.coder), timeout: timeout, isCompressible: compress))
     }
 
     /// Hands an event over to be delivered, and returns as soon as it is accepted; see
@@ -112,13 +112,5 @@ extension Connection {
         _ event: String, as type: Value.Type, capacity: Int = 1_024, overflow: StreamOverflow = .dropOldest
     ) throws(LinkspanError) -> EventStream<Result<Value, LinkspanError>> {
         try self.values(Event<Value, NoReply>(event), capacity: capacity, overflow: overflow)
-    }
-}
-
-extension Payload {
-    /// Reads a reply.
-    fileprivate func reply<Reply: Decodable>(by coder: PayloadCoder) throws(LinkspanError) -> Reply {
-        if let nothing = NoReply() as? Reply { return nothing }
-        return try self.decode(Reply.self, coder: coder)
     }
 }

@@ -108,7 +108,7 @@ extension Connection {
     ///   - volatile: whether it is dropped, without an error, when it cannot leave at once: for values that are useless when
     ///     late, such as the position of a cursor.
     ///   - key: when a send with the same key waits, this one takes its place, and that one is cancelled: for values of which
-    ///     only the latest counts. Nil: it replaces nothing.
+    ///     only the latest counts. Nil: it replaces nothing. While data is saved, it waits up to a second; see ``DataSaving``.
     ///   - compress: whether it may be compressed, where client and server have agreed on compression.
     /// - Throws: ``LinkspanError``: `encodingFailed`, `bufferFull`, `disconnected` when the connection has failed for good,
     ///   `released`.

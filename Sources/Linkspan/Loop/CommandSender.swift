@@ -66,6 +66,13 @@ final class CommandSender {
         self.inbox.publish(isOpen: self.published.isOpen)
     }
 
+    /// Saves data or not from now on, over this link and those to come; see ``DataSaving``.
+    func saveData(_ savesData: Bool) {
+        self.outgoing.savesData = savesData
+        let link = self.link?.link as? any DataSavingLink
+        self.queue.calling { link?.saveData(savesData) }
+    }
+
     /// Changes the sending side, and lines up what it decides.
     func change(_ body: (inout Outgoing) -> Void) {
         body(&self.outgoing)

@@ -403,6 +403,7 @@ extension ConnectionCore {
         self.sender.link = CurrentLink(link, epoch: attempt.epoch)
         self.session.memory.follow(link)
         self.sender.queue.calling { link.open() }
+        if self.sender.outgoing.savesData { self.sender.saveData(true) }
     }
 }
 

@@ -14,7 +14,8 @@ final class RoundTripMeter {
     }
 
     private func event(_ core: ConnectionCore) -> String? {
-        core.attempts.state == .connected ? core.destination.options.probeEvent : nil
+        let isOff = core.attempts.state != .connected || core.sender.outgoing.savesData
+        return isOff ? nil : core.destination.options.probeEvent
     }
 
     private func measureLater(_ number: UInt64, _ core: ConnectionCore) {

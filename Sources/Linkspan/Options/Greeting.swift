@@ -44,6 +44,15 @@ public struct GreetingChannel: Sendable {
         try self.perform(Command(sending: event, payload: Payload(repeat each arguments)))
     }
 
+    /// Sends a typed event over this link.
+    ///
+    /// - Throws: ``LinkspanError``: `encodingFailed`, `disconnected` when the link is gone.
+    public func send<Value: Encodable, Reply>(
+        _ event: Event<Value, Reply>, _ value: Value
+    ) throws(LinkspanError) {
+        try self.perform(Command(sending: event.name, payload: Payload(value, coder: event.coder)))
+    }
+
     /// Sends an event over this link and waits for the reply.
     ///
     /// - Returns: the arguments of the reply.
@@ -54,5 +63,17 @@ public struct GreetingChannel: Sendable {
         try await Command.outcome(
             of: .request, event: event, payload: Payload(repeat each arguments), timeout: timeout,
             perform: self.perform, cancel: self.cancel)
+    }
+
+    /// Sends a typed event over this link and waits for the reply.
+    ///
+    /// - Throws: ``LinkspanError``: as for the event's name; `decodingFailed` when the reply has another shape.
+    public func request<Value: Encodable, Reply: Decodable>(
+        _ event: Event<Value, Reply>, _ value: Value, timeout: Duration = .seconds(10)
+    ) async throws(LinkspanError) -> Reply {
+        try event.reply(
+            in: try await Command.outcome(
+                of: .request, event: event.name, payload: Payload(value, coder: event.coder), timeout: timeout,
+                perform: self.perform, cancel: self.cancel))
     }
 }

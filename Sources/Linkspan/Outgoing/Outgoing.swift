@@ -55,6 +55,10 @@ struct Outgoing: ~Copyable {
     private var lastPause: UInt64 = 0
     /// The pause in which everything else waits for deliveries that are sent alone.
     private var isolation: UInt64 = 0
+    /// The pause in which only sends wait that newer ones may replace.
+    private var hold: UInt64 = 0
+    /// Whether such sends wait while the link is open; see ``DataSaving``.
+    var savesData = false
     /// Replies that nothing waited for any more.
     private(set) var lateReplies: UInt64 = 0
     /// The outputs that have not been taken yet.
@@ -241,9 +245,16 @@ extension Outgoing {
             throw LinkspanError(.released, "the connection has been released", certainty: .notSent)
         case .failed(let cause) where command.isRefused(keepingDeliveries: self.options.keepsDeliveries):
             throw LinkspanError(failedForGood: cause)
-        case .open where !command.isOfDelivery && command.delay == nil:
+        case .open where self.savesData && command.isReplaceable:
+            self.lastPause += 1
+            (self.hold, self.phase) = (self.lastPause, .pausing(number: self.lastPause))
+            self.outputs.append(.pauseFlush(self.hold, .seconds(1)))
+        case .open where !command.isOfDelivery && command.delay == nil,
+            .pausing(number: self.hold) where command.isVolatile && command.delay == nil:
             if command.timeLimit(self.options.replyTimeout) != nil { self.watch(command, made: made()) }
             return self.ready(command)
+        // Takes along what waits.
+        case .pausing(number: self.hold) where !command.isReplaceable && command.delay == nil: self.beginFlush()
         case .down, .greeting, .flushing, .pausing, .full, .open, .failed: ()
         }
         let delay = command.delay
@@ -263,9 +274,7 @@ extension Outgoing {
         } else if command.timeLimit(self.options.replyTimeout) != nil || self.options.buffer.maxAge != nil {
             let made = made()
             self.watch(command, made: made)
-            if let age = self.options.buffer.maxAge {
-                self.deadlines.age(command.id, at: made + age, in: self.buffer)
-            }
+            if let age = self.options.buffer.maxAge { self.deadlines.age(command.id, at: made + age, in: self.buffer) }
         }
         return nil
     }
@@ -408,7 +417,7 @@ extension Outgoing {
             if let age = self.options.buffer.maxAge {
                 self.deadlines.age(command.id, at: now + age, in: self.buffer)
             }
-            if let key = command.replacedKey, self.buffer.hasKey(key) {
+            if let key = command.replacing, self.buffer.hasKey(key) {
                 self.outputs.append(command.fail(.cancelled, .notSent, "was replaced by a newer one"))
             } else {
                 self.buffer.restore(command)
@@ -436,7 +445,8 @@ extension Outgoing {
     /// Sends the next of an ordering key through the flush, so that there is one place that sends deliveries.
     private mutating func beginNext() {
         switch self.phase {
-        case .open where self.hasReady, .pausing(number: self.isolation) where self.deliveries?.queues.isolated == nil:
+        case .open where self.hasReady, .pausing(number: self.hold) where self.hasReady,
+            .pausing(number: self.isolation) where self.deliveries?.queues.isolated == nil:
             self.beginFlush()
         case .down, .greeting, .flushing, .pausing, .full, .open, .failed, .ended: ()
         }
@@ -552,12 +562,9 @@ extension Outgoing {
         }
         while let id = self.deadlines.popAged(now: now) {
             guard var command = self.buffer.remove(id) else { continue }
-            guard command.delay.take() == nil else {
-                self.outputs.append(.perform(command))
-                continue
-            }
+            let isDue = command.delay.take() != nil
             let fate = "waited longer than the \(self.options.buffer.maxAge?.text ?? "time") of buffer.maxAge"
-            self.outputs.append(command.fail(.timedOut, .notSent, fate, because: reason()))
+            self.outputs.append(isDue ? .perform(command) : command.fail(.timedOut, .notSent, fate, because: reason()))
         }
         if let deliveries = self.deliveries { self.sendAgain(deliveries, now: now) }
     }

@@ -172,6 +172,12 @@ extension Link {
     public var openingStage: String? { nil }
 }
 
+/// A link whose heartbeat can be more seldom.
+package protocol DataSavingLink: Link {
+    /// Saves data from now on, or no longer: called on an open link or one that is opening.
+    func saveData(_ savesData: Bool)
+}
+
 /// The result of giving a message to a link.
 public enum SendAcceptance: Sendable {
     /// Accepted: it will be sent, unless the link is lost first.

@@ -267,6 +267,8 @@ extension Command {
 
     /// The key under which it replaces a waiting send; one that is held back replaces none yet.
     var replacedKey: String? { self.delay == nil ? self.replacing : nil }
+    /// Whether it may wait for a newer one that takes its place.
+    var isReplaceable: Bool { !self.isVolatile && self.replacedKey != nil }
 
     var isSend: Bool { self.form == .send }
 

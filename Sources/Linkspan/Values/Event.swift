@@ -30,5 +30,13 @@ public struct Event<Value: Sendable, Reply: Sendable>: Sendable {
     }
 }
 
+extension Event where Reply: Decodable {
+    /// Reads the reply.
+    func reply(in payload: Payload) throws(LinkspanError) -> Reply {
+        if let nothing = NoReply() as? Reply { return nothing }
+        return try payload.decode(Reply.self, coder: self.coder)
+    }
+}
+
 /// The reply type of an event without a reply, or whose reply does not matter.
 public struct NoReply: Codable, Sendable, Hashable {}

@@ -32,7 +32,7 @@ extension LoadedPlan {
         var changes = self.services.filter { !new.contains($0) }.map { PlanChange(Self.service($0), $0, .stop) }
         changes += next.services.filter { !old.contains($0) }.map { PlanChange(Self.service($0), $0, .start) }
         for name in next.services where old.contains(name) {
-            let takesOver = next.plan.services.first { $0.name.rawValue == name }?.service is any Reconfigurable
+            let takesOver = next.plan.services.first { $0.name.rawValue == name }?.factory?.reconfigure != nil
             for var change in self.changes(next, in: "services.\(name)") {
                 change.subject = Self.service(name)
                 change.key.removeFirst("services.".count)

@@ -12,6 +12,7 @@ struct ConnectionKey: Sendable {
         var deliveryKey = "none"
         var deliveryKeyField = "key"
         var keeperRules: [String] = []
+        var dataSaving = DataSaving.constrained.rawValue
     }
 
     let option: PluginOption
@@ -56,6 +57,9 @@ extension ConnectionKey {
         Self(
             "keeperRules", .list, \.keeperRules, fallback: "none", reload: .refused,
             "The app's rules by which the keeper opens, closes and releases connections, the first one first."),
+        Self(
+            "dataSaving", .choice(DataSaving.allCases.map(\.rawValue)), \.dataSaving, reload: .refused,
+            "When data is saved: never, while the network path is constrained, or also while it is expensive."),
         Self(
             "bufferCommands", .number(1...10_000_000), \.options.buffer.commands,
             "The number of commands that may wait while the connection is down."),

@@ -264,11 +264,15 @@ extension ServiceRegistry {
         self.core.home.candidates(type, in: self.id).map { $0.service }
     }
 
-    /// The same, each with the member of this registry that it is, or is nested in.
-    package func located<Wanted>(_ type: Wanted.Type) -> [(member: ServiceName, service: Wanted)] {
-        let own = self.core.home.machine { $0.groups.path(of: self.id) }
+    /// The same, each with the member of this registry that it is, or is nested in, and whether it is required.
+    package func located<Wanted>(_ type: Wanted.Type) -> [(member: ServiceName, isRequired: Bool, service: Wanted)] {
+        let (own, required) = self.core.home.machine { machine in
+            let required = machine.members.values.filter { machine.isRequired($0.entry.id) }
+            return (machine.groups.path(of: self.id), Set(required.map(\.path)))
+        }
         return self.core.home.candidates(type, in: self.id).map { path, service in
-            (ServiceName(rawValue: String(path.dropFirst(own.count + 1).prefix { $0 != "." })), service)
+            let member = String(path.dropFirst(own.count + 1).prefix { $0 != "." })
+            return (ServiceName(rawValue: member), required.contains(path), service)
         }
     }
 }

@@ -49,6 +49,8 @@ public struct ServiceFactory: Sendable {
     package let options: [PluginOption]
     /// Makes the service.
     package let make: @Sendable (OptionValues) throws(LinkspanError) -> any LifecycleService
+    /// Gives a running service other options; nil when it has to be restarted for them.
+    package let reconfigure: (@Sendable (any LifecycleService, OptionValues) async throws -> Void)?
 
     /// Makes a factory.
     ///
@@ -56,13 +58,21 @@ public struct ServiceFactory: Sendable {
     ///   - name: the name in configuration, lower case letters and digits.
     ///   - options: the options it understands.
     ///   - make: makes the service from checked options; throws code `invalidConfiguration` with a sentence.
-    public init(
+    ///   - reconfigure: gives the running service all options when one that is declared `isHot` has changed, and throws why it
+    ///     cannot take them over. Nil: each change restarts the service.
+    public init<Service: LifecycleService>(
         _ name: String, options: [PluginOption] = [],
-        make: @escaping @Sendable (OptionValues) throws(LinkspanError) -> any LifecycleService
+        make: @escaping @Sendable (OptionValues) throws(LinkspanError) -> Service,
+        reconfigure: (@Sendable (Service, OptionValues) async throws -> Void)? = nil
     ) {
         self.name = name
         self.options = options
-        self.make = make
+        self.make = { values throws(LinkspanError) in try make(values) }
+        self.reconfigure = reconfigure.map { reconfigure in
+            { @Sendable service, options async throws -> Void in
+                if let service = service as? Service { try await reconfigure(service, options) }
+            }
+        }
     }
 
     /// Makes a factory whose options are a type: declared, checked and read by its properties, with the defaults that an
@@ -77,7 +87,12 @@ public struct ServiceFactory: Sendable {
     /// ```
     ///
     /// ```swift
-    /// catalog.add(ServiceFactory("limiter", defaults: LimiterOptions()) { Limiter($0) })
+    /// catalog.add(
+    ///     ServiceFactory("limiter", defaults: LimiterOptions(), hot: ["rate"]) {
+    ///         Limiter($0)
+    ///     } reconfigure: { limiter, options in
+    ///         await limiter.use(options)
+    ///     })
     /// ```
     ///
     /// Whole numbers, decimals, flags, texts, `Duration` in seconds, enumerations of texts, arrays, and dictionaries by text are
@@ -89,19 +104,22 @@ public struct ServiceFactory: Sendable {
     ///   - defaults: an instance with the defaults.
     ///   - summaries: one sentence for a person about each option.
     ///   - secrets: the options that must be kept out of files and logs.
-    ///   - hot: the options whose change a running service takes over, which is ``Reconfigurable`` then and reads them by
-    ///     ``/Linkspan/OptionValues/decode(over:)``.
+    ///   - hot: the options whose change a running service takes over by `reconfigure`; a change of any other restarts it.
     ///   - make: makes the service; throws code `invalidConfiguration` with a sentence.
-    public init<Options: Decodable & Sendable>(
+    ///   - reconfigure: gives the running service all options, the changed and the others. It changes all or nothing, has as
+    ///     long as the service may handle an event, and throws why they cannot be taken over: then the whole change of the plan
+    ///     is rolled back. Nil: each change restarts the service.
+    public init<Options: Decodable & Sendable, Service: LifecycleService>(
         _ name: String, defaults: Options, summaries: [String: String] = [:], secrets: Set<String> = [],
         hot: Set<String> = [],
-        make: @escaping @Sendable (Options) throws(LinkspanError) -> any LifecycleService
+        make: @escaping @Sendable (Options) throws(LinkspanError) -> Service,
+        reconfigure: (@Sendable (Service, Options) async throws -> Void)? = nil
     ) {
         self.init(
-            name, options: PluginOption.options(of: defaults, summaries: summaries, secrets: secrets, hot: hot)
-        ) { values throws(LinkspanError) in
-            try make(try values.decode(over: defaults))
-        }
+            name, options: PluginOption.options(of: defaults, summaries: summaries, secrets: secrets, hot: hot),
+            make: { values throws(LinkspanError) in try make(try values.decode(over: defaults)) },
+            reconfigure: reconfigure.map { reconfigure in { try await reconfigure($0, try $1.decode(over: defaults)) } }
+        )
     }
 }
 

@@ -17,6 +17,8 @@ public struct MessagingPlan: Sendable {
     public var services: [PlannedService]
     /// Rules of the keeper, which come before those of the manager's options.
     package var rules: [any KeeperRule] = []
+    /// When connections save data; nil: as the manager's options have it.
+    package var dataSaving: DataSaving?
     /// Every value of the configuration that the plan was made from, for services that show them.
     package var settings: [InspectedSetting] = []
     /// The transports of the catalog that can carry the connection, for services that try the others.

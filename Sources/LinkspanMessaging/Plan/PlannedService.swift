@@ -9,7 +9,8 @@ public struct PlannedService: Sendable {
     package var settings: ServiceSettings
     /// The options that it was made from.
     package let options: OptionValues
-    private let factory: ServiceFactory?
+    /// Makes it again; nil for a service that was made in code.
+    package let factory: ServiceFactory?
 
     /// Plans a service that was made in code.
     ///

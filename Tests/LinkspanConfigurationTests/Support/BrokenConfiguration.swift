@@ -51,7 +51,7 @@ extension BrokenConfiguration {
             mistake: "unknown option of the connection",
             file: Self.good("  connection:\n    opendeadline: 3"),
             says: "linkspan.connection.opendeadline  unknown option 'opendeadline' (did you mean 'openDeadline'? "
-                + "known: bufferBytes, bufferCommands, bufferFailsFast, bufferMaxAge, bufferOverflow, "
+                + "known: bufferBytes, bufferCommands, bufferFailsFast, bufferMaxAge, bufferOverflow, dataSaving, "
                 + "deliveryAttempts, deliveryBytes, deliveryCommands, deliveryKey, deliveryKeyField, deliveryRepeatAfter, deliveryWaitsAfterFailure, endpointReturnAfter, endpoints, endpointsShuffled, "
                 + "idleTimeout, keeperRules, openDeadline, probeEvent, probeInterval, replyTimeout, retry, retryAfterCap, retryCap, retryEarlyCap, "
                 + "retryEarlyPeriod, retryFirstSpread, retryInitial, retryLimit, retryTotal, slowListener)  from chat.yaml:6"
@@ -80,7 +80,7 @@ extension BrokenConfiguration {
                 + "\"connection\": {\"idleTimout\": null}}}",
             name: "chat.json",
             says: "linkspan.connection.idleTimout  unknown option 'idleTimout' (did you mean 'idleTimeout'? "
-                + "known: bufferBytes, bufferCommands, bufferFailsFast, bufferMaxAge, bufferOverflow, "
+                + "known: bufferBytes, bufferCommands, bufferFailsFast, bufferMaxAge, bufferOverflow, dataSaving, "
                 + "deliveryAttempts, deliveryBytes, deliveryCommands, deliveryKey, deliveryKeyField, deliveryRepeatAfter, deliveryWaitsAfterFailure, endpointReturnAfter, endpoints, endpointsShuffled, "
                 + "idleTimeout, keeperRules, openDeadline, probeEvent, probeInterval, replyTimeout, retry, retryAfterCap, retryCap, retryEarlyCap, "
                 + "retryEarlyPeriod, retryFirstSpread, retryInitial, retryLimit, retryTotal, slowListener)  from chat.json:2"

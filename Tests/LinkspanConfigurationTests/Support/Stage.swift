@@ -73,11 +73,23 @@ extension Stage {
         ]
         for name in ["rooms", "metrics", "history"] {
             catalog.add(
-                ServiceFactory(name, options: options) { JournalService(name: name, values: $0, stage: self) })
+                ServiceFactory(name, options: options) {
+                    JournalService(name: name, values: $0, stage: self)
+                } reconfigure: {
+                    try await $0.reconfigure($1)
+                })
         }
         catalog.add(
             ServiceFactory("presence", options: options) {
                 JournalService(name: "presence", values: $0, stage: self, needs: ["rooms"])
+            } reconfigure: {
+                try await $0.reconfigure($1)
+            })
+        catalog.add(
+            ServiceFactory("typed", defaults: TypedOptions(), hot: ["rate"]) { _ in
+                TypedService(stage: self)
+            } reconfigure: {
+                try $0.take($1)
             })
         catalog.add(ServiceFactory("plain", options: options) { PlainService(values: $0) })
         catalog.add(ServiceFactory("talker") { _ in TalkingService(stage: self) })
@@ -135,7 +147,7 @@ extension Budgets {
 }
 
 /// A service that writes down what is done with it.
-final class JournalService: Reconfigurable {
+final class JournalService: LifecycleService {
     let name: ServiceName
     let placement: Placement
     let budgets = Budgets.generous
@@ -168,6 +180,21 @@ final class JournalService: Reconfigurable {
 struct PlainService: LifecycleService {
     let name: ServiceName = "plain"
     let values: OptionValues
+}
+
+struct TypedOptions: Decodable, Sendable {
+    var rate = 2.5
+    var rooms = ["lobby"]
+}
+
+/// A service whose options are a type.
+struct TypedService: LifecycleService {
+    let name: ServiceName = "typed"
+    let stage: Stage
+
+    func take(_ options: TypedOptions) throws {
+        try self.stage.note("change typed", " \(options.rate) \(options.rooms)")
+    }
 }
 
 /// A service that talks over the connection.

@@ -54,7 +54,7 @@ final class InspectedApp: Sendable {
             firstSpread: .milliseconds(20), initial: .milliseconds(50), earlyCap: .milliseconds(100),
             cap: .milliseconds(100))
         let messaging = try await Messaging.start(plan, connections: connections)
-        let connection = try messaging.connect()
+        let connection = try await messaging.connect()
         let url = try #require(try await urls.entries { !$0.isEmpty }.first)
         let port = try #require(Int(url.split(separator: ":")[2].prefix { $0 != "/" }))
         let app = InspectedApp(

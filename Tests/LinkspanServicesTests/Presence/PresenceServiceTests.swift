@@ -152,7 +152,7 @@ struct PresenceServiceTests {
             let messaging = try await Messaging.start(
                 MessagingPlan(
                     url: "memory://a", transport: .inMemory(hub), services: try services(.presence, section)))
-            let connection = try messaging.connect()
+            let connection = try await messaging.connect()
             if isOn {
                 try await recorder.wait(for: "the announcement") { !$0.isEmpty }
             } else {

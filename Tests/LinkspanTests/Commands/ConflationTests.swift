@@ -30,6 +30,72 @@ struct ConflationTests {
         #expect(self.arrived(harness) == ["cursor 1", "cursor 2", "cursor 3"])
     }
 
+    private func savingData(_ script: LinkScript = .perfect) throws -> Harness {
+        let harness = try Harness.connected(script: { _ in script })
+        harness.scheduler.advance(by: .seconds(1))
+        harness.connection.core.post { $0.sender.saveData(true) }
+        harness.scheduler.settle()
+        return harness
+    }
+
+    @Test
+    func `while data is saved, only the latest of a key within a second is sent`() throws {
+        let harness = try self.savingData()
+        for number in 1...3 { try harness.connection.send("cursor", number, replacing: "cursor") }
+        try harness.connection.send("scroll", 7, replacing: "scroll")
+        harness.scheduler.advance(by: .milliseconds(999))
+        #expect(harness.arrived.isEmpty)
+        harness.scheduler.advance(by: .milliseconds(1))
+        #expect(self.arrived(harness) == ["cursor 3", "scroll 7"])
+        try harness.connection.send("cursor", 4, replacing: "cursor")
+        harness.scheduler.settle()
+        #expect(harness.arrived.count == 2)
+        harness.connection.core.post { $0.sender.saveData(false) }
+        harness.scheduler.advance(by: .seconds(1))
+        try harness.connection.send("cursor", 5, replacing: "cursor")
+        harness.scheduler.settle()
+        #expect(self.arrived(harness).suffix(2) == ["cursor 4", "cursor 5"])
+    }
+
+    @Test(arguments: [Command.Kind.send, .request, .deliver(orderingKey: "a")])
+    func `while data is saved, the next message takes along what waits to be replaced`(kind: Command.Kind) throws {
+        let harness = try self.savingData()
+        try harness.connection.send("cursor", 1, replacing: "cursor")
+        try harness.connection.send("blink", volatile: true)
+        try harness.perform(kind, "first")
+        try harness.perform(kind, "second")
+        harness.scheduler.settle()
+        #expect(harness.arrived == ["blink", "cursor", "first", "second"])
+        #expect(harness.isSuccess("second"))
+        harness.scheduler.advance(by: .seconds(2))
+        #expect(harness.arrived.count == 4)
+    }
+
+    @Test
+    func `while data is saved, the reply to a delivery lets the next one take it along`() throws {
+        let harness = try self.savingData(.delaying(by: .milliseconds(20)))
+        for event in ["first", "second"] { try harness.perform(.deliver(orderingKey: "a"), event) }
+        harness.scheduler.advance(by: .milliseconds(10))
+        try harness.connection.send("cursor", 1, replacing: "cursor")
+        harness.scheduler.advance(by: .milliseconds(20))
+        #expect(harness.arrived == ["first"])
+        harness.scheduler.advance(by: .milliseconds(40))
+        #expect(harness.arrived == ["first", "cursor", "second"])
+    }
+
+    @Test
+    func `what waits to be replaced when the link is lost is sent over the next one`() throws {
+        let harness = try self.savingData()
+        try harness.connection.send("cursor", 1, replacing: "cursor")
+        harness.scheduler.settle()
+        harness.peers.last?.drop()
+        harness.scheduler.advance(by: .milliseconds(10))
+        #expect(harness.connection.state == .reconnecting)
+        try harness.connection.send("cursor", 2, replacing: "cursor")
+        harness.scheduler.advance(by: .seconds(5))
+        #expect(self.arrived(harness) == ["cursor 2"])
+    }
+
     @Test
     func `the one that is replaced ends as cancelled and not sent`() throws {
         let harness = try Harness()

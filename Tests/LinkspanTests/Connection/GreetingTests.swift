@@ -41,6 +41,25 @@ struct GreetingTests {
     }
 
     @Test
+    func `typed events are sent, and their replies read`() async throws {
+        let read = Promise<[Int]>()
+        let harness = try self.harness { channel in
+            try channel.send(Event<[Int], NoReply>("hello"), [1])
+            let same = try await channel.request(Event<[Int], [Int]>("login"), [2, 3])
+            _ = try await channel.request(Event<[Int], NoReply>("note"), [4])
+            let error = await #expect(throws: LinkspanError.self) {
+                try await channel.request(Event<[Int], String>("text"), [5])
+            }
+            #expect(error?.code == .decodingFailed)
+            read.fulfill(same)
+        }
+        try harness.connection.connect()
+        try await self.settle(harness) { read.fulfilled != nil }
+        #expect(harness.arrived == ["hello", "login", "note", "text"])
+        #expect(read.fulfilled == [2, 3])
+    }
+
+    @Test
     func `nothing else leaves while it lasts`() async throws {
         let gate = Promise<Void>()
         let harness = try self.harness { channel in

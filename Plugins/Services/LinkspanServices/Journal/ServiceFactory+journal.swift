@@ -1,4 +1,4 @@
-public import Linkspan
+internal import Linkspan
 public import LinkspanMessaging
 
 extension ServiceFactory {
@@ -14,15 +14,7 @@ extension ServiceFactory {
         ]
     ) { values throws(LinkspanError) in
         JournalService(options: try values.decode(over: JournalService.Options()))
-    }
-}
-
-extension JournalService: Reconfigurable {
-    /// Takes over the capacity.
-    ///
-    /// - Parameter options: all of them.
-    /// - Throws: `LinkspanError` with code `invalidConfiguration`.
-    public func reconfigure(_ options: OptionValues) async throws {
-        self.options = try options.decode(over: Options())
+    } reconfigure: {
+        $0.options = try $1.decode(over: JournalService.Options())
     }
 }

@@ -65,7 +65,7 @@ extension LoggingService {
     }
 }
 
-extension LoggingService: Reconfigurable {
+extension LoggingService {
     /// Takes over the level and the families; both are hot.
     package func reconfigure(_ options: OptionValues) async throws {
         (self.logger.logLevel, self.families) = try Self.settings(options)

@@ -24,6 +24,8 @@ extension ServiceFactory {
         ) { values throws(LinkspanError) in
             let (level, families) = try LoggingService.settings(values)
             return LoggingService(logger: logger, level: level, families: families)
+        } reconfigure: {
+            try await $0.reconfigure($1)
         }
     }
 }

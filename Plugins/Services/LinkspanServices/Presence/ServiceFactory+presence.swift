@@ -1,4 +1,4 @@
-public import Linkspan
+internal import Linkspan
 public import LinkspanMessaging
 
 extension ServiceFactory {
@@ -17,15 +17,7 @@ extension ServiceFactory {
         ]
     ) { values throws(LinkspanError) in
         PresenceService(options: try values.decode(over: PresenceService.Options()))
-    }
-}
-
-extension PresenceService: Reconfigurable {
-    /// Takes over the times and the name of the event.
-    ///
-    /// - Parameter options: all of them.
-    /// - Throws: `LinkspanError` with code `invalidConfiguration`.
-    public func reconfigure(_ options: OptionValues) async throws {
-        self.options = try options.decode(over: Options())
+    } reconfigure: {
+        $0.options = try $1.decode(over: PresenceService.Options())
     }
 }

@@ -1,4 +1,4 @@
-package import Linkspan
+internal import Linkspan
 public import LinkspanMessaging
 
 extension ServiceFactory {
@@ -40,16 +40,10 @@ extension ServiceFactory {
             ]
         ) { values throws(LinkspanError) in
             TokenRefreshService(tokens, options: try values.decode(over: TokenRefreshService.Options()))
+        } reconfigure: {
+            // When tokens are renewed, for those there are, too.
+            let timing = try $1.decode(over: TokenRefreshService.Options()).timing
+            await $0.tokens.refresher.apply(timing, of: $0.owner)
         }
-    }
-}
-
-extension TokenRefreshService: Reconfigurable {
-    /// Takes over when tokens are renewed, for those there are, too.
-    ///
-    /// - Parameter options: all of them.
-    /// - Throws: `LinkspanError` with code `invalidConfiguration`.
-    package func reconfigure(_ options: OptionValues) async throws {
-        await self.tokens.refresher.apply(try options.decode(over: Options()).timing, of: self.owner)
     }
 }

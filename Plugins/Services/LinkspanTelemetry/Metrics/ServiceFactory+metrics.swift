@@ -45,14 +45,14 @@ extension ServiceFactory {
             ]
         ) { values throws(LinkspanError) in
             MetricsService(prefix: try MetricsService.prefix(values), factory: factory)
+        } reconfigure: {
+            // Counts under the former one stay there.
+            await $0.use(prefix: try MetricsService.prefix($1))
         }
     }
 }
 
-extension MetricsService: Reconfigurable {
-    /// Takes over the prefix; counts under the former one stay there.
-    func reconfigure(_ options: OptionValues) async throws { self.use(prefix: try Self.prefix(options)) }
-
+extension MetricsService {
     /// The prefix that configuration has given.
     fileprivate static func prefix(_ values: OptionValues) throws(LinkspanError) -> String {
         guard let prefix: String = values["prefix"] else { return Self.usualPrefix }

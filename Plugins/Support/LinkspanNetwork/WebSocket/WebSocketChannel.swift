@@ -20,7 +20,7 @@ package final class WebSocketChannel {
 
     /// Nil once the stream is open.
     private var handshake: Boxed<ClientHandshake>?
-    private let terms: WebSocketTerms
+    package var terms: WebSocketTerms
     private let handler: any WebSocketChannelHandler
     private let loop: any NetworkLoop
     /// Nil after its end.
@@ -371,7 +371,8 @@ extension WebSocketChannel: ByteStreamHandler {
 
     private func scheduleKeepAlive() {
         guard let keepAlive = self.terms.keepAlive, self.stream != nil else { return }
-        self.timers.ping = self.loop.scheduleLocally(after: keepAlive.interval) { self.ping(keepAlive) }
+        let interval = keepAlive.interval * (self.terms.savesData ? 4 : 1)
+        self.timers.ping = self.loop.scheduleLocally(after: interval) { self.ping(keepAlive) }
     }
 
     private func ping(_ keepAlive: WebSocketKeepAlive) {

@@ -1,6 +1,6 @@
 /// The interval of pings and the time limit for their answers.
 public struct WebSocketKeepAlive: Sendable, Hashable {
-    /// The interval between pings.
+    /// The interval between pings, four times as long while the connection saves data.
     ///
     /// Default 15 s.
     public var interval: Duration

@@ -19,4 +19,27 @@ extension ConnectionManager {
             }
         }
     }
+
+    /// Takes the costs of the network path, by which connections save data or not; see ``Options/dataSaving``.
+    package func pathCosts(isExpensive: Bool, isConstrained: Bool) {
+        let savesData =
+            switch self.options.dataSaving {
+            case .never: false
+            case .constrained: isConstrained
+            case .expensive: isConstrained || isExpensive
+            }
+        let entries = self.pool.withLock { pool in
+            defer { pool.surroundings.savesData = savesData }
+            return savesData == pool.surroundings.savesData ? [] : pool.all
+        }
+        for entry in entries { self.followSaving(entry.connection) }
+    }
+
+    /// Has a connection save data or not, as the path's costs are when it comes to that.
+    func followSaving(_ connection: PooledConnection) {
+        connection.core.post { [pool = self.pool] core in
+            core.sender.saveData(pool.withLock { $0.surroundings.savesData })
+            core.meter.begin(core)
+        }
+    }
 }

@@ -41,6 +41,10 @@ public final class ConnectionManager: Sendable {
         /// By default they connect what is held, release what has been idle for its timeout, suspend connections when the
         /// network path is lost or the app is in the background, and resume them afterwards.
         public var rules = ConnectionManager.standardRules
+        /// When connections save data (default ``DataSaving/constrained``).
+        ///
+        /// Without a source that reports the network path, as a service `network` does, they never do.
+        public var dataSaving = DataSaving.constrained
         /// The interval at which the keeper checks the pool (default 5 s).
         ///
         /// It also checks whenever a holder leaves, and at once after a `KeeperSignal`.
@@ -123,6 +127,7 @@ public final class ConnectionManager: Sendable {
                 try pool.add(new, key, configuration.options, described)
             }
             guard isAdded else { continue }
+            if self.pool.withLock({ $0.surroundings.savesData }) { self.followSaving(new) }
             if configuration.credentials.login == login { return (new, true) }
             // The source was logged out meanwhile, and did not find this one, which gets no credentials any more.
             if self.pool.withLock({ $0.discard(new) }) != nil { new.end(Self.loggedOut) }
@@ -181,12 +186,13 @@ public final class ConnectionManager: Sendable {
     }
 
     private func vacate(_ connection: PooledConnection) {
-        let now = self.now
+        let (now, id) = (self.now, ObjectIdentifier(connection))
         self.pool.withLock { $0.vacate(connection, now: now) }
-        self.look(for: .visit(ObjectIdentifier(connection)))
-        let idleTimeout = self.pool.withLock { $0.entry(of: connection)?.idleTimeout }
-        guard let idleTimeout else { return }
-        self.visit(ObjectIdentifier(connection), after: idleTimeout)
+        self.look(for: .visit(id))
+        guard let idleTimeout = self.pool.withLock({ $0.entry(of: connection)?.idleTimeout }) else { return }
+        _ = self.options.scheduler.schedule(at: self.options.scheduler.now + idleTimeout) { [weak self] in
+            self?.look(for: .visit(id))
+        }
     }
 
     var now: Moment { self.options.scheduler.moment }
@@ -203,12 +209,6 @@ public final class ConnectionManager: Sendable {
             guard let self else { return }
             self.look(for: .look)
             if !self.pool.withLock({ $0.endKeepingIfEmpty() }) { self.scanPeriodically() }
-        }
-    }
-
-    private func visit(_ connection: ObjectIdentifier, after delay: Duration) {
-        _ = self.options.scheduler.schedule(at: self.options.scheduler.now + delay) { [weak self] in
-            self?.look(for: .visit(connection))
         }
     }
 
@@ -267,14 +267,11 @@ public final class ConnectionManager: Sendable {
         case .connect: try? connection.connect()
         case .disconnect: try? connection.disconnect()
         // Removed first: later holders get a new connection, and none gets one that is about to end.
-        case .release: if self.withdraw(connection) { connection.end(nil) }
+        case .release:
+            let entry = self.pool.withLock { [now = self.now] in $0.withdraw(connection, now: now) }
+            if entry != nil { connection.end(nil) }
         case .suspend(let error, let patience): connection.suspend(error, patience: patience)
         case .resume(let spread): connection.resume(within: spread)
         }
-    }
-
-    private func withdraw(_ connection: PooledConnection) -> Bool {
-        let now = self.now
-        return self.pool.withLock { $0.withdraw(connection, now: now) } != nil
     }
 }
