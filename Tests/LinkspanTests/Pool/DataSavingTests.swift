@@ -123,6 +123,6 @@ private final class TellingLink: DataSavingLink {
     func open() { self.base.open() }
     func send(_ message: OutboundMessage) -> SendAcceptance { self.base.send(message) }
     func reply(to id: UInt64, with payload: Payload) -> SendAcceptance { self.base.reply(to: id, with: payload) }
-    func close() { self.base.close() }
+    func close(code: UInt16?, reason: String) { self.base.close(code: code, reason: reason) }
     func abort() { self.base.abort() }
 }
