@@ -93,7 +93,8 @@ package final class LoopStream: ByteStream {
 
     /// Begins to send a request.
     package static func connect(
-        _ request: StreamRequest, handler: any ByteStreamHandler, over kept: KeptConnections?, among members: LoopMembers,
+        _ request: StreamRequest, handler: any ByteStreamHandler, over kept: KeptConnections?,
+        among members: LoopMembers,
         by makeDialer: () throws(ByteStreamError) -> StreamDialer
     ) -> LoopStream {
         let stream = LoopStream(request, handler, members)
