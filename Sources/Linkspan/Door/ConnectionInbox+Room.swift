@@ -18,13 +18,13 @@ extension ConnectionInbox.State {
         }
         let dropped = try self.makeRoom(for: command)
         self.arriving.add(command)
-        if let key = command.replacing { self.arrivingKeys[key] = command.byteCount }
+        if let key = command.replacedKey { self.arrivingKeys[key] = command.byteCount }
         return dropped
     }
 
     /// The size of the command whose place a command takes; nil when it takes none.
     private func sizeReplaced(by command: Command) -> Int? {
-        command.replacing.flatMap { self.arrivingKeys[$0] ?? self.arrivedKeys[$0] ?? self.waitingKeys[$0] }
+        command.replacedKey.flatMap { self.arrivingKeys[$0] ?? self.arrivedKeys[$0] ?? self.waitingKeys[$0] }
     }
 
     /// Sees to it that there is room for a command.
@@ -56,8 +56,8 @@ extension ConnectionInbox.State {
         let takesRoom = !command.isVolatile && replaced == nil
         let (used, limits) = takesRoom ? (load, self.limits) : (self.arriving, ConnectionInbox.openLimit)
         if used.commands == 0 || limits.haveRoom(beside: used, for: size) { return [] }
-        if let key = command.replacing, !takesRoom, self.arrivingKeys[key] != nil,
-            let former = self.dropArriving(.dropOldest, where: { $0.replacing == key })
+        if let key = command.replacedKey, !takesRoom, self.arrivingKeys[key] != nil,
+            let former = self.dropArriving(.dropOldest, where: { $0.replacedKey == key })
         {
             return [former]
         }

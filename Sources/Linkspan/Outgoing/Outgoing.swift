@@ -417,7 +417,7 @@ extension Outgoing {
             if let age = self.options.buffer.maxAge {
                 self.deadlines.age(command.id, at: now + age, in: self.buffer)
             }
-            if let key = command.replacing, self.buffer.hasKey(key) {
+            if let key = command.replacedKey, self.buffer.hasKey(key) {
                 self.outputs.append(command.fail(.cancelled, .notSent, "was replaced by a newer one"))
             } else {
                 self.buffer.restore(command)

@@ -27,7 +27,7 @@ struct CommandBuffer {
     mutating func add(
         _ command: Command, within limits: BufferLimits, hasBeenTaken: Bool = false
     ) throws(LinkspanError) -> (former: Command?, dropped: [Command]) {
-        let place = command.replacing.flatMap { self.keys[$0] } ?? CommandLists.none
+        let place = command.replacedKey.flatMap { self.keys[$0] } ?? CommandLists.none
         let former = self.commands.command(at: place)
         var dropped: [Command] = []
         while !self.hasRoom(for: command, replacing: former, within: limits) {
@@ -51,7 +51,7 @@ struct CommandBuffer {
     private mutating func insert(_ command: Command, behind previous: CommandLists.Place) {
         self.byteCount += command.byteCount
         let place = self.commands.insert(command, behind: previous, in: &self.list)
-        guard let key = command.replacing else { return }
+        guard let key = command.replacedKey else { return }
         self.keys[key] = place
         self.keyChanges.append(KeyChange(key: key, byteCount: command.byteCount))
     }
@@ -63,7 +63,7 @@ struct CommandBuffer {
         var command = command
         command.continuesBatch = former.continuesBatch
         self.commands.replace(place, by: command)
-        guard let key = command.replacing, command.byteCount != former.byteCount else { return }
+        guard let key = command.replacedKey, command.byteCount != former.byteCount else { return }
         self.byteCount += command.byteCount - former.byteCount
         self.keyChanges.append(KeyChange(key: key, byteCount: command.byteCount))
     }
@@ -83,7 +83,7 @@ struct CommandBuffer {
             isHeld ? self.commands.remove(place, from: &self.held) : self.commands.remove(place, from: &self.list)
         guard let command = removed else { return nil }
         self.byteCount -= command.byteCount
-        if let key = command.replacing {
+        if let key = command.replacedKey {
             self.keys[key] = nil
             self.keyChanges.append(KeyChange(key: key))
         }
