@@ -47,7 +47,10 @@ struct CommandExtras: Sendable {
 
     private var storage: Storage
 
-    init(_ common: Common = Common(), _ rare: Rare = Rare()) {
+    /// Made without the properties: each send passes here.
+    init() { self.storage = .none }
+
+    init(_ common: Common, _ rare: Rare = Rare()) {
         if !rare.isEmpty {
             self.storage = .all(Boxed(All(common: common, rare: rare)))
         } else {
