@@ -82,7 +82,6 @@ extension Command {
     ///   - kind: the delivery semantics.
     ///   - event: the name of the event.
     ///   - payload: the arguments.
-    ///   - delay: how long the connection holds it back before it deals with it; see ``delay``.
     ///   - timeout: how long it may take altogether; nil for no limit, or for a request for
     ///     ``ConnectionOptions/replyTimeout``.
     ///   - isVolatile: left out, rather than kept, when it cannot be sent at once.
@@ -92,24 +91,24 @@ extension Command {
     ///   - accepted: called with the delivery's key at most once, before the completion, when a delivery is accepted:
     ///     with a store, when it is committed.
     public init(
-        _ kind: Kind, event: String, payload: Payload, after delay: Duration? = nil, timeout: Duration? = nil,
+        _ kind: Kind, event: String, payload: Payload, timeout: Duration? = nil,
         isVolatile: Bool = false, key: String? = nil, isCompressible: Bool = true,
         completion: (@Sendable (Result<Payload, LinkspanError>) -> Void)? = nil,
         accepted: (@Sendable (String) -> Void)? = nil
     ) {
         self.init(
-            kind, id: ID.next(), event: event, payload: payload, delay: delay, timeout: timeout, isVolatile: isVolatile,
-            key: key, isCompressible: isCompressible, completion: completion, accepted: accepted)
+            kind, id: ID.next(), event: event, payload: payload, timeout: timeout, isVolatile: isVolatile, key: key,
+            isCompressible: isCompressible, completion: completion, accepted: accepted)
     }
 
     private init(
-        _ kind: Kind, id: ID, event: String, payload: Payload, delay: Duration? = nil, timeout: Duration?,
+        _ kind: Kind, id: ID, event: String, payload: Payload, timeout: Duration?,
         isVolatile: Bool = false, key: String?, isCompressible: Bool = true,
         completion: (@Sendable (Result<Payload, LinkspanError>) -> Void)?,
         accepted: (@Sendable (String) -> Void)? = nil
     ) {
         let form = Form(kind)
-        var rare = CommandExtras.Rare(key: key, accepted: accepted, delay: delay)
+        var rare = CommandExtras.Rare(key: key, accepted: accepted)
         if case .deliver(let orderingKey) = kind { rare.name = orderingKey }
         self.init(
             id: id, form: form,
@@ -323,9 +322,11 @@ extension Command {
     ) async throws(LinkspanError) -> Payload {
         let id = ID.next()
         return try await Self.value(perform: perform, cancel: { cancel(id) }) { fulfill in
-            Command(
-                kind, id: id, event: event, payload: payload, delay: delay, timeout: timeout, key: key,
+            var command = Command(
+                kind, id: id, event: event, payload: payload, timeout: timeout, key: key,
                 isCompressible: isCompressible, completion: fulfill)
+            if let delay { command.delay = delay }
+            return command
         }
     }
 

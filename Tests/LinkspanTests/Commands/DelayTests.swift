@@ -10,9 +10,11 @@ struct DelayTests {
         _ harness: Harness, _ event: String, _ kind: Command.Kind = .send, by delay: Duration,
         timeout: Duration? = nil, isVolatile: Bool = false
     ) -> Command {
-        Command(
-            kind, event: event, payload: .empty, after: delay, timeout: timeout, isVolatile: isVolatile,
+        var command = Command(
+            kind, event: event, payload: .empty, timeout: timeout, isVolatile: isVolatile,
             completion: harness.recorder.completion(event))
+        command.delay = delay
+        return command
     }
 
     @Test
@@ -121,8 +123,9 @@ struct DelayTests {
         let connection = harness.connection
         try connection.on("go") { _ in
             for number in 0..<1_000 {
-                try? connection.perform(
-                    Command(.send, event: "\(number)", payload: .empty, after: .seconds(60 - number % 60)))
+                var command = Command(.send, event: "\(number)", payload: .empty)
+                command.delay = .seconds(60 - number % 60)
+                try? connection.perform(command)
             }
         }
         let timers = harness.scheduler.pendingCount
