@@ -259,7 +259,7 @@ extension CommandSender {
         let logger = self.environment.logger
         if failure.isFirst { self.queue.append(.call { failure.log(to: logger) }) }
         guard failure.endsRequests, self.destination.options.buffer.failsFast else { return }
-        let requests = self.outgoing.listed.filter(\.isRequest).map(\.id)
+        let requests = self.outgoing.listed.filter { $0.isRequest && $0.delay == nil }.map(\.id)
         self.change { $0.cancel(Set(requests), because: failure.error) }
     }
 
