@@ -236,17 +236,19 @@ extension Outgoing {
     mutating func accept(
         _ command: consuming Command, hasBeenTaken: Bool = false, made: () -> Moment
     ) throws(LinkspanError) -> ReadyCommand? {
+        let delay = command.delay
         switch self.phase {
         case .ended:
             throw LinkspanError(.released, "the connection has been released", certainty: .notSent)
         case .failed(let cause) where command.isRefused(keepingDeliveries: self.options.keepsDeliveries):
             throw LinkspanError(failedForGood: cause)
-        case .open where !command.isOfDelivery && command.delay == nil:
+        // Held back, whatever the link does.
+        case _ where delay != nil: ()
+        case .open where !command.isOfDelivery:
             if command.timeLimit(self.options.replyTimeout) != nil { self.watch(command, made: made()) }
             return self.ready(command)
         case .down, .greeting, .flushing, .pausing, .full, .open, .failed: ()
         }
-        let delay = command.delay
         if delay == nil, command.isOfDelivery { return try self.acceptDelivery(command, made: made()) }
         guard delay != nil || !command.isVolatile else {
             self.outputs.append(command.fail(.cancelled, .notSent, "is volatile, and the connection was not ready"))
@@ -258,14 +260,11 @@ extension Outgoing {
         for dropped in dropped {
             self.outputs.append(dropped.fail(.bufferFull, .notSent, "was dropped to make room for newer commands"))
         }
-        if let delay {
-            self.deadlines.age(command.id, at: made() + delay, in: self.buffer)
-        } else if command.timeLimit(self.options.replyTimeout) != nil || self.options.buffer.maxAge != nil {
+        let wait = delay ?? self.options.buffer.maxAge
+        if wait != nil || command.timeLimit(self.options.replyTimeout) != nil {
             let made = made()
-            self.watch(command, made: made)
-            if let age = self.options.buffer.maxAge {
-                self.deadlines.age(command.id, at: made + age, in: self.buffer)
-            }
+            if delay == nil { self.watch(command, made: made) }
+            if let wait { self.deadlines.age(command.id, at: made + wait, in: self.buffer) }
         }
         return nil
     }
@@ -552,12 +551,10 @@ extension Outgoing {
         }
         while let id = self.deadlines.popAged(now: now) {
             guard var command = self.buffer.remove(id) else { continue }
-            guard command.delay.take() == nil else {
-                self.outputs.append(.perform(command))
-                continue
-            }
+            let isHeld = command.delay.take() != nil
             let fate = "waited longer than the \(self.options.buffer.maxAge?.text ?? "time") of buffer.maxAge"
-            self.outputs.append(command.fail(.timedOut, .notSent, fate, because: reason()))
+            self.outputs.append(
+                isHeld ? .perform(command) : command.fail(.timedOut, .notSent, fate, because: reason()))
         }
         if let deliveries = self.deliveries { self.sendAgain(deliveries, now: now) }
     }
