@@ -240,6 +240,7 @@ extension Outgoing {
     mutating func accept(
         _ command: consuming Command, hasBeenTaken: Bool = false, made: () -> Moment
     ) throws(LinkspanError) -> ReadyCommand? {
+        let delay = command.delay
         switch self.phase {
         case .ended:
             throw LinkspanError(.released, "the connection has been released", certainty: .notSent)
@@ -257,7 +258,6 @@ extension Outgoing {
         case .pausing(number: self.hold) where !command.isReplaceable && command.delay == nil: self.beginFlush()
         case .down, .greeting, .flushing, .pausing, .full, .open, .failed: ()
         }
-        let delay = command.delay
         if delay == nil, command.isOfDelivery { return try self.acceptDelivery(command, made: made()) }
         guard delay != nil || !command.isVolatile else {
             self.outputs.append(command.fail(.cancelled, .notSent, "is volatile, and the connection was not ready"))
@@ -269,9 +269,8 @@ extension Outgoing {
         for dropped in dropped {
             self.outputs.append(dropped.fail(.bufferFull, .notSent, "was dropped to make room for newer commands"))
         }
-        if let delay {
-            self.deadlines.age(command.id, at: made() + delay, in: self.buffer)
-        } else if command.timeLimit(self.options.replyTimeout) != nil || self.options.buffer.maxAge != nil {
+        let wait = delay ?? self.options.buffer.maxAge
+        if wait != nil || command.timeLimit(self.options.replyTimeout) != nil {
             let made = made()
             self.watch(command, made: made)
             if let age = self.options.buffer.maxAge { self.deadlines.age(command.id, at: made + age, in: self.buffer) }
