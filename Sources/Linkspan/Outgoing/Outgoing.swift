@@ -246,16 +246,17 @@ extension Outgoing {
             throw LinkspanError(.released, "the connection has been released", certainty: .notSent)
         case .failed(let cause) where command.isRefused(keepingDeliveries: self.options.keepsDeliveries):
             throw LinkspanError(failedForGood: cause)
+        // Held back, whatever the link does.
+        case _ where delay != nil: ()
         case .open where self.savesData && command.isReplaceable:
             self.lastPause += 1
             (self.hold, self.phase) = (self.lastPause, .pausing(number: self.lastPause))
             self.outputs.append(.pauseFlush(self.hold, .seconds(1)))
-        case .open where !command.isOfDelivery && command.delay == nil,
-            .pausing(number: self.hold) where command.isVolatile && command.delay == nil:
+        case .open where !command.isOfDelivery, .pausing(number: self.hold) where command.isVolatile:
             if command.timeLimit(self.options.replyTimeout) != nil { self.watch(command, made: made()) }
             return self.ready(command)
         // Takes along what waits.
-        case .pausing(number: self.hold) where !command.isReplaceable && command.delay == nil: self.beginFlush()
+        case .pausing(number: self.hold) where !command.isReplaceable: self.beginFlush()
         case .down, .greeting, .flushing, .pausing, .full, .open, .failed: ()
         }
         if delay == nil, command.isOfDelivery { return try self.acceptDelivery(command, made: made()) }
@@ -272,8 +273,8 @@ extension Outgoing {
         let wait = delay ?? self.options.buffer.maxAge
         if wait != nil || command.timeLimit(self.options.replyTimeout) != nil {
             let made = made()
-            self.watch(command, made: made)
-            if let age = self.options.buffer.maxAge { self.deadlines.age(command.id, at: made + age, in: self.buffer) }
+            if delay == nil { self.watch(command, made: made) }
+            if let wait { self.deadlines.age(command.id, at: made + wait, in: self.buffer) }
         }
         return nil
     }

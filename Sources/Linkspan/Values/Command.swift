@@ -188,7 +188,7 @@ extension Command {
     /// were performed then; its time limit begins then.
     public var delay: Duration? {
         get { self.extras.delay }
-        set { self.extras.changeRare { $0.delay = newValue } }
+        set { self.extras.delay = newValue }
     }
 
     /// Left out, rather than kept, when it cannot be sent at once.

@@ -27,16 +27,14 @@ struct CommandExtras: Sendable {
         var name: String?
         var key: String?
         var accepted: (@Sendable (String) -> Void)?
-        var delay: Duration?
 
-        fileprivate var isEmpty: Bool {
-            self.name == nil && self.key == nil && self.accepted == nil && self.delay == nil
-        }
+        fileprivate var isEmpty: Bool { self.name == nil && self.key == nil && self.accepted == nil }
     }
 
     private struct All: Sendable {
         var common: Common
         var rare: Rare
+        var delay: Duration?
     }
 
     private enum Storage: Sendable {
@@ -80,8 +78,15 @@ struct CommandExtras: Sendable {
         }
     }
 
-    // Looked at for each request, where making the other properties would cost more.
-    var delay: Duration? { if case .all(let box) = self.storage { box.value.rare.delay } else { nil } }
+    // Apart from the rare ones, which each request is made with.
+    var delay: Duration? {
+        get { if case .all(let box) = self.storage { box.value.delay } else { nil } }
+        set {
+            let (common, rare) = (self.common { $0 }, self.rare { $0 })
+            self = Self(common, rare)
+            if let newValue { self.storage = .all(Boxed(All(common: common, rare: rare, delay: newValue))) }
+        }
+    }
 
     /// Changes them in place, because each request changes its stage several times.
     @inline(__always)
@@ -110,8 +115,10 @@ struct CommandExtras: Sendable {
     }
 
     mutating func changeRare(_ change: (inout Rare) -> Void) {
+        let delay = self.delay
         var rare = self.rare { $0 }
         change(&rare)
         self = Self(self.common { $0 }, rare)
+        if let delay { self.delay = delay }
     }
 }

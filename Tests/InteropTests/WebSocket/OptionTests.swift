@@ -32,8 +32,9 @@ extension Interop {
                     server, "/echo", configuration: .init { $0.codec = BinaryEnvelopeCodec() })
                 let handler = client.handler
                 try await client.connected()
-                try handler.perform(
-                    Command(.send, event: "binary", payload: try Payload(Data([3])), after: .seconds(60)))
+                var held = Command(.send, event: "binary", payload: try Payload(Data([3])))
+                held.delay = .seconds(60)
+                try handler.perform(held)
                 try await handler.send("binary", Data([1]), timeout: nil)
                 try await handler.send("binary", Data(repeating: 2, count: 1 << 20), timeout: .seconds(10))
                 let refused = await #expect(throws: LinkspanError.self) {

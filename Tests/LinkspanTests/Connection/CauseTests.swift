@@ -145,10 +145,9 @@ struct CauseTests {
         try harness.perform(.request, "first")
         try harness.perform(.send, "sent")
         try harness.perform(.deliver(orderingKey: "a"), "delivered")
-        try harness.connection.perform(
-            Command(
-                .request, event: "held", payload: .empty, after: .seconds(10),
-                completion: harness.recorder.completion("held")))
+        var held = Command(.request, event: "held", payload: .empty, completion: harness.recorder.completion("held"))
+        held.delay = .seconds(10)
+        try harness.connection.perform(held)
         harness.scheduler.settle()
         #expect(harness.recorder.endedLabels == (failsFast ? ["first"] : []))
         if failsFast {
