@@ -2,13 +2,13 @@
 ///
 /// While they do:
 ///
-/// - a send with a key under which it replaces another waits up to a second for a newer one, unless another message takes it
-///   along;
+/// - a send with a key under which it replaces another waits up to a second for a newer one, or until the next message that
+///   is not volatile, which leaves behind it;
 /// - no ``ConnectionOptions/probeEvent`` is sent;
 /// - a raw WebSocket pings after four times its interval, and so notices later that its server has vanished. The interval of
 ///   Socket.IO is the server's, and stays.
 ///
-/// Nothing is dropped, and nothing else waits.
+/// Nothing else waits.
 public enum DataSaving: String, Sendable, CaseIterable {
     /// Never.
     case never

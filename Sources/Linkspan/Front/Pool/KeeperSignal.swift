@@ -23,7 +23,8 @@ enum KeeperOccasion: Sendable, Hashable {
     case signal(KeeperSignal)
 }
 
-/// The state of the keeper: the phase of the app, the costs of the network path, and the occasions that it has yet to look at the pool for.
+/// The state of the keeper: the phase of the app, the costs of the network path, and the occasions that it has yet to look at
+/// the pool for.
 ///
 /// A value: ``SharedPool`` keeps it under its lock. Occasions of several threads line up, so that the rules hear
 /// of them one at a time and in the order in which they were decided: otherwise the end of an idle timeout could
