@@ -242,7 +242,7 @@ let tests: [Target] = [
     test("LinkspanOutboxKill", sdk + ["outbox-client", "LinkspanDevServer", "TestSupport", grdb]),
     test("LinkspanEncryption", sdk + ["LinkspanEncryption", "LinkspanOutbox", crypto]),
     // What every byte-stream back end has to do.
-    test("ByteStream", backEnd + ["Linkspan", "LinkspanBackEnds", "LinkspanLWS", "LinkspanNIO", "TestedBackEnds"]),
+    test("ByteStream", core + network + ["LinkspanLWS", "LinkspanNIO", "TestSupport", "TestedBackEnds"]),
     test("LinkspanWebSocketProtocol", ["LinkspanWebSocketProtocol", "LinkspanRuntime", "LinkspanTesting"]),
     test("LinkspanNetwork", core + network),
     test("LinkspanWebSocket", ["Linkspan", "LinkspanWebSocket"] + network),

@@ -1,5 +1,6 @@
 import LinkspanNetwork
 import LinkspanRuntime
+import TestSupport
 import TestedBackEnds
 import Testing
 
@@ -155,7 +156,7 @@ struct KeptConnectionTests {
     func `is forgotten when its server closes it`() async throws {
         try await self.withClient(hangsUp: true, answer: Self.answer) { client in
             try await self.expect("1", from: client)
-            while client.count > 0, !Task.isCancelled { await Task.yield() }
+            try await eventually { client.count == 0 }
             try await self.expect("2", from: client)
         }
     }
