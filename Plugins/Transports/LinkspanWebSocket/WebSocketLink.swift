@@ -4,7 +4,7 @@ internal import LinkspanRuntime
 internal import LinkspanWebSocketProtocol
 
 /// A link over a WebSocket of its own; lives on its loop.
-final class WebSocketLink: DataSavingLink {
+final class WebSocketLink: Link {
     private enum State: Equatable { case idle, opening, open, ended }
 
     /// The request, until it has been opened.

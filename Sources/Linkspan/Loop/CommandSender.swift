@@ -69,8 +69,7 @@ final class CommandSender {
     /// Saves data or not from now on, over this link and those to come; see ``DataSaving``.
     func saveData(_ savesData: Bool) {
         self.outgoing.savesData = savesData
-        let link = self.link?.link as? any DataSavingLink
-        self.queue.calling { link?.saveData(savesData) }
+        self.queue.calling { [link = self.link?.link] in link?.saveData(savesData) }
     }
 
     /// Changes the sending side, and lines up what it decides.

@@ -131,6 +131,9 @@ public protocol Link: AnyObject {
     /// Stops reading from the peer, so that it is slowed down, or reads on. Nothing that was received is lost.
     func setReadingPaused(_ isPaused: Bool)
 
+    /// Saves data from now on, such as by a more seldom heartbeat, or no longer; see ``DataSaving``. Also while it opens.
+    func saveData(_ savesData: Bool)
+
     /// Shows the peer renewed credentials while the link is open, so that it need not end the link when the former ones
     /// expire.
     ///
@@ -162,6 +165,8 @@ public protocol Link: AnyObject {
 extension Link {
     /// Does nothing: for transports that cannot slow their peer.
     public func setReadingPaused(_ isPaused: Bool) {}
+    /// Does nothing: for transports that send nothing by themselves.
+    public func saveData(_ savesData: Bool) {}
     /// Returns false: for transports that show credentials only when they open.
     public func renewCredentials(_ credentials: Credentials) -> Bool { false }
     /// Nil: for transports whose servers do not resume sessions.
@@ -170,12 +175,6 @@ extension Link {
     public var hasPendingBytes: Bool { false }
     /// Nil: for transports that cannot tell.
     public var openingStage: String? { nil }
-}
-
-/// A link whose heartbeat can be more seldom.
-package protocol DataSavingLink: Link {
-    /// Saves data from now on, or no longer: called on an open link or one that is opening.
-    func saveData(_ savesData: Bool)
 }
 
 /// The result of giving a message to a link.

@@ -113,7 +113,7 @@ private struct TellingTransport: Transport {
     }
 }
 
-private final class TellingLink: DataSavingLink {
+private final class TellingLink: Link {
     private let base: any Link
     private let recorder: EventRecorder
 
