@@ -11,11 +11,10 @@ package struct EnvelopeAssembly: Sendable {
         var bytes = 0
     }
 
-    private let codec: any EnvelopeCodec
     private let maximumBytes: Int
     private var partial: Boxed<Partial>?
-    /// The events behind the one that was returned last.
-    private var pending: ArraySlice<LinkEvent> = []
+    /// The events behind the one that was returned last, the next one last.
+    private var pending: [LinkEvent] = []
     /// The codec's answers to the messages that were taken.
     private var answers: [WebSocketMessage] = []
     /// The number of parts that have come of messages with attachments.
@@ -24,13 +23,10 @@ package struct EnvelopeAssembly: Sendable {
     /// Whether attachments are due.
     package var isCollecting: Bool { self.partial != nil }
 
-    package init(codec: any EnvelopeCodec, maximumBytes: Int) {
-        self.codec = codec
-        self.maximumBytes = maximumBytes
-    }
+    package init(maximumBytes: Int) { self.maximumBytes = maximumBytes }
 
     /// The next event of a message that brought several.
-    package mutating func popPending() -> LinkEvent? { self.pending.isEmpty ? nil : self.pending.removeFirst() }
+    package mutating func popPending() -> LinkEvent? { self.pending.popLast() }
 
     package var hasAnswers: Bool { !self.answers.isEmpty }
 
@@ -42,18 +38,25 @@ package struct EnvelopeAssembly: Sendable {
 
     /// Takes a message, when ``popPending()`` has no event any more.
     ///
+    /// - Parameters:
+    ///   - message: the message.
+    ///   - codec: reads it; the same for all messages.
     /// - Returns: the first event that is complete with it.
     /// - Throws: code `protocolViolation`, whatever the codec's own code was; the link is to end.
-    package mutating func receive(_ message: consuming WebSocketMessage) throws(LinkspanError) -> LinkEvent? {
+    package mutating func receive(
+        _ message: consuming WebSocketMessage, by codec: any EnvelopeCodec
+    ) throws(LinkspanError) -> LinkEvent? {
         do throws(LinkspanError) {
-            return try self.take(message)
+            return try self.take(message, by: codec)
         } catch {
             guard error.code != .protocolViolation else { throw error }
             throw LinkspanError(.protocolViolation, "the codec cannot read a message", cause: error)
         }
     }
 
-    private mutating func take(_ message: consuming WebSocketMessage) throws(LinkspanError) -> LinkEvent? {
+    private mutating func take(
+        _ message: consuming WebSocketMessage, by codec: any EnvelopeCodec
+    ) throws(LinkspanError) -> LinkEvent? {
         if self.isCollecting {
             guard case .binary(let data) = consume message else {
                 self.partial = nil
@@ -64,10 +67,10 @@ package struct EnvelopeAssembly: Sendable {
         switch consume message {
         case .text(let text):
             let count = text.count
-            return try self.begin(try self.codec.decode(text: consume text), byteCount: count)
+            return try self.begin(try codec.decode(text: consume text), byteCount: count)
         case .binary(let data):
             let count = data.count
-            return try self.begin(try self.codec.decode(binary: consume data), byteCount: count)
+            return try self.begin(try codec.decode(binary: consume data), byteCount: count)
         }
     }
 
@@ -88,7 +91,7 @@ package struct EnvelopeAssembly: Sendable {
             return nil
         case .several(let envelopes, let answers):
             self.answers += answers
-            for envelope in envelopes { self.pending.append(try Self.event(envelope)) }
+            for envelope in envelopes.reversed() { self.pending.append(try Self.event(envelope)) }
             return self.popPending()
         }
     }

@@ -47,8 +47,7 @@ final class WebSocketLink: Link {
         self.loop = loop
         self.receiver = receiver
         self.attachmentsTimeout = attachmentsTimeout
-        self.assembly = EnvelopeAssembly(
-            codec: self.codec, maximumBytes: configuration.value.maximumMessageBytes)
+        self.assembly = EnvelopeAssembly(maximumBytes: configuration.value.maximumMessageBytes)
     }
 
     private var configuration: WebSocketConfiguration { self.boxedConfiguration.value }
@@ -212,7 +211,7 @@ extension WebSocketLink: WebSocketChannelHandler {
                 // Nothing counts that comes behind the end.
                 guard failure == nil, self.state == .open else { continue }
                 do throws(LinkspanError) {
-                    let event = try self.assembly.receive(consume message)
+                    let event = try self.assembly.receive(consume message, by: self.codec)
                     if self.assembly.hasAnswers {
                         for answer in self.assembly.takeAnswers() { self.sendFrame(answer) }
                     }

@@ -22,7 +22,7 @@ struct EnvelopeServerSession: Sendable {
     /// Makes a session; without credentials a client is let in only when they are not required.
     init(maximumBytes: Int, requiresCredentials: Bool) {
         self.requiresCredentials = requiresCredentials
-        self.assembly = EnvelopeAssembly(codec: self.codec, maximumBytes: maximumBytes)
+        self.assembly = EnvelopeAssembly(maximumBytes: maximumBytes)
     }
 
     /// Takes a message.
@@ -34,7 +34,7 @@ struct EnvelopeServerSession: Sendable {
             }
         }
         do throws(LinkspanError) {
-            let event = try self.assembly.receive(message)
+            let event = try self.assembly.receive(message, by: self.codec)
             return self.enterUnnamed() + (event.flatMap(Self.event).map { [$0] } ?? [])
         } catch {
             if self.hasCredentials == false, case .text(let text) = message, Self.auth(text) != nil {
