@@ -56,7 +56,7 @@ package struct AnswerReader {
         }
     }
 
-    /// Whether the answer was read to its end, and nothing came behind it.
+    /// Whether all of the answer was read, and no byte has come after it.
     package var isDone: Bool { if case .ended = self.state { self.input.rest.isEmpty } else { false } }
 
     package mutating func append(_ bytes: some Sequence<UInt8>) { self.input.append(bytes) }

@@ -19,7 +19,7 @@ package final class LoopStream: ByteStream {
         let dial: StreamDialer
         /// The connections that the exchange may use, and leaves its own to.
         let kept: KeptConnections?
-        /// Whether the server keeps the connection behind the answer.
+        /// Whether the server keeps the connection open after the answer.
         var isKept = false
         /// The addresses that are dialed; the first to take the connection wins.
         var attempts: [any StreamConnection] = []
@@ -94,8 +94,7 @@ package final class LoopStream: ByteStream {
     /// Begins to send a request.
     package static func connect(
         _ request: StreamRequest, handler: any ByteStreamHandler, over kept: KeptConnections?,
-        among members: LoopMembers,
-        by makeDialer: () throws(ByteStreamError) -> StreamDialer
+        among members: LoopMembers, by makeDialer: () throws(ByteStreamError) -> StreamDialer
     ) -> LoopStream {
         let stream = LoopStream(request, handler, members)
         members.add(stream)
@@ -269,7 +268,6 @@ extension LoopStream {
     }
 
     private func deadlinePassed() {
-        self.closeKept()
         if let opening = self.opening, self.machine.isGettingOn(isPaused: self.isPaused) {
             return self.setDeadline(opening.longestWait)
         }
@@ -346,6 +344,8 @@ extension LoopStream {
     /// The connection has ended; a body that lasts up to the end is complete only behind TLS's own end (RFC 9112 section 9.8).
     package func closed(isCut: Bool) {
         guard self.keeper == nil else { return self.closeKept() }
+        // It carries no other request, whatever its answer has said.
+        self.opening?.isKept = false
         if self.held != nil { self.readAnswer() }
         guard self.held == nil else {
             self.held?.isCut = isCut
@@ -368,9 +368,7 @@ extension LoopStream {
                 return
             case .head(let head): self.judge(head)
             case .bytes(let piece): self.handOver(piece)
-            case .end:
-                if former?.isCut != nil { self.opening?.isKept = false }
-                return self.act(self.machine.completed())
+            case .end: return self.act(self.machine.completed())
             case .failed(let error): self.abort(error)
             }
         }
@@ -428,7 +426,7 @@ extension LoopStream {
         self.deadline?.cancel()
         if error.code == .completed, self.isReusable, let kept = self.opening?.kept, kept.keep(self) {
             self.keeper = kept
-            self.setDeadline(kept.idleLimit)
+            self.deadline = self.members.loop.scheduleLocally(after: kept.idleLimit) { self.closeKept() }
         } else {
             self.connection.take()?.close()
             self.members.remove(self)
@@ -442,9 +440,9 @@ extension LoopStream {
         return { handler.closed(error) }
     }
 
-    /// Whether another request can go over the connection.
+    /// Whether another request can be sent over the connection.
     private var isReusable: Bool {
-        self.opening?.isKept == true && self.reader?.value.isDone == true && self.held == nil && !self.isBroken
+        self.opening?.isKept == true && self.reader?.value.isDone == true && !self.isBroken
             && self.buffer.pendingBytes == 0
     }
 
