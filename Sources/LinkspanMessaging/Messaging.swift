@@ -205,13 +205,11 @@ extension Messaging {
                 outcome.fulfill(error)
             }
         }
-        let timer = self.scheduler.schedule(at: self.scheduler.now + limit) {
-            task.cancel()
-            outcome.fulfill(LinkspanError(.timedOut, "it did not return within \(limit)"))
-        }
-        let failure = await outcome.value
-        timer.cancel()
+        let failure = await outcome.value(
+            until: self.scheduler.now + limit, by: self.scheduler,
+            or: LinkspanError(.timedOut, "it did not return within \(limit)"))
         guard let failure else { return }
+        task.cancel()
         let error = failure as? LinkspanError
         let message = "use failed: \(error?.message ?? "\(failure)")"
         let path = "\(self.services.name).\(taker.name)"

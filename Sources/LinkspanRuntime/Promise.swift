@@ -49,6 +49,15 @@ package final class Promise<Value: Sendable>: Sendable {
             }
         }
     }
+
+    /// The value, as soon as there is one; from `deadline` on it is `fallback`, unless it was supplied before.
+    package func value(
+        until deadline: ContinuousClock.Instant, by scheduler: any Scheduler, or fallback: Value
+    ) async -> Value {
+        let timer = scheduler.schedule(at: deadline) { self.fulfill(fallback) }
+        defer { timer.cancel() }
+        return await self.value
+    }
 }
 
 extension Promise where Value == Void {
@@ -57,8 +66,6 @@ extension Promise where Value == Void {
 
     /// Waits until it is fulfilled, or until `deadline`.
     package func wait(until deadline: ContinuousClock.Instant, by scheduler: any Scheduler) async {
-        let timer = scheduler.schedule(at: deadline) { self.fulfill() }
-        await self.value
-        timer.cancel()
+        await self.value(until: deadline, by: scheduler, or: ())
     }
 }
