@@ -2,8 +2,8 @@
 ///
 /// Only the standard library knows the layout of `ContinuousClock.Instant`. A type that stores one is therefore copied,
 /// compared with nil and destroyed by way of descriptions that are read at run time, and so is each type around it. What
-/// every message passes through stores moments instead, which are half as large. What is more than 292 years away is
-/// reckoned as that.
+/// every message passes through stores moments instead, which are half as large. They reach 292 years; an instant beyond
+/// becomes the first or the last moment.
 package struct Moment: InstantProtocol, Sendable {
     /// Any instant will do; all moments of the process are reckoned from it.
     private static let origin = ContinuousClock.now

@@ -36,6 +36,7 @@ extension ServiceFactory {
     /// A service that cannot be made in this build.
     fileprivate static func absent(_ name: String, trait: String) -> ServiceFactory {
         let sentence = "the service '\(name)' is not built in: switch the trait \(trait) of the package linkspan on"
+        // Any type of service does, because none is made.
         return ServiceFactory(name) { _ throws(LinkspanError) -> JournalService in
             throw LinkspanError(.invalidConfiguration, sentence)
         }

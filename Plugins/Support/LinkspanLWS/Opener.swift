@@ -236,11 +236,11 @@ struct OpenSocket {
     var watched = CInt(clws_unwatched)
     /// Whether TLS has to send before it can read on.
     var readsWhenWritable = false
-    /// Whether the end of writing still has to be sent, because the system had no room for it.
+    /// Whether the peer still has to be told that nothing more is sent, because the system had no room for that.
     var isEndDue = false
-    /// Whether the connection is broken: only what the system has received already can still be read.
+    /// Whether the connection is broken, so that nothing can be read but what the system has received already.
     var isBroken = false
-    /// Whether the connection ended after the bytes that were read last.
+    /// Whether the last read has found the end of the connection.
     var isOver = false
     /// Whether the peer has sent the TLS `close_notify` alert.
     var hasFarewell = false

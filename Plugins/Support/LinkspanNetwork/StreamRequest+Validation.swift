@@ -130,7 +130,7 @@ extension StreamRequest {
         return lines
     }
 
-    /// Whether the request says that it is the last of its connection.
+    /// Whether the request tells the server to close the connection after its answer.
     package var closesConnection: Bool { self.isExchange && !self.keepsConnection }
 
     /// The request as it is sent, up to its empty line.

@@ -35,7 +35,7 @@ package struct StreamRequest: Sendable {
     /// The purpose of the request; an upgrade unless set.
     package var purpose = Purpose.upgrade
 
-    /// Whether the server is asked to keep the connection of an exchange for the next one; false unless set.
+    /// Whether the server may leave the connection of an exchange open for the next one; false unless set.
     package var keepsConnection = false
 
     /// The purpose of a request.

@@ -37,7 +37,7 @@ final class EngineConnection: ConnectionOwner {
     private var relays: [String: HubRelay] = [:]
     /// Whether the echo has answered a message of the client.
     private var hasEchoed = false
-    /// Whether a batch of packets is being handled; the timer is set once, after the last of them.
+    /// Whether a batch of packets is being handled: the timer is then set once, after the last packet.
     private var isWithinBatch = false
     /// The timer by which the engine looks at the clock.
     private lazy var timer = ServerDeadline(self.context) { [weak self] in self?.act { $0.timer(now: .now) } }
@@ -66,7 +66,7 @@ final class EngineConnection: ConnectionOwner {
         self.socketIO = SocketIOServerSession(known: Set(context.hubs.keys), limits: limits)
     }
 
-    /// Whether the client has joined a namespace or used the echo.
+    /// Whether the client has joined a namespace, or has had a message echoed.
     ///
     /// The session of one that has not may be dropped to make room for a new one.
     private var isInUse: Bool { self.socketIO.isInUse || self.hasEchoed }

@@ -20,7 +20,7 @@ final class LiveFeed: ConnectionOwner {
         self.onCommand = onCommand
     }
 
-    /// Whether the page has taken enough of what was sent to get another batch.
+    /// Whether so little waits to be sent that the page may get another batch.
     var hasRoom: Bool { self.connection.stream.pendingBytes < Self.maximumWaitingBytes }
 
     /// Sends a value as JSON.

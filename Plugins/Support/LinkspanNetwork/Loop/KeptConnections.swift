@@ -2,8 +2,8 @@ internal import LinkspanRuntime
 
 /// The connections to one server that wait for the next request; lives on its loop.
 ///
-/// Kept is what the server says it keeps, too (RFC 9112 section 9.3), and for a second: a request that is sent while the
-/// server closes the connection is lost, and servers close what is idle, the hastiest of them after two seconds.
+/// A connection is kept only when the server says that it keeps it, too (RFC 9112 section 9.3), and for a second. Servers
+/// close idle connections, some after two seconds, and a request that is sent at that moment is lost.
 package final class KeptConnections {
     let idleLimit: Duration
     /// The ended exchanges that still have their connections.

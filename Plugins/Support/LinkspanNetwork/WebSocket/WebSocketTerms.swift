@@ -8,7 +8,7 @@ package struct WebSocketTerms: Sendable {
     package var highWaterMark = 1 << 20
     /// The rule for pinging a silent server; nil to leave that to a protocol above.
     package var keepAlive: WebSocketKeepAlive?
-    /// Whether pings have four times their interval between them.
+    /// Whether pings are sent four times as rarely.
     package var savesData = false
     /// The time a message that has begun may make less progress than ``messageProgress``.
     package var messageDeadline = Duration.seconds(30)
