@@ -20,9 +20,6 @@ package struct CloseCode: RawRepresentable, Sendable, Hashable {
     /// The Close frame had no code; never on the wire.
     package static let noStatus = Self(rawValue: 1005)
 
-    /// The stream ended without a closing handshake; never on the wire.
-    package static let abnormal = Self(rawValue: 1006)
-
     /// The data doesn't fit its type, such as text that is no UTF-8.
     package static let invalidPayload = Self(rawValue: 1007)
 

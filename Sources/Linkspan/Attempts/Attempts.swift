@@ -70,6 +70,12 @@ struct Attempts: Sendable {
 // MARK: - What is
 
 extension Attempts {
+    var facts: ConnectionFacts {
+        ConnectionFacts(
+            state: self.state, progress: self.progress, lastError: self.lastError, failure: self.failure,
+            refusals: self.refusals, place: self.place)
+    }
+
     var state: ConnectionState {
         switch self.phase {
         case .created: .created
@@ -537,8 +543,8 @@ extension Attempts {
 // MARK: - Endpoints
 
 extension Attempts {
-    /// The place in the list, for the status.
-    var place: EndpointPlace? {
+    /// The place in the list.
+    private var place: EndpointPlace? {
         if case .connected(_, let since) = self.phase {
             self.target.place(upSince: since)
         } else {

@@ -19,18 +19,6 @@ final class ConnectionInbox: Sendable {
         case intent(@Sendable () -> Void)
     }
 
-    /// The state that the executor last published.
-    struct Published: Sendable {
-        var state = ConnectionState.created
-        var progress = ConnectionProgress.idle
-        var lastError: LinkspanError?
-        /// The reason why there is no link until the app asks for one; nil while it is up to the connection.
-        var failure: LinkspanError?
-        var refusals = 0
-        /// The place among several endpoints.
-        var place: EndpointPlace?
-    }
-
     /// Commands that may be on their way to the executor while the link takes what it gets.
     static let openLimit = BufferLimits(commands: 16_384, bytes: 16 << 20)
 
@@ -51,9 +39,10 @@ final class ConnectionInbox: Sendable {
         var waitingKeys: [String: Int] = [:]
         /// Whether the link takes commands at once.
         var isOpen = false
-        fileprivate var published = Boxed(Published())
+        /// The facts that the executor last published.
+        fileprivate var published = Boxed(ConnectionFacts())
         /// The state after the calls that are on their way.
-        fileprivate var intended: Boxed<Published>?
+        fileprivate var intended: Boxed<ConnectionFacts>?
         fileprivate var intents = 0
         fileprivate var lastID: UInt64 = 0
         /// The link that is being greeted.
@@ -72,7 +61,7 @@ final class ConnectionInbox: Sendable {
         var droppedMessages = 0
 
         /// The state and progress to show: the one intended while a call is on its way.
-        var shown: Boxed<Published> { self.intended ?? self.published }
+        var shown: Boxed<ConnectionFacts> { self.intended ?? self.published }
 
         var load: ConnectionLoad { self.arriving + self.arrived + self.waiting }
 
@@ -175,7 +164,7 @@ extension ConnectionInbox {
     /// - Returns: the executor to tell.
     /// - Throws: what `intend` throws.
     func submit(
-        _ call: @escaping @Sendable () -> Void, intending intend: (inout Published) throws(LinkspanError) -> Bool
+        _ call: @escaping @Sendable () -> Void, intending intend: (inout ConnectionFacts) throws(LinkspanError) -> Bool
     ) throws(LinkspanError) -> (any JobExecutor)? {
         try self.state.withLock { state throws(LinkspanError) in
             var shown = state.shown
@@ -243,7 +232,7 @@ extension ConnectionInbox {
     func publish(isOpen: Bool) { self.state.withLock { $0.isOpen = isOpen } }
 
     /// Publishes state and progress.
-    func publish(_ published: Published) { self.state.withLock { $0.published.value = published } }
+    func publish(_ facts: ConnectionFacts) { self.state.withLock { $0.published.value = facts } }
 
     /// Publishes a change of state.
     func note(_ change: StateChange) {

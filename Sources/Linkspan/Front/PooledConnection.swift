@@ -72,7 +72,7 @@ extension PooledConnection {
     /// Makes a call: at once in a callback, otherwise on the executor, after it was checked against the snapshot.
     private func apply(
         _ call: @escaping @Sendable (inout Attempts, Moment) throws(LinkspanError) -> [Attempts.Output],
-        intending intend: (inout ConnectionInbox.Published) throws(LinkspanError) -> Bool
+        intending intend: (inout ConnectionFacts) throws(LinkspanError) -> Bool
     ) throws(LinkspanError) {
         if let core = self.core.inTurnBehindArrivals { return try core.apply(call) }
         // Refused only when the connection has changed meanwhile, which the state tells.
@@ -185,7 +185,7 @@ extension PooledConnection {
     }
 }
 
-extension ConnectionInbox.Published {
+extension ConnectionFacts {
     /// Shows the attempt that a call begins.
     fileprivate mutating func beginAttempt() {
         var number = 1
@@ -197,20 +197,17 @@ extension ConnectionInbox.Published {
 
 extension ConnectionInbox.State {
     fileprivate var status: ConnectionStatus {
-        let shown = self.shown.value
-        var status = ConnectionStatus(url: self.destination.url, state: shown.state, progress: shown.progress)
+        let facts = self.shown.value
+        var status = ConnectionStatus(url: self.destination.url, facts: facts)
         status.account = self.destination.source.account
-        status.link = shown.state == .connected ? self.link : nil
+        status.link = facts.state == .connected ? self.link : nil
         status.waitingCommands = self.load.waiting
         status.lastHeard = self.lastHeard?.instant
-        status.lastError = shown.lastError
-        status.refusals = shown.refusals
         status.droppedMessages = self.droppedMessages
-        status.place = shown.place
         status.history = self.history
-        switch shown.state {
+        switch facts.state {
         // Left on purpose, or about to be.
-        case .disconnected where shown.progress == .idle: ()
+        case .disconnected where facts.progress == .idle: ()
         case .released: ()
         case .created, .connected, .disconnected, .reconnecting: status.resumption = self.resumption
         }

@@ -290,16 +290,8 @@ extension ConnectionCore {
         let progress = self.attempts.progress
         // The change to `released` is the last.
         if progress != former, self.attempts.state != .released { self.sender.queue.append(.report(progress)) }
-        self.inbox.publish(self.published)
+        self.inbox.publish(self.attempts.facts)
         self.session.memory.isStale = true
-    }
-
-    /// The state for readers on other threads.
-    private var published: ConnectionInbox.Published {
-        ConnectionInbox.Published(
-            state: self.attempts.state, progress: self.attempts.progress, lastError: self.attempts.lastError,
-            failure: self.attempts.failure, refusals: self.attempts.refusals,
-            place: self.attempts.place)
     }
 
     private func carryOut(_ output: Attempts.Output) {
@@ -468,7 +460,7 @@ extension ConnectionCore {
         self.inbox.adopt(next)
         // The endpoint in use may have another place in the list.
         self.turn.hasNewDeadline = true
-        self.inbox.publish(self.published)
+        self.inbox.publish(self.attempts.facts)
         self.meter.begin(self)
     }
 

@@ -79,7 +79,7 @@ extension CoreReference {
     ///   - call: makes the call.
     /// - Throws: what `intend` throws.
     func intend(
-        _ intend: (inout ConnectionInbox.Published) throws(LinkspanError) -> Bool,
+        _ intend: (inout ConnectionFacts) throws(LinkspanError) -> Bool,
         _ call: @escaping @Sendable (ConnectionCore) -> Void
     ) throws(LinkspanError) {
         self.wake(try self.inbox.submit({ call(self.onExecutor) }, intending: intend))

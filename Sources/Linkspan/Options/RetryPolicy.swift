@@ -17,6 +17,9 @@ public struct RetryPolicy: Sendable {
     /// An attempt begins at least a second after the one before, except for the second one of an outage when the first one
     /// has failed and the answer is zero.
     ///
+    /// The function is asked about every error: ``LinkspanError/isPermanent`` tells those that another attempt cannot help, and
+    /// ``LinkspanError/retryAfter`` what the server asks for.
+    ///
     /// - Parameter decide: after which time to try again; nil not to try again until the app asks.
     public init(_ decide: @escaping @Sendable (RetryQuestion) -> Duration?) {
         self.init("function (\(InstanceNumber()))", decide)
@@ -133,7 +136,7 @@ package struct Backoff: Sendable, Hashable {
 
     /// The wait before the next attempt, or, of a server that comes and goes, how it is spread.
     func delay(for question: RetryQuestion) -> Duration {
-        // The spacing of attempts comes on top.
+        // The attempts add their spacing to it, in `Attempts.afterFailure`.
         guard !question.isFlapping else { return self.firstSpread / 8 * question.random }
         let failures = question.rounds ?? question.failures
         guard failures > 1 else { return self.firstSpread * question.random }

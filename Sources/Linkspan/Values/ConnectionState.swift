@@ -6,7 +6,8 @@ public enum ConnectionState: Sendable, Hashable, CaseIterable {
     case created
     /// Messages flow.
     case connected
-    /// Down, without further attempts: by request, or because another attempt cannot help.
+    /// Down, without further attempts: by request, because another attempt cannot help, or suspended until the app is back in
+    /// the foreground (``ConnectionProgress/suspended``).
     case disconnected
     /// Down, and an attempt is under way or due.
     case reconnecting

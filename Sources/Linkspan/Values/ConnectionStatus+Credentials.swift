@@ -1,7 +1,7 @@
 extension ConnectionStatus {
     /// The advice for credentials that the server refuses.
     var afterRefusal: String {
-        switch self.refusals {
+        switch self.facts.refusals {
         case 0:
             "They are fixed, so connect() would send the same again: connect with other credentials."
         case 1:

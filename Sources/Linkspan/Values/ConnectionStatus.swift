@@ -9,10 +9,10 @@ public struct ConnectionStatus: Sendable {
     public var url: ConnectionURL
     /// The account of the ``CredentialSource``; nil without one.
     public var account: String?
-    /// The state.
-    public var state: ConnectionState
-    /// The activity inside the state.
-    public var progress: ConnectionProgress
+    /// What the attempts have published.
+    ///
+    /// A fact of theirs is a field there, filled in `Attempts.facts`; what follows from ``history`` needs none.
+    var facts: ConnectionFacts
     /// The open link; nil while there is none.
     public var link: LinkInfo?
     /// Commands that wait to be sent or, for deliveries, to be answered.
@@ -26,33 +26,37 @@ public struct ConnectionStatus: Sendable {
     /// The token with which a later process resumes this session through
     /// ``ConnectionBuilder/WithTransport/resuming(_:)``; nil when there is no session that its server can resume.
     public var resumption: Secret?
-    /// The newest failure since the connection was last up.
-    public var lastError: LinkspanError?
-    /// The number of times the server has refused a provider's credentials since it last accepted some; after the
-    /// second time they are not renewed any more.
-    package var refusals = 0
     /// The number of messages that interceptors have dropped, in both directions.
     package var droppedMessages = 0
     /// The newest changes of state, the oldest first; at most 32.
     public var history: [StateChange] = []
     /// The time of this snapshot.
     package var time = ContinuousClock.now
-    /// The place among several endpoints.
-    var place: EndpointPlace?
+
+    /// The state.
+    public var state: ConnectionState {
+        get { self.facts.state }
+        set { self.facts.state = newValue }
+    }
+
+    /// The activity inside the state.
+    public var progress: ConnectionProgress {
+        get { self.facts.progress }
+        set { self.facts.progress = newValue }
+    }
+
+    /// The newest failure since the connection was last up.
+    public var lastError: LinkspanError? {
+        get { self.facts.lastError }
+        set { self.facts.lastError = newValue }
+    }
 
     /// The endpoint of the link, of the attempt that goes on or of the next one: ``url``, or one of
     /// ``ConnectionOptions/endpoints``.
-    public var endpoint: ConnectionURL { self.place?.url ?? self.url }
+    public var endpoint: ConnectionURL { self.facts.place?.url ?? self.url }
 
     /// The number of changes that are remembered.
     static let historyLimit = 32
-
-    /// Makes a status, for implementations of ``Connection``; the other properties can be set afterwards.
-    public init(url: ConnectionURL, state: ConnectionState, progress: ConnectionProgress = .idle) {
-        self.url = url
-        self.state = state
-        self.progress = progress
-    }
 
     /// One sentence on what is, one on why, one on what happens next.
     var sentences: [String] {
@@ -74,7 +78,7 @@ public struct ConnectionStatus: Sendable {
 
     /// The endpoint in use, of a connection with several.
     private var choice: String? {
-        guard let place = self.place, self.state != .released else { return nil }
+        guard let place = self.facts.place, self.state != .released else { return nil }
         let verb = self.state == .connected ? "It uses" : "The next attempt goes to"
         let which = "\(verb) endpoint \(place.number) of \(place.count), \(place.url) (\(place.policy))"
         switch self.state {
@@ -151,6 +155,13 @@ public struct ConnectionStatus: Sendable {
         // A retry policy may ask for any wait.
         let tenths = Int64(min(max(0, (duration / .milliseconds(100)).rounded()), 1e15))
         return "\(tenths / 10).\(tenths % 10) s"
+    }
+}
+
+extension ConnectionStatus {
+    /// Makes a status, for implementations of ``Connection``; the other properties can be set afterwards.
+    public init(url: ConnectionURL, state: ConnectionState, progress: ConnectionProgress = .idle) {
+        self.init(url: url, facts: ConnectionFacts(state: state, progress: progress))
     }
 }
 

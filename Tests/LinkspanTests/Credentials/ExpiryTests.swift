@@ -108,7 +108,7 @@ struct ExpiryTests {
         setup.scheduler.advance(by: .seconds(600))
         #expect(setup.harness.peers.map(\.request.token) == ["1", "2", "3"])
         #expect(setup.provider.requests.count == 3)
-        #expect(setup.connection.status.refusals == 2)
+        #expect(setup.connection.status.facts.refusals == 2)
     }
 
     @Test

@@ -58,7 +58,7 @@ struct RenewalTests {
             fleet.scheduler.advance(by: .milliseconds(250))
         }
         #expect(connection.state == .disconnected)
-        #expect(connection.status.refusals == 2)
+        #expect(connection.status.facts.refusals == 2)
         #expect(
             connection.explain()
                 == "The connection to scripted://server/1 is down and is not retried. "

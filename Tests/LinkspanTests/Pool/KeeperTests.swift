@@ -41,7 +41,7 @@ struct KeeperTests {
     func `a release has the rules look at one connection, however many there are`() throws {
         let looks = try [10, 200].map { count in
             let rule = CountingRule()
-            let harness = PoolHarness(rules: [rule] + ConnectionManager.standardRules)
+            let harness = PoolHarness(rules: [rule] + .standard)
             let handlers = try (0..<count).map { number in
                 try harness.connect("scripted://server/\(number)") { $0.idleTimeout = .seconds(1) }
             }
@@ -126,7 +126,7 @@ struct KeeperTests {
     @Test
     func `an app's rule comes first: disconnects, keeps down, and connects again`() throws {
         let isNight = Lock(false)
-        let harness = PoolHarness(rules: [NightRule { isNight.withLock { $0 } }] + ConnectionManager.standardRules)
+        let harness = PoolHarness(rules: [NightRule { isNight.withLock { $0 } }] + .standard)
         let archive = try harness.connect("scripted://archive")
         let other = try harness.connect("scripted://server")
         harness.scheduler.settle()
@@ -144,7 +144,7 @@ struct KeeperTests {
 
     @Test
     func `a rule that releases takes nothing from a holder, and everything from nobody`() throws {
-        let harness = PoolHarness(rules: [ReleasingRule()] + ConnectionManager.standardRules)
+        let harness = PoolHarness(rules: [ReleasingRule()] + .standard)
         let handler = try harness.connect { $0.idleTimeout = .seconds(600) }
         harness.scheduler.advance(by: .seconds(60))
         #expect(handler.state == .connected)

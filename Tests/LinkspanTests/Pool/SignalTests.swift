@@ -298,7 +298,7 @@ struct SignalTests {
     @Test
     func `a rule before the standard ones keeps a connection up, and hears each signal once`() throws {
         let rule = LoopbackRule()
-        let harness = PoolHarness(rules: [rule] + ConnectionManager.standardRules)
+        let harness = PoolHarness(rules: [rule] + .standard)
         let own = try harness.connect("scripted://localhost")
         let other = try harness.connect("scripted://server")
         harness.scheduler.settle()
@@ -312,7 +312,7 @@ struct SignalTests {
     @Test
     func `a signal sent by a rule follows the one being handled`() throws {
         let rule = EchoingRule()
-        let harness = PoolHarness(rules: [rule] + ConnectionManager.standardRules)
+        let harness = PoolHarness(rules: [rule] + .standard)
         rule.manager.withLock { $0 = harness.manager }
         let handler = try self.connected(harness)
         harness.manager.signal(.pathLost)

@@ -97,7 +97,7 @@ struct PoolHarness: Sendable {
     let manager: ConnectionManager
 
     init(
-        rules: [any KeeperRule] = ConnectionManager.standardRules, attempts: AttemptLimits = AttemptLimits(),
+        rules: [any KeeperRule] = .standard, attempts: AttemptLimits = AttemptLimits(),
         seed: UInt64? = nil, factory: (any ConnectionFactory)? = nil,
         script: @escaping @Sendable (Int) -> LinkScript = { _ in .perfect }
     ) {

@@ -1,4 +1,4 @@
-/// What a submitted line asks for.
+/// What a submitted line asks for; `RequestQueue` carries it out.
 enum ChatInput: Hashable, Sendable {
     case say(String)
     case join(String)

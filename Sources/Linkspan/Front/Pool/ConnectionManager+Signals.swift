@@ -4,8 +4,8 @@ extension ConnectionManager {
     /// Sends a signal to the keeper.
     ///
     /// It acts before this returns, unless it is busy with a former signal, on this thread or another; then it does so
-    /// right afterwards. Only `background` takes effect later: after the idle timeout, unless the app
-    /// has come back.
+    /// right afterwards. Only `background` takes effect later: after ``Options/backgroundIdleTimeout``, unless the app has
+    /// come back.
     package func signal(_ signal: KeeperSignal) {
         switch signal {
         case .pathLost, .pathAvailable, .foreground:

@@ -40,7 +40,7 @@ public final class ConnectionManager: Sendable {
         ///
         /// By default they connect what is held, release what has been idle for its timeout, suspend connections when the
         /// network path is lost or the app is in the background, and resume them afterwards.
-        public var rules = ConnectionManager.standardRules
+        public var rules: [any KeeperRule] = .standard
         /// When connections save data (default ``DataSaving/constrained``).
         ///
         /// Without a source that reports the network path, as a service `network` does, they never do.
@@ -61,11 +61,6 @@ public final class ConnectionManager: Sendable {
         /// Makes the default options, changed by `configure`.
         public init(_ configure: (inout Options) -> Void = { _ in }) { configure(&self) }
     }
-
-    /// The keeper's chain unless told otherwise.
-    static let standardRules: [any KeeperRule] = [
-        ReconnectRule(), ReleaseRule(), SuspendRule(), ResumeRule(),
-    ]
 
     /// Returns the connection for a configuration's URL and identity; makes and connects it when there is none.
     ///

@@ -53,7 +53,7 @@ public struct KeeperAction: Sendable {
 public struct KeptConnection: Sendable {
     /// Where it is connected to, or will be.
     public let url: ConnectionURL
-    /// Its state.
+    /// Its state; a suspended connection is `disconnected`, and is released when nobody holds it.
     public let state: ConnectionState
     /// How many hold it.
     public let holders: Int
@@ -67,7 +67,7 @@ public struct KeptConnection: Sendable {
     var isUnopened = false
     /// The signal that caused this look; nil for any other cause.
     var signal: KeeperSignal?
-    /// Whether the app has been in the background for longer than the manager's idle timeout.
+    /// Whether the app has been in the background for ``ConnectionManager/Options/backgroundIdleTimeout``.
     var isInBackground = false
 
     /// Makes a view of a connection, for tests of a rule.
@@ -90,6 +90,13 @@ public struct KeptConnection: Sendable {
     }
 }
 
+extension [any KeeperRule] {
+    /// The keeper's rules unless told otherwise.
+    ///
+    /// What nobody holds is released before a signal can suspend or resume it.
+    static var standard: Self { [ReconnectRule(), ReleaseRule(), SuspendRule(), ResumeRule()] }
+}
+
 /// Held, opened and never asked to connect: connects.
 ///
 /// What its holders have yet to open waits for them: its messages would be missed. What was connected once brings itself
@@ -110,7 +117,7 @@ struct ReleaseRule: KeeperRule {
     }
 }
 
-/// The path is gone, or the app has been in the background for its idle timeout: drops the link.
+/// The path is gone, or the app has been in the background for the manager's `backgroundIdleTimeout`: drops the link.
 ///
 /// When the path is gone, attempts become rare rather than none, because a report of the path may be wrong. In the
 /// background there are none until the app comes back.

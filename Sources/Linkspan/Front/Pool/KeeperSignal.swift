@@ -27,7 +27,7 @@ enum KeeperOccasion: Sendable, Hashable {
 /// the pool for.
 ///
 /// A value: ``SharedPool`` keeps it under its lock. Occasions of several threads line up, so that the rules hear
-/// of them one at a time and in the order in which they were decided: otherwise the end of an idle timeout could
+/// of them one at a time and in the order in which they were decided: otherwise the end of the background timeout could
 /// overtake the app's return, and one thread could connect what another is releasing.
 struct KeeperSurroundings: Sendable {
     private enum Phase {
@@ -70,7 +70,7 @@ struct KeeperSurroundings: Sendable {
         return self.stay
     }
 
-    /// The idle timeout of a stay has passed, which counts unless the app has come back meanwhile; see ``add(_:)``.
+    /// The background timeout of a stay has passed, which counts unless the app has come back meanwhile; see ``add(_:)``.
     mutating func backgroundTimeoutPassed(_ stay: UInt64) -> Bool {
         guard self.phase == .goingToBackground, self.stay == stay else { return false }
         self.phase = .background

@@ -42,11 +42,6 @@ public struct EventStream<Element: Sendable>: AsyncSequence, Sendable {
             self.unread = UnreadEvents(of: stream.queue)
         }
 
-        /// The next element, or nil at the end.
-        public mutating func next() async -> Element? {
-            await self.next(isolation: #isolation)
-        }
-
         /// The next element, or nil at the end, without leaving the caller's isolation while elements wait.
         public mutating func next(isolation actor: isolated (any Actor)?) async -> Element? {
             if let element = self.popFirst() { return element }

@@ -1,4 +1,6 @@
-/// The commands that wait for a connection, first in, first out, and those that are held back.
+/// The sends and requests that wait for a connection, first in, first out, and those that are held back.
+///
+/// Deliveries wait in ``Deliveries``.
 struct CommandBuffer {
     private var commands = CommandLists()
     private var list = CommandLists.List()
