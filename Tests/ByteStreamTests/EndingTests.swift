@@ -50,14 +50,16 @@ struct EndingTests {
         #expect(error.retryAfter == .seconds(17))
     }
 
-    @Test
-    func `ends when the answer is no HTTP, at its deadline at the latest`() async throws {
-        let error = try await self.ending(deadline: .milliseconds(300)) { peer in
+    @Test(arguments: [true, false])
+    func `ends at once when the server speaks another protocol, with what it sent`(hangsUp: Bool) async throws {
+        let error = try await self.ending { peer in
+            peer.write("220 mail.example ESMTP\u{202E}\r\n")
             _ = peer.readHead()
-            peer.write("SSH-2.0-OpenSSH_9.2\r\n\r\n")
-            _ = peer.readAll()
+            if !hangsUp { _ = peer.readAll() }
         }
-        #expect([.handshakeMalformed, .timedOut].contains(error.code), "\(error)")
+        #expect(error.code == .handshakeMalformed, "\(error)")
+        #expect(error.message.hasPrefix("the server does not speak HTTP: it sent '220 mail.example ESMTP"))
+        #expect(!error.message.contains("\u{202E}"))
     }
 
     @Test(arguments: [

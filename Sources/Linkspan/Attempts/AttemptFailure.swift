@@ -1,6 +1,6 @@
 internal import Logging
 
-/// A failed attempt, for the log and for the requests that wait.
+/// A failed attempt, or a loss after which there is none, for the log and for the requests that wait.
 struct AttemptFailure: Sendable {
     let error: LinkspanError
     /// Whether it is the first of its outage.
@@ -28,7 +28,7 @@ struct AttemptFailure: Sendable {
         case .nameNotResolved: "the host name, and whether this device has a network"
         case .timedOut: "host and port, and whether a firewall is between"
         case .tlsFailed: "whether the server speaks TLS at this port, and its certificate"
-        case .refused: "path and namespace"
+        case .refused: "path, namespace and credentials"
         case .credentialsRefused, .credentialsUnavailable: "the credentials and their provider"
         case .protocolViolation, .unsupportedVersion: "which protocol the server speaks at this port and path"
         default: "the server and the options of the transport"

@@ -64,6 +64,24 @@ struct CauseTests {
     }
 
     @Test
+    func `a loss after which there is no attempt is logged once, with the URL, and another loss is not`() throws {
+        let log = LogRecorder(from: .notice)
+        let harness = try self.harness(log) { _ in .perfect }
+        harness.scheduler.settle()
+        harness.peers[0].drop(.lost)
+        harness.scheduler.advance(by: .seconds(10))
+        #expect(log.lines.isEmpty)
+        harness.peers[1].drop(LinkspanError(.refused, "the server closed the connection with code 1008"))
+        harness.scheduler.settle()
+        #expect(harness.connection.state == .disconnected)
+        #expect(
+            log.lines.map(\.message) == [
+                "scripted://server closed the connection with code 1008; no further attempt is made. Check path, "
+                    + "namespace and credentials."
+            ])
+    }
+
+    @Test
     func `a request that is not answered over a lost link says how that was lost`() throws {
         let harness = try self.harness { _ in .perfect }
         harness.scheduler.settle()

@@ -1,3 +1,5 @@
+internal import Linkspan
+
 /// Reads an answer as it comes, without the interim ones before it (1xx, RFC 9110 section 15.2).
 package struct AnswerReader {
     package enum Step {
@@ -32,6 +34,8 @@ package struct AnswerReader {
 
     /// The most bytes of a head, of a chunk's line, and of all fields behind the last chunk.
     fileprivate static let lineLimit = 16 << 10
+    /// What each head begins with.
+    private static let version = Array("HTTP/".utf8)
     /// The most interim answers.
     private static let interimLimit = 16
 
@@ -65,6 +69,10 @@ package struct AnswerReader {
         while true {
             switch self.state {
             case .head:
+                // A server of another protocol may never send what ends a head.
+                guard zip(self.input.rest, Self.version).allSatisfy(==) else {
+                    return .failed(.foreign(self.input.rest))
+                }
                 let found = self.input.length(through: .headEnd)
                 // Whether its end is here or not: how a head is cut is up to the network.
                 guard found ?? self.input.rest.count <= Self.lineLimit else { return .failed(.longHead) }
@@ -131,6 +139,11 @@ package struct AnswerReader {
 }
 
 extension ByteStreamError {
+    fileprivate static func foreign(_ bytes: ArraySlice<UInt8>) -> Self {
+        let text = ForeignText.line(String(decoding: bytes.prefix(100), as: UTF8.self))
+        return Self(.handshakeMalformed, "the server does not speak HTTP: it sent '\(text)'")
+    }
+
     /// No rule of HTTP limits a head.
     fileprivate static let longHead = Self(
         .answerHeadTooLong,
