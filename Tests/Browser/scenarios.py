@@ -183,6 +183,10 @@ def charts(page):
     check(page.run("document.querySelectorAll('.cross').length > 5"), "the time is not shown in the other charts")
     page.call("Input.dispatchMouseEvent", type="mouseMoved", x=2, y=2)
     page.wait("document.querySelectorAll('.cross').length === 0")
+    page.run("document.querySelector('#chart-memory svg').focus()")
+    page.press("ArrowLeft")
+    page.wait("document.querySelector('#chart-memory .tip').innerText.includes('resident: ')")
+    page.run("document.activeElement.blur()")
 
 
 # The texts whose contrast to their ground is less than 4.5 to 1.
@@ -382,7 +386,8 @@ def pictures(stage, browser):
     """Five minutes of a room with an outage, a move and a dropped link, for README."""
     ann, url = stage.inspected("ann")
     bob = stage.join("bob")
-    page = browser.page(width=1400, height=1330)
+    page = browser.page(width=1400, height=1412)
+    page.call("Emulation.setScrollbarsHidden", hidden=True)
     page.open(url)
     page.wait(CONNECTED)
     chance = random.Random(17)

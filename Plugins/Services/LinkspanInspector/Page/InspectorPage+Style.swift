@@ -19,6 +19,7 @@ extension InspectorPage {
         #feed::before { content: ""; position: absolute; left: 0; top: .35rem; width: .65rem; height: .65rem;
           border-radius: 50%; background: var(--amber); }
         #feed[data-state=open]::before { background: var(--green); }
+        #feed[data-state=closed] { color: var(--red); font-weight: 600; }
         #feed[data-state=closed]::before { background: var(--red); border-radius: 2px; }
         .actions { margin-left: auto; display: flex; gap: .5rem; }
         button, input, select { font: inherit; color: inherit; background: var(--card); border: 1px solid var(--line);
@@ -38,7 +39,7 @@ extension InspectorPage {
         dt, dd + dd { color: var(--muted); font-size: .8rem; }
         .figures dl { grid-template-columns: repeat(auto-fit, minmax(8rem, 1fr)); }
         .figures dt + dd { font-size: 1.35rem; line-height: 1.3; }
-        .facts { grid-template-columns: repeat(auto-fill, minmax(10rem, 1fr)); }
+        .facts { grid-template-columns: repeat(auto-fill, minmax(11rem, 1fr)); }
         .facts dd { overflow-wrap: anywhere; }
         .why { margin: 0 0 .7rem; max-width: 60rem; }
         .countdown { font-size: 1.15rem; margin: 0 0 .7rem; color: var(--amber); font-variant-numeric: tabular-nums; }
