@@ -31,9 +31,9 @@ help:  ## Lists the targets.
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 20
 
 demo: prerequisites  ## Builds the chat and runs its demo.
-	@echo "Building the chat; the first time takes some minutes …"
-	@env -u LINKSPAN_TRAITS swift build --quiet --product chat
-	@env -u LINKSPAN_TRAITS swift run --quiet --skip-build chat demo
+	@env -u LINKSPAN_TRAITS .ci/progress "Building the chat" swift build --product chat
+	@echo
+	@.build/debug/chat demo
 	@echo
 	@echo "To chat for real, start a server:"
 	@echo "  .build/debug/chat serve --port 3000"

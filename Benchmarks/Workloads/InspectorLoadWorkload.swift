@@ -34,7 +34,7 @@ enum InspectorLoadWorkload {
         let inspector = InspectorService { announced.yield($0) }
         let messaging = try await Self.messaging([inspector], server: server)
         let connections = try await Self.connect(count, messaging, server: server)
-        let page = try await Self.openPage(urls)
+        let page = try await Self.openPage(urls, of: inspector)
         let messages = await Self.work(connections)
         let resident = ProcessUsage.residentBytes
         page.process.terminate()
@@ -123,16 +123,14 @@ enum InspectorLoadWorkload {
     }
 
     /// Opens the page, and waits until it has used the URL.
-    private static func openPage(_ urls: AsyncStream<String>) async throws -> Child {
-        var page: Child?
+    private static func openPage(_ urls: AsyncStream<String>, of inspector: InspectorService) async throws -> Child {
         for await url in urls {
-            guard page == nil else {
-                print("inspector: another page may be opened at \(url)")
-                break
-            }
-            page = try Self.start(["timed-page=\(url)"])
+            let page = try Self.start(["timed-page=\(url)"])
+            while await inspector.url == url { try await Task.sleep(for: .milliseconds(10)) }
+            print("inspector: another page may be opened at \(await inspector.url ?? "")")
+            return page
         }
-        return page ?? Child(process: Process(), output: Pipe())
+        return Child(process: Process(), output: Pipe())
     }
 
     /// Reads the feed of an inspector until SIGTERM, then tells of the times between batches; false for another argument.

@@ -46,10 +46,10 @@ enum InspectorWorkload {
         if mode == .open {
             for await url in urls {
                 page = try Self.openPage(url)
+                // There is another URL once the page has used the first.
+                while await inspector.url == url { try await Task.sleep(for: .milliseconds(10)) }
                 break
             }
-            // The next URL is announced once the page has used the first.
-            for await _ in urls { break }
         }
         let text = String(repeating: "x", count: 64)
         let window = Window { try? connection.send("echo", text) }

@@ -36,7 +36,9 @@ private enum InspectorOracle {
         guard case .success(let request?) = request else { return }
         try require(cut?.path == request.path && cut?.method == request.method, "cut into bytes it is another request")
         var access = InspectorAccess(port: 8123, standing: Self.token) { Self.token }
-        guard !Self.isRefused(access.decide(request)) else { return }
+        let now = ContinuousClock.now
+        _ = access.invite(now: now)
+        guard !Self.isRefused(access.decide(request, now: now)) else { return }
         try require(sent.contains(Self.token), "somebody without a token is admitted")
         try require(request.method == "GET", "another method is admitted")
         let hosts = request.values("host").map { $0.lowercased() }

@@ -75,29 +75,31 @@ struct DemoTour {
         let acts = DemoWire.allCases.count
         #endif
         for (number, wire) in DemoWire.allCases.enumerated() {
-            LineOutput.show("\(number + 1) of \(acts): \(wire.introduction)")
-            LineOutput.show("")
+            self.tell("\(number + 1) of \(acts): \(wire.introduction)", isFirst: number == 0)
             results.append((wire.name, 2 * Self.offline, try await self.visit(wire)))
-            LineOutput.show("")
         }
         #if OUTBOX
-        LineOutput.show("\(acts) of \(acts): an outbox. Ann's chat is a process of its own, and will be killed")
-        LineOutput.show("")
+        self.tell("\(acts) of \(acts): an outbox. Ann's chat is a process of its own, and will be killed.")
         results.append(("outbox, after kill -9", Self.offline, try await self.killAnn()))
-        LineOutput.show("")
         #endif
         await self.server.stop()
-        return Self.sum(results)
+        return self.sum(results)
     }
 
-    private static func sum(_ results: [(name: String, typed: Int, arrived: Int)]) -> Bool {
+    /// Begins a paragraph of the tour: the lines that a sentence introduces follow at once.
+    private func tell(_ sentence: String, isFirst: Bool = false) {
+        if !isFirst { LineOutput.show("") }
+        LineOutput.show(sentence)
+    }
+
+    private func sum(_ results: [(name: String, typed: Int, arrived: Int)]) -> Bool {
+        self.tell("What was typed while the link was down:")
         for (name, typed, arrived) in results {
             let padded = name + String(repeating: " ", count: max(0, 24 - name.count))
             LineOutput.show("  \(padded) \(arrived) of \(typed) lines arrived, in order")
         }
         let (all, arrived) = (results.reduce(0) { $0 + $1.typed }, results.reduce(0) { $0 + $1.arrived })
-        LineOutput.show("")
-        LineOutput.show(
+        self.tell(
             arrived == all
                 ? "\(all) lines were typed while the link was down; \(all) arrived, in order, without a line of code for it."
                 : "Lines were lost or out of order: \(arrived) of \(all) arrived in order.")
@@ -146,9 +148,7 @@ struct DemoTour {
             self.network.rawValue,
         ]
         let bob = try await DemoGuest.enter("bob", self.plan(wire), wire)
-        LineOutput.show("")
-        LineOutput.show("The server is gone. Ann starts her chat all the same, and types:")
-        LineOutput.show("")
+        self.tell("The server is gone. Ann starts her chat all the same, and types:")
         self.server.drop()
         await self.server.stop()
         await bob.isLost()
@@ -157,14 +157,14 @@ struct DemoTour {
         for line in lines { try ann.type(line) }
         await ann.show(until: "* kept: \(lines[Self.offline - 1])")
         await ann.kill()
-        LineOutput.show("")
-        LineOutput.show("kill -9 of ann's chat. The server is back, and she starts it again:")
-        LineOutput.show("")
+        self.tell("kill -9 of ann's chat. The server is back, and she starts it again:")
         try await self.server.start()
         let next = try DemoVictim(join + ["--outbox", file])
         try next.endInput()
+        // Each line at its time: her process connects before bob hears from her.
+        async let shown: Void = next.show()
         let heard = await bob.hear(Self.offline)
-        await next.show()
+        await shown
         _ = await next.exit()
         await bob.leave()
         return zip(heard, lines).count { $0 == $1 }
@@ -184,24 +184,18 @@ struct DemoTour {
     }
 
     private func fail(_ wire: DemoWire) async {
-        LineOutput.show("")
         if wire == .memory {
-            LineOutput.show("Somebody trips over the cable. Both keep typing:")
-            LineOutput.show("")
+            self.tell("Somebody trips over the cable. Both keep typing:")
             self.chat.hub.cut()
         } else {
-            LineOutput.show("The server drops everyone and is gone. Both keep typing:")
-            LineOutput.show("")
+            self.tell("The server drops everyone and is gone. Both keep typing:")
             self.server.drop()
             await self.server.stop()
         }
     }
 
     private func recover(_ wire: DemoWire) async throws {
-        LineOutput.show("")
-        LineOutput.show(
-            "\(wire == .memory ? "The cable goes back in" : "The server is back"). Nobody has to do anything:")
-        LineOutput.show("")
+        self.tell("\(wire == .memory ? "The cable goes back in" : "The server is back"). Nobody has to do anything:")
         if wire == .memory { self.chat.hub.restore() } else { try await self.server.start() }
     }
 }

@@ -129,28 +129,112 @@ def inspector(stage, browser):
     check("say" in frames, f"no frame of a line among {frames}")
     check("line 7" not in frames, "a payload is shown")
 
-    # Two points of the chart with a connection, before there is none.
-    page.wait("state.points.filter((point) => point.connected).length > 2")
-    stage.server.type("restart 4")
+    # Ten seconds of the chart with a connection, before there is none.
+    page.wait("state.points.filter((point) => point.connected).length > 11")
+    charts(page)
+    stage.server.type("restart 8")
     page.wait("!!document.querySelector('#connection-rows .state[data-state=reconnecting]')")
     page.wait(r"/^Attempt \d+ in \d+\.\d s$/.test(document.getElementById('countdown').innerText)")
     page.wait("document.getElementById('why').innerText.includes('The reason:')")
     page.wait("Number(document.querySelector('#chart-round-trip svg').dataset.gaps) > 0")
     page.wait("state.events.some((event) => event.kind === 'reconnecting')")
     page.wait("!!document.querySelector('#timeline .s-reconnecting')")
+    # The latest values stay, with their age.
+    page.wait(r"/^reply [\d.]+ ms \d+ s ago$/.test(document.querySelector('#chart-round-trip .key').innerText)")
+    page.wait("document.querySelector('#chart-queue .down')?.textContent === 'down'")
+    faint = looks(page)
+    check(faint == [], f"in an outage: {faint}")
     page.wait(CONNECTED)
     page.wait("document.getElementById('countdown').hidden")
-    page.wait("/: connected/.test(document.getElementById('timeline').getAttribute('aria-label'))")
+    page.wait("/: connected/.test(document.getElementById('histories').getAttribute('aria-label'))")
     page.wait("Number(document.querySelector('#chart-round-trip svg').dataset.gaps) > 0")
 
     faults(stage, page, ann)
+    # A gap and a move differ in shape and in colour, in the time line and in each chart.
+    for place in ("#timeline", "#chart-queue"):
+        page.wait(f"document.querySelector('{place} path.gap') && !!document.querySelector('{place} path.move')")
+        kinds = [page.run(f"(() => {{ const mark = document.querySelector('{place} path.{kind}'); return"
+                          " [mark.getAttribute('d').replace(/[\\d.]/g, ''), getComputedStyle(mark).fill]; })()")
+                 for kind in ("gap", "move")]
+        check(all(one != other for one, other in zip(*kinds)), f"a gap is like a move: {kinds}")
     lists(page)
+    faint = looks(page)
+    check(faint == [], f"after a gap and a move: {faint}")
     check(page.names() == [], f"controls without a name: {page.names()}")
     report = page.run("fetch('/report', { headers: { Authorization: `Bearer ${key}` } }).then((answer) => answer.text())")
     check("entries" in report and "State: connected" in report, f"the report is {report[:200]}")
     page.open(page.run("location.href"))
     page.wait(CONNECTED)
     check(page.errors == [], f"errors on the console: {page.errors}")
+
+
+def charts(page):
+    """Charts fill their width, have units, times and the values at the pointer."""
+    check(page.run("CHARTS.every((chart) => chart.figure.hidden || Math.abs(chart.start - chart.points[0].time) < 2000)"), "the axis is too long")
+    for chart, unit in (("round-trip", r"\d ms$"), ("throughput", r"\d /s$"), ("queue", r"^\d+$"), ("memory", r" MiB$")):
+        labels = page.run(f"[...document.querySelectorAll('#chart-{chart} svg text')].map((text) => text.textContent)")
+        check(any(re.search(unit, label) for label in labels), f"{chart} has no unit: {labels}")
+        check(any(re.search(r"^\d\d:\d\d", label) for label in labels), f"{chart} has no time: {labels}")
+    place = page.run("(() => { const { x, y, width, height } = document.querySelector('#chart-throughput svg')"
+                     ".getBoundingClientRect(); return [x + width * 0.7, y + height / 2]; })()")
+    page.call("Input.dispatchMouseEvent", type="mouseMoved", x=place[0], y=place[1])
+    page.wait(r"/^\d\d:\d\d:\d\d\nreceived: [\d.]+ \/s\nsent: [\d.]+ \/s$/"
+              ".test(document.querySelector('#chart-throughput .tip').innerText)")
+    check(page.run("document.querySelectorAll('.cross').length > 5"), "the time is not shown in the other charts")
+    page.call("Input.dispatchMouseEvent", type="mouseMoved", x=2, y=2)
+    page.wait("document.querySelectorAll('.cross').length === 0")
+    page.run("document.querySelector('#chart-memory svg').focus()")
+    page.press("ArrowLeft")
+    page.wait("document.querySelector('#chart-memory .tip').innerText.includes('resident: ')")
+    page.run("document.activeElement.blur()")
+
+
+# The texts whose contrast to their ground is less than 4.5 to 1.
+FAINT = """(() => {
+  const numbers = (colour) => colour.match(/[\\d.]+/g).map(Number);
+  const light = (colour) => colour.slice(0, 3).map((part) => part / 255)
+    .map((part) => part <= 0.03928 ? part / 12.92 : ((part + 0.055) / 1.055) ** 2.4)
+    .reduce((sum, part, index) => sum + part * [0.2126, 0.7152, 0.0722][index], 0);
+  const ground = (element) => {
+    const colour = element ? numbers(getComputedStyle(element).backgroundColor) : [255, 255, 255];
+    return colour.length === 4 && colour[3] < 1 ? ground(element.parentElement) : colour;
+  };
+  return [...document.querySelectorAll('body *')].filter((element) => element.getClientRects().length
+    && [...element.childNodes].some((node) => node.nodeType === Node.TEXT_NODE && node.textContent.trim())).map((element) => {
+      const { color, fill } = getComputedStyle(element);
+      const [one, two] = [numbers(element instanceof SVGElement ? fill : color), ground(element)].map(light);
+      return [(Math.max(one, two) + 0.05) / (Math.min(one, two) + 0.05), element.textContent.slice(0, 40)];
+    }).filter(([contrast]) => contrast < 4.5);
+})()"""
+
+# What is wider than the section that it stands in, but for boxes that scroll.
+WIDE = """[...document.querySelectorAll('section *')].filter((element) => {
+  if (element.parentElement.closest('.scroll')) return false;
+  return element.getBoundingClientRect().right > element.closest('section').getBoundingClientRect().right + 0.5;
+}).map((element) => element.outerHTML.slice(0, 80))"""
+
+
+def looks(page):
+    """What is faint, in light and dark, or too wide, also on a phone."""
+    faults = []
+    for width in (1400, 390):
+        page.call("Emulation.setDeviceMetricsOverride", width=width, height=1500, deviceScaleFactor=1, mobile=False)
+        page.wait(f"Math.abs(CHARTS[0].width - CHARTS[0].box.clientWidth) < 1 && innerWidth === {width}")
+        for dark in (False, True):
+            page.scheme(dark)
+            faults += page.run(FAINT)
+        for tab in ("events", "services", "settings", "frames"):
+            page.click(f"#t-{tab}")
+            page.wait(f"!!document.querySelector('#p-{tab} tbody tr')")
+            faults += page.run(WIDE)
+            wide = page.run("document.scrollingElement.scrollWidth")
+            faults += [f"the page is {wide} wide"] if wide > width else []
+            # A table folds, so that nothing of it has to be scrolled to.
+            faults += page.run("[...document.querySelectorAll('.scroll')].filter((box) => box.scrollWidth > box.clientWidth)"
+                               ".map((box) => `${box.id} scrolls sideways`)")
+    page.call("Emulation.setDeviceMetricsOverride", width=1400, height=1500, deviceScaleFactor=1, mobile=False)
+    page.scheme(False)
+    return faults
 
 
 def faults(stage, page, ann):
@@ -162,7 +246,8 @@ def faults(stage, page, ann):
     page.click("[data-do=pathLost]")
     page.wait("state.connections.get(state.selected).error === 'pathLost'")
     page.click("[data-do=pathBack]")
-    page.wait(CONNECTED)
+    # The move is one of a link that is up.
+    page.wait("state.connections.get(state.selected).state === 'connected'")
     page.wait("!!document.querySelector('[data-move=socketio]')")
     page.click("[data-move=socketio]")
     page.wait("state.connections.get(state.selected).transport === 'socketio'")
@@ -189,7 +274,7 @@ def lists(page):
 
 def foreign(stage, browser):
     """Pages of other origins, other host names and used tokens get nothing."""
-    _, url = stage.inspected("ann", faults="false")
+    ann, url = stage.inspected("ann", faults="false")
     port = re.search(r":(\d+)/", url)[1]
     page = browser.page()
     # The chat's page is of another origin: the same address, another port.
@@ -213,6 +298,11 @@ def foreign(stage, browser):
     # The browser has the cookie, which opens the empty page.
     other.wait("document.getElementById('feed').innerText.includes('Open the URL')")
     check(other.run("state.connections.size") == 0, "the token works twice")
+    # Until somebody asked, the terminal showed no URL that works.
+    urls = until("another URL", lambda: (found := [line for line in ann.lines if "/?token=" in line])[1:] and found)
+    check(len(urls) == 2, f"the URLs are {urls}")
+    other.open(urls[1].removeprefix("inspector: "))
+    other.wait(CONNECTED)
 
 
 def chat(stage, browser):
@@ -296,7 +386,8 @@ def pictures(stage, browser):
     """Five minutes of a room with an outage, a move and a dropped link, for README."""
     ann, url = stage.inspected("ann")
     bob = stage.join("bob")
-    page = browser.page(width=1400, height=1330)
+    page = browser.page(width=1400, height=1412)
+    page.call("Emulation.setScrollbarsHidden", hidden=True)
     page.open(url)
     page.wait(CONNECTED)
     chance = random.Random(17)

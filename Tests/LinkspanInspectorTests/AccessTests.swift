@@ -3,11 +3,27 @@ internal import Testing
 
 @testable internal import LinkspanInspector
 
+extension InspectorAccess {
+    fileprivate static let start = ContinuousClock.now
+
+    fileprivate mutating func decide(_ request: HTTPRequest) -> Decision { self.decide(request, now: Self.start) }
+
+    /// The URL that is valid, without the origin.
+    fileprivate mutating func target() -> String {
+        String(self.invite(now: Self.start).dropFirst("http://127.0.0.1:8123".count))
+    }
+}
+
 @Suite
 struct AccessTests {
     private static func access(standing: String? = nil) -> InspectorAccess {
         InspectorAccess(port: 8123, standing: standing)
     }
+
+    /// Shows a key that the inspector does not know, as a page does that an earlier run of the app has left open.
+    private static let stale = [
+        "Upgrade: websocket", "Connection: Upgrade", "Sec-WebSocket-Protocol: linkspan-inspector, session.stale",
+    ]
 
     private static func request(_ target: String, _ fields: [String] = [], host: String = "127.0.0.1:8123") throws
         -> HTTPRequest
@@ -24,16 +40,40 @@ struct AccessTests {
 
     @Test func `the printed URL opens the page once`() throws {
         var access = Self.access()
-        let target = "/?token=\(access.invitation)"
+        let target = access.target()
         guard case .page(let key?, _) = access.decide(try Self.request(target)) else {
             Issue.record("no page")
             return
         }
-        #expect(Self.isRefused(access.decide(try Self.request(target))))
-        #expect(access.invitations == 2)
         #expect(
             access.decide(try Self.request("/snapshot", ["Authorization: Bearer \(key)"])) == .snapshot)
+        #expect(access.invitations == 1)
+        #expect(Self.isRefused(access.decide(try Self.request(target))))
+    }
+
+    @Test(arguments: ["/", "/?token=used", "/snapshot", "/feed?token=used"])
+    func `another URL is made when somebody without a key asks for one, and one at a time`(target: String) throws {
+        var access = Self.access()
+        _ = access.decide(try Self.request(access.target()))
+        #expect(Self.isRefused(access.decide(try Self.request("/feed", Self.stale))))
+        #expect(Self.isRefused(access.decide(try Self.request("/report", ["Authorization: Bearer stale"]))))
+        #expect(Self.isRefused(access.decide(try Self.request(target, ["Origin: http://evil.example"]))))
+        #expect(access.invitations == 1)
+        for _ in 0..<2 { #expect(Self.isRefused(access.decide(try Self.request(target)))) }
         #expect(access.invitations == 2)
+        guard case .page = access.decide(try Self.request(access.target())) else {
+            Issue.record("no page")
+            return
+        }
+        #expect(access.invitations == 2)
+    }
+
+    @Test(arguments: [(Duration.seconds(599), false), (.seconds(600), true)])
+    func `the printed URL works for ten minutes`(age: Duration, isRefused: Bool) throws {
+        var access = Self.access()
+        let request = try Self.request(access.target())
+        #expect(Self.isRefused(access.decide(request, now: InspectorAccess.start + age)) == isRefused)
+        #expect(access.invitations == (isRefused ? 2 : 1))
     }
 
     @Test(arguments: ["/", "/snapshot", "/report", "/feed", "/other", "/?token=", "/snapshot?token=x"])
@@ -45,7 +85,7 @@ struct AccessTests {
 
     @Test func `the cookie opens the empty page and nothing else`() throws {
         var access = Self.access()
-        guard case .page(_, let cookie) = access.decide(try Self.request("/?token=\(access.invitation)")) else {
+        guard case .page(_, let cookie) = access.decide(try Self.request(access.target())) else {
             Issue.record("no page")
             return
         }
@@ -62,7 +102,7 @@ struct AccessTests {
     ])
     func `another host name is refused even with the token, which stays good`(host: String) throws {
         var access = Self.access()
-        let target = "/?token=\(access.invitation)"
+        let target = access.target()
         #expect(Self.isRefused(access.decide(try Self.request(target, host: host))))
         guard case .page = access.decide(try Self.request(target)) else {
             Issue.record("no page")
@@ -84,7 +124,7 @@ struct AccessTests {
 
     @Test func `the page's own requests are answered`() throws {
         var access = Self.access()
-        guard case .page(let key?, _) = access.decide(try Self.request("/?token=\(access.invitation)")) else {
+        guard case .page(let key?, _) = access.decide(try Self.request(access.target())) else {
             Issue.record("no page")
             return
         }
@@ -112,7 +152,7 @@ struct AccessTests {
         var access = Self.access()
         var keys: [String] = []
         for _ in 0..<17 {
-            if case .page(let key?, _) = access.decide(try Self.request("/?token=\(access.invitation)")) {
+            if case .page(let key?, _) = access.decide(try Self.request(access.target())) {
                 keys.append(key)
             }
         }

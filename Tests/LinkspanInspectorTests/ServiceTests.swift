@@ -22,7 +22,8 @@ private struct FailingService: ConnectionObserving {
 
 @Suite(.timeLimit(.minutes(2)))
 struct ServiceTests {
-    @Test func `the page is answered once for each URL, and another URL is announced`() async throws {
+    @Test func `the page is answered once for each URL, and another URL is announced when somebody asks`() async throws
+    {
         try await InspectedApp.run { app in
             let target = "/?token=\(app.token)"
             let answer = try app.get(target)
@@ -31,6 +32,7 @@ struct ServiceTests {
             #expect(answer.contains("<title>Linkspan inspector</title>"))
             #expect(try app.get(target).hasPrefix("HTTP/1.1 403 "))
             try await app.urls.entries { $0.count == 2 }
+            #expect(try app.get("/?token=\(app.token)").hasPrefix("HTTP/1.1 200 OK"))
         }
     }
 

@@ -7,7 +7,8 @@ internal import LinkspanRuntime
 
 /// A service that shows connections, queues, frames and services in a browser while the app runs.
 ///
-/// It listens at the loopback address and prints a URL that works once:
+/// It listens at the loopback address and prints a URL that works once, within ten minutes; opening the page without one prints
+/// another:
 ///
 /// ```yaml
 /// linkspan:
@@ -37,8 +38,8 @@ public final class InspectorService: LifecycleService {
     ///
     /// - Parameters:
     ///   - options: the options.
-    ///   - announce: gets the URL that opens the page, and another one each time a URL has been used; by default it is
-    ///     printed to standard error.
+    ///   - announce: gets the URL that opens the page, and another one when somebody asks for the page after that was used
+    ///     or ten minutes have passed; by default it is printed to standard error.
     public init(
         options: Options = Options(), announce: @escaping @Sendable (String) -> Void = InspectorService.printURL
     ) {
@@ -51,7 +52,7 @@ public final class InspectorService: LifecycleService {
     /// Prints a URL of the inspector to standard error.
     public static func printURL(_ url: String) { StandardError.print("inspector: \(url)") }
 
-    /// The URL that opens the page once; nil unless the service runs.
+    /// A URL that opens the page once, within ten minutes; nil unless the service runs.
     public var url: String? {
         get async { await self.run.url }
     }

@@ -10,7 +10,8 @@ extension ServiceFactory {
 
     /// The service `inspector` with an announcement of its URL of the app's own.
     ///
-    /// - Parameter announce: gets the URL that opens the page, and another one each time a URL has been used.
+    /// - Parameter announce: gets the URL that opens the page, and another one when somebody asks for the page after that was
+    ///   used or ten minutes have passed.
     /// - Returns: the factory.
     public static func inspector(announce: @escaping @Sendable (String) -> Void) -> ServiceFactory {
         ServiceFactory(

@@ -15,17 +15,18 @@ final class InspectedApp: Sendable {
     let hub: InMemoryHub
     let messaging: Messaging
     let connection: ConnectionHandler
+    private let inspector: InspectorService
     /// The URLs that the inspector has announced.
     let urls: Journal<String>
     /// The port of the inspector.
     let port: Int
 
     private init(
-        server: DevServer, hub: InMemoryHub, messaging: Messaging, connection: ConnectionHandler, urls: Journal<String>,
-        port: Int
+        server: DevServer, hub: InMemoryHub, messaging: Messaging, connection: ConnectionHandler,
+        inspector: InspectorService, urls: Journal<String>, port: Int
     ) {
         (self.server, self.hub, self.messaging) = (server, hub, messaging)
-        (self.connection, self.urls, self.port) = (connection, urls, port)
+        (self.connection, self.inspector, self.urls, self.port) = (connection, inspector, urls, port)
     }
 
     static func run(
@@ -58,7 +59,8 @@ final class InspectedApp: Sendable {
         let url = try #require(try await urls.entries { !$0.isEmpty }.first)
         let port = try #require(Int(url.split(separator: ":")[2].prefix { $0 != "/" }))
         let app = InspectedApp(
-            server: server, hub: hub, messaging: messaging, connection: connection, urls: urls, port: port)
+            server: server, hub: hub, messaging: messaging, connection: connection, inspector: inspector, urls: urls,
+            port: port)
         let outcome: Result<Void, any Error>
         do {
             try await connection.connected()
@@ -72,7 +74,9 @@ final class InspectedApp: Sendable {
     }
 
     /// The token of the URL that was announced last.
-    var token: String { self.urls.entries.last.flatMap { $0.split(separator: "=").last }.map(String.init) ?? "" }
+    var token: String { Self.token(of: self.urls.entries.last) }
+
+    private static func token(of url: String?) -> String { String(url?.split(separator: "=").last ?? "") }
 
     /// The whole answer to a GET request.
     func get(_ target: String, host: String? = nil, _ fields: [String] = []) throws -> String {
@@ -84,20 +88,15 @@ final class InspectedApp: Sendable {
 
     /// The answer to a GET request of somebody who has the token of the moment.
     func admitted(_ path: String) async throws -> String {
-        let count = self.urls.entries.count
-        let answer = try self.get("\(path)?token=\(self.token)")
-        try await self.urls.entries { $0.count > count }
-        return answer
+        try self.get("\(path)?token=\(Self.token(of: await self.inspector.url))")
     }
 
     /// Opens the live feed.
     func feed() async throws -> Feed {
-        let count = self.urls.entries.count
         let socket = try RawWebSocket(
-            port: self.port, "/feed?token=\(self.token)", host: "127.0.0.1:\(self.port)",
-            fields: ["Sec-WebSocket-Protocol: linkspan-inspector"])
+            port: self.port, "/feed?token=\(Self.token(of: await self.inspector.url))",
+            host: "127.0.0.1:\(self.port)", fields: ["Sec-WebSocket-Protocol: linkspan-inspector"])
         try #require(socket.isOpen)
-        try await self.urls.entries { $0.count > count }
         return Feed(socket)
     }
 }

@@ -44,7 +44,11 @@ extension InspectorPage {
         let socket = null;
         let refusals = 0;
         function open() {
-          if (!key) return feedState('closed', 'Open the URL that the inspector has printed.');
+          if (!key) {
+            // A request without a key makes the inspector print another URL.
+            fetch('/snapshot');
+            return feedState('closed', 'Open the URL that the inspector has just printed.');
+          }
           let wasOpen = false;
           socket = new WebSocket(`ws://${location.host}/feed`, ['linkspan-inspector', `session.${key}`]);
           socket.onopen = () => { wasOpen = true; refusals = 0; feedState('open', 'Live'); };
@@ -52,7 +56,7 @@ extension InspectorPage {
           socket.onclose = () => {
             if (!wasOpen) refusals += 1;
             feedState('closed', refusals > 2
-              ? 'The app does not know this page. Open the URL that its inspector has printed last.'
+              ? 'The app does not know this page. Open the URL that its inspector printed last.'
               : 'The app has gone; trying again …');
             setTimeout(open, Math.min(5000, 500 * 2 ** refusals));
           };
@@ -122,9 +126,10 @@ extension InspectorPage {
           const own = state.own;
           const last = own[own.length - 1];
           if (last && now - last.time < 950) return;
+          const seconds = last ? (now - last.time) / 1000 : 1;
           own.push({ time: now, reply: row.reply ?? null, roundTrip: row.state === 'connected' ? row.roundTrip ?? null : null,
-            connected: row.state === 'connected' ? 1 : 0,
-            sent: last ? row.sent - last.sentTotal : 0, received: last ? row.received - last.receivedTotal : 0,
+            connected: row.state === 'connected' ? 1 : 0, sent: last ? (row.sent - last.sentTotal) / seconds : 0,
+            received: last ? (row.received - last.receivedTotal) / seconds : 0,
             sentTotal: row.sent, receivedTotal: row.received, waiting: row.waiting, inFlight: row.inFlight,
             outbox: row.outboxCount ?? null, oldest: row.oldest === undefined ? 0 : now - row.oldest, turn: row.turn });
           if (own.length > KEPT.points) own.shift();

@@ -6,38 +6,48 @@ extension InspectorPage {
           const date = new Date(Date.now() + (t - appNow()));
           return date.toLocaleTimeString('en-GB') + `.${String(date.getMilliseconds()).padStart(3, '0')}`;
         };
-        const span = (value) => value === undefined || value === null ? '–' : value >= 90000
-          ? `${Math.round(value / 60000)} min` : `${(value / 1000).toFixed(1)} s`;
 
-        function cells(row, list) {
-          while (row.cells.length < list.length) row.insertCell();
+        /// Fills cells, which know their headings: on a phone a row is a card.
+        function cells(row, list, first = 0) {
           list.forEach(([text, kind = ''], index) => {
-            const cell = row.cells[index];
+            let cell = row.cells[first + index];
+            if (!cell) {
+              cell = row.insertCell();
+              cell.dataset.label = row.closest('table').tHead.rows[0].cells[first + index].textContent;
+            }
             if (cell.textContent !== text) cell.textContent = text;
             // Rows are used again for other lines.
             if (cell.className !== kind) cell.className = kind;
           });
         }
 
-        function renderFigures() {
-          const all = [...state.connections.values()];
-          const figures = [
-            ['Connections', `${count(all.filter((row) => row.state === 'connected').length)} of ${
-              count(all.length + (state.totals.hidden || 0))} up`],
-            ['Received', `${count(state.totals.received)}`], ['Received a second', count(state.rates.received)],
-            ['Sent', `${count(state.totals.sent)}`], ['Sent a second', count(state.rates.sent)],
-            ['Answered', count(state.totals.answered)], ['Failed', count(state.totals.failed)],
-            ['Memory', size(state.totals.memory || 0)],
-          ];
-          const list = $('figures');
-          if (list.children.length === 0) {
-            for (const [name] of figures) {
+        /// Fills a list of names with values and remarks.
+        function pairs(list, entries) {
+          entries.forEach((texts, index) => {
+            if (!list.children[index]) {
               const pair = make('div');
-              pair.append(make('dt', name), make('dd'));
+              pair.append(make('dt'), make('dd'), make('dd'));
               list.append(pair);
             }
-          }
-          figures.forEach(([, value], index) => { list.children[index].lastChild.textContent = value; });
+            [...list.children[index].children].forEach((element, place) => {
+              const text = String(texts[place] ?? '');
+              if (element.textContent !== text) element.textContent = text;
+            });
+          });
+          while (list.children.length > entries.length) list.lastChild.remove();
+        }
+
+        function renderFigures() {
+          const all = [...state.connections.values()];
+          const totals = state.totals;
+          pairs($('figures'), [
+            ['Connections', `${count(all.filter((row) => row.state === 'connected').length)} of ${
+              count(all.length + (totals.hidden || 0))}`, 'up'],
+            ['Received', count(totals.received), `messages, ${rate(state.rates.received)}`],
+            ['Sent', count(totals.sent), `messages, ${rate(state.rates.sent)}`],
+            ['Answered', count(totals.answered), 'messages'], ['Failed', count(totals.failed), 'messages'],
+            ['Memory', size(totals.memory || 0), 'of the process'],
+          ]);
         }
 
         const ORDER = { disconnected: 0, reconnecting: 1, created: 2, connected: 3, released: 4 };
@@ -59,6 +69,7 @@ extension InspectorPage {
               });
               line.insertCell().append(button);
               line.insertCell().append(make('span', '', { class: 'state' }));
+              line.cells[1].dataset.label = 'State';
             }
             line.dataset.id = row.id;
             line.setAttribute('aria-selected', row.id === state.selected);
@@ -66,14 +77,11 @@ extension InspectorPage {
             const mark = line.cells[1].firstChild;
             mark.dataset.state = row.state;
             mark.textContent = row.state;
-            while (line.cells.length < 7) line.insertCell();
-            [[row.transport + (row.carrier && row.carrier !== row.transport ? `, ${row.carrier}` : ''), ''], [ms(row.roundTrip), 'n'],
-              [count(row.waiting), 'n'], [count(row.inFlight), 'n'], [count(row.sent + row.received), 'n']]
-              .forEach(([text, kind], place) => {
-                const cell = line.cells[place + 2];
-                if (cell.textContent !== text) cell.textContent = text;
-                cell.className = kind;
-              });
+            cells(line, [
+              [row.transport + (row.carrier && row.carrier !== row.transport ? `, ${row.carrier}` : ''), 'w'],
+              [ms(row.roundTrip), 'n'], [count(row.waiting), 'n'], [count(row.inFlight), 'n'],
+              [count(row.sent + row.received), 'n'],
+            ], 2);
           });
           while (body.rows.length > Math.min(200, rows.length)) body.deleteRow(-1);
         }
@@ -82,6 +90,7 @@ extension InspectorPage {
           const row = state.connections.get(state.selected);
           $('h-detail').textContent = row ? `Connection ${row.id}` : 'Details';
           $('faults').hidden = !state.hello.faults;
+          $('fault-of').textContent = row ? `Connection ${row.id}` : 'Chosen connection';
           if (!row) {
             $('why').textContent = 'Choose a connection.';
             $('facts').replaceChildren();
@@ -89,29 +98,21 @@ extension InspectorPage {
           }
           $('why').textContent = row.why;
           const credentials = row.credentials;
-          const facts = [
+          pairs($('facts'), [
             ['State', `${row.state}, ${row.progress}`], ['Endpoint', row.endpoint],
             ['Transport', row.transport], ['Carrier', row.carrier || '–'], ['Last error', row.error || 'none'],
-            ['Round trip', ms(row.roundTrip)], ['Holders', row.holders], ['Waiting', row.waiting],
-            ['In flight', row.inFlight], ['Oldest', row.oldest === undefined ? '–' : span(appNow() - row.oldest)],
+            ['Round trip', ms(row.roundTrip)], ['Held by', many(row.holders, 'handler')],
+            ['Waiting', messages(row.waiting)], ['In flight', messages(row.inFlight)],
+            ['Oldest', row.oldest === undefined ? '–' : ms(appNow() - row.oldest)],
             ['Outbox', row.outbox || 'none'], ['Reading', row.paused ? 'paused' : 'on'],
-            ['Sent', `${count(row.sent)}, ${size(row.sentBytes)}`],
-            ['Received', `${count(row.received)}, ${size(row.receivedBytes)}`],
-            ['Answered, failed', `${count(row.answered)}, ${count(row.failed)}`],
+            ['Sent', messages(row.sent), size(row.sentBytes)],
+            ['Received', messages(row.received), size(row.receivedBytes)],
+            ['Answered', messages(row.answered)], ['Failed', messages(row.failed)],
             ['Credentials', credentials.isRevoked ? 'revoked' : credentials.obtained === undefined ? 'fixed or none'
-              : `${span(appNow() - credentials.obtained)} old`],
+              : `${ms(appNow() - credentials.obtained)} old`, credentials.failure && `not renewed: ${credentials.failure}`],
             ['Next renewal', credentials.nextRenewal === undefined ? 'none planned'
-              : `in ${span(credentials.nextRenewal - appNow())}`],
-          ];
-          if (credentials.failure) facts.push(['Renewal failed', credentials.failure]);
-          const list = $('facts');
-          while (list.children.length > facts.length * 2) list.lastChild.remove();
-          facts.forEach(([name, value], index) => {
-            if (!list.children[index * 2]) list.append(make('dt'), make('dd'));
-            const [term, text] = [list.children[index * 2], list.children[index * 2 + 1]];
-            if (term.textContent !== name) term.textContent = name;
-            if (text.textContent !== String(value)) text.textContent = value;
-          });
+              : `in ${ms(credentials.nextRenewal - appNow())}`],
+          ]);
         }
 
         function renderCountdown() {
@@ -134,7 +135,7 @@ extension InspectorPage {
                 [{ sent: '→ sent', received: '← received', answered: '← answered', failed: '✕ failed' }[frame.kind],
                   frame.kind === 'failed' ? 'bad' : ''],
                 [frame.event + (frame.code ? ` (${frame.code})` : '') + (frame.payload ? `  ${frame.payload}` : ''), 'w'],
-                [count(frame.bytes), 'n'], [frame.roundTrip === undefined ? '' : ms(frame.roundTrip), 'n'],
+                [size(frame.bytes), 'n'], [frame.roundTrip === undefined ? '' : ms(frame.roundTrip), 'n'],
                 [`#${frame.connection}`, '']]);
           },
           events: () => filtered(state.events.filter((event) => !$('only').checked || event.connection === state.selected)
@@ -164,7 +165,7 @@ extension InspectorPage {
           $('only-of').hidden = state.tab !== 'frames' && state.tab !== 'events';
           const crossed = (state.totals.sent || 0) + (state.totals.received || 0) + (state.totals.answered || 0);
           $('sampled').textContent = state.tab === 'frames'
-            ? `${count(state.totals.sampled)} frames sampled; totals are exact (${count(crossed)})` : '';
+            ? `${count(state.totals.sampled)} of ${count(crossed)} frames sampled` : '';
         }
 
         function renderMoves() {
@@ -182,10 +183,11 @@ extension InspectorPage {
           if (state.frozen || !dirty || state.offset === null) return;
           dirty = false;
           for (const part of [renderFigures, renderConnections, renderDetail, renderList, renderCharts, renderTimeline,
-            renderMoves]) part();
+            renderMoves, showHover]) part();
         }
         setInterval(() => { if (!document.hidden) requestAnimationFrame(render); }, 250);
         setInterval(() => { if (!state.frozen) renderCountdown(); }, 100);
+        window.addEventListener('resize', () => { dirty = true; });
 
         // MARK: What people press
 

@@ -59,24 +59,17 @@ enum InspectorPage {
           <section class="figures" aria-label="Totals">
             <dl id="figures"></dl>
           </section>
-          <section aria-labelledby="h-charts" class="wide">
-            <h2 id="h-charts">Charts <small id="chart-of">all connections, last 5 minutes</small></h2>
-            <div class="toolbar" role="group" aria-label="Span of the charts and the time line">
-              <button type="button" data-span="300" aria-pressed="true">5 min</button>
-              <button type="button" data-span="900" aria-pressed="false">15 min</button>
-              <button type="button" data-span="3600" aria-pressed="false">1 hour</button>
-            </div>
-            <div class="charts" id="charts"></div>
-          </section>
           <section aria-labelledby="h-connections" id="connections" tabindex="-1">
-            <h2 id="h-connections">Connections <small id="connection-count"></small></h2>
-            <input id="find-connection" type="search" placeholder="Filter by endpoint, state, transport"
-              aria-label="Filter connections">
+            <div class="bar">
+              <h2 id="h-connections">Connections <small id="connection-count"></small></h2>
+              <input id="find-connection" type="search" placeholder="Filter by endpoint, state, transport"
+                aria-label="Filter connections">
+            </div>
             <div class="scroll" tabindex="0" role="region" aria-label="Table of connections">
             <table>
               <thead><tr><th scope="col">Connection</th><th scope="col">State</th><th scope="col">Transport</th>
-                <th scope="col" class="n">Round trip</th><th scope="col" class="n">Waiting</th>
-                <th scope="col" class="n">In flight</th><th scope="col" class="n">Messages</th></tr></thead>
+                <th scope="col" class="n">Round trip</th><th scope="col" class="n">Messages waiting</th>
+                <th scope="col" class="n">In flight</th><th scope="col" class="n">In all</th></tr></thead>
               <tbody id="connection-rows"></tbody>
             </table>
             </div>
@@ -86,27 +79,46 @@ enum InspectorPage {
             <p id="why" class="why">Choose a connection.</p>
             <p id="countdown" class="countdown" hidden></p>
             <dl id="facts" class="facts"></dl>
-            <fieldset id="faults" hidden>
-              <legend>Faults</legend>
+          </section>
+          <section aria-labelledby="h-charts">
+            <div class="bar">
+              <h2 id="h-charts">Charts <small id="chart-of">all connections</small></h2>
+              <div class="toolbar" role="group" aria-label="Span of the charts and the time line">
+                <button type="button" data-span="300" aria-pressed="true">5 min</button>
+                <button type="button" data-span="900" aria-pressed="false">15 min</button>
+                <button type="button" data-span="3600" aria-pressed="false">1 hour</button>
+              </div>
+            </div>
+            <div class="charts" id="charts"></div>
+          </section>
+          <section aria-labelledby="h-time">
+            <h2 id="h-time">Time line <small>states, attempts, gaps and moves</small></h2>
+            <div id="timeline" class="plot"><svg id="histories" role="img" tabindex="0"></svg></div>
+            <ul class="legend" aria-hidden="true">
+              <li data-kind="connected">connected</li><li data-kind="reconnecting">trying again</li>
+              <li data-kind="connecting">an attempt begins</li><li data-kind="disconnected">down</li>
+              <li data-kind="gap">gap: a new session after a loss, messages may be missing</li>
+              <li data-kind="move">move to another transport or endpoint</li>
+            </ul>
+          </section>
+          <section aria-labelledby="h-faults" id="faults" class="danger" hidden>
+            <h2 id="h-faults"><span aria-hidden="true">⚠</span> Faults</h2>
+            <p>For tests only: each button disturbs the running app, and its users notice.</p>
+            <div class="toolbar" role="group" aria-labelledby="fault-of">
+              <span id="fault-of">Chosen connection</span>
               <button type="button" data-do="drop">Drop the link</button>
               <button type="button" data-do="pause">Pause reading</button>
               <button type="button" data-do="resume">Resume reading</button>
               <button type="button" data-do="refuse">Refuse credentials once</button>
+            </div>
+            <div class="toolbar" role="group" aria-labelledby="fault-all">
+              <span id="fault-all">Whole app</span>
               <button type="button" data-do="pathLost">Lose the network path</button>
               <button type="button" data-do="pathBack">Restore the path</button>
               <span id="moves"></span>
-            </fieldset>
+            </div>
           </section>
-          <section aria-labelledby="h-time" class="wide">
-            <h2 id="h-time">Time line <small>states, attempts, gaps and moves</small></h2>
-            <div id="timeline" role="img" aria-label="Time line of the connections' states"></div>
-            <ul class="legend" aria-hidden="true">
-              <li data-kind="connected">connected</li><li data-kind="connecting">attempt</li>
-              <li data-kind="reconnecting">waits for the next attempt</li><li data-kind="disconnected">down</li>
-              <li data-kind="gap">gap: session new</li><li data-kind="moved">move</li>
-            </ul>
-          </section>
-          <section class="wide tabs">
+          <section class="tabs">
             <div role="tablist" aria-label="Lists">
               <button role="tab" id="t-frames" aria-controls="p-frames" aria-selected="true">Frames</button>
               <button role="tab" id="t-events" aria-controls="p-events" aria-selected="false" tabindex="-1">Events</button>
@@ -125,15 +137,15 @@ enum InspectorPage {
             </div>
             <div role="tabpanel" id="p-frames" aria-labelledby="t-frames" tabindex="0" class="scroll">
               <table><thead><tr><th scope="col">Time</th><th scope="col">Direction</th><th scope="col">Event</th>
-                <th scope="col" class="n">Bytes</th><th scope="col" class="n">Reply after</th>
+                <th scope="col" class="n">Size</th><th scope="col" class="n">Reply after</th>
                 <th scope="col">Connection</th></tr></thead><tbody></tbody></table></div>
             <div role="tabpanel" id="p-events" aria-labelledby="t-events" tabindex="0" class="scroll" hidden>
               <table><thead><tr><th scope="col">Time</th><th scope="col">Kind</th><th scope="col">Event</th></tr></thead>
               <tbody></tbody></table></div>
             <div role="tabpanel" id="p-services" aria-labelledby="t-services" tabindex="0" class="scroll" hidden>
               <table><thead><tr><th scope="col">Service</th><th scope="col">Phase</th><th scope="col">State</th>
-                <th scope="col" class="n">Mailbox</th><th scope="col" class="n">Delivered</th>
-                <th scope="col" class="n">Lost</th><th scope="col" class="n">Slow</th>
+                <th scope="col" class="n">Events in mailbox</th><th scope="col" class="n">Delivered</th>
+                <th scope="col" class="n">Lost</th><th scope="col" class="n">Slow calls</th>
                 <th scope="col" class="n">Faults</th></tr></thead><tbody></tbody></table></div>
             <div role="tabpanel" id="p-settings" aria-labelledby="t-settings" tabindex="0" class="scroll" hidden>
               <table><thead><tr><th scope="col">Key</th><th scope="col">Value</th><th scope="col">Origin</th></tr></thead>

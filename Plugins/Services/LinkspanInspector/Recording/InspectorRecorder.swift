@@ -62,7 +62,6 @@ struct InspectorRecorder: Sendable {
         var reply: Double?
         var sent: UInt64 = 0
         var received: UInt64 = 0
-        var bytes: UInt64 = 0
         var waiting = 0
         var inFlight = 0
         /// The deliveries of the fullest store; nil when no connection has one that counts them.
@@ -292,7 +291,6 @@ extension InspectorRecorder {
         (point.number, point.time, point.memory) = (self.number(), self.milliseconds(now), memory)
         point.sent = totals.sent &- self.chart.totals.sent
         point.received = totals.received &- self.chart.totals.received
-        point.bytes = totals.bytes &- self.chart.totals.bytes
         point.connections = self.connections.count + self.hidden
         for entry in self.connections.values {
             let (snapshot, report) = (entry.row.snapshot, entry.row.report)
@@ -314,9 +312,6 @@ extension InspectorRecorder {
 }
 
 extension ConnectionMeter.Counts {
-    /// The bytes in both directions.
-    var bytes: UInt64 { self.sentBytes &+ self.receivedBytes }
-
     mutating func add(_ other: Self) {
         self.sent &+= other.sent
         self.sentBytes &+= other.sentBytes

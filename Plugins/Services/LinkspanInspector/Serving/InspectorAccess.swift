@@ -5,9 +5,10 @@ internal import LinkspanWebSocketProtocol
 ///
 /// Three checks, each of which is enough to stop a page of another site: the `Host` field names this server and no other
 /// name for its address (DNS rebinding), `Origin` and `Sec-Fetch-Site`, if there are any, are the server's own, and a
-/// secret is shown that only a reader of the app's output knows. Its URL works once and makes a session, whose key
-/// the page keeps in its tab; the cookie that comes with it opens the empty page alone, because a browser shows cookies to
-/// the servers of all ports.
+/// secret is shown that only a reader of the app's output knows. Its URL works once, within ten minutes, and makes a session,
+/// whose key the page keeps in its tab; the cookie that comes with it opens the empty page alone, because a browser shows
+/// cookies to the servers of all ports. Another URL is printed when somebody without a key asks for the page: until then
+/// nothing on the screen opens it.
 struct InspectorAccess: Sendable {
     /// The answer to a request.
     enum Decision: Sendable, Hashable {
@@ -30,15 +31,18 @@ struct InspectorAccess: Sendable {
 
     /// The name of the WebSocket's protocol.
     static let subprotocol = "linkspan-inspector"
+    /// The time for which a URL works.
+    static let validity = Duration.seconds(600)
     /// The most sessions; the oldest makes room.
     static let maximumSessions = 16
 
     private let port: Int
     private let standing: String?
     private let makeKey: @Sendable () -> String
-    private(set) var invitation: String
+    /// The token of the URL that is valid, and the end of its time; nil once it has been used.
+    private var invitation: (token: String, end: ContinuousClock.Instant)?
     /// Counts the invitations; a change means that another URL is to be printed.
-    private(set) var invitations = 1
+    private(set) var invitations = 0
     private var sessions: [String] = []
     private var cookies: [String] = []
 
@@ -52,7 +56,14 @@ struct InspectorAccess: Sendable {
         self.port = port
         self.standing = standing
         self.makeKey = makeKey
-        self.invitation = makeKey()
+    }
+
+    /// The URL that opens the page once: the present one, or another one if that was used or is too old.
+    mutating func invite(now: ContinuousClock.Instant) -> String {
+        let present = self.invitation.flatMap { now < $0.end ? $0 : nil }
+        let next = present ?? (self.makeKey(), now + Self.validity)
+        if present == nil { (self.invitation, self.invitations) = (next, self.invitations + 1) }
+        return "http://127.0.0.1:\(self.port)/?token=\(next.token)"
     }
 
     /// 192 random bits in hexadecimal digits.
@@ -67,22 +78,26 @@ struct InspectorAccess: Sendable {
     private var cookieName: String { "linkspan-inspector-\(self.port)" }
 
     /// Decides about a request.
-    mutating func decide(_ request: HTTPRequest) -> Decision {
+    mutating func decide(_ request: HTTPRequest, now: ContinuousClock.Instant) -> Decision {
         if let refusal = self.checkOrigin(of: request) { return refusal }
         guard request.method == "GET" else { return .refused(status: 405, "only GET is answered") }
         guard request.body.isEmpty else { return .refused(status: 400, "a request has no body here") }
-        switch request.path {
-        case "/": return self.page(request)
-        case "/snapshot": return self.isAdmitted(request) ? .snapshot : Self.forbidden
-        case "/report": return self.isAdmitted(request) ? .report : Self.forbidden
-        case "/feed": return self.feed(request)
-        // The same answer as for a page that exists: it reveals nothing.
-        default: return Self.forbidden
-        }
+        let decision =
+            switch request.path {
+            case "/": self.page(request, now)
+            case "/snapshot": self.isAdmitted(request, now) ? .snapshot : Self.forbidden
+            case "/report": self.isAdmitted(request, now) ? .report : Self.forbidden
+            case "/feed": self.feed(request, now)
+            // The same answer as for a page that exists: it reveals nothing.
+            default: Self.forbidden
+            }
+        // Not for a page that an earlier run of the app has left open: it shows its key again and again.
+        if decision == Self.forbidden, request.sessionKeys.isEmpty { _ = self.invite(now: now) }
+        return decision
     }
 
     private static let forbidden = Decision.refused(
-        status: 403, "open the URL that the inspector has printed; it works once")
+        status: 403, "open the URL that the inspector printed last; each works once, within ten minutes")
 
     private func checkOrigin(of request: HTTPRequest) -> Decision? {
         let hosts = request.values("host")
@@ -98,8 +113,8 @@ struct InspectorAccess: Sendable {
         return nil
     }
 
-    private mutating func page(_ request: HTTPRequest) -> Decision {
-        if let key = self.redeem(request) {
+    private mutating func page(_ request: HTTPRequest, _ now: ContinuousClock.Instant) -> Decision {
+        if let key = self.redeem(request, now) {
             let cookie = self.makeKey()
             Self.keep(cookie, in: &self.cookies)
             return .page(key: key, cookie: "\(self.cookieName)=\(cookie); Path=/; HttpOnly; SameSite=Strict")
@@ -113,27 +128,18 @@ struct InspectorAccess: Sendable {
         return isKnown ? .page(key: nil, cookie: "") : Self.forbidden
     }
 
-    private mutating func feed(_ request: HTTPRequest) -> Decision {
+    private mutating func feed(_ request: HTTPRequest, _ now: ContinuousClock.Instant) -> Decision {
         guard request.isUpgrade else {
-            return self.isAdmitted(request) ? .refused(status: 426, "the feed is a WebSocket") : Self.forbidden
+            return self.isAdmitted(request, now) ? .refused(status: 426, "the feed is a WebSocket") : Self.forbidden
         }
-        let offered: [Substring] = request.values("sec-websocket-protocol")
-            .flatMap { $0.split(separator: ",").map(\.trimmed) }
-        let subprotocol = offered.contains { $0 == Self.subprotocol } ? Self.subprotocol : nil
-        let shown = offered.filter { $0.hasPrefix("session.") }.map { $0.dropFirst(8) }
-        if shown.contains(where: { self.isKey($0) }) { return .feed(key: nil, subprotocol: subprotocol) }
-        if let key = self.redeem(request) { return .feed(key: key, subprotocol: subprotocol) }
-        return self.isAdmitted(request) ? .feed(key: nil, subprotocol: subprotocol) : Self.forbidden
+        let subprotocol = request.offeredSubprotocols.contains { $0 == Self.subprotocol } ? Self.subprotocol : nil
+        if let key = self.redeem(request, now) { return .feed(key: key, subprotocol: subprotocol) }
+        return self.isAdmitted(request, now) ? .feed(key: nil, subprotocol: subprotocol) : Self.forbidden
     }
 
     /// Whether a program shows the key of a session, the standing token, or the printed one, which is used up by that.
-    private mutating func isAdmitted(_ request: HTTPRequest) -> Bool {
-        for value in request.values("authorization") {
-            let words = value.split(separator: " ")
-            guard words.count == 2, words[0].lowercased() == "bearer" else { continue }
-            if self.isKey(words[1]) { return true }
-        }
-        return self.redeem(request) != nil
+    private mutating func isAdmitted(_ request: HTTPRequest, _ now: ContinuousClock.Instant) -> Bool {
+        request.sessionKeys.contains { self.isKey($0) } || self.redeem(request, now) != nil
     }
 
     private func isKey(_ shown: Substring) -> Bool {
@@ -141,12 +147,13 @@ struct InspectorAccess: Sendable {
         return self.sessions.contains { Self.areEqual($0, shown) } || isStanding
     }
 
-    /// Makes a session for a request that shows the printed token, and another invitation.
-    private mutating func redeem(_ request: HTTPRequest) -> String? {
+    /// Makes a session for a request that shows the printed token.
+    private mutating func redeem(_ request: HTTPRequest, _ now: ContinuousClock.Instant) -> String? {
         let shown = request.query.filter { $0.name == "token" }
-        guard shown.count == 1, Self.areEqual(self.invitation, shown[0].value[...]) else { return nil }
-        self.invitation = self.makeKey()
-        self.invitations += 1
+        guard shown.count == 1, let invitation, now < invitation.end,
+            Self.areEqual(invitation.token, shown[0].value[...])
+        else { return nil }
+        self.invitation = nil
         let key = self.makeKey()
         Self.keep(key, in: &self.sessions)
         return key
@@ -161,5 +168,18 @@ struct InspectorAccess: Sendable {
         let (one, two) = (Array(secret.utf8), Array(shown.utf8))
         guard one.count == two.count, !one.isEmpty else { return false }
         return zip(one, two).reduce(0) { $0 | ($1.0 ^ $1.1) } == 0
+    }
+}
+
+extension HTTPRequest {
+    fileprivate var offeredSubprotocols: [Substring] {
+        self.values("sec-websocket-protocol").flatMap { $0.split(separator: ",").map(\.trimmed) }
+    }
+
+    /// The secrets of sessions or programs that it shows: in a browser among the subprotocols of a WebSocket.
+    fileprivate var sessionKeys: [Substring] {
+        let words = self.values("authorization").map { $0.split(separator: " ") }
+        return words.filter { $0.count == 2 && $0[0].lowercased() == "bearer" }.map { $0[1] }
+            + self.offeredSubprotocols.filter { $0.hasPrefix("session.") }.map { $0.dropFirst(8) }
     }
 }

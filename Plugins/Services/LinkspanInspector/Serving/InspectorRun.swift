@@ -26,7 +26,6 @@ final class InspectorRun: RequestServer, ServerClock, Sendable {
         var nextSecond = ContinuousClock.now
         var nextServices = ContinuousClock.now
         var timer: (any ScheduledWork)?
-        var isPathLost = false
     }
 
     /// The time between two batches of a page.
@@ -105,18 +104,12 @@ final class InspectorRun: RequestServer, ServerClock, Sendable {
         listener.close(onClosed)
     }
 
-    /// The URL that opens the page once; nil unless it runs.
+    /// A URL that opens the page once; nil unless it runs.
     var url: String? {
-        get async { await self.loop.perform { self.invitationURL } }
+        get async { await self.loop.perform { self.state.value.access?.invite(now: .now) } }
     }
 
-    private var invitationURL: String? {
-        let state = self.state.value
-        guard let listener = state.listener, let access = state.access else { return nil }
-        return "http://127.0.0.1:\(listener.port)/?token=\(access.invitation)"
-    }
-
-    private func invite() { if let url = self.invitationURL { self.announce(url) } }
+    private func invite() { if let url = self.state.value.access?.invite(now: .now) { self.announce(url) } }
 
     private func accept(_ stream: any ByteStream) -> ServerConnection? {
         let connection = ServerConnection(
@@ -228,7 +221,7 @@ extension InspectorRun {
 
     func serve(_ request: HTTPRequest, on connection: ServerConnection) {
         guard let invitations = self.state.value.access?.invitations,
-            let decision = self.state.value.access?.decide(request)
+            let decision = self.state.value.access?.decide(request, now: .now)
         else { return connection.drop() }
         if decision.showsRecording { self.refresh() }
         self.answer(decision, request, on: connection)
@@ -258,8 +251,7 @@ extension InspectorRun {
             let options = self.state.value.options
             feed.send([
                 "hello": Hello(
-                    faults: options.allowsFaults, payloads: options.showsPayloads,
-                    pathLost: self.state.value.isPathLost, session: key)
+                    faults: options.allowsFaults, payloads: options.showsPayloads, session: key)
             ])
             self.sendBatch(to: feed, now: .now)
             self.state.value.feeds[ObjectIdentifier(feed)] = feed
@@ -295,7 +287,6 @@ private struct Hello: Encodable {
     var version = 1
     let faults: Bool
     let payloads: Bool
-    let pathLost: Bool
     let session: String?
 }
 
@@ -332,7 +323,6 @@ extension InspectorRun {
             self.note("inspector: \(fault.words)", connection: id)
         case .path(let isLost):
             subject?.manager?.signal(isLost ? .pathLost : .pathAvailable)
-            self.state.value.isPathLost = isLost
             self.note(isLost ? "inspector: network path lost" : "inspector: network path restored")
         case .move(let name):
             guard let subject else { return }
