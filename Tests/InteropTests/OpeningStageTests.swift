@@ -54,23 +54,22 @@ extension Interop {
                 stage = await loop.perform { link.value.openingStage }
             } while stage != expected && receiver.events.entries.isEmpty && !Task.isCancelled
             #expect(stage == expected)
+            // Its end is not awaited: over polling it hears the answer to a handshake out, for up to five seconds.
             await loop.perform { link.value.abort() }
-            try await receiver.events.first { if case .closed = $0 { true } else { false } }
         }
 
         @Test(.overEveryWire, arguments: Stop.allCases)
         func `a link over Socket.IO says what it waits for`(_ stop: Stop) async throws {
             let wire = Wire.current
-            try await withSilentServer(["--at", stop.rawValue]) { server in
-                try await Bench.use { bench in
-                    let configuration = SocketIOConfiguration {
-                        $0.carriers = wire.carriers
-                        $0.tls = server.tls
-                    }
-                    try await Self.expect(
-                        stop.stage(over: wire), of: SocketIOTransport(configuration, loop: bench.loop),
-                        "\(wire.isSecure ? "https" : "http")://127.0.0.1:\(server.port)", on: bench.loop)
+            let server = try await SharedServers.silent(at: stop.rawValue)
+            try await Bench.use { bench in
+                let configuration = SocketIOConfiguration {
+                    $0.carriers = wire.carriers
+                    $0.tls = server.tls
                 }
+                try await Self.expect(
+                    stop.stage(over: wire), of: SocketIOTransport(configuration, loop: bench.loop),
+                    "\(wire.isSecure ? "https" : "http")://127.0.0.1:\(server.port)", on: bench.loop)
             }
         }
 
@@ -79,13 +78,12 @@ extension Interop {
             arguments: [Stop.connection, .accept, .request])
         func `a link over a raw WebSocket says what it waits for`(_ stop: Stop) async throws {
             let wire = Wire.current
-            try await withSilentServer(["--at", stop.rawValue]) { server in
-                try await Bench.use { bench in
-                    let transport = WebSocketTransport(.init { $0.tls = server.tls }, loop: bench.loop)
-                    try await Self.expect(
-                        stop.stage(over: wire), of: transport,
-                        "\(wire.isSecure ? "wss" : "ws")://127.0.0.1:\(server.port)", on: bench.loop)
-                }
+            let server = try await SharedServers.silent(at: stop.rawValue)
+            try await Bench.use { bench in
+                let transport = WebSocketTransport(.init { $0.tls = server.tls }, loop: bench.loop)
+                try await Self.expect(
+                    stop.stage(over: wire), of: transport,
+                    "\(wire.isSecure ? "wss" : "ws")://127.0.0.1:\(server.port)", on: bench.loop)
             }
         }
 
@@ -111,17 +109,16 @@ extension Interop {
         func `a timeout behind a silent proxy names the stage`() async throws {
             let wire = Wire.current
             try await Wire.$current.withValue(Wire(network: Wire.current.network)) {
-                try await withSilentServer(["--at", "request"]) { server in
-                    try await Bench.use { bench in
-                        let configuration = SocketIOConfiguration {
-                            $0.carriers = wire.carriers
-                            $0.proxy = NetworkProxy(host: "127.0.0.1", port: server.port)
-                        }
-                        try await Self.expect(
-                            "waiting for the proxy to reach the server",
-                            of: SocketIOTransport(configuration, loop: bench.loop),
-                            "\(wire.isSecure ? "https" : "http")://server.test", on: bench.loop)
+                let server = try await SharedServers.silent(at: "request")
+                try await Bench.use { bench in
+                    let configuration = SocketIOConfiguration {
+                        $0.carriers = wire.carriers
+                        $0.proxy = NetworkProxy(host: "127.0.0.1", port: server.port)
                     }
+                    try await Self.expect(
+                        "waiting for the proxy to reach the server",
+                        of: SocketIOTransport(configuration, loop: bench.loop),
+                        "\(wire.isSecure ? "https" : "http")://server.test", on: bench.loop)
                 }
             }
         }

@@ -68,17 +68,10 @@ func withServers(
     }
 }
 
-/// Runs a test against a server that stops answering at some point.
-func withSilentServer(_ arguments: [String], body: (PythonServer) async throws -> Void) async throws {
-    let certificates = try await SharedServers.presentCertificates()
-    let server = PythonServer("silent_server.py", arguments, certificates: certificates)
-    try await server.use { try await body(server) }
-}
-
 /// Servers that tests share, each started when it is first wanted, and the certificates that these show.
 actor SharedServers {
     private struct Key: Hashable {
-        let kind: ServerKind
+        let name: String
         let isSecure: Bool
     }
 
@@ -89,7 +82,14 @@ actor SharedServers {
 
     /// The shared server of a kind, for the present wire.
     static func server(_ kind: ServerKind) async throws -> PythonServer {
-        try await Self.present.started(kind, certificates: Self.presentCertificates())
+        try await Self.started(kind.rawValue) { kind.makeServer([], $0) }
+    }
+
+    /// The shared server that stops answering at some point, for the present wire.
+    static func silent(at stop: String) async throws -> PythonServer {
+        try await Self.started("silent at \(stop)") {
+            PythonServer("silent_server.py", ["--at", stop], certificates: $0)
+        }
     }
 
     /// The certificates of all servers.
@@ -104,12 +104,20 @@ actor SharedServers {
         get throws { try #require(Self.current, "the test is outside the suite that has the servers") }
     }
 
-    private func started(_ kind: ServerKind, certificates: Certificates?) async throws -> PythonServer {
-        let key = Key(kind: kind, isSecure: certificates != nil)
+    private static func started(
+        _ name: String, _ make: @escaping @Sendable (Certificates?) -> PythonServer
+    ) async throws -> PythonServer {
+        try await Self.present.started(name, certificates: Self.presentCertificates(), make)
+    }
+
+    private func started(
+        _ name: String, certificates: Certificates?, _ make: @escaping @Sendable (Certificates?) -> PythonServer
+    ) async throws -> PythonServer {
+        let key = Key(name: name, isSecure: certificates != nil)
         if let starting = self.servers[key] { return try await starting.value }
         // All tests wait for it, so that none may be its parent.
         let starting = Task {
-            let server = kind.makeServer([], certificates)
+            let server = make(certificates)
             try await server.start()
             return server
         }
