@@ -119,8 +119,9 @@ async def poll_small_chunks(client: Client) -> None:
 
 async def poll_dripped_head(client: Client) -> None:
     client.limit()
+    await client.send(b"HTTP/1.1 200 ")
     while True:
-        await client.send(b"H")
+        await client.send(b"O")
         await asyncio.sleep(0.1)
 
 

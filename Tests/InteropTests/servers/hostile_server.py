@@ -102,8 +102,9 @@ async def deep_json(client: Client) -> None:
 
 async def dripped_head(client: Client) -> None:
     client.limit()
+    await client.send(b"HTTP/1.1 200 ")
     while True:
-        await client.send(b"H")
+        await client.send(b"O")
         await asyncio.sleep(0.1)
 
 
