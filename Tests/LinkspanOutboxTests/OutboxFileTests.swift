@@ -213,6 +213,22 @@ struct OutboxFileTests {
     }
 
     @Test
+    func `a deleted file that is written again accepts nothing until its folder is synchronized`() throws {
+        try Unprivileged.run(owning: self.folder) {
+            let driver = self.driver()
+            _ = try driver.keep(delivery("a")).get()
+            try FileManager.default.removeItem(atPath: self.folder.outbox)
+            // A folder that cannot be read cannot be synchronized, though files can be made in it.
+            #expect(chmod(self.folder.path, 0o300) == 0)
+            let refused = #expect(throws: OutboxError.self) { try driver.keep(delivery("b")).get() }
+            #expect(refused?.message.contains("cannot open '\(self.folder.path)'") == true)
+            #expect(chmod(self.folder.path, 0o700) == 0)
+            _ = try driver.keep(delivery("c")).get()
+            #expect(try driver.waiting() == ["a", "c"])
+        }
+    }
+
+    @Test
     func `a folder that cannot be written any more is a typed error, and nothing is lost by it`() throws {
         try Unprivileged.run(owning: self.folder) {
             let first = self.driver()
