@@ -76,6 +76,7 @@ struct MailboxTests {
         let taken = (0..<3).map { _ in mailbox.take()?.stamped }
         #expect(taken.map { $0?.seq } == [3, 5, nil])
         #expect(taken.map { $0?.gap } == [3, 0, nil])
+        #expect((mailbox.delivered, mailbox.lost) == (2, 3))
         // Empty again: the next loss is worth a word again.
         mailbox.post(letter(message("m"), 6))
         mailbox.post(letter(message("m"), 7))
