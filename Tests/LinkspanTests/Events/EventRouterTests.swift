@@ -117,6 +117,46 @@ struct EventRouterTests {
     }
 
     @Test
+    func `a listener that is removed by one before it does not hear the message, and those behind it do`() {
+        let box = Later()
+        for name in ["a", "b"] {
+            _ = self.router.add(event: "event") { [recorder] _ in
+                recorder.note(name)
+                if name == "b" { box.cancel() }
+            }
+        }
+        box.subscription = self.router.add(event: "event", self.note("c"))
+        _ = self.router.add(event: "event", self.note("d"))
+        self.route("event", 1)
+        #expect(self.recorder.notes == ["a", "b", "d1"])
+    }
+
+    @Test
+    func `nobody hears the rest of a message behind the end of the connection`() {
+        _ = self.router.add(event: "event") { [router, recorder] _ in
+            recorder.note("a")
+            router.router.finish()
+        }
+        _ = self.router.add(event: "event", self.note("b"))
+        self.route("event", 1)
+        #expect(self.recorder.notes == ["a"])
+    }
+
+    @Test
+    func `what is asked of a listener is let go of when it is removed`() {
+        let witness = Witness()
+        let router = self.router.router
+        #expect(!router.add(EventListener(id: 1, isOnce: true) { _ in }, event: "event"))
+        router.ask(1, "event") { [held = Held(witness)] in
+            held.touch()
+            return true
+        }
+        #expect(witness.count == 1)
+        router.remove(1, event: "event")
+        #expect(witness.count == 0)
+    }
+
+    @Test
     func `after the last listener has left nothing is held`() {
         let subscription = self.router.add(event: "event", self.note(""))
         subscription.cancel()
