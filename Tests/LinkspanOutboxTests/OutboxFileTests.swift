@@ -82,6 +82,8 @@ struct OutboxFileTests {
             try Database.execute(sql, in: folder.outbox)
             let before = try Data(contentsOf: URL(fileURLWithPath: folder.outbox))
             #expect(Driver(folder.outbox).keep(delivery("l")).outboxCode == code)
+            let error = #expect(throws: OutboxError.self) { try Outbox.entries(at: folder.outbox) }
+            #expect(error?.code == code)
             #expect(try Data(contentsOf: URL(fileURLWithPath: folder.outbox)) == before)
         }
     }
