@@ -58,7 +58,6 @@ package struct DeadlineHeap<Element> {
     /// Takes the earliest element, if its deadline is `now` or earlier.
     package mutating func popDue(_ now: Moment) -> Element? {
         guard let earliest = self.earliest, earliest <= now, let first = self.heap.min else { return nil }
-        self.heap.removeMin()
         defer { self.dropRemoved() }
         return self.elements.removeValue(forKey: first.number)
     }

@@ -46,6 +46,13 @@ struct BrokenConfigurationTests {
 
     @available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
     @Test
+    func `a key that is no text is a mistake`() throws {
+        let text = try #require(try failure("linkspan:\n  ? [transport]\n  : memory\n"))
+        #expect(text.contains("keys must be texts") && text.contains("chat.yaml:2"), "\(text)")
+    }
+
+    @available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
+    @Test
     func `of many mistakes a hundred are shown, and the number of the others`() throws {
         let names = (0..<1_000).map { "w\($0): 1" }.joined(separator: ",")
         let text = try #require(try failure("linkspan: {connection: {\(names)}}"))

@@ -1,5 +1,5 @@
 internal import Foundation
-internal import LinkspanConfiguration
+@testable internal import LinkspanConfiguration
 internal import Testing
 
 /// Whatever a file holds, the outcome is a plan or an error with text.
@@ -97,5 +97,44 @@ struct HostileFileTests {
             "{ \"other\": {\n" + (0..<2_000).map { "\"k\($0)\": [\"[\", \"it's\"]" }.joined(separator: ",\n") + "\n} }"
         #expect(try failure(json, as: "chat.json", environment: given) == nil)
         #expect(try failure(json, as: "chat.yaml", environment: given) == nil)
+    }
+
+    private func isRefused(_ text: String) -> Bool { NestingLimit.violation(in: Array(text.utf8)) != nil }
+
+    @Test(arguments: [
+        ("\u{2028}", true), ("\u{2029}", true), ("\u{85}", true), ("\u{2027}", false), ("\u{20AC}", false),
+    ])
+    func `a text with a line end that only YAML sees is refused`(character: String, isRefused: Bool) {
+        #expect(self.isRefused("a: b\(character)c") == isRefused)
+        #expect(self.isRefused("a: \u{E9}\(character)") == isRefused)
+    }
+
+    @Test(arguments: [(10, false), (11, true)])
+    func `a text may have ten aliases`(count: Int, isRefused: Bool) {
+        #expect(self.isRefused("a: [" + String(repeating: "*b, ", count: count) + "c]") == isRefused)
+        #expect(self.isRefused("a: 2**3*4\nb: [" + String(repeating: "*b,", count: count) + "c]") == isRefused)
+    }
+
+    @Test(arguments: ["\n", "\r"], [(100, false), (101, true)])
+    func `a line may be indented by a hundred columns`(end: String, column: (Int, Bool)) {
+        #expect(self.isRefused("a:\(end)" + String(repeating: " ", count: column.0) + "b\(end)c: d") == column.1)
+        let flat = String(repeating: "a: b\(end)", count: 100)
+        #expect(!self.isRefused(flat))
+    }
+
+    @Test(arguments: [(64, false), (65, true)])
+    func `brackets that close nothing make no room and take none`(depth: Int, isRefused: Bool) {
+        #expect(self.isRefused("a: ]]}" + String(repeating: "[", count: depth)) == isRefused)
+    }
+
+    @Test
+    func `where a mark may be an apostrophe, brackets behind it count`() {
+        let many = String(repeating: "[", count: 201)
+        #expect(self.isRefused("a: it's \(many)"))
+        #expect(self.isRefused("a: it 's \(many)"))
+        #expect(!self.isRefused("a: it's " + String(repeating: "[", count: 200)))
+        // At the beginning of a line, or behind a colon, it begins a quoted text.
+        #expect(!self.isRefused("a: b\n\"\(many)\": c"))
+        #expect(!self.isRefused("a: '\(many)'\nb: c"))
     }
 }

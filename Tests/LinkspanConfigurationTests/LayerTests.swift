@@ -1,5 +1,5 @@
 internal import Linkspan
-internal import LinkspanConfiguration
+@testable internal import LinkspanConfiguration
 internal import LinkspanLifecycle
 internal import LinkspanMessaging
 internal import Testing
@@ -385,5 +385,12 @@ struct LayerTests {
         #expect(key.flag == "--linkspan-transport-websocket-ping-interval")
         #expect(key.expectation == "seconds (a number from 1 to 600)")
         #expect(keys.contains { $0.variable == "LINKSPAN_CONNECTION_OPEN_DEADLINE" && $0.fallback == "10" })
+    }
+
+    @Test(arguments: [
+        ("a=1, b = 2", ["a": "1", "b": "2"]), ("a=", ["a": ""]), ("=1", ["": "1"]), ("a=b=c", ["a": "b=c"]), ("a", nil),
+    ])
+    func `a map in a text has one sign between key and value`(_ text: String, _ entries: [String: String]?) {
+        #expect(Layer.splitMap(text) == entries.map { .map($0) })
     }
 }

@@ -76,6 +76,7 @@ struct MailboxTests {
         let taken = (0..<3).map { _ in mailbox.take()?.stamped }
         #expect(taken.map { $0?.seq } == [3, 5, nil])
         #expect(taken.map { $0?.gap } == [3, 0, nil])
+        #expect((mailbox.delivered, mailbox.lost) == (2, 3))
         // Empty again: the next loss is worth a word again.
         mailbox.post(letter(message("m"), 6))
         mailbox.post(letter(message("m"), 7))
@@ -221,8 +222,15 @@ struct MailboxTests {
         for number in 0..<200 {
             let late = Listener("late\(number)")
             let registration = try registry.register(late)
-            // Without a pause, which would let the start get ahead.
-            while registry.state(of: "services.late\(number)") != .ready, !Task.isCancelled {}
+            // Without a pause, which would let the start get ahead, and so not on a thread that the start may need.
+            let receivers = await withCheckedContinuation { continuation in
+                _ = SystemThread.start(name: "spinning") {
+                    let end = ContinuousClock.now + .seconds(30)
+                    while registry.state(of: "services.late\(number)") != .ready, .now < end {}
+                    continuation.resume(returning: registry.core.fanout { $0.openReceivers(of: MessageEvent.familyID) })
+                }
+            }
+            #expect(receivers.count == 1)
             await registry.barrier(message("end"))
             #expect(late.journal.all(with: "message ") == ["end"])
             registration.cancel()

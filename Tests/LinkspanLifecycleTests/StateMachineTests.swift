@@ -72,4 +72,70 @@ struct StateMachineTests {
         let (machine, service) = try Self.machine(importances[2], in: [outer, inner])
         #expect(machine.isRequired(service) == isRequired.allSatisfy { $0 })
     }
+
+    /// A registry with one service whose start has begun.
+    private static func starting() throws -> (RegistryStateMachine, service: ServiceID, plan: ServicePlan) {
+        var (machine, service) = try Self.machine()
+        guard case .begin(let plan) = try machine.beginStart({ _ in }) else { throw Trouble() }
+        for wave in plan.waves { _ = machine.claim(wave) }
+        return (machine, service, plan)
+    }
+
+    @Test(arguments: [false, true], [false, true])
+    func `a service works after its start when that succeeded and nobody removed it`(
+        _ succeeds: Bool, _ isRemoved: Bool
+    ) throws {
+        var (machine, service, _) = try Self.starting()
+        if isRemoved { _ = machine.remove(service) }
+        let settled = machine.settle(service, succeeds ? .ready : .failed("trouble"))
+        #expect(settled?.isReady == (succeeds && !isRemoved))
+        #expect(settled?.mustTearDown == isRemoved)
+    }
+
+    @Test
+    func `a start is in vain once the service is removed, or the registry gives up or stops`() throws {
+        let (machine, service, plan) = try Self.starting()
+        #expect(!machine.isInVain(service))
+        #expect(machine.isInVain(.make()))
+        var removed = machine
+        _ = removed.remove(service)
+        #expect(removed.isInVain(service))
+        var aborted = machine
+        aborted.abortStart(.startCancelled)
+        #expect(aborted.isInVain(service))
+        var stopping = machine
+        _ = stopping.finishStart(waves: plan.waves, time: .zero)
+        _ = stopping.beginStop(until: .now) { _ in }
+        #expect(stopping.isInVain(service))
+    }
+
+    @Test
+    func `a registry lacks a service that is started again, and not one that is started for the first time`() throws {
+        var (machine, service, plan) = try Self.starting()
+        _ = machine.settle(service, .failed("trouble"))
+        _ = machine.finishStart(waves: plan.waves, time: .zero)
+        #expect(machine.noteDegraded() == ["services.probe"])
+        _ = machine.claimRetry(service)
+        #expect(machine.noteDegraded() == nil)
+        let late = Entry(Probe("late"), id: .make(), group: Self.root, settings: ServiceSettings())
+        #expect(try machine.add([late], groups: []).begin.map { $0.path } == ["services.late"])
+        #expect(machine.noteDegraded() == nil)
+    }
+
+    @Test
+    func `background work that throws counts only while its service is ready`() throws {
+        var (machine, service, _) = try Self.starting()
+        let counts = machine.runFailed(service, "early")
+        #expect(!counts && machine.members[service]?.state == .starting)
+    }
+
+    @Test
+    func `nobody waits for a service that is unknown or that works`() throws {
+        var (machine, service, _) = try Self.starting()
+        let waits = (machine.whenSettled(service) {}, machine.whenSettled(.make()) {})
+        #expect(waits == (true, false))
+        _ = machine.settle(service, .ready)
+        let waitsLater = machine.whenSettled(service) {}
+        #expect(!waitsLater)
+    }
 }

@@ -77,6 +77,18 @@ struct ConnectionReporterTests {
     }
 
     @Test
+    func `what was added between two totals is known for each count`() {
+        func totals(_ factor: Int) -> TrafficEvent.Totals {
+            self.totals {
+                ($0.sent, $0.sentBytes, $0.received, $0.receivedBytes) = (factor, 2 * factor, 3 * factor, 4 * factor)
+                ($0.acknowledged, $0.roundTrips, $0.timedOut) = (5 * factor, .seconds(6 * factor), 7 * factor)
+                ($0.expired, $0.dropped) = (8 * factor, 9 * factor)
+            }
+        }
+        #expect(totals(3) - totals(1) == totals(2))
+    }
+
+    @Test
     func `sent, acknowledged and received messages are counted, with round trips and sizes`() async throws {
         let handler = try self.connect()
         try handler.perform(Command(.send, event: "news", payload: .json("1234")))

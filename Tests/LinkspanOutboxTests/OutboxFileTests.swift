@@ -82,6 +82,8 @@ struct OutboxFileTests {
             try Database.execute(sql, in: folder.outbox)
             let before = try Data(contentsOf: URL(fileURLWithPath: folder.outbox))
             #expect(Driver(folder.outbox).keep(delivery("l")).outboxCode == code)
+            let error = #expect(throws: OutboxError.self) { try Outbox.entries(at: folder.outbox) }
+            #expect(error?.code == code)
             #expect(try Data(contentsOf: URL(fileURLWithPath: folder.outbox)) == before)
         }
     }
@@ -209,6 +211,22 @@ struct OutboxFileTests {
             #expect(chmod(self.folder.outbox, 0o600) == 0)
             _ = try second.keep(delivery("d")).get()
             #expect(try second.waiting() == ["a", "b", "d"])
+        }
+    }
+
+    @Test
+    func `a deleted file that is written again accepts nothing until its folder is synchronized`() throws {
+        try Unprivileged.run(owning: self.folder) {
+            let driver = self.driver()
+            _ = try driver.keep(delivery("a")).get()
+            try FileManager.default.removeItem(atPath: self.folder.outbox)
+            // A folder that cannot be read cannot be synchronized, though files can be made in it.
+            #expect(chmod(self.folder.path, 0o300) == 0)
+            let refused = #expect(throws: OutboxError.self) { try driver.keep(delivery("b")).get() }
+            #expect(refused?.message.contains("cannot open '\(self.folder.path)'") == true)
+            #expect(chmod(self.folder.path, 0o700) == 0)
+            _ = try driver.keep(delivery("c")).get()
+            #expect(try driver.waiting() == ["a", "c"])
         }
     }
 

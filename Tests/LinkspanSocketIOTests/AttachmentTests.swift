@@ -7,6 +7,11 @@ internal import Testing
 struct AttachmentTests {
     private static let placeholder = #"{"_placeholder":true,"num":0}"#
 
+    @Test(arguments: [100, 16 << 20])
+    func `the most bytes of a message are those of the configuration`(bytes: Int) {
+        #expect(SocketIOLimits.with(maximumMessageBytes: bytes).maximumMessageBytes == bytes)
+    }
+
     @Test
     func `attachments are put together in order, and only small ones are copied (S03, S04)`() throws {
         var decoder = SocketIODecoder()

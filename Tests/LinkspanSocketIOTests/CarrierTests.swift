@@ -198,6 +198,20 @@ struct CarrierMemoryTests {
     }
 
     @Test
+    func `a server that hangs up on two WebSockets in a row is asked by one request`() {
+        var memory = CarrierMemory()
+        let choice = CarrierChoice.webSocket(share: 1)
+        let hungUp = LinkspanError(WebSocketEnd.stream(ByteStreamError(.closedByPeer, "")))
+        func next(after error: LinkspanError) -> CarrierChoice? {
+            memory.otherChoice(for: Self.place, .webSocket, insteadOf: choice, after: error)
+        }
+        #expect((0..<4).map { _ in next(after: hungUp) } == [nil, .question, nil, .question])
+        #expect([hungUp, Self.refused, hungUp].map { next(after: $0) } == [nil, nil, nil])
+        memory.worked(choice, for: Self.place, now: at(0))
+        #expect([hungUp, hungUp].map { next(after: $0) } == [nil, .question])
+    }
+
+    @Test
     func `failures that HTTP would share do not lead to polling`() {
         var memory = CarrierMemory()
         let unreachable = LinkspanError(

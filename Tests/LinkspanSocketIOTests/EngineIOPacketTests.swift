@@ -109,6 +109,7 @@ struct EngineIOHandshakeTests {
         #"{"sid":"x","pingInterval":1000,"pingTimeout":1000,"maxPayload":"big"}"#,
         #"{"sid":"x","pingInterval":1000,"pingTimeout":1000,"upgrades":"websocket"}"#,
         #"{"sid":"x","pingInterval":1000,"pingTimeout":1000} x"#,
+        #"{"sid":"x","pingInterval":1000,"pingTimeout":1000},1"#,
         "{\"sid\":\"x\",\"pingInterval\":1000,\"pingTimeout\":1000,\"y\":" + String(repeating: "[", count: 65),
     ])
     func `wrong types, missing members and anything but an object are refused (E05)`(json: String) {

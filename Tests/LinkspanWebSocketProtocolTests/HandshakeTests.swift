@@ -33,6 +33,11 @@ struct HandshakeTests {
     }
 
     @Test
+    func `ten bytes are digits`() {
+        #expect((UInt8.min...UInt8.max).filter(\.isDigit) == Array("0123456789".utf8))
+    }
+
+    @Test
     func `SHA-1 gives the digests of RFC 3174 and of lengths around a block`() {
         func hex(_ text: String) -> String {
             SHA1.digest(Array(text.utf8)).map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()

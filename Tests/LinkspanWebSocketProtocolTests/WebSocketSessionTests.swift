@@ -88,6 +88,21 @@ struct WebSocketSessionTests {
     }
 
     @Test
+    func `pings of several chunks are no flood, and none is answered behind a Close frame`() {
+        var client = End(.client, limits: .init { $0.maxPongsPerChunk = 4 })
+        for chunk in 0..<3 {
+            let numbers = (0..<3).map { UInt8(3 * chunk + $0) }
+            #expect(client.receive(numbers.flatMap { Wire.frame(0x89, [$0]) }).isEmpty)
+            #expect(client.written() == numbers.map { .pong([$0]) })
+        }
+        let flood = (0..<100).flatMap { Wire.frame(0x89, [UInt8($0)]) }
+        _ = client.receive(flood + Wire.frame(0x88))
+        let written = client.written()
+        #expect(written.prefix(3) == [.pong([0]), .pong([1]), .pong([2])])
+        #expect(written.count == 4)
+    }
+
+    @Test
     func `of a flood of pings in one chunk the first few and the newest are answered`() {
         var client = End(.client, limits: .init { $0.maxPongsPerChunk = 4 })
         let flood = (0..<100).flatMap { Wire.frame(0x89, [UInt8($0)]) }

@@ -93,10 +93,7 @@ package struct RenewalSchedule: Sendable {
     }
 
     /// There is nothing to renew: nothing is due until there is.
-    package mutating func stop() {
-        self.phase = .idle
-        self.expiry = nil
-    }
+    package mutating func stop() { self.phase = .idle }
 
     package mutating func timerFired(now: Moment, random: Double) -> OnTimer {
         switch self.phase {

@@ -97,7 +97,6 @@ private actor SignalPipe {
 
     private static func install(_ number: Int32) -> sigaction {
         var action = sigaction()
-        sigemptyset(&action.sa_mask)
         action.sa_flags = Int32(SA_RESTART)
         // The pipe exists by now, so reading its end here takes no lock and no memory.
         let handler: @convention(c) (Int32) -> Void = { number in

@@ -150,6 +150,18 @@ struct AppForwarderTests {
     }
 
     @Test
+    func `a notification is silent without anything to show, and when it says so`() throws {
+        let cases: [([String: Any]?, Bool)] = [
+            (nil, true), ([:], false), (["content-available": 1], true), (["alert": "Hello"], false),
+            (["content-available": 1, "alert": "Hello"], false), (["content-available": 0], false),
+        ]
+        for (section, isSilent) in cases {
+            let info: [AnyHashable: Any] = section.map { ["aps": $0] } ?? ["room": "swift"]
+            #expect(try #require(PushNotification(userInfo: info)).isSilent == isSilent, "\(info)")
+        }
+    }
+
+    @Test
     func `a dictionary that is no JSON is no notification`() {
         #expect(PushNotification(userInfo: ["when": Date()]) == nil)
     }

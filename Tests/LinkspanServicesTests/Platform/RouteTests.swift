@@ -25,7 +25,11 @@ struct RouteTests {
         }
     }
 
-    @Test(arguments: [[192, 0, 2, 1], [0x20, 0x01, 0x0d, 0xb8, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1], [169, 1, 2, 3]])
+    @Test(arguments: [
+        [192, 0, 2, 1], [169, 1, 2, 3], [0x20, 0x01, 0x0d, 0xb8, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1],
+        // Neither byte of the prefix of link-local addresses is enough.
+        [0xfe, 0x00, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1], [0x20, 0x80, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1],
+    ])
     func `an interface that is up, runs and has an address is a path`(bytes: [UInt8]) {
         var path = NetworkPath()
         #expect(

@@ -171,4 +171,23 @@ struct RefusedMessageTests {
         self.refuse(bench, .webSocket)
         #expect((clients + [large]).map(\.ends) == [[.connectionLost], [.connectionLost]])
     }
+
+    @Test(arguments: [[2_000, 10], [10, 2_000], [10, 999]])
+    func `is not even sent when one of its attachments is larger than the server announced`(sizes: [Int]) throws {
+        let bench = EngineBench(carriers: .polling)
+        let client = try bench.open("/a")
+        bench.answerPoll(with: bench.handshake.replacing("}", with: #","maxPayload":1400}"#))
+        bench.answerPost()
+        bench.answerPoll(with: #"40/a,{"sid":"s"}"#)
+        let payload = Payload(
+            trustedElements: bytes(#"{"_placeholder":true,"num":0},{"_placeholder":true,"num":1}"#),
+            attachments: sizes.map { [UInt8](repeating: 0, count: $0)[...] })
+        let message = OutboundMessage(event: "e", payload: payload)
+        let acceptance = try #require(bench.loop.enter { client.link?.send(message) })
+        guard case .rejected(let error) = acceptance else {
+            #expect(acceptance == .accepted && !sizes.contains(2_000))
+            return
+        }
+        #expect(error.code == .messageTooLarge && sizes.contains(2_000))
+    }
 }

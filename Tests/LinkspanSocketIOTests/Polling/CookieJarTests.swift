@@ -20,6 +20,13 @@ struct CookieJarTests {
         #expect(Self.jar().header(path: Self.path, isSecure: true) == nil)
     }
 
+    @Test(arguments: [(4_096, true), (4_097, false)])
+    func `a cookie whose header has more than 4096 bytes is ignored`(size: Int, isTaken: Bool) {
+        let start = "a=1; padding="
+        let header = start + String(repeating: "x", count: size - start.utf8.count)
+        #expect(Self.jar(header).header(path: Self.path, isSecure: false) == (isTaken ? "a=1" : nil))
+    }
+
     @Test
     func `a later cookie of the name replaces the former, and an age of nothing removes it`() {
         #expect(Self.jar("a=1", "a=2").header(path: Self.path, isSecure: false) == "a=2")

@@ -74,6 +74,22 @@ struct PollingPayloadTests {
     }
 
     @Test
+    func `in version 3 a body of bytes may begin with a binary packet`() throws {
+        let body: [UInt8] = [1, 2, 255, 4, 7, 0, 2, 255] + Array("40".utf8)
+        #expect(try LegacyPollingPayload.decode(body[...]) == [.binary([7]), .text(bytes("40"))])
+    }
+
+    @Test(arguments: [0, 1, 2, 3, 70, 1_000])
+    func `in version 3 the length of a packet is what it takes in a body`(count: Int) {
+        let content = [UInt8](repeating: 0x61, count: count)[...]
+        for packet in [WebSocketMessage.text(content), .binary(content)] {
+            var body: [UInt8] = []
+            LegacyPollingPayload.append([packet], to: &body)
+            #expect(LegacyPollingPayload.length(of: packet) == body.count)
+        }
+    }
+
+    @Test
     func `in version 3 no packet keeps the whole body`() throws {
         let inText = try LegacyPollingPayload.decode(bytes("2:407:42[\"é\"]"))
         let body: [UInt8] = [0, 2, 255] + Array("40".utf8) + [1, 1, 1, 255, 4] + Array(0..<10)

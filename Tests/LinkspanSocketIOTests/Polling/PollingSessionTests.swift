@@ -60,6 +60,21 @@ struct PollingSessionTests {
         #expect(seen == [[Self.packet(1), Self.packet(2)], [Self.packet(3)], [long], [Self.packet(4)]])
     }
 
+    // One byte more separates it from the next.
+    @Test(arguments: [(49, true), (50, false)])
+    func `there is room again when no more than half of the mark is left`(left: Int, isEmptyEnough: Bool) {
+        var session = Self.session(mark: 100)
+        session.maximumPayload = 60
+        _ = session.next()
+        for size in [60, left] {
+            let packet = WebSocketMessage.text([UInt8](repeating: 0x61, count: size)[...])
+            _ = session.enqueue([packet])
+        }
+        #expect(session.enqueue([]) == .acceptedAndFull)
+        #expect(session.next().count == 1)
+        #expect(session.posted() == isEmptyEnough)
+    }
+
     @Test
     func `it is full above its mark, and reports when it is half empty`() {
         var session = Self.session(mark: 100)

@@ -45,6 +45,79 @@ struct StateMachineTests {
         #expect(machine.progress == .obtainingCredentials(attempt: 1))
     }
 
+    /// The reason for which credentials are asked for.
+    private func reason(_ outputs: [Attempts.Output]) -> CredentialRequest.Reason? {
+        outputs.compactMap { if case .provideCredentials(_, let reason) = $0 { reason } else { nil } }.first
+    }
+
+    @Test
+    func `refused credentials are renewed once within 250 ms, and once again after each connect`() throws {
+        var machine = self.makeMachine(canRenew: true)
+        let refusal = LinkspanError(.credentialsRefused, "refused in a test")
+        var epoch: UInt64 = 0
+        /// One attempt that the server refuses.
+        func refuse() {
+            epoch += 1
+            _ = machine.credentialsArrived(epoch: epoch, now: self.start)
+            _ = machine.linkClosed(epoch: epoch, refusal, now: self.start, random: 1)
+        }
+        for _ in 0..<2 {
+            _ = try machine.connect(now: self.start)
+            refuse()
+            #expect(machine.deadline == self.start + .milliseconds(250))
+            machine.admit(at: self.start)
+            let outputs = machine.timerFired(now: self.start + .milliseconds(250), random: 0)
+            #expect(self.reason(outputs) == .refused)
+            refuse()
+            #expect(machine.failure?.code == .credentialsRefused)
+        }
+    }
+
+    @Test
+    func `the first attempt at another place asks for credentials as a new connection does`() throws {
+        var machine = self.makeMachine(canRenew: true)
+        #expect(self.reason(try machine.connect(now: self.start)) == .first)
+        let outputs = machine.move(LinkspanError(.moved, "moved in a test"), now: self.start)
+        #expect(self.reason(outputs) == .first)
+    }
+
+    @Test
+    func `failures before a suspension do not lengthen the waits after it`() throws {
+        var machine = self.makeMachine(retry: RetryPolicy { .seconds($0.failures) })
+        _ = try machine.connect(now: self.start)
+        _ = machine.credentialsFailed(epoch: 1, .lost, now: self.start, random: 0)
+        #expect(machine.deadline == self.start + .seconds(1))
+        _ = machine.suspend(LinkspanError(.suspended, "in a test"), patience: nil, now: self.start, random: 0)
+        _ = machine.resume(after: .zero, now: self.start)
+        machine.admit(at: self.start)
+        _ = machine.timerFired(now: self.start, random: 0)
+        _ = machine.credentialsFailed(epoch: 2, .lost, now: self.start, random: 0)
+        #expect(machine.deadline == self.start + .seconds(1))
+    }
+
+    @Test
+    func `an outage that starts over has counted nothing`() {
+        var outage = Outage()
+        outage.attempts = 3
+        for _ in 0..<2 { outage.fail(LinkspanError(.protocolViolation, "in a test"), isAttempt: true) }
+        #expect(outage.report(.lost, isFinal: false, isUnproven: false)?.isFirst == true)
+        outage.startOver(now: self.start)
+        #expect((outage.failures, outage.attempts, outage.violations) == (0, 0, 0))
+        #expect(outage.start == self.start)
+        #expect(outage.report(.lost, isFinal: false, isUnproven: false)?.isFirst == true)
+    }
+
+    @Test
+    func `a connection with several endpoints moves when its next link leads elsewhere`() throws {
+        let urls = try ["scripted://a", "scripted://b"].map { try ConnectionURL($0) }
+        var target = AttemptTarget(EndpointRotation(urls, Endpoints(), random: { 0 }))
+        let moves = [urls[0], urls[0], urls[1], urls[1]].map { target.moves(to: $0) }
+        #expect(moves == [true, false, true, false])
+        var single = AttemptTarget(nil)
+        let movesAlone = urls.map { single.moves(to: $0) }
+        #expect(movesAlone == [false, false])
+    }
+
     @Test
     func `resuming brings an attempt forward that is waited for, never back, and otherwise does nothing`() throws {
         var machine = self.makeMachine()

@@ -110,6 +110,20 @@ struct CredentialTests {
         #expect(harness.connection.state == .disconnected)
     }
 
+    @Test(arguments: [false, true])
+    func `an error in which the server repeats the credentials is shown without them`(isProvided: Bool) async throws {
+        let credentials = try Credentials(auth: ["token": "secret-7f3a"])
+        let source: CredentialSource = isProvided ? .provider { _ in credentials } : .fixed(credentials)
+        let harness = try Harness(credentials: source) { _ in
+            .refusing(LinkspanError(.refused, "no user has secret-7f3a"))
+        }
+        try harness.connection.connect()
+        try await self.run(harness, attempt: 1)
+        let error = try #require(harness.connection.status.lastError)
+        #expect(error.code == .refused)
+        #expect(!"\(error) \(error.message)".contains("secret"), "\(error)")
+    }
+
     @Test
     func `a provider that fails is asked again`() async throws {
         let provider = ScriptedProvider(failures: 1)

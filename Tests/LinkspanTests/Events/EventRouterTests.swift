@@ -45,6 +45,32 @@ struct EventRouterTests {
     }
 
     @Test
+    func `a held message that goes to a listener for one makes room for the next`() {
+        let large = Payload.json("\"\(String(repeating: "x", count: 60))\"")
+        for _ in 1...5 {
+            self.router.route(Message(event: "event", payload: large))
+            _ = self.router.addOnce(event: "event", self.note(""))
+        }
+        #expect(self.recorder.notes.count == 5)
+        #expect(self.router.router.droppedCount == 0)
+    }
+
+    @Test(arguments: [false, true])
+    func `a message that is too large to be held leaves a gap of one`(isFirst: Bool) {
+        if !isFirst { self.route("event", 1) }
+        self.router.route(Message(event: "event", payload: .json("\"\(String(repeating: "x", count: 200))\"")))
+        self.route("event", 2)
+        let recorder = self.recorder
+        let listener = EventListener(
+            id: 1, onMark: { recorder.note("\($0 == .gap(.overflow(missed: 1)))") },
+            hear: { recorder.note($0.payload.text) })
+        #expect(self.router.router.add(listener, event: "event"))
+        self.router.router.replay("event")
+        #expect(recorder.notes == (isFirst ? ["true", "2"] : ["1", "true", "2"]))
+        #expect(self.router.router.droppedCount == 1)
+    }
+
+    @Test
     func `all listeners of a message hear it, those for everything first`() {
         _ = self.router.add(event: "event", self.note("b"))
         _ = self.router.add(event: "event", self.note("c"))
@@ -88,6 +114,46 @@ struct EventRouterTests {
         box.subscription = self.router.add(event: "event", self.note("b"))
         self.route("event", 1)
         #expect(self.recorder.notes.isEmpty)
+    }
+
+    @Test
+    func `a listener that is removed by one before it does not hear the message, and those behind it do`() {
+        let box = Later()
+        for name in ["a", "b"] {
+            _ = self.router.add(event: "event") { [recorder] _ in
+                recorder.note(name)
+                if name == "b" { box.cancel() }
+            }
+        }
+        box.subscription = self.router.add(event: "event", self.note("c"))
+        _ = self.router.add(event: "event", self.note("d"))
+        self.route("event", 1)
+        #expect(self.recorder.notes == ["a", "b", "d1"])
+    }
+
+    @Test
+    func `nobody hears the rest of a message behind the end of the connection`() {
+        _ = self.router.add(event: "event") { [router, recorder] _ in
+            recorder.note("a")
+            router.router.finish()
+        }
+        _ = self.router.add(event: "event", self.note("b"))
+        self.route("event", 1)
+        #expect(self.recorder.notes == ["a"])
+    }
+
+    @Test
+    func `what is asked of a listener is let go of when it is removed`() {
+        let witness = Witness()
+        let router = self.router.router
+        #expect(!router.add(EventListener(id: 1, isOnce: true) { _ in }, event: "event"))
+        router.ask(1, "event") { [held = Held(witness)] in
+            held.touch()
+            return true
+        }
+        #expect(witness.count == 1)
+        router.remove(1, event: "event")
+        #expect(witness.count == 0)
     }
 
     @Test

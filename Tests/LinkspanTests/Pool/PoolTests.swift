@@ -113,12 +113,19 @@ struct PoolTests {
         harness.scheduler.settle()
         #expect(heardByFirst.messages.isEmpty)
         #expect(heardBySecond.messages.count == 1)
-        #expect(throws: LinkspanError.self) { try first.send("event") }
-        #expect(throws: LinkspanError.self) { try first.connect() }
-        #expect(throws: LinkspanError.self) { try first.disconnect() }
-        #expect(throws: LinkspanError.self) { try first.on("event") { _ in } }
+        let calls: [() throws -> Void] = [
+            { try first.send("event") }, first.connect, first.reconnectNow, { try first.disconnect() },
+            { try first.disconnect(code: 1_000) }, { try first.on("event") { _ in } },
+        ]
+        func refusals() -> [LinkspanError.Code?] {
+            calls.map { call in #expect(throws: LinkspanError.self) { try call() }?.code }
+        }
+        #expect(refusals() == calls.map { _ in .released })
+        #expect(second.state == .connected)
         _ = first.onStateChange { heardByFirst.record(.state($0)) }
         try second.disconnect()
+        #expect(refusals() == calls.map { _ in .released })
+        #expect(second.state == .disconnected)
         #expect(heardByFirst.states == [.connected])
         #expect(harness.manager.statistics.map(\.holders) == [1])
     }

@@ -46,7 +46,6 @@ struct PresenceRoster<Member: Hashable & Sendable>: Sendable {
     /// - Returns: whether nothing is missing.
     mutating func resume() -> Bool {
         if self.isPaused { self.isComplete = true }
-        self.isPaused = false
         return self.isComplete
     }
 

@@ -1,0 +1,78 @@
+@testable import LinkspanServices
+import Testing
+
+@Suite("A roster and a merge, as values")
+struct PresenceValueTests {
+    @Test
+    func `a roster is complete again with the session, unless messages may be missing`() {
+        var roster = PresenceRoster<String>()
+        let isComplete = roster.resume()
+        #expect(!isComplete)
+        _ = roster.replace(by: ["ann"])
+        for _ in 0..<2 {
+            roster.pause()
+            #expect(!roster.isComplete)
+            let isCompleteAgain = roster.resume()
+            #expect(isCompleteAgain)
+        }
+        roster.pause()
+        roster.interrupt()
+        let isCompleteAfterGap = roster.resume()
+        #expect(!isCompleteAfterGap)
+    }
+
+    @Test
+    func `a roster reports a list only when it brings something new`() {
+        var roster = PresenceRoster<String>()
+        #expect(roster.replace(by: ["ann"])?.joined == ["ann"])
+        #expect(roster.replace(by: ["ann"]) == nil)
+        #expect(roster.replace(by: [])?.left == ["ann"])
+        roster.interrupt()
+        #expect(roster.replace(by: [])?.isComplete == true)
+    }
+
+    /// The news as text.
+    private func text(_ news: [HistoryNews<String>]) -> [String] {
+        news.map { news in
+            switch news {
+            case .item(let item): item
+            case .gap(let lost): "gap of \(lost.map { "\($0)" } ?? "some")"
+            }
+        }
+    }
+
+    private func identity(_ item: String) -> String? { nil }
+
+    @Test
+    func `an answer that leaves one item missing before a held one leads to another request`() {
+        var merge = HistoryMerge<String>(after: 5, isDense: true, canAsk: true)
+        let (_, first) = merge.receive("eight", at: 8, self.identity)
+        #expect(first?.after == 5)
+        let (news, second) = merge.answer(
+            first?.number ?? 0, [(offset: 6, item: "six")], lost: nil, hasMore: false, self.identity)
+        #expect(self.text(news) == ["six"])
+        #expect(second?.after == 6)
+        let (last, third) = merge.answer(
+            second?.number ?? 0, [(offset: 7, item: "seven")], lost: nil, hasMore: false, self.identity)
+        #expect(self.text(last) == ["seven", "eight"])
+        #expect(third == nil && !merge.lacksAnswer)
+    }
+
+    @Test
+    func `a position that the server sets releases the items held behind it, and drops the others`() {
+        var merge = HistoryMerge<String>(after: 5, isDense: true, canAsk: true)
+        _ = merge.receive("seven", at: 7, self.identity)
+        _ = merge.receive("nine", at: 9, self.identity)
+        #expect(self.text(merge.reset(to: 7, self.identity)) == ["gap of 1", "nine"])
+        #expect(merge.position == 9 && !merge.lacksAnswer)
+    }
+
+    @Test
+    func `an offset that the app knows already is not held`() {
+        var merge = HistoryMerge<String>(after: 5, isDense: true, canAsk: true)
+        for offset in [4, 5] { #expect(merge.note(offset, self.identity).isEmpty) }
+        #expect(!merge.lacksAnswer)
+        _ = merge.note(6, self.identity)
+        #expect(merge.position == 6)
+    }
+}
