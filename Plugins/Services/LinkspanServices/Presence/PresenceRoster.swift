@@ -20,7 +20,7 @@ struct PresenceRoster<Member: Hashable & Sendable>: Sendable {
     /// Whether nothing may be missing.
     private(set) var isComplete = false
     private var wasComplete = false
-    /// Whether nothing was missing when the connection was lost.
+    /// Whether nothing was missing when the connection was last lost.
     private var isPaused = false
     private var lastQuestion: UInt64 = 0
     /// The request under way, and the events of each member since it was made.
