@@ -54,7 +54,7 @@ extension Chat {
 
         #if os(Linux)
         @Test
-        func `a full history takes at most half as much memory again as its lines`() async throws {
+        func `a full history takes at most a quarter as much memory again as its lines`() async throws {
             try await Bench.run { bench in
                 let (server, place) = try await Self.serve(on: bench)
                 let before = try #require(server.residentBytes)
@@ -62,9 +62,10 @@ extension Chat {
                 let entry = ChatVocabulary.Entry(name: "ann", rooms: ["lobby"])
                 let ann = try ConnectionBuilder("ws://\(place)").transport(.webSocket)
                     .credentials(.fixed(try Credentials(auth: entry))).connect(by: manager)
-                for batch in 0..<90 {
+                // Few at a time: what is under way takes memory, too, and more of it on a busy machine.
+                for batch in 0..<900 {
                     try await withThrowingTaskGroup(of: Void.self) { group in
-                        for number in 0..<100 {
+                        for number in 0..<10 {
                             let line = ChatVocabulary.Say(room: "lobby", text: text, id: "\(batch) \(number)")
                             group.addTask { _ = try await ann.request("say", line) }
                         }
@@ -72,7 +73,7 @@ extension Chat {
                     }
                 }
                 let grown = try #require(server.residentBytes) - before
-                #expect(grown < ChatRooms.maximumBytes * 3 / 2, "\(grown >> 20) MiB")
+                #expect(grown < ChatRooms.maximumBytes * 5 / 4, "\(grown >> 20) MiB")
                 await manager.shutdown()
             }
         }
