@@ -82,6 +82,9 @@ struct MailboxTests {
         mailbox.post(letter(message("m"), 7))
         let beginsAgain = mailbox.post(letter(message("m"), 8))
         #expect(beginsAgain)
+        // What still waits is lost with the mailbox.
+        mailbox.discard()
+        #expect((mailbox.waiting, mailbox.delivered, mailbox.lost) == (0, 2, 6))
     }
 
     @Test
