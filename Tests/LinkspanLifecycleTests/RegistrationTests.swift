@@ -402,6 +402,8 @@ struct RegistrationTests {
         let registry = ServiceRegistry()
         try registry.register(Sick()).keep()
         try registry.register(Probe("well")).keep()
+        // One that did not start is not asked.
+        try registry.register(Probe("broken") { $0.onStart = { _ in throw Trouble() } }).keep()
         try await registry.start()
         #expect(await registry.healths() == ["services.sick": .degraded("slow disk"), "services.well": .healthy])
         await registry.stop()

@@ -122,6 +122,15 @@ struct StateMachineTests {
         #expect(machine.noteDegraded() == nil)
     }
 
+    @Test(arguments: [false, true])
+    func `a service is stopped once, whether or not it has started`(_ succeeds: Bool) throws {
+        var (machine, service, plan) = try Self.starting()
+        _ = machine.settle(service, succeeds ? .ready : .failed("trouble"))
+        _ = machine.finishStart(waves: plan.waves, time: .zero)
+        let claims = (0..<2).map { _ in machine.claimTearDown(service, isRemoval: false)?.path }
+        #expect(claims == ["services.probe", nil])
+    }
+
     @Test
     func `background work that throws counts only while its service is ready`() throws {
         var (machine, service, _) = try Self.starting()

@@ -347,6 +347,10 @@ struct OutboxTests {
         for number in 1...5 { driver.end(try driver.keep(delivery("\(number)")).get(), .success(.empty)) }
         #expect(driver.outcomes().map(\.delivery.key) == ["3", "4", "5"])
         #expect(try driver.find("1").get() == nil)
+        // What was confirmed has made room.
+        for key in ["4", "5"] { _ = driver.confirm(key) }
+        for number in 6...7 { driver.end(try driver.keep(delivery("\(number)")).get(), .success(.empty)) }
+        #expect(driver.outcomes().map(\.delivery.key) == ["3", "6", "7"])
     }
 
     // MARK: Limits

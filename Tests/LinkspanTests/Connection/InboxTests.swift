@@ -36,6 +36,38 @@ struct InboxTests {
             .options(options).connect(by: ConnectionManager(options: .init { $0.scheduler = VirtualScheduler() }))
     }
 
+    @Test
+    func `the executor is told once until it takes what has arrived, and a key that has gone needs room again`() throws
+    {
+        let transport = InstantTransport()
+        let configuration = try ConnectionBuilder("instant://server").transport(transport)
+            .options { $0.buffer.commands = 2 }.build()
+        let inbox = ConnectionInbox(
+            executor: transport.executor, destination: Destination(configuration), waiting: ConnectionLoad())
+        func command(_ event: String, replacing key: String? = nil) -> Command {
+            var command = Command(.send, event: event, payload: .empty)
+            command.replacing = key
+            return command
+        }
+        var waiting = ConnectionLoad()
+        for number in 1...2 {
+            let cursor = command("cursor", replacing: "cursor")
+            #expect(try inbox.submit(cursor, made: nil) != nil)
+            #expect(try inbox.submit(command("say"), made: nil) == nil)
+            #expect(inbox.takeItems(on: transport.executor)?.count == 2)
+            if number == 1 {
+                inbox.publish(ConnectionLoad(), keys: [KeyChange(key: "cursor", byteCount: nil)], isOpen: false)
+            }
+        }
+        // The cursor has left, and two others wait.
+        for _ in 1...2 { waiting.add(command("say")) }
+        inbox.publish(waiting, keys: [KeyChange(key: "cursor", byteCount: nil)], isOpen: false)
+        let error = #expect(throws: LinkspanError.self) {
+            try inbox.submit(command("cursor", replacing: "cursor"), made: nil)
+        }
+        #expect(error?.code == .bufferFull)
+    }
+
     @Test(arguments: [BufferLimits.Overflow.dropOldest, .dropNewest])
     func `a rule that drops bounds the bytes on their way, and each command has its outcome`(
         _ overflow: BufferLimits.Overflow

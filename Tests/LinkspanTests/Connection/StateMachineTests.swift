@@ -74,11 +74,17 @@ struct StateMachineTests {
     }
 
     @Test
-    func `the first attempt at another place asks for credentials as a new connection does`() throws {
+    func `another place gets credentials as a new connection does, and may refuse them once`() throws {
         var machine = self.makeMachine(canRenew: true)
+        let refusal = LinkspanError(.credentialsRefused, "refused in a test")
         #expect(self.reason(try machine.connect(now: self.start)) == .first)
+        _ = machine.credentialsArrived(epoch: 1, now: self.start)
+        _ = machine.linkClosed(epoch: 1, refusal, now: self.start, random: 1)
         let outputs = machine.move(LinkspanError(.moved, "moved in a test"), now: self.start)
         #expect(self.reason(outputs) == .first)
+        _ = machine.credentialsArrived(epoch: 2, now: self.start)
+        _ = machine.linkClosed(epoch: 2, refusal, now: self.start, random: 1)
+        #expect(machine.deadline == self.start + .milliseconds(250))
     }
 
     @Test

@@ -38,4 +38,24 @@ struct ConnectionCredentialsTests {
         let keepsLater = state.keep({}, for: purpose)
         #expect(!keepsLater)
     }
+
+    @Test
+    func `a renewal is due before the expiry, not in the first half of the lifetime, and after a failure in a second`()
+    {
+        let timing = RenewalSchedule.Timing(lead: .seconds(60), spread: .seconds(10), maxFailures: 2)
+        for (lifetime, random, due) in [(600, 0.0, 540), (600, 0.5, 535), (100, 0, 50)] {
+            var schedule = RenewalSchedule(credentialDeadline: .seconds(10), timing: timing)
+            schedule.follow(validFor: .seconds(lifetime), now: self.start, random: random)
+            #expect(schedule.deadline == self.start + .seconds(due))
+            let now = self.start + .seconds(due)
+            guard case .ask = schedule.timerFired(now: now, random: 0) else {
+                Issue.record("nothing is asked")
+                continue
+            }
+            schedule.failed(now: now, random: 1)
+            #expect(schedule.deadline == now + .seconds(1))
+            schedule.stop()
+            #expect(schedule.deadline == nil)
+        }
+    }
 }

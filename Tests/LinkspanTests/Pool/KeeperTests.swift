@@ -115,6 +115,7 @@ struct KeeperTests {
     @Test
     func `occupied and never connected: connects`() throws {
         var kept = KeptConnection(url: try ConnectionURL("scripted://a"), state: .created)
+        #expect(kept.holders == 1 && kept.idleTime == .zero && kept.idleTimeout == .zero)
         guard case .connect = ReconnectRule().decide(kept)?.kind else {
             Issue.record("it does not connect")
             return
