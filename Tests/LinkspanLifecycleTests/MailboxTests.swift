@@ -225,9 +225,18 @@ struct MailboxTests {
         for number in 0..<200 {
             let late = Listener("late\(number)")
             let registration = try registry.register(late)
-            while registry.state(of: "services.late\(number)") != .ready, !Task.isCancelled { await Task.yield() }
-            let receivers = registry.core.fanout { $0.openReceivers(of: MessageEvent.familyID) }
-            #expect(receivers.count == 1)
+            // Without a pause, which would let the start get ahead, and on no thread that the start may need.
+            let isOpen = await withCheckedContinuation { continuation in
+                _ = SystemThread.start(name: "spinning") {
+                    let end = ContinuousClock.now + .milliseconds(100)
+                    var isReady = false
+                    while !isReady, .now < end { isReady = registry.state(of: "services.late\(number)") == .ready }
+                    let receivers = registry.core.fanout { $0.openReceivers(of: MessageEvent.familyID) }
+                    continuation.resume(returning: !isReady || receivers.count == 1)
+                }
+            }
+            #expect(isOpen)
+            #expect(await registration.settled() == .ready)
             await registry.barrier(message("end"))
             #expect(late.journal.all(with: "message ") == ["end"])
             registration.cancel()
