@@ -42,6 +42,12 @@ public struct EventStream<Element: Sendable>: AsyncSequence, Sendable {
             self.unread = UnreadEvents(of: stream.queue)
         }
 
+        // Apple's systems of before 2024 have no default for it.
+        /// The next element, or nil at the end.
+        public mutating func next() async -> Element? {
+            await self.next(isolation: #isolation)
+        }
+
         /// The next element, or nil at the end, without leaving the caller's isolation while elements wait.
         public mutating func next(isolation actor: isolated (any Actor)?) async -> Element? {
             if let element = self.popFirst() { return element }

@@ -1,5 +1,3 @@
-internal import LinkspanRuntime
-
 /// A condition by which the keeper of a ``ConnectionManager`` opens, closes and releases pooled connections.
 ///
 /// The keeper asks its rules in order, for each connection every five seconds, when a holder leaves, and when the network path
@@ -87,61 +85,5 @@ public struct KeptConnection: Sendable {
         self.holders = holders
         self.idleTime = idleTime
         self.idleTimeout = idleTimeout
-    }
-}
-
-extension [any KeeperRule] {
-    /// The keeper's rules unless told otherwise.
-    ///
-    /// What nobody holds is released before a signal can suspend or resume it.
-    static var standard: Self { [ReconnectRule(), ReleaseRule(), SuspendRule(), ResumeRule()] }
-}
-
-/// Held, opened and never asked to connect: connects.
-///
-/// What its holders have yet to open waits for them: its messages would be missed. What was connected once brings itself
-/// back; what was disconnected by request or for good stays so.
-struct ReconnectRule: KeeperRule {
-    func decide(_ connection: KeptConnection) -> KeeperAction? {
-        let isNew = connection.state == .created && !connection.isAttempting && !connection.isUnopened
-        return connection.holders > 0 && isNew ? .connect : nil
-    }
-}
-
-/// Not held, and down or idle for its timeout: goes down and is released.
-struct ReleaseRule: KeeperRule {
-    func decide(_ connection: KeptConnection) -> KeeperAction? {
-        let isDown = connection.state == .disconnected || connection.state == .released
-        guard connection.holders == 0, isDown || connection.idleTime >= connection.idleTimeout else { return nil }
-        return .release
-    }
-}
-
-/// The path is gone, or the app has been in the background for the manager's `backgroundIdleTimeout`: drops the link.
-///
-/// When the path is gone, attempts become rare rather than none, because a report of the path may be wrong. In the
-/// background there are none until the app comes back.
-struct SuspendRule: KeeperRule {
-    func decide(_ connection: KeptConnection) -> KeeperAction? {
-        switch connection.signal {
-        case .background:
-            let error = LinkspanError(.suspended, "the app is in the background")
-            return KeeperAction(kind: .suspend(error, patience: nil))
-        case .pathLost:
-            let error = LinkspanError(.pathLost, "the network path is gone")
-            return KeeperAction(kind: .suspend(error, patience: .seconds(60)))
-        case .pathAvailable, .foreground, nil: return nil
-        }
-    }
-}
-
-/// The path is back or the app is in front again: tries soon.
-///
-/// The cause was local, so there is no herd to fear: attempts are spread just enough not to begin all at once.
-struct ResumeRule: KeeperRule {
-    func decide(_ connection: KeptConnection) -> KeeperAction? {
-        let isBack = connection.signal == .pathAvailable && !connection.isInBackground
-        return connection.signal == .foreground || isBack
-            ? KeeperAction(kind: .resume(within: .milliseconds(250))) : nil
     }
 }
