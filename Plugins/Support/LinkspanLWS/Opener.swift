@@ -236,9 +236,9 @@ struct OpenSocket {
     var watched = CInt(clws_unwatched)
     /// Whether TLS has to send before it can read on.
     var readsWhenWritable = false
-    /// Whether the peer still has to be told that nothing more is sent, because the system had no room for that.
+    /// Whether the end of what is sent has still to be announced, because the system had no room for the announcement.
     var isEndDue = false
-    /// Whether the connection is broken, so that nothing can be read but what the system has received already.
+    /// Whether the connection is broken; what the system has received already can still be read.
     var isBroken = false
     /// Whether the last read has found the end of the connection.
     var isOver = false

@@ -35,7 +35,7 @@ package struct StreamRequest: Sendable {
     /// The purpose of the request; an upgrade unless set.
     package var purpose = Purpose.upgrade
 
-    /// Whether the server may leave the connection of an exchange open for the next one; false unless set.
+    /// Whether the request lets the server keep the connection open for the next exchange; false unless set.
     package var keepsConnection = false
 
     /// The purpose of a request.

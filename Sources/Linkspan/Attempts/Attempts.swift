@@ -375,9 +375,9 @@ extension Attempts {
         // One renewal of credentials may follow at once: it happens once only.
         let isRenewal = error.code == .credentialsRefused && self.refusals == 1
         let isUnproven = !self.wasEverConnected && outlook != .another
-        let isLoss = from == .connected && delay != nil
+        let isMended = from == .connected && delay != nil
         let failure =
-            isLoss || isRenewal
+            isMended || isRenewal
             ? nil : self.outage.report(self.target.placed(error), isFinal: delay == nil, isUnproven: isUnproven)
         let failed: [Output] = failure.map { [.attemptFailed($0)] } ?? []
         guard let delay else {

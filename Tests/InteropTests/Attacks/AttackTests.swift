@@ -22,8 +22,8 @@ extension Interop {
         /// All, or the one that `ATTACK` names.
         private static let groups = AttackGroup.all(
             eachAlone: Self.wantedDuration != nil, only: Self.environment["ATTACK"])
-        /// The most by which the memory may grow; more under the address sanitizer, which keeps freed memory for a while.
-        private static let room = (Self.environment["ASAN_OPTIONS"] == nil ? 32 : 512) << 20
+        /// The most by which the memory may grow.
+        private static let room = (AddressSanitizer.isOn ? 512 : 32) << 20
         /// How long the answer to a neighbour may take while another connection is attacked, and the end of a link after
         /// its limit.
         ///

@@ -66,7 +66,7 @@ final class EngineConnection: ConnectionOwner {
         self.socketIO = SocketIOServerSession(known: Set(context.hubs.keys), limits: limits)
     }
 
-    /// Whether the client has joined a namespace, or has had a message echoed.
+    /// Whether the client has joined a namespace, or has sent a message that was echoed.
     ///
     /// The session of one that has not may be dropped to make room for a new one.
     private var isInUse: Bool { self.socketIO.isInUse || self.hasEchoed }

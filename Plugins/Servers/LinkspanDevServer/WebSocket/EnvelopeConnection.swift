@@ -14,7 +14,7 @@ final class EnvelopeConnection: ConnectionOwner {
     private var connection: ServerConnection?
     private var relay: HubRelay?
     private var hasEntered = false
-    /// Whether a pong is awaited, so that the timer does not send a ping but ends the connection.
+    /// Whether a pong is awaited; the timer then ends the connection, and sends no ping.
     private var isPinged = false
     private lazy var introduction = ServerDeadline(self.context) { [weak self] in self?.act { $0.credentialsOverdue() }
     }

@@ -39,6 +39,8 @@ extension InspectorPage {
         const EDGE = { right: 12, top: 16, bottom: 20 };
         const HEIGHT = 136;
         const views = [...CHARTS];
+        // The gaps and moves, found once for each drawing.
+        let marks = [];
 
         for (const chart of CHARTS) {
           const figure = make('figure', null, { id: `chart-${chart.id}` });
@@ -121,12 +123,13 @@ extension InspectorPage {
           const now = appNow();
           const own = state.isPicked && state.own.length > 1;
           $('chart-of').textContent = own ? `connection ${state.selected}` : 'all connections';
-          const marks = findMarks().filter((mark) => !own || mark.id === state.selected);
+          marks = findMarks();
+          const shown = marks.filter((mark) => !own || mark.id === state.selected);
           for (const chart of CHARTS) {
             const all = own && !chart.all ? state.own : state.points;
             // Few apps have an outbox.
             if (chart.ifAny) chart.figure.hidden = !all.some((point) => isValue(chart.series[0][1](point)));
-            if (!chart.figure.hidden) renderChart(chart, all, chart.all ? [] : marks, now);
+            if (!chart.figure.hidden) renderChart(chart, all, chart.all ? [] : shown, now);
           }
         }
 
@@ -204,16 +207,16 @@ extension InspectorPage {
 
         /// The gaps, where a new session follows a lost one, and the moves.
         function findMarks() {
-          const marks = [];
+          const found = [];
           for (const [id, list] of histories()) {
             let isLost = false;
             for (const { kind, time } of list) {
-              if (kind === 'moved') marks.push({ id, time, kind: 'move' });
-              if (kind === 'connected' && isLost) marks.push({ id, time, kind: 'gap' });
+              if (kind === 'moved') found.push({ id, time, kind: 'move' });
+              if (kind === 'connected' && isLost) found.push({ id, time, kind: 'gap' });
               if (['connected', 'resumed', 'disconnected', 'moved'].includes(kind)) isLost = kind === 'disconnected';
             }
           }
-          return marks;
+          return found;
         }
 
         function renderTimeline() {
@@ -223,7 +226,6 @@ extension InspectorPage {
           const ids = [...lists.keys()].sort((one, two) =>
             (two === state.selected) - (one === state.selected) || lists.get(two).at(-1).time - lists.get(one).at(-1).time)
             .slice(0, 10);
-          const marks = findMarks();
           drawTimes(timeline, start, now, EDGE.top + ids.length * 38 + EDGE.bottom);
           ids.forEach((id, row) => renderHistory(lists.get(id), marks.filter((mark) => mark.id === id), id, EDGE.top + row * 38));
           timeline.svg.setAttribute('aria-label', ids.length === 0 ? 'No events of connections yet'
@@ -278,9 +280,9 @@ extension InspectorPage {
             view.cross = draw('line', { class: 'cross', x1: at, x2: at, y1: EDGE.top, y2: view.height - EDGE.bottom }, view.svg);
             if (view.tip.hidden) continue;
             const near = (view.now - view.start) / 60;
-            const marks = view.all ? [] : findMarks().filter((mark) => Math.abs(mark.time - hover.time) < near);
+            const met = view.all ? [] : marks.filter((mark) => Math.abs(mark.time - hover.time) < near);
             view.tip.textContent = [clock(hover.time).slice(0, 8), ...view.words(hover.time),
-              ...marks.map((mark) => mark.kind === 'gap' ? `#${mark.id} gap: a new session` : `#${mark.id} move`)].join('\n');
+              ...met.map((mark) => mark.kind === 'gap' ? `#${mark.id} gap: a new session` : `#${mark.id} move`)].join('\n');
             view.tip.style.left = `${at}px`;
             view.tip.classList.toggle('before', at > view.width / 2);
           }

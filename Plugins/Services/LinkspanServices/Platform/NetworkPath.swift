@@ -12,7 +12,7 @@ struct InterfaceAddress: Sendable, Hashable {
     /// The 4 or 16 bytes of the address.
     var bytes: [UInt8]
 
-    /// Whether other networks may be reached from this address; from a link-local one none is.
+    /// Whether the address may reach other networks, which a link-local one does not.
     var isUsable: Bool {
         let isLinkLocal =
             self.bytes.count == 4

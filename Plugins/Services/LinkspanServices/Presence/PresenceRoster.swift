@@ -21,7 +21,7 @@ struct PresenceRoster<Member: Hashable & Sendable>: Sendable {
     private(set) var isComplete = false
     private var wasComplete = false
     /// Whether nothing was missing when the connection was last lost.
-    private var isPaused = false
+    private var wasCompleteWhenLost = false
     private var lastQuestion: UInt64 = 0
     /// The request under way, and the events of each member since it was made.
     private var question: (number: UInt64, heard: [Member: Bool])?
@@ -37,7 +37,7 @@ struct PresenceRoster<Member: Hashable & Sendable>: Sendable {
 
     /// The connection is down.
     mutating func pause() {
-        if self.isComplete { self.isPaused = true }
+        if self.isComplete { self.wasCompleteWhenLost = true }
         self.isComplete = false
     }
 
@@ -45,14 +45,14 @@ struct PresenceRoster<Member: Hashable & Sendable>: Sendable {
     ///
     /// - Returns: whether nothing is missing.
     mutating func resume() -> Bool {
-        if self.isPaused { self.isComplete = true }
+        if self.wasCompleteWhenLost { self.isComplete = true }
         return self.isComplete
     }
 
     /// Messages may be missing.
     mutating func interrupt() {
         self.isComplete = false
-        self.isPaused = false
+        self.wasCompleteWhenLost = false
         self.question = nil
     }
 

@@ -34,7 +34,7 @@ package struct AnswerReader {
 
     /// The most bytes of a head, of a chunk's line, and of all fields behind the last chunk.
     fileprivate static let lineLimit = 16 << 10
-    /// What each head begins with.
+    /// The bytes that every answer begins with (RFC 9112 section 4).
     private static let version = Array("HTTP/".utf8)
     /// The most interim answers.
     private static let interimLimit = 16

@@ -42,7 +42,7 @@ public struct EventStream<Element: Sendable>: AsyncSequence, Sendable {
             self.unread = UnreadEvents(of: stream.queue)
         }
 
-        // Apple's systems of before 2024 have no default for it.
+        // Before macOS 15 and its siblings the standard library has no default for it.
         /// The next element, or nil at the end.
         public mutating func next() async -> Element? {
             await self.next(isolation: #isolation)
