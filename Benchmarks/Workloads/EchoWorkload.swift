@@ -5,17 +5,20 @@ import LinkspanWebSocket
 
 /// W1: `echo` with one string of 64 characters over Socket.IO, 64 under way.
 ///
-/// The listener looks at the JSON as it came, and in a second run makes a string of it.
+/// The listener looks at the JSON as it came; that of `string` makes a string of it.
 enum EchoWorkload {
     static func run(port: Int, server: EchoServer) async throws {
         try await Self.run("W1", port: port, server: server) { $0.text.count == 66 }
+    }
+
+    static func runString(port: Int, server: EchoServer) async throws {
         try await Self.run("W1 string", port: port, server: server) { $0.string?.utf8.count == 64 }
     }
 
     private static func run(
         _ name: String, port: Int, server: EchoServer, check: @escaping @Sendable (PayloadValue) -> Bool
     ) async throws {
-        let count = 200_000
+        let count = Length.of(200_000)
         let text = String(repeating: "x", count: 64)
         let connection = try ConnectionBuilder("http://127.0.0.1:\(port)").transport(Network.socketIO).connect()
         defer { connection.release() }
@@ -34,7 +37,7 @@ enum EchoWorkload {
 /// W7: binary messages of 64 bytes over a raw WebSocket, 64 under way.
 enum RawEchoWorkload {
     static func run(port: Int, server: EchoServer) async throws {
-        let count = 500_000
+        let count = Length.of(500_000)
         let payload = try Payload(Data(repeating: 7, count: 64))
         let transport = Network.raw
         let connection = try ConnectionBuilder("ws://127.0.0.1:\(port)/raw").transport(transport).connect()

@@ -17,7 +17,7 @@ enum FloodWorkload {
     }
 
     static func run(port: Int, server: EchoServer) async throws {
-        let count = 1_000_000
+        let count = Length.of(1_000_000)
         let connection = try ConnectionBuilder("http://127.0.0.1:\(port)").transport(Network.socketIO).connect()
         defer { connection.release() }
         let sum = Mutex(Sum())

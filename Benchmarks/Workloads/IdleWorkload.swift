@@ -100,7 +100,7 @@ enum IdleWorkload {
 /// W13: as W1, over the transport inside the process.
 enum MemoryWorkload {
     static func run() async throws {
-        let count = 1_000_000
+        let count = Length.of(1_000_000)
         let text = String(repeating: "x", count: 64)
         let hub = InMemoryHub()
         hub.onConnect { peer in peer.on("echo") { message in peer.emit("echo", message.payload) } }

@@ -1,5 +1,12 @@
 import Foundation
 
+/// How many messages a workload sends: its own number, unless the program was given another.
+enum Length {
+    @TaskLocal static var given: Int?
+
+    static func of(_ own: Int) -> Int { self.given ?? own }
+}
+
 /// What a number of messages has cost, from its making to ``report(_:messages:latencies:)``.
 ///
 /// With counters it reports counts, and no times: counting is not free.

@@ -9,11 +9,11 @@ import Synchronization
 /// their totals are right.
 enum ObserverWorkload {
     static func run(server: EchoServer) async throws {
-        for observers in [0, 1, 10, 100] { try await Self.run(observers, pace: nil, server: server) }
+        for observers in [0, 1, 10, 100] { try await Self.run(observers, server: server) }
         try await Self.run(100, pace: 50_000, server: server)
     }
 
-    private static func run(_ observers: Int, pace: Int?, server: EchoServer) async throws {
+    static func run(_ observers: Int, pace: Int? = nil, server: EchoServer) async throws {
         let counters = (0..<observers).map { MessageTotal(name: ServiceName("total\($0)")) }
         var plan = MessagingPlan(
             url: "http://127.0.0.1:\(server.port)/?observers=\(observers)&pace=\(pace ?? 0)",
@@ -23,7 +23,7 @@ enum ObserverWorkload {
         let connection = try await messaging.connect()
         for await change in connection.stateChanges where change.to == .connected { break }
         let text = String(repeating: "x", count: 64)
-        let count = 100_000
+        let count = Length.of(100_000)
         let window = Window { try? connection.send("echo", text) }
         try connection.on("echo") { message in
             precondition(message.payload[0]?.text.count == 66, "the echo is not what was sent")

@@ -4,12 +4,12 @@ import Synchronization
 
 /// W2: requests over Socket.IO, each sent when the reply to the one before has come.
 ///
-/// Once from a detached task that awaits the replies, once with callbacks.
+/// From a detached task that awaits the replies, or with callbacks.
 enum RequestWorkload {
-    private static let count = 50_000
+    private static var count: Int { Length.of(50_000) }
     private static let text = String(repeating: "x", count: 64)
 
-    static func run(port: Int, server: EchoServer) async throws {
+    static func runTask(port: Int, server: EchoServer) async throws {
         let connection = try ConnectionBuilder("http://127.0.0.1:\(port)").transport(Network.socketIO).connect()
         defer { connection.release() }
         for (count, isMeasured) in [(Self.count / 20, false), (Self.count, true)] {
@@ -17,6 +17,11 @@ enum RequestWorkload {
             let latencies = try await Task.detached { try await Self.roundTrips(connection, count) }.value
             if isMeasured { measurement.report("W2 task", messages: count, latencies: latencies) }
         }
+    }
+
+    static func runCallback(port: Int, server: EchoServer) async throws {
+        let connection = try ConnectionBuilder("http://127.0.0.1:\(port)").transport(Network.socketIO).connect()
+        defer { connection.release() }
         for (count, isMeasured) in [(Self.count / 20, false), (Self.count, true)] {
             let measurement = Measurement(server: server)
             let latencies = await Self.callBack(connection, count)

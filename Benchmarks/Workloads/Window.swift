@@ -49,3 +49,13 @@ final class Window: Sendable {
         waiter?.resume()
     }
 }
+
+/// Counts from nought to a limit, over and over.
+final class Turn: Sendable {
+    private let count = Atomic(0)
+    private let limit: Int
+
+    init(of limit: Int) { self.limit = limit }
+
+    func take() -> Int { self.count.add(1, ordering: .relaxed).oldValue % self.limit }
+}

@@ -72,8 +72,7 @@ struct SocketIOEncoderTests {
             for id in [nil, 0, 9, 10, 999, .max] as [UInt64?] {
                 var output: [UInt8] = []
                 SocketIOEncoder.append(event: name, payload, id: id, in: namespace, to: &output)
-                let head = SocketIOEncoder.EventHead(name, attachments: attachments, in: namespace)
-                #expect(head.length(payload.elements, id: id) == output.count)
+                #expect(SocketIOEncoder.length(event: name, payload, id: id, in: namespace) == output.count)
                 guard let id else { continue }
                 output = []
                 SocketIOEncoder.append(ack: id, payload, in: namespace, to: &output)

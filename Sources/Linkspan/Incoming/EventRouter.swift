@@ -7,11 +7,9 @@ internal import DequeModule
 /// itself included: no access to the state spans a call.
 final class EventRouter {
     private let limits: HoldLimits
-    private var channels: [String: Channel] = [:] { didSet { self.latest = nil } }
-    private var everything: [EventListener] = [] { didSet { self.latest = nil } }
-    /// The only listener of the event that came last, while nothing changes: traffic mostly is of one kind.
-    private var latest: (@Sendable (Message) -> Void)?
-    private var latestEvent = ""
+    // Looked at for each message; nothing is called while they change.
+    @exclusivity(unchecked) private var channels: [String: Channel] = [:]
+    @exclusivity(unchecked) private var everything: [EventListener] = []
     /// The holds of the held messages, the oldest message first.
     private var held: Deque<Hold> = []
     private var heldBytes = 0
@@ -54,15 +52,9 @@ final class EventRouter {
 extension EventRouter {
     /// Calls the listeners of a message, or holds it.
     func route(_ message: Message) {
-        if message.isNamed(self.latestEvent), let hear = self.latest { return hear(message) }
         let everything = self.everything
         let listeners = self.listeners(for: message)
-        if everything.isEmpty, let only = listeners.first, listeners.count == 1, !only.isOnce {
-            if case .live = self.channels[message.event] {
-                (self.latestEvent, self.latest) = (message.event, only.hear)
-            }
-            return only.hear(message)
-        }
+        if everything.isEmpty, listeners.count == 1, !listeners[0].isOnce { return listeners[0].hear(message) }
         // Only a listener that was called before can have removed one that was not, or changed the identity.
         let (generation, removals) = (self.generation, self.removals)
         var isFirst = true
@@ -155,7 +147,8 @@ extension EventRouter {
     private func listeners(for message: Message) -> [EventListener] {
         switch self.channels[message.event] {
         case .live(let listeners):
-            if listeners.contains(where: \.isOnce) {
+            // By index, because iterating copies the listeners.
+            if listeners.indices.contains(where: { listeners[$0].isOnce }) {
                 self.take(listeners)
                 self.keepLive(message.event, listeners.filter { !$0.isOnce })
             }

@@ -121,7 +121,7 @@ extension CommandSender {
 
     /// Gives a command to the link as it is; false when the link did not take it, and it goes the usual way.
     private func pass(_ command: borrowing Command) -> Bool {
-        guard self.probe == nil, self.chain == nil else { return false }
+        guard self.chain == nil else { return false }
         self.queue.isCalling = true
         defer { self.queue.isCalling = false }
         switch self.link {
@@ -135,6 +135,8 @@ extension CommandSender {
         }
         if !self.listeners.isEmpty || !self.drains.isEmpty {
             self.sent(ReadyCommand(command: copy command, requestID: nil, delivery: nil))
+        } else {
+            self.probe?.sent(command)
         }
         return true
     }
@@ -175,7 +177,9 @@ extension CommandSender {
             }
         }
         return self.queue.calling {
-            if let probe = self.probe, !self.isMeasurement(ready.command.id) { probe.leaving(ready.command) }
+            if let probe = self.probe, !ready.command.isSend, !self.isMeasurement(ready.command.id) {
+                probe.leaving(ready.command)
+            }
             if let intercepted { return link.send(intercepted) }
             return if let message = ready.delivery { link.send(message) } else { link.send(ready.command.message) }
         }
@@ -187,7 +191,7 @@ extension CommandSender {
         if !self.isMeasurement(ready.command.id) { self.probe?.sent(ready.command) }
         if !self.listeners.isEmpty { self.queue.append(.tellOutgoing(ready.command)) }
         guard ready.command.isSend else { return }
-        if ready.command.completion != nil || self.probe != nil || !self.drains.isEmpty {
+        if ready.command.completion != nil || !self.drains.isEmpty {
             self.queue.append(.outgoing(.finish(ready.command, .success(.empty))))
         }
     }

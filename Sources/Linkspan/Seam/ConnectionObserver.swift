@@ -43,7 +43,7 @@ package protocol ConnectionProbe: AnyObject {
     func changed(_ change: StateChange)
     /// The number of commands that wait has changed.
     func queueChanged(depth: Int, limit: Int)
-    /// A command is about to be given to a link.
+    /// A command that wants a reply is about to be given to a link.
     func leaving(_ command: Command)
     /// A link has taken a command.
     func sent(_ command: Command)
@@ -51,7 +51,7 @@ package protocol ConnectionProbe: AnyObject {
     func measured(roundTrip: Duration)
     /// A message has arrived.
     func received(_ event: String, _ payload: Payload)
-    /// A command has its outcome.
+    /// A command has its outcome; a send that a link took has none unless somebody asks for it.
     func finished(_ command: Command, _ outcome: Result<Payload, LinkspanError>)
     /// The connection has obtained or renewed its credentials, or failed to.
     func credentials(_ event: CredentialEvent)

@@ -3,8 +3,6 @@ public struct Message: Sendable {
     private let inbound: InboundMessage
     private let replier: Replier?
 
-    func isNamed(_ event: String) -> Bool { self.inbound.event == event }
-
     /// The name of the event.
     public var event: String { self.inbound.event }
 

@@ -103,9 +103,7 @@ extension ConnectionReporter {
 // MARK: - Messages
 
 extension ConnectionReporter {
-    package func leaving(_ command: Command) {
-        if command.kind != .send { self.departures[command.id] = self.scheduler.now }
-    }
+    package func leaving(_ command: Command) { self.departures[command.id] = self.scheduler.now }
 
     package func sent(_ command: Command) {
         self.meter.sent(command) { self.scheduler.now }

@@ -7,8 +7,10 @@ struct SocketIOBody: Sendable, Hashable {
         case nothing
         /// An object, or of a refusal any value.
         case value(Range<Int>)
-        /// An array: where its first element stands, and the elements that are handed on.
-        case array(first: Range<Int>, elements: Range<Int>)
+        /// The elements of an acknowledgement's array.
+        case array(Range<Int>)
+        /// An event's name, its arguments, and the end of the first of these.
+        case event(name: Range<Int>, arguments: Range<Int>, firstEnd: Int)
     }
 
     /// The part before the JSON.
@@ -28,8 +30,7 @@ struct SocketIOBody: Sendable, Hashable {
             self.content = .nothing
             return
         }
-        let end = try Self.check(text, from: start)
-        self.content = try Self.content(text, start..<end, kind: self.header.kind)
+        self.content = try Self.content(text, from: start, kind: self.header.kind)
         if self.header.attachments > 0 {
             guard PlaceholderCheck.passes(text, from: start, attachments: self.header.attachments) else {
                 throw SocketIOProtocolError(.badAttachments, "a placeholder refers to no attachment")
@@ -37,20 +38,20 @@ struct SocketIOBody: Sendable, Hashable {
         }
     }
 
-    /// The event without attachments that it is, as a part of its frame, and the frame up to the end of its name; nil when it
-    /// is something else.
-    func plainEvent(
-        _ frame: ArraySlice<UInt8>, behind type: Int
-    ) throws(SocketIOProtocolError) -> (message: InboundMessage, head: ArraySlice<UInt8>)? {
-        guard case .array(let first, let elements) = self.content, self.header.attachments == 0,
-            self.header.kind == .event
-        else { return nil }
-        let message = InboundMessage(
-            event: try EventName.read(frame, first.lowerBound &+ type..<first.upperBound &+ type),
-            payload: Payload(
-                trustedElements: frame.arguments(elements.lowerBound &+ type..<elements.upperBound &+ type)),
+    /// The event without attachments that it is, as a part of its frame; nil when it is something else.
+    @inline(__always)
+    func plainEvent(_ frame: ArraySlice<UInt8>, behind type: Int) throws(SocketIOProtocolError) -> InboundMessage? {
+        guard case .event(let name, let arguments, let firstEnd) = self.content, self.header.attachments == 0 else {
+            return nil
+        }
+        return InboundMessage(
+            event: try EventName.read(frame, name.lowerBound &+ type..<name.upperBound &+ type),
+            payload: arguments.isEmpty
+                ? .empty
+                : Payload(
+                    trustedElements: frame.arguments(arguments.lowerBound &+ type..<arguments.upperBound &+ type),
+                    firstCount: firstEnd &- arguments.lowerBound),
             replyID: self.header.id)
-        return (message, frame.prefix(first.upperBound &+ type))
     }
 
     /// Makes the packet.
@@ -62,11 +63,11 @@ struct SocketIOBody: Sendable, Hashable {
         let namespace = text.part(self.header.namespace)
         switch self.header.kind {
         case .event:
-            guard case .array(let first, let elements) = self.content else { return nil }
-            let payload = Payload(trustedElements: text.arguments(elements), attachments: attachments)
-            let name = try EventName.read(text, first)
+            guard case .event(let name, let arguments, _) = self.content else { return nil }
+            let payload = Payload(trustedElements: text.arguments(arguments), attachments: attachments)
+            let event = try EventName.read(text, name)
             return .event(
-                namespace: namespace, message: InboundMessage(event: name, payload: payload, replyID: self.header.id))
+                namespace: namespace, message: InboundMessage(event: event, payload: payload, replyID: self.header.id))
         case .acknowledgement:
             let payload = Payload(trustedElements: self.elements(text), attachments: attachments)
             return .ack(namespace: namespace, id: self.header.id, payload: payload)
@@ -84,77 +85,97 @@ extension SocketIOBody {
     private func elements(_ text: ArraySlice<UInt8>) -> ArraySlice<UInt8> {
         switch self.content {
         case .nothing: []
-        case .value(let range): text.arguments(range)
-        case .array(_, let elements): text.arguments(elements)
+        case .value(let range), .array(let range), .event(_, let range, _): text.arguments(range)
         }
     }
 
-    /// Checks the JSON in one pass and returns its end.
-    ///
-    /// Only white space may follow.
+    /// Checks the JSON, and the shape that the type wants (S05).
     @inline(__always)
-    private static func check(
+    private static func content(
+        _ text: UnsafeBufferPointer<UInt8>, from start: Int, kind: SocketIOCodecPacket.Kind
+    ) throws(SocketIOProtocolError) -> Content {
+        if kind == .event { return try Self.event(text, from: start) }
+        let range = start..<(try Self.end(text, from: start))
+        let first = text[start]
+        switch kind {
+        case .acknowledgement:
+            guard first == UInt8(ascii: "[") else { throw Self.badPayload("an acknowledgement is no array") }
+            return .array(Self.trimmed(text, range.lowerBound &+ 1..<range.upperBound &- 1))
+        case .connect where first != UInt8(ascii: "{"):
+            throw Self.badPayload("the answer to CONNECT is no object")
+        case .disconnect:
+            throw Self.badPayload("a DISCONNECT has a payload")
+        // Of a refusal the version decides which values are allowed, and the namespace knows it.
+        case .event, .connect, .connectError: return .value(range)
+        }
+    }
+
+    /// Checks the only value of a text and returns its end; white space alone may follow.
+    private static func end(
         _ text: UnsafeBufferPointer<UInt8>, from start: Int
     ) throws(SocketIOProtocolError) -> Int {
         var scanner = JSONScanner()
-        let problem: JSONScanError
         do throws(JSONScanError) {
             let end = try scanner.skipValue(text, from: start)
-            let rest = JSONScanner.skipSpace(text, from: end)
-            guard rest < text.count else { return end }
-            problem = JSONScanError(.unexpectedByte, at: rest)
+            try Self.checkEnd(text, at: end)
+            return end
         } catch {
-            problem = error
-        }
-        throw SocketIOProtocolError(.badJSON, problem.sentence(about: "a packet's payload"), cause: problem)
-    }
-
-    /// Checks the shape that the type wants (S05).
-    @inline(__always)
-    private static func content(
-        _ text: UnsafeBufferPointer<UInt8>, _ range: Range<Int>, kind: SocketIOCodecPacket.Kind
-    ) throws(SocketIOProtocolError) -> Content {
-        let first = text[range.lowerBound]
-        switch kind {
-        case .event:
-            guard first == UInt8(ascii: "[") else { throw Self.badPayload("an event's payload is no array") }
-            return try Self.event(text, range)
-        case .acknowledgement:
-            guard first == UInt8(ascii: "[") else { throw Self.badPayload("an acknowledgement is no array") }
-            let elements = Self.trimmed(text, range.lowerBound &+ 1..<range.upperBound &- 1)
-            return .array(first: 0..<0, elements: elements)
-        case .connect:
-            guard first == UInt8(ascii: "{") else { throw Self.badPayload("the answer to CONNECT is no object") }
-            return .value(range)
-        case .connectError:
-            // The version decides which values are allowed, and the namespace knows it.
-            return .value(range)
-        case .disconnect:
-            throw Self.badPayload("a DISCONNECT has a payload")
+            throw Self.badJSON(error)
         }
     }
 
-    /// Splits a checked array into the event's name and the arguments behind it.
+    private static func checkEnd(_ text: UnsafeBufferPointer<UInt8>, at end: Int) throws(JSONScanError) {
+        let rest = JSONScanner.skipSpace(text, from: end)
+        if rest < text.count { throw JSONScanError(.unexpectedByte, at: rest) }
+    }
+
+    /// Checks an event's array in one pass, which notes where the name and the arguments are.
     @inline(__always)
     private static func event(
-        _ text: UnsafeBufferPointer<UInt8>, _ range: Range<Int>
+        _ text: UnsafeBufferPointer<UInt8>, from start: Int
     ) throws(SocketIOProtocolError) -> Content {
-        let close = range.upperBound &- 1
-        let start = JSONScanner.skipSpace(text, from: range.lowerBound &+ 1)
-        var end = start
-        switch text[start] {
-        case UInt8(ascii: "\""):
-            end = (try? JSONScanner.skipString(text, from: start)) ?? close
-        case UInt8(ascii: "-"), UInt8(ascii: "0")...UInt8(ascii: "9"):
-            // The reference takes a number for a name, and its servers send any name: the digits are the
-            // name.
-            while text[end] != UInt8(ascii: ","), text[end] != UInt8(ascii: "]"), text[end] > 0x20 { end &+= 1 }
-        default:
+        guard start < text.count, text[start] == UInt8(ascii: "[") else {
+            _ = try Self.end(text, from: start)
+            throw Self.badPayload("an event's payload is no array")
+        }
+        let name = JSONScanner.skipSpace(text, from: start &+ 1)
+        guard name < text.count, text[name] != UInt8(ascii: "]") else {
+            _ = try Self.end(text, from: start)
             throw Self.badPayload("an event's payload does not begin with a name")
         }
-        var next = JSONScanner.skipSpace(text, from: end)
-        if text[next] == UInt8(ascii: ",") { next &+= 1 }
-        return .array(first: start..<end, elements: Self.trimmed(text, next..<close))
+        // The array is a value, too.
+        var scanner = JSONScanner(maximumValues: JSONScanner.maximumValues - 1)
+        let (nameEnd, arguments, firstEnd): (Int, Range<Int>, Int)
+        do throws(JSONScanError) {
+            nameEnd = try scanner.skipValue(text, from: name)
+            (arguments, firstEnd) = try Self.arguments(text, behind: nameEnd, &scanner)
+        } catch {
+            throw Self.badJSON(error)
+        }
+        switch text[name] {
+        // The reference takes a number for a name, and its servers send any name: the digits are the name.
+        case UInt8(ascii: "\""), UInt8(ascii: "-"), UInt8(ascii: "0")...UInt8(ascii: "9"): ()
+        default: throw Self.badPayload("an event's payload does not begin with a name")
+        }
+        return .event(name: name..<nameEnd, arguments: arguments, firstEnd: firstEnd)
+    }
+
+    /// Checks what stands behind an event's name, up to the end of the packet.
+    @inline(__always)
+    private static func arguments(
+        _ text: UnsafeBufferPointer<UInt8>, behind name: Int, _ scanner: inout JSONScanner
+    ) throws(JSONScanError) -> (arguments: Range<Int>, firstEnd: Int) {
+        let next = JSONScanner.skipSpace(text, from: name)
+        guard next < text.count else { throw JSONScanError(.truncated, at: next) }
+        if text[next] == UInt8(ascii: "]") {
+            try Self.checkEnd(text, at: next &+ 1)
+            return (next..<next, next)
+        }
+        guard text[next] == UInt8(ascii: ",") else { throw JSONScanError(.unexpectedByte, at: next) }
+        let first = JSONScanner.skipSpace(text, from: next &+ 1)
+        let end = try scanner.skipValue(text, from: first, inArrays: 1)
+        try Self.checkEnd(text, at: end)
+        return (Self.trimmed(text, first..<end &- 1), scanner.firstEnd ?? first)
     }
 
     /// Leaves out the white space at both ends, so that no arguments are no bytes.
@@ -164,6 +185,10 @@ extension SocketIOBody {
         var end = range.upperBound
         while end > start, text[end &- 1] <= 0x20 { end &-= 1 }
         return start..<end
+    }
+
+    private static func badJSON(_ problem: JSONScanError) -> SocketIOProtocolError {
+        SocketIOProtocolError(.badJSON, problem.sentence(about: "a packet's payload"), cause: problem)
     }
 
     private static func badPayload(_ why: String) -> SocketIOProtocolError { SocketIOProtocolError(.badPayload, why) }

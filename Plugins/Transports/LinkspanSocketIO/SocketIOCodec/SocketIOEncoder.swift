@@ -5,47 +5,6 @@ package import Linkspan
 /// Attachments travel after the text as binary frames, one each, with nothing between (S03): the caller sends
 /// `payload.attachments` in order. Payloads must be well-formed, which those of the SDK are.
 package enum SocketIOEncoder {
-    /// The head of events of one name: most events have the name of the one before.
-    ///
-    /// Not copyable, so that it is looked at where it is.
-    struct EventHead: ~Copyable {
-        private var event: String?
-        private var attachments = 0
-        /// The frame up to the arguments, of an event that wants no reply.
-        private var bytes: [UInt8] = []
-        /// The position for the acknowledgement's id.
-        private var idPosition = 0
-
-        init() {}
-
-        init(_ event: String, attachments: Int, in namespace: SocketIONamespace) {
-            self.event = event
-            self.attachments = attachments
-            SocketIOEncoder.appendHead(.event, attachments: attachments, in: namespace, to: &self.bytes)
-            self.idPosition = self.bytes.count
-            self.bytes.append(UInt8(ascii: "["))
-            SocketIOEncoder.append(string: event, to: &self.bytes)
-        }
-
-        func isOf(_ event: String, attachments: Int) -> Bool { self.attachments == attachments && self.event == event }
-
-        /// The bytes that ``append(_:id:to:)`` appends.
-        func length(_ elements: ArraySlice<UInt8>, id: UInt64?) -> Int {
-            self.bytes.count + (id?.decimalDigits ?? 0) + SocketIOEncoder.length(arguments: elements)
-        }
-
-        /// Appends an event with these arguments.
-        func append(_ elements: ArraySlice<UInt8>, id: UInt64?, to output: inout [UInt8]) {
-            self.bytes.withUnsafeBufferPointer { bytes in
-                guard let id else { return output.append(contentsOf: bytes) }
-                output.append(contentsOf: bytes[..<self.idPosition])
-                SocketIOEncoder.append(id, to: &output)
-                output.append(contentsOf: bytes[self.idPosition...])
-            }
-            SocketIOEncoder.append(arguments: elements, to: &output)
-        }
-    }
-
     /// Appends an event.
     ///
     /// - Parameters:
@@ -57,8 +16,24 @@ package enum SocketIOEncoder {
     package static func append(
         event name: String, _ payload: Payload, id: UInt64?, in namespace: SocketIONamespace, to output: inout [UInt8]
     ) {
-        EventHead(name, attachments: payload.attachments.count, in: namespace).append(
-            payload.elements, id: id, to: &output)
+        Self.appendHead(.event, attachments: payload.attachments.count, in: namespace, to: &output)
+        if let id { Self.append(id, to: &output) }
+        output.append(UInt8(ascii: "["))
+        Self.append(string: name, to: &output)
+        if !payload.elements.isEmpty {
+            output.append(UInt8(ascii: ","))
+            payload.elements.withUnsafeBufferPointer { output.append(contentsOf: $0) }
+        }
+        output.append(UInt8(ascii: "]"))
+    }
+
+    /// The bytes of an event's text.
+    static func length(
+        event name: String, _ payload: Payload, id: UInt64?, in namespace: SocketIONamespace
+    ) -> Int {
+        let (attachments, elements) = (payload.attachments.count, payload.elements.count)
+        let digits = (id?.decimalDigits ?? 0) + (attachments == 0 ? 0 : UInt64(attachments).decimalDigits + 1)
+        return 4 + digits + namespace.prefix.count + Self.length(string: name) + (elements == 0 ? 0 : elements + 1)
     }
 
     /// Appends an acknowledgement.
@@ -133,16 +108,6 @@ extension SocketIOEncoder {
         if !namespace.isMain { output.append(contentsOf: namespace.prefix) }
     }
 
-    private static func length(arguments: ArraySlice<UInt8>) -> Int { arguments.isEmpty ? 1 : arguments.count + 2 }
-
-    private static func append(arguments: ArraySlice<UInt8>, to output: inout [UInt8]) {
-        if !arguments.isEmpty {
-            output.append(UInt8(ascii: ","))
-            arguments.withUnsafeBufferPointer { output.append(contentsOf: $0) }
-        }
-        output.append(UInt8(ascii: "]"))
-    }
-
     private static func append(_ number: UInt64, to output: inout [UInt8]) {
         if number >= 10 { Self.append(number / 10, to: &output) }
         output.append(UInt8(ascii: "0") &+ UInt8(truncatingIfNeeded: number % 10))
@@ -159,6 +124,13 @@ extension SocketIOEncoder {
             for byte in string.utf8 { Self.append(escaping: byte, to: &output) }
         }
         output.append(UInt8(ascii: "\""))
+    }
+
+    /// The bytes that ``append(string:to:)`` appends.
+    private static func length(string: String) -> Int {
+        var length = string.utf8.count + 2
+        for byte in string.utf8 where Self.needsEscape(byte) { length += byte < 0x20 ? 5 : 1 }
+        return length
     }
 
     private static func needsEscape(_ byte: UInt8) -> Bool {

@@ -34,8 +34,6 @@ final class SocketIOLink: Link {
     @exclusivity(unchecked) var acks = AckNumbers()
     /// The turn in which it has sent last.
     @exclusivity(unchecked) var turn = SendTurns.Turn()
-    /// The head of events of the name that was sent last.
-    @exclusivity(unchecked) private var head = SocketIOEncoder.EventHead()
     /// The values that the next link resumes from; looked at in each read.
     private var recovery: Recovery
     /// The facts about the link since it is open, besides its carrier.
@@ -89,23 +87,18 @@ final class SocketIOLink: Link {
     }
 
     private func send(_ message: OutboundMessage, on engine: SocketIOEngine) -> SendAcceptance {
-        let attachments = message.payload.attachments.count
         let id = self.note(message, on: engine)
-        if !self.head.isOf(message.event, attachments: attachments) {
-            if let problem = SocketIOEncoder.problem(event: message.event, message.payload, limits: self.limits) {
-                return .rejected(problem)
-            }
-            if self.hasCodec, let codec = self.configuration.codec {
-                let packet = SocketIOCodecPacket(
-                    .event, namespace: self.namespace.name, id: id, event: message.event, payload: message.payload)
-                return engine.send(packet, by: codec, isCompressible: message.isCompressible)
-            }
-            self.head = SocketIOEncoder.EventHead(message.event, attachments: attachments, in: self.namespace)
+        if let problem = SocketIOEncoder.problem(event: message.event, message.payload, limits: self.limits) {
+            return .rejected(problem)
         }
-        let elements = message.payload.elements
-        let length = self.head.length(elements, id: id)
+        if self.hasCodec, let codec = self.configuration.codec {
+            let packet = SocketIOCodecPacket(
+                .event, namespace: self.namespace.name, id: id, event: message.event, payload: message.payload)
+            return engine.send(packet, by: codec, isCompressible: message.isCompressible)
+        }
+        let length = SocketIOEncoder.length(event: message.event, message.payload, id: id, in: self.namespace)
         return engine.send(message.payload, length: length, isCompressible: message.isCompressible) { buffer in
-            self.head.append(elements, id: id, to: &buffer)
+            SocketIOEncoder.append(event: message.event, message.payload, id: id, in: self.namespace, to: &buffer)
         }
     }
 

@@ -79,6 +79,7 @@ package struct JSONScanner: Sendable {
     package mutating func skipValue(
         _ text: UnsafeBufferPointer<UInt8>, from position: Int, inArrays arrays: Int = 0
     ) throws(JSONScanError) -> Int {
+        self.firstEnd = nil
         var position = position
         var depth = arrays
         var objects: UInt64 = 0  // bit d is set when level d is an object

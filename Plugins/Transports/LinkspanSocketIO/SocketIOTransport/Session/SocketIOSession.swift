@@ -22,7 +22,6 @@ struct SocketIOSession: Sendable {
     private var namespaces = NamespaceTable()
     /// The namespace of the last packet: traffic mostly stays in one.
     private var latest = 0
-    private var latestEvent = LatestEvent()
     private var attachmentsDeadline: Moment?
     /// Whether the Engine.IO session is open; looked at for each frame.
     private var isOpen = false
@@ -113,8 +112,6 @@ struct SocketIOSession: Sendable {
                 NamespaceSession(
                     namespace, index: index, version: self.version, coding: self.coding, limits: self.limits),
                 at: index)
-            // Late events of the name that had the index are not for this one.
-            if self.latestEvent.namespace == index { self.latestEvent = LatestEvent() }
         }
         try self.namespaces[index].join(auth: auth, recovery: recovery, timeout: timeout)
         if self.engine.isOpen { self.sendConnect(index, now: now, output: &output) }
@@ -157,11 +154,6 @@ struct SocketIOSession: Sendable {
         guard !self.isClosed else { return }
         // The commonest case first: it needs neither the codec of Engine.IO nor its clock.
         if self.isOpen, text.first == UInt8(ascii: "4") {
-            if !self.decoder.isCollecting, text.count <= self.limits.maximumMessageBytes,
-                let event = self.latestEvent.event(in: text)
-            {
-                return self.namespaces.receive(event, at: self.latestEvent.namespace, now: now, output: &output)
-            }
             return self.handle(in: text, behind: 1, now: now, output: &output)
         }
         output.hasNewDeadlines = true
@@ -256,13 +248,9 @@ extension SocketIOSession {
         if self.codecDecoder != nil { return self.decode(.text(frame.dropFirst(type)), now: now, output: &output) }
         do throws(SocketIOProtocolError) {
             let body = try self.decoder.check(text: frame, behind: type)
-            if let index = self.index(of: body, in: frame, behind: type),
-                let event = try body.plainEvent(frame, behind: type)
-            {
-                if type == 1, event.message.replyID == nil {
-                    self.latestEvent.note(event.message.event, head: event.head, namespace: index)
-                }
-                return self.namespaces.receive(event.message, at: index, now: now, output: &output)
+            if let event = try body.plainEvent(frame, behind: type) {
+                guard let index = self.index(of: body.header.namespace, in: frame, behind: type) else { return }
+                return self.namespaces.receive(event, at: index, now: now, output: &output)
             }
             let text = frame.dropFirst(type)
             if let packet = try self.decoder.finish(body, text) {
@@ -331,17 +319,13 @@ extension SocketIOSession {
         }
     }
 
-    /// The namespace of a packet, if it is that of the last one.
+    /// The namespace of a packet that names it there; nil for one that was never joined.
     @inline(__always)
-    private func index(of body: SocketIOBody, in frame: ArraySlice<UInt8>, behind type: Int) -> Int? {
-        guard self.latest < self.namespaces.count else { return nil }
-        let range = body.header.namespace
-        let isLatest =
-            range.isEmpty
-            ? self.namespaces[self.latest].namespace.isMain
-            : self.namespaces[self.latest].namespace.matches(
-                frame.dropFirst(type + range.lowerBound).prefix(range.count))
-        return isLatest ? self.latest : nil
+    private mutating func index(of range: Range<Int>, in frame: ArraySlice<UInt8>, behind type: Int) -> Int? {
+        if range.isEmpty, self.latest < self.namespaces.count, self.namespaces[self.latest].namespace.isMain {
+            return self.latest
+        }
+        return self.index(of: frame.dropFirst(type + range.lowerBound).prefix(range.count))
     }
 
     /// Finds a packet's namespace; nil for one that was never joined, whose packets are ignored (S27).
