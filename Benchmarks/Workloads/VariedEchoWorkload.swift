@@ -11,7 +11,8 @@ enum VariedEchoWorkload {
 
     /// `listeners=N`: echoes of one event to N listeners.
     static func run(listeners count: Int, server: EchoServer) async throws {
-        try await Self.run("listeners=\(count)", ["echo"], listeners: count, over: [Self.connect(server)], server: server)
+        try await Self.run(
+            "listeners=\(count)", ["echo"], listeners: count, over: [Self.connect(server)], server: server)
     }
 
     /// `namespaces=N`: echoes in N namespaces of one socket in turn.
@@ -29,18 +30,17 @@ enum VariedEchoWorkload {
     ) async throws {
         defer { for connection in connections { connection.release() } }
         let text = String(repeating: "x", count: 64)
-        let next = Turn(of: names.count * connections.count)
-        let window = Window {
-            let turn = next.take()
-            try? connections[turn % connections.count].send(names[turn / connections.count], text)
-        }
+        let next = Turn()
+        let send: @Sendable (ConnectionHandler) -> Void = { try? $0.send(names[next.take() % names.count], text) }
+        let window = Window { send(connections[next.take() % connections.count]) }
         for connection in connections {
             for await change in connection.stateChanges where change.to == .connected { break }
             for name in names {
                 for number in 1...listeners {
                     try connection.on(name) { message in
                         precondition(message.payload[0]?.text.count == 66, "the echo is not what was sent")
-                        if number == listeners { window.cameBack() }
+                        // From the callback of its own connection, as apps do.
+                        if number == listeners { window.cameBack { send(connection) } }
                     }
                 }
             }

@@ -38,9 +38,12 @@ final class Window: Sendable {
         }
     }
 
-    func cameBack() {
+    /// A message has come back; the next is sent in the usual way unless another is given.
+    func cameBack(_ sendNext: (() -> Void)? = nil) {
         let limit = self.limit.load(ordering: .relaxed)
-        if self.sent.add(1, ordering: .relaxed).newValue <= limit { self.send() }
+        if self.sent.add(1, ordering: .relaxed).newValue <= limit {
+            if let sendNext { sendNext() } else { self.send() }
+        }
         guard self.received.add(1, ordering: .relaxed).newValue == limit else { return }
         let waiter = self.end.withLock { end in
             defer { end = (true, nil) }
@@ -50,12 +53,9 @@ final class Window: Sendable {
     }
 }
 
-/// Counts from nought to a limit, over and over.
+/// Counts from nought.
 final class Turn: Sendable {
     private let count = Atomic(0)
-    private let limit: Int
 
-    init(of limit: Int) { self.limit = limit }
-
-    func take() -> Int { self.count.add(1, ordering: .relaxed).oldValue % self.limit }
+    func take() -> Int { self.count.add(1, ordering: .relaxed).oldValue }
 }

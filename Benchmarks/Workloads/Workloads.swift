@@ -14,7 +14,8 @@ import LinkspanWebSocket
 @main
 enum Workloads {
     private static let usual = [
-        "W1", "string", "W2", "callback", "W3", "W4", "W7", "W8", "W11", "W12", "W13", "codable", "codable-flood", "stream",
+        "W1", "string", "W2", "callback", "W3", "W4", "W7", "W8", "W11", "W12", "W13", "codable", "codable-flood",
+        "stream",
     ]
 
     static func main() async throws {

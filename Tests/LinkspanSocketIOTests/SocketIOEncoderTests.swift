@@ -72,7 +72,8 @@ struct SocketIOEncoderTests {
             for id in [nil, 0, 9, 10, 999, .max] as [UInt64?] {
                 var output: [UInt8] = []
                 SocketIOEncoder.append(event: name, payload, id: id, in: namespace, to: &output)
-                #expect(SocketIOEncoder.length(event: name, payload, id: id, in: namespace) == output.count)
+                let written = SocketIOEncoder.withWritten(name, \.count)
+                #expect(SocketIOEncoder.length(written: written, payload, id: id, in: namespace) == output.count)
                 guard let id else { continue }
                 output = []
                 SocketIOEncoder.append(ack: id, payload, in: namespace, to: &output)

@@ -113,7 +113,9 @@ struct CompressedMessageTests {
                 if round.isMultiple(of: 2) {
                     #expect(sender.send(.binary, payload: payload, into: &wire) == true)
                 } else {
-                    #expect(sender.send(.binary, expectedLength: 3, into: &wire) { $0 += payload } == true)
+                    #expect(
+                        sender.send(.binary, length: payload.count, into: &wire) { $0.append(contentsOf: payload) }
+                            == true)
                 }
             }
             var position = 0

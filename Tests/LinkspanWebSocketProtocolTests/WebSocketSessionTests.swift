@@ -57,7 +57,9 @@ struct WebSocketSessionTests {
             var receiver = End(role == .client ? .server : .client)
             let didSend = [
                 sender.session.send(.text, payload: Self.hello, into: &sender.output),
-                sender.session.send(.binary, expectedLength: 1, into: &sender.output) { $0 += Self.hello },
+                sender.session.send(.binary, length: Self.hello.count, into: &sender.output) {
+                    $0.append(contentsOf: Self.hello)
+                },
             ]
             #expect(didSend == [true, true])
             let events = receiver.receive(sender.output)

@@ -147,6 +147,7 @@ package struct FrameDecoder {
     // MARK: Payloads
 
     /// Returns a frame that is complete in the chunk and needs no collecting, else prepares to collect it.
+    @inline(__always)
     private mutating func readWhole(_ frame: FrameHeader) throws(WebSocketProtocolError) -> Incoming? {
         let isAlone = frame.opcode != .continuation && frame.isFinal && !frame.isCompressed
         guard isAlone, self.input.endIndex - self.position >= frame.length else {
@@ -155,7 +156,8 @@ package struct FrameDecoder {
             return nil
         }
         let end = self.position + frame.length
-        let payload = Self.unmasked(self.input[self.position..<end], of: frame)
+        var payload = self.input[self.position..<end]
+        if frame.mask != nil { payload = Self.unmasked(payload, of: frame) }
         self.position = end
         switch frame.opcode {
         case .text:

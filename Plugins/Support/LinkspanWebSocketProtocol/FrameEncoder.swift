@@ -10,37 +10,28 @@ package enum FrameEncoder {
         _ opcode: Opcode, isFinal: Bool = true, isCompressed: Bool = false, payload: some Collection<UInt8>,
         mask: UInt32?, to output: inout [UInt8]
     ) {
-        let reservedBits = isCompressed ? FrameHeader.compressedBit : 0
-        Self.withHeader(opcode, isFinal: isFinal, reservedBits: reservedBits, length: payload.count, mask: mask) {
-            output.append(contentsOf: $0)
-        }
-        let start = output.count
-        output.append(contentsOf: payload)
-        if let mask { Masking.apply(mask, to: &output, from: start) }
+        Self.append(
+            opcode, isFinal: isFinal, isCompressed: isCompressed, length: payload.count, mask: mask, to: &output
+        ) { $0.append(contentsOf: payload) }
     }
 
-    /// Appends a frame whose payload `write` appends to the buffer.
+    /// Appends a frame whose payload, of exactly so many bytes, `write` writes.
     ///
-    /// The header's place is kept by `expectedLength`. A wrong guess is right all the same: the payload is then moved
-    /// by a few bytes if its header has another size, which changes at 126 and at 65,536 bytes.
-    ///
-    /// - Precondition: `write` only appends; a control frame is final and has at most 125 bytes.
+    /// - Precondition: A control frame is final and has at most 125 bytes.
+    @inline(__always)
     package static func append(
-        _ opcode: Opcode, isFinal: Bool = true, expectedLength: Int, mask: UInt32?, to output: inout [UInt8],
-        write: (inout [UInt8]) -> Void
+        _ opcode: Opcode, isFinal: Bool = true, isCompressed: Bool = false, length: Int, mask: UInt32?,
+        to output: inout [UInt8], write: (inout ByteWriter) -> Void
     ) {
-        let frame = output.count
-        Self.withHeader(opcode, isFinal: isFinal, length: expectedLength, mask: mask) { output.append(contentsOf: $0) }
-        let start = output.count
-        write(&output)
-        precondition(output.count >= start, "the payload's writer removed bytes that were not its own")
-        let length = output.count - start
-        if length != expectedLength {
-            Self.withHeader(opcode, isFinal: isFinal, length: length, mask: mask) { header in
-                output.replaceSubrange(frame..<start, with: header)
-            }
+        output.append(upTo: FrameHeader.maximumSize + length) { writer in
+            Self.writeHeader(
+                opcode, isFinal: isFinal, reservedBits: isCompressed ? FrameHeader.compressedBit : 0, length: length,
+                mask: mask, to: &writer)
+            let start = writer.count
+            write(&writer)
+            precondition(writer.count - start == length, "the payload has another length than its header says")
+            if let mask { Masking.apply(mask, to: writer.written(behind: start)) }
         }
-        if let mask { Masking.apply(mask, to: &output, from: output.count - length) }
     }
 
     /// Appends a Close frame; without a code it is empty.
@@ -68,40 +59,25 @@ package enum FrameEncoder {
         return reason[..<end].utf8
     }
 
-    private static func withHeader(
-        _ opcode: Opcode, isFinal: Bool, reservedBits: UInt8 = 0, length: Int, mask: UInt32?,
-        _ body: (UnsafeBufferPointer<UInt8>) -> Void
+    @inline(__always)
+    private static func writeHeader(
+        _ opcode: Opcode, isFinal: Bool, reservedBits: UInt8, length: Int, mask: UInt32?, to writer: inout ByteWriter
     ) {
         precondition(
             !opcode.isControl || isFinal && length <= FrameHeader.maximumControlPayload,
             "a control frame is final and has at most 125 bytes, not \(length)")
-        withUnsafeTemporaryAllocation(of: UInt8.self, capacity: FrameHeader.maximumSize) { bytes in
-            let masked: UInt8 = mask == nil ? 0 : 0x80
-            bytes[0] = (isFinal ? 0x80 : 0) | reservedBits | opcode.rawValue
-            var size = 2
-            switch length {
-            case ...125:
-                bytes[1] = masked | UInt8(length)
-            case ...0xFFFF:
-                bytes[1] = masked | 126
-                size = Self.write(UInt64(length), bytes: 2, to: bytes, at: size)
-            default:
-                bytes[1] = masked | 127
-                size = Self.write(UInt64(length), bytes: 8, to: bytes, at: size)
-            }
-            if let mask {
-                size = Self.write(UInt64(mask), bytes: 4, to: bytes, at: size)
-            }
-            body(UnsafeBufferPointer(rebasing: bytes[..<size]))
+        let masked: UInt8 = mask == nil ? 0 : 0x80
+        writer.append((isFinal ? 0x80 : 0) | reservedBits | opcode.rawValue)
+        switch length {
+        case ...125:
+            writer.append(masked | UInt8(length))
+        case ...0xFFFF:
+            writer.append(masked | 126)
+            writer.append(number: UInt16(length))
+        default:
+            writer.append(masked | 127)
+            writer.append(number: UInt64(length))
         }
-    }
-
-    private static func write(
-        _ number: UInt64, bytes count: Int, to bytes: UnsafeMutableBufferPointer<UInt8>, at start: Int
-    ) -> Int {
-        for index in 0..<count {
-            bytes[start + index] = UInt8(truncatingIfNeeded: number >> UInt64(8 * (count - 1 - index)))
-        }
-        return start + count
+        if let mask { writer.append(number: mask) }
     }
 }

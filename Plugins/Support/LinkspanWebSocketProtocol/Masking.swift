@@ -15,7 +15,7 @@ enum Masking {
         }
     }
 
-    private static func apply(_ mask: UInt32, to bytes: UnsafeMutableRawBufferPointer) {
+    static func apply(_ mask: UInt32, to bytes: UnsafeMutableRawBufferPointer) {
         // In memory order, so that a word of payload can be combined with it on any processor.
         let half = UInt64(mask.bigEndian)
         let word = half << 32 | half

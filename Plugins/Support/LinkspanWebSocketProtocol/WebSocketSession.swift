@@ -197,30 +197,28 @@ package struct WebSocketSession {
     package mutating func send(
         _ opcode: Opcode, payload: some Collection<UInt8>, isCompressible: Bool = true, into output: inout [UInt8]
     ) -> Bool {
-        self.send(opcode, expectedLength: payload.count, isCompressible: isCompressible, into: &output) {
+        self.send(opcode, length: payload.count, isCompressible: isCompressible, into: &output) {
             $0.append(contentsOf: payload)
         }
     }
 
-    /// Appends a message whose payload `write` appends; returns false, without calling it, unless open.
+    /// Appends a message whose payload, of exactly so many bytes, `write` writes; returns false, without calling it, unless
+    /// open.
     ///
-    /// `expectedLength` is a guess of the payload's length; a good one saves moving it by a few bytes.
-    ///
-    /// - Precondition: `opcode` is text or binary, a text's payload is UTF-8, and `write` only appends.
+    /// - Precondition: `opcode` is text or binary, and a text's payload is UTF-8.
     package mutating func send(
-        _ opcode: Opcode, expectedLength: Int, isCompressible: Bool = true, into output: inout [UInt8],
-        write: (inout [UInt8]) -> Void
+        _ opcode: Opcode, length: Int, isCompressible: Bool = true, into output: inout [UInt8],
+        write: (inout ByteWriter) -> Void
     ) -> Bool {
         precondition(opcode == .text || opcode == .binary, "a message is text or binary, not \(opcode)")
         guard self.isOpen else { return false }
         let mask = self.nextMask()
         if isCompressible, self.compressor != nil {
             var payload: [UInt8] = []
-            payload.reserveCapacity(expectedLength)
-            write(&payload)
+            payload.append(upTo: length, write)
             self.compressor?.append(opcode, payload: payload[...], mask: mask, to: &output)
         } else {
-            FrameEncoder.append(opcode, expectedLength: expectedLength, mask: mask, to: &output, write: write)
+            FrameEncoder.append(opcode, length: length, mask: mask, to: &output, write: write)
         }
         return true
     }

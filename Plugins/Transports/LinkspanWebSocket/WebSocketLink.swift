@@ -148,12 +148,12 @@ final class WebSocketLink: Link {
         }
         return encoded.withUnsafeBufferPointer { encoded in
             if kind == .selfContained {
-                return channel.send(.binary, expectedLength: encoded.count, isCompressible: isCompressible) {
+                return channel.send(.binary, length: encoded.count, isCompressible: isCompressible) {
                     $0.append(contentsOf: encoded)
                 }
             }
             return channel.send(
-                kind == .text ? .text : .binary, expectedLength: encoded.count, attachments: attachments,
+                kind == .text ? .text : .binary, length: encoded.count, attachments: attachments,
                 isCompressible: isCompressible
             ) { $0.append(contentsOf: encoded) }
         }
@@ -164,7 +164,7 @@ extension WebSocketLink {
     /// Sends what the codec has to say.
     private func sendFrame(_ frame: WebSocketMessage) {
         guard let channel = self.owned?.object else { return }
-        _ = channel.send(frame.opcode, expectedLength: frame.bytes.count) { $0.append(contentsOf: frame.bytes) }
+        _ = channel.send(frame.opcode, length: frame.bytes.count) { $0.append(contentsOf: frame.bytes) }
     }
 }
 

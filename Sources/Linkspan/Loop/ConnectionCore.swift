@@ -232,7 +232,7 @@ extension ConnectionCore {
     /// Makes sure that the timer runs for the earliest deadline.
     private func setTimer() {
         let isEarlier = self.sender.outgoing.takeEarlierDeadline()
-        guard self.timer == nil || isEarlier || self.turn.hasNewDeadline else { return }
+        guard isEarlier || self.turn.hasNewDeadline else { return }
         self.turn.hasNewDeadline = false
         let first = Moment?.earliest(self.attempts.deadline, self.credentials.deadline)
         guard let wanted = Optional.earliest(first, self.sender.outgoing.deadline) else { return }
@@ -242,6 +242,7 @@ extension ConnectionCore {
         }
         let work = self.later(at: wanted) { core in
             core.timer = nil
+            core.turn.hasNewDeadline = true
             core.timerFired()
         }
         self.timer = CoreTimer(due: wanted, work: work)

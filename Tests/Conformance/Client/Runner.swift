@@ -111,9 +111,9 @@ final class Conversation: WebSocketChannelHandler, Sendable {
             case .text(let text) where !self.echoes:
                 self.lastText.withLock { $0 = String(decoding: text, as: UTF8.self) }
             case .text(let text):
-                _ = channel?.send(.text, expectedLength: text.count) { $0.append(contentsOf: text) }
+                _ = channel?.send(.text, length: text.count) { $0.append(contentsOf: text) }
             case .binary(let bytes):
-                _ = channel?.send(.binary, expectedLength: bytes.count) { $0.append(contentsOf: bytes) }
+                _ = channel?.send(.binary, length: bytes.count) { $0.append(contentsOf: bytes) }
             }
         }
     }

@@ -189,7 +189,7 @@ extension Interop {
                 }
                 #expect(event.violation?.code == .messageOverdue)
                 #expect(event.code == .policyViolation)
-                #expect(await bench.loop.perform { channel.value.send(.text, expectedLength: 0) { _ in } } == .refused)
+                #expect(await bench.loop.perform { channel.value.send(.text, length: 0) { _ in } } == .refused)
             }
             await server.stop()
         }

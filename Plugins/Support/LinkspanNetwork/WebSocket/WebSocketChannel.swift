@@ -107,18 +107,18 @@ package final class WebSocketChannel {
     /// The step that opening is waiting for; nil when it waits for none.
     package var openingStage: OpeningStage? { self.stream?.openingStage }
 
-    /// Sends a message whose payload `write` appends, and binary messages right behind it with nothing between.
+    /// Sends a message whose payload `write` writes, and binary messages right behind it with nothing between.
     ///
     /// - Parameters:
     ///   - opcode: text or binary; the bytes of a text must be UTF-8.
-    ///   - expectedLength: a guess of the payload's length; a good one saves moving it by a few bytes.
+    ///   - length: the bytes of the payload.
     ///   - attachments: the binary messages that follow.
     ///   - isCompressible: whether they may be compressed, where that was agreed on.
-    ///   - write: appends the payload to the buffer it gets, and does nothing else to it.
+    ///   - write: writes the payload.
     /// - Returns: `acceptedAndFull` above the high-water mark of the request; `refused` when the channel is not open.
     package func send(
-        _ opcode: Opcode, expectedLength: Int, attachments: [ArraySlice<UInt8>] = [], isCompressible: Bool = true,
-        write: (inout [UInt8]) -> Void
+        _ opcode: Opcode, length: Int, attachments: [ArraySlice<UInt8>] = [], isCompressible: Bool = true,
+        write: (inout ByteWriter) -> Void
     ) -> SendAcceptance {
         guard self.isOpen else { return .refused }
         switch self.owned {
@@ -126,7 +126,7 @@ package final class WebSocketChannel {
             return owned.object.write { buffer in
                 let start = buffer.count
                 _ = self.session.send(
-                    opcode, expectedLength: expectedLength, isCompressible: isCompressible, into: &buffer, write: write)
+                    opcode, length: length, isCompressible: isCompressible, into: &buffer, write: write)
                 for attachment in attachments {
                     _ = self.session.send(.binary, payload: attachment, isCompressible: isCompressible, into: &buffer)
                 }

@@ -1,4 +1,5 @@
 package import Linkspan
+internal import LinkspanWebSocketProtocol
 
 /// Writes Socket.IO v5 packets as whole Engine.IO text frames, `4` included, straight behind what a buffer holds.
 ///
@@ -16,56 +17,92 @@ package enum SocketIOEncoder {
     package static func append(
         event name: String, _ payload: Payload, id: UInt64?, in namespace: SocketIONamespace, to output: inout [UInt8]
     ) {
-        Self.appendHead(.event, attachments: payload.attachments.count, in: namespace, to: &output)
-        if let id { Self.append(id, to: &output) }
-        output.append(UInt8(ascii: "["))
-        Self.append(string: name, to: &output)
-        if !payload.elements.isEmpty {
-            output.append(UInt8(ascii: ","))
-            payload.elements.withUnsafeBufferPointer { output.append(contentsOf: $0) }
+        Self.withWritten(name) { name in
+            output.append(upTo: Self.length(written: name.count, payload, id: id, in: namespace)) {
+                Self.write(event: name, payload, id: id, in: namespace, to: &$0)
+            }
         }
-        output.append(UInt8(ascii: "]"))
     }
 
-    /// The bytes of an event's text.
+    /// Writes an event whose name is there as packets have it; see ``withWritten(_:_:)``.
+    @inline(__always)
+    static func write(
+        event name: UnsafeBufferPointer<UInt8>, _ payload: Payload, id: UInt64?, in namespace: SocketIONamespace,
+        to writer: inout ByteWriter
+    ) {
+        Self.write(.event, attachments: payload.attachments.count, in: namespace, to: &writer)
+        if let id { Self.write(id, to: &writer) }
+        writer.append(UInt8(ascii: "["))
+        writer.append(UInt8(ascii: "\""))
+        writer.append(contentsOf: name)
+        writer.append(UInt8(ascii: "\""))
+        payload.elements.withUnsafeBufferPointer { elements in
+            if !elements.isEmpty { writer.append(UInt8(ascii: ",")) }
+            writer.append(contentsOf: elements)
+        }
+        writer.append(UInt8(ascii: "]"))
+    }
+
+    /// The bytes of an event's text, whose name has so many.
+    @inline(__always)
     static func length(
-        event name: String, _ payload: Payload, id: UInt64?, in namespace: SocketIONamespace
+        written name: Int, _ payload: Payload, id: UInt64?, in namespace: SocketIONamespace
     ) -> Int {
-        let (attachments, elements) = (payload.attachments.count, payload.elements.count)
-        let digits = (id?.decimalDigits ?? 0) + (attachments == 0 ? 0 : UInt64(attachments).decimalDigits + 1)
-        return 4 + digits + namespace.prefix.count + Self.length(string: name) + (elements == 0 ? 0 : elements + 1)
+        let elements = payload.elements.count
+        let inside = name + 2 + (elements == 0 ? 0 : elements + 1)
+        return Self.length(ofArray: inside, id: id, attachments: payload.attachments.count, in: namespace)
+    }
+
+    /// Passes the bytes of a name between its quotes to `body` (RFC 8259 §7).
+    @inline(__always)
+    static func withWritten<Result>(_ name: String, _ body: (UnsafeBufferPointer<UInt8>) -> Result) -> Result {
+        var name = name
+        return name.withUTF8 { bytes in
+            if JSONString.isPlain(bytes) { return body(bytes) }
+            var written: [UInt8] = []
+            JSONString.append(String(decoding: bytes, as: UTF8.self), to: &written)
+            return written.withUnsafeBufferPointer { body(UnsafeBufferPointer(rebasing: $0[1..<$0.count - 1])) }
+        }
     }
 
     /// Appends an acknowledgement.
     package static func append(
         ack id: UInt64, _ payload: Payload, in namespace: SocketIONamespace, to output: inout [UInt8]
     ) {
-        Self.appendHead(.acknowledgement, attachments: payload.attachments.count, in: namespace, to: &output)
-        Self.append(id, to: &output)
-        output.append(UInt8(ascii: "["))
-        payload.elements.withUnsafeBufferPointer { output.append(contentsOf: $0) }
-        output.append(UInt8(ascii: "]"))
+        output.append(upTo: Self.length(ack: id, payload, in: namespace)) {
+            Self.write(ack: id, payload, in: namespace, to: &$0)
+        }
+    }
+
+    /// Writes an acknowledgement.
+    static func write(
+        ack id: UInt64, _ payload: Payload, in namespace: SocketIONamespace, to writer: inout ByteWriter
+    ) {
+        Self.write(.acknowledgement, attachments: payload.attachments.count, in: namespace, to: &writer)
+        Self.write(id, to: &writer)
+        writer.append(UInt8(ascii: "["))
+        payload.elements.withUnsafeBufferPointer { writer.append(contentsOf: $0) }
+        writer.append(UInt8(ascii: "]"))
     }
 
     /// The bytes of an acknowledgement's text.
     static func length(ack id: UInt64, _ payload: Payload, in namespace: SocketIONamespace) -> Int {
-        let attachments = payload.attachments.count
-        let digits = id.decimalDigits + (attachments == 0 ? 0 : UInt64(attachments).decimalDigits + 1)
-        return 4 + digits + namespace.prefix.count + payload.elements.count
+        Self.length(
+            ofArray: payload.elements.count, id: id, attachments: payload.attachments.count, in: namespace)
     }
 
     /// Appends a CONNECT with its auth object, which is empty for none.
     package static func append(
         connect auth: ArraySlice<UInt8>, in namespace: SocketIONamespace, to output: inout [UInt8]
     ) {
-        Self.appendHead(.connect, attachments: 0, in: namespace, to: &output)
+        Self.append(.connect, in: namespace, to: &output)
         output.append(contentsOf: auth)
     }
 
     /// Appends a CONNECT of protocol v4, with a query behind the name.
     static func append(connectWith query: ArraySlice<UInt8>, in namespace: SocketIONamespace, to output: inout [UInt8])
     {
-        Self.appendHead(.connect, attachments: 0, in: .main, to: &output)
+        Self.append(.connect, in: .main, to: &output)
         output.append(contentsOf: namespace.name.utf8)
         if !query.isEmpty { output += [UInt8(ascii: "?")] + query }
         output.append(UInt8(ascii: ","))
@@ -73,7 +110,7 @@ package enum SocketIOEncoder {
 
     /// Appends a DISCONNECT.
     package static func append(disconnectIn namespace: SocketIONamespace, to output: inout [UInt8]) {
-        Self.appendHead(.disconnect, attachments: 0, in: namespace, to: &output)
+        Self.append(.disconnect, in: namespace, to: &output)
     }
 
     /// The reason why an event may not be sent, or nil when it may: the server would close the connection over it.
@@ -93,63 +130,40 @@ package enum SocketIOEncoder {
 }
 
 extension SocketIOEncoder {
-    private static func appendHead(
-        _ type: SocketIOCodecPacket.Kind, attachments: Int, in namespace: SocketIONamespace, to output: inout [UInt8]
+    /// The bytes of a packet with an array, which has so many between its brackets.
+    private static func length(
+        ofArray inside: Int, id: UInt64?, attachments: Int, in namespace: SocketIONamespace
+    ) -> Int {
+        let digits = (id?.decimalDigits ?? 0) + (attachments == 0 ? 0 : UInt64(attachments).decimalDigits + 1)
+        return 4 + digits + namespace.prefix.count + inside
+    }
+
+    /// Appends the part before the acknowledgement's id, of a packet without attachments.
+    private static func append(
+        _ type: SocketIOCodecPacket.Kind, in namespace: SocketIONamespace, to output: inout [UInt8]
     ) {
-        output.append(UInt8(ascii: "4"))
+        output.append(upTo: 2 + namespace.prefix.count) { Self.write(type, attachments: 0, in: namespace, to: &$0) }
+    }
+
+    /// Writes the part before the acknowledgement's id.
+    @inline(__always)
+    private static func write(
+        _ type: SocketIOCodecPacket.Kind, attachments: Int, in namespace: SocketIONamespace, to writer: inout ByteWriter
+    ) {
+        writer.append(UInt8(ascii: "4"))
         if attachments == 0 {
-            output.append(UInt8(ascii: "0") &+ type.rawValue)
+            writer.append(UInt8(ascii: "0") &+ type.rawValue)
         } else {
             // BINARY_EVENT and BINARY_ACK are three above their plain forms.
-            output.append(UInt8(ascii: "0") &+ type.rawValue &+ 3)
-            Self.append(UInt64(attachments), to: &output)
-            output.append(UInt8(ascii: "-"))
+            writer.append(UInt8(ascii: "0") &+ type.rawValue &+ 3)
+            Self.write(UInt64(attachments), to: &writer)
+            writer.append(UInt8(ascii: "-"))
         }
-        if !namespace.isMain { output.append(contentsOf: namespace.prefix) }
+        namespace.prefix.withUnsafeBufferPointer { writer.append(contentsOf: $0) }
     }
 
-    private static func append(_ number: UInt64, to output: inout [UInt8]) {
-        if number >= 10 { Self.append(number / 10, to: &output) }
-        output.append(UInt8(ascii: "0") &+ UInt8(truncatingIfNeeded: number % 10))
-    }
-
-    /// Appends a JSON string (RFC 8259 §7).
-    ///
-    /// Most names need no escape and are copied whole.
-    private static func append(string: String, to output: inout [UInt8]) {
-        output.append(UInt8(ascii: "\""))
-        if string.utf8.allSatisfy({ !Self.needsEscape($0) }) {
-            output.append(contentsOf: string.utf8)
-        } else {
-            for byte in string.utf8 { Self.append(escaping: byte, to: &output) }
-        }
-        output.append(UInt8(ascii: "\""))
-    }
-
-    /// The bytes that ``append(string:to:)`` appends.
-    private static func length(string: String) -> Int {
-        var length = string.utf8.count + 2
-        for byte in string.utf8 where Self.needsEscape(byte) { length += byte < 0x20 ? 5 : 1 }
-        return length
-    }
-
-    private static func needsEscape(_ byte: UInt8) -> Bool {
-        byte < 0x20 || byte == UInt8(ascii: "\"") || byte == UInt8(ascii: "\\")
-    }
-
-    private static func append(escaping byte: UInt8, to output: inout [UInt8]) {
-        guard Self.needsEscape(byte) else {
-            output.append(byte)
-            return
-        }
-        output.append(UInt8(ascii: "\\"))
-        guard byte < 0x20 else {
-            output.append(byte)
-            return
-        }
-        let low = byte & 15
-        output.append(contentsOf: [UInt8(ascii: "u"), UInt8(ascii: "0"), UInt8(ascii: "0")])
-        output.append(UInt8(ascii: "0") &+ byte >> 4)
-        output.append(low < 10 ? UInt8(ascii: "0") &+ low : UInt8(ascii: "a") &+ low &- 10)
+    private static func write(_ number: UInt64, to writer: inout ByteWriter) {
+        if number >= 10 { Self.write(number / 10, to: &writer) }
+        writer.append(UInt8(ascii: "0") &+ UInt8(truncatingIfNeeded: number % 10))
     }
 }

@@ -10,15 +10,15 @@ extension SocketIOEngine {
     ///   - payload: its arguments.
     ///   - length: the bytes of its text, which are compared with what the server accepts.
     ///   - isCompressible: whether it may be compressed.
-    ///   - write: appends the text.
+    ///   - write: writes the text.
     /// - Returns: what became of it.
     func send(
-        _ payload: Payload, length: Int, isCompressible: Bool = true, write: (inout [UInt8]) -> Void
+        _ payload: Payload, length: Int, isCompressible: Bool = true, write: (inout ByteWriter) -> Void
     ) -> SendAcceptance {
         let attachment = payload.attachments.isEmpty ? 0 : payload.attachments.reduce(0) { max($0, $1.count) }
         return self.admit(text: length, attachment: attachment) { carrier in
             carrier.send(
-                .text, expectedLength: length, attachments: payload.attachments, isCompressible: isCompressible,
+                .text, length: length, attachments: payload.attachments, isCompressible: isCompressible,
                 write: write)
         }
     }

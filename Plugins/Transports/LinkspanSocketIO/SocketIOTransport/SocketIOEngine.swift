@@ -246,6 +246,9 @@ extension SocketIOEngine {
     }
 
     /// Delivers the events of a namespace to its link, for as long as nothing else is to be done.
+    ///
+    /// Events of other namespaces wait, so that a read which alternates between them does not cost a turn of a connection for
+    /// each message.
     private func deliver(
         _ output: inout SocketIOOutput, of namespace: Int, to link: SocketIOLink?,
         _ feed: (inout SocketIOOutput) -> Bool
@@ -275,9 +278,11 @@ extension SocketIOEngine {
                     }
                     return event
                 }
+                if output.putAside() { continue }
                 guard output.isEmpty, feed(&output) else { return nil }
             }
         }
+        output.takeBack()
     }
 
     /// The reason for the end of a namespace's link: a pause of one link is the reason for all, and a refused message

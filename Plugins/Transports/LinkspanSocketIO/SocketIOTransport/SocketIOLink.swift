@@ -1,6 +1,7 @@
 internal import Linkspan
 internal import LinkspanNetwork
 internal import LinkspanRuntime
+internal import LinkspanWebSocketProtocol
 
 /// A link over one namespace of an engine; lives on the engine's loop.
 final class SocketIOLink: Link {
@@ -88,17 +89,20 @@ final class SocketIOLink: Link {
 
     private func send(_ message: OutboundMessage, on engine: SocketIOEngine) -> SendAcceptance {
         let id = self.note(message, on: engine)
-        if let problem = SocketIOEncoder.problem(event: message.event, message.payload, limits: self.limits) {
+        let (event, payload) = (message.event, message.payload)
+        if let problem = SocketIOEncoder.problem(event: event, payload, limits: self.limits) {
             return .rejected(problem)
         }
         if self.hasCodec, let codec = self.configuration.codec {
             let packet = SocketIOCodecPacket(
-                .event, namespace: self.namespace.name, id: id, event: message.event, payload: message.payload)
+                .event, namespace: self.namespace.name, id: id, event: event, payload: payload)
             return engine.send(packet, by: codec, isCompressible: message.isCompressible)
         }
-        let length = SocketIOEncoder.length(event: message.event, message.payload, id: id, in: self.namespace)
-        return engine.send(message.payload, length: length, isCompressible: message.isCompressible) { buffer in
-            SocketIOEncoder.append(event: message.event, message.payload, id: id, in: self.namespace, to: &buffer)
+        return SocketIOEncoder.withWritten(event) { name in
+            let length = SocketIOEncoder.length(written: name.count, payload, id: id, in: self.namespace)
+            return engine.send(payload, length: length, isCompressible: message.isCompressible) {
+                SocketIOEncoder.write(event: name, payload, id: id, in: self.namespace, to: &$0)
+            }
         }
     }
 
@@ -123,8 +127,8 @@ final class SocketIOLink: Link {
             return engine.send(packet, by: codec)
         }
         let length = SocketIOEncoder.length(ack: id, payload, in: self.namespace)
-        return engine.send(payload, length: length) { buffer in
-            SocketIOEncoder.append(ack: id, payload, in: self.namespace, to: &buffer)
+        return engine.send(payload, length: length) {
+            SocketIOEncoder.write(ack: id, payload, in: self.namespace, to: &$0)
         }
     }
 

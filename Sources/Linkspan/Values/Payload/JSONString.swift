@@ -1,5 +1,5 @@
 /// Reads and writes JSON strings (RFC 8259 §7).
-enum JSONString {
+package enum JSONString {
     /// Resolves the escapes of a string's inside.
     ///
     /// A lone surrogate becomes U+FFFD.
@@ -37,15 +37,14 @@ enum JSONString {
     }
 
     /// Appends `text` as a JSON string with its quotes.
-    static func append(_ text: String, to output: inout [UInt8]) {
-        // In place; only a string that comes from elsewhere has to be brought into the form first.
-        if text.utf8.withContiguousStorageIfAvailable({ Self.append($0, to: &output) }) != nil { return }
+    package static func append(_ text: String, to output: inout [UInt8]) {
         var text = text
         text.withUTF8 { Self.append($0, to: &output) }
     }
 
     private static func append(_ bytes: UnsafeBufferPointer<UInt8>, to output: inout [UInt8]) {
-        output.reserveRoom(for: bytes.count + 2)
+        // Room at once for a first text; a buffer that has grown already goes on doubling.
+        if output.isEmpty { output.reserveCapacity(bytes.count + 2) }
         output.append(UInt8(ascii: "\""))
         var start = 0
         while true {
@@ -56,6 +55,11 @@ enum JSONString {
             start = end + 1
         }
         output.append(UInt8(ascii: "\""))
+    }
+
+    /// Whether the bytes of a text need no escape.
+    package static func isPlain(_ bytes: UnsafeBufferPointer<UInt8>) -> Bool {
+        JSONScanner.skipPlain(bytes, from: 0) == bytes.count
     }
 
     private static func appendEscaped(_ byte: UInt8, to output: inout [UInt8]) {
@@ -108,13 +112,6 @@ enum JSONString {
 
     private static func append(_ scalar: UInt32, into bytes: inout [UInt8]) {
         bytes.append(contentsOf: String(Unicode.Scalar(scalar) ?? "\u{FFFD}").utf8)
-    }
-}
-
-extension [UInt8] {
-    /// Makes room at once for a first text; a buffer that has grown already goes on doubling.
-    fileprivate mutating func reserveRoom(for count: Int) {
-        if self.isEmpty { self.reserveCapacity(count) }
     }
 }
 

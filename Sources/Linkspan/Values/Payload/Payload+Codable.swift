@@ -153,7 +153,8 @@ struct PayloadWriter {
 
     @usableFromInline
     mutating func write(_ text: String) {
-        self.separate()
+        // The text makes as much room as it needs.
+        if !self.elements.isEmpty { self.elements.append(UInt8(ascii: ",")) }
         JSONString.append(text, to: &self.elements)
     }
 

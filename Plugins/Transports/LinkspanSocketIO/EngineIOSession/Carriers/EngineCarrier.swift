@@ -38,10 +38,10 @@ protocol EngineCarrier: AnyObject {
     /// Begins to connect. Called once.
     func open()
 
-    /// Sends a packet whose payload `write` appends, and its attachments right behind it with nothing between.
+    /// Sends a packet whose payload, of so many bytes, `write` writes, and its attachments right behind it with nothing between.
     func send(
-        _ opcode: Opcode, expectedLength: Int, attachments: [ArraySlice<UInt8>], isCompressible: Bool,
-        write: (inout [UInt8]) -> Void
+        _ opcode: Opcode, length: Int, attachments: [ArraySlice<UInt8>], isCompressible: Bool,
+        write: (inout ByteWriter) -> Void
     ) -> SendAcceptance
 
     /// The server has named the session and its rules.
@@ -83,8 +83,8 @@ extension EngineCarrier {
         guard let first = messages.first?.bytes, let opcode = messages.first?.opcode else { return .refused }
         let attachments = messages.dropFirst().map(\.bytes)
         return self.send(
-            opcode, expectedLength: first.count, attachments: attachments, isCompressible: isCompressible
-        ) { $0 += first }
+            opcode, length: first.count, attachments: attachments, isCompressible: isCompressible
+        ) { $0.append(contentsOf: first) }
     }
 }
 

@@ -94,12 +94,11 @@ final class PollingCarrier: EngineCarrier {
     func length(ofAttachment count: Int) -> Int { self.session.length(ofAttachment: count) }
 
     func send(
-        _ opcode: Opcode, expectedLength: Int, attachments: [ArraySlice<UInt8>], isCompressible: Bool,
-        write: (inout [UInt8]) -> Void
+        _ opcode: Opcode, length: Int, attachments: [ArraySlice<UInt8>], isCompressible: Bool,
+        write: (inout ByteWriter) -> Void
     ) -> SendAcceptance {
         var payload: [UInt8] = []
-        payload.reserveCapacity(expectedLength)
-        write(&payload)
+        payload.append(upTo: length, write)
         let first = opcode == .text ? WebSocketMessage.text(payload[...]) : .binary(payload[...])
         let acceptance = self.session.enqueue(
             [first] + attachments.map { .binary($0) }, isCompressible: isCompressible)

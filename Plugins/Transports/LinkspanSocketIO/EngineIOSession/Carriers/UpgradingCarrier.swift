@@ -61,11 +61,11 @@ final class UpgradingCarrier: EngineCarrier {
     func length(ofAttachment count: Int) -> Int { self.current?.length(ofAttachment: count) ?? count }
 
     func send(
-        _ opcode: Opcode, expectedLength: Int, attachments: [ArraySlice<UInt8>], isCompressible: Bool,
-        write: (inout [UInt8]) -> Void
+        _ opcode: Opcode, length: Int, attachments: [ArraySlice<UInt8>], isCompressible: Bool,
+        write: (inout ByteWriter) -> Void
     ) -> SendAcceptance {
         self.current?.send(
-            opcode, expectedLength: expectedLength, attachments: attachments, isCompressible: isCompressible,
+            opcode, length: length, attachments: attachments, isCompressible: isCompressible,
             write: write)
             ?? .refused
     }

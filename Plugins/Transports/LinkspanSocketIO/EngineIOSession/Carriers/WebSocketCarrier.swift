@@ -50,24 +50,24 @@ final class WebSocketCarrier: EngineCarrier {
     func length(ofAttachment count: Int) -> Int { self.binaryType == nil ? count : count + 1 }
 
     func send(
-        _ opcode: Opcode, expectedLength: Int, attachments: [ArraySlice<UInt8>], isCompressible: Bool,
-        write: (inout [UInt8]) -> Void
+        _ opcode: Opcode, length: Int, attachments: [ArraySlice<UInt8>], isCompressible: Bool,
+        write: (inout ByteWriter) -> Void
     ) -> SendAcceptance {
         switch self.owned {
         case .some(let owned):
             // Handed on as they are, mostly: a choice between two arrays would take a reference to one.
             guard let type = self.binaryType, opcode == .binary || !attachments.isEmpty else {
                 return owned.object.send(
-                    opcode, expectedLength: expectedLength, attachments: attachments, isCompressible: isCompressible,
+                    opcode, length: length, attachments: attachments, isCompressible: isCompressible,
                     write: write)
             }
             let own = opcode == .binary ? [type] : []
             return owned.object.send(
-                opcode, expectedLength: own.count + expectedLength, attachments: attachments.map { [type] + $0 },
+                opcode, length: own.count + length, attachments: attachments.map { [type] + $0 },
                 isCompressible: isCompressible
-            ) { buffer in
-                buffer += own
-                write(&buffer)
+            ) { writer in
+                writer.append(contentsOf: own[...])
+                write(&writer)
             }
         case nil: return .refused
         }

@@ -27,6 +27,10 @@ struct SocketIOOutput: Sendable {
     private var first: Delivery?
     /// The events behind it.
     private var rest: Deque<Delivery> = []
+    /// The events before it, of other namespaces than the one whose link is being told.
+    private var aside: Deque<Delivery> = []
+    /// The most events that wait until another link has been told.
+    private static let mostAside = 64
     /// Set when the stream has to be dropped.
     ///
     /// Each namespace has its closing event among the events already.
@@ -54,6 +58,25 @@ struct SocketIOOutput: Sendable {
         guard self.first?.namespace == namespace, let delivery = self.first.take() else { return nil }
         if !self.rest.isEmpty { self.first = self.rest.popFirst() }
         return delivery.event
+    }
+
+    /// Puts the next event aside, so that the link of another namespace is told of more; false when it may not be.
+    mutating func putAside() -> Bool {
+        guard self.frames.isEmpty, self.close == nil, self.aside.count < Self.mostAside,
+            let next = self.first.take()
+        else { return false }
+        self.aside.append(next)
+        if !self.rest.isEmpty { self.first = self.rest.popFirst() }
+        return true
+    }
+
+    /// Puts the events that were put aside before all others.
+    mutating func takeBack() {
+        guard let next = self.aside.popFirst() else { return }
+        if let first = self.first { self.rest.prepend(first) }
+        self.first = next
+        if !self.aside.isEmpty { self.rest.prepend(contentsOf: self.aside) }
+        self.aside.removeAll()
     }
 
     /// Adds an event of a namespace.
