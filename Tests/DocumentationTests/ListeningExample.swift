@@ -45,6 +45,25 @@ actor PriceBoard {
     func stop() { self.quotes?.cancel() }
 }
 
+actor Ranking {
+    private let connection: ConnectionHandler
+    private(set) var best = 0
+
+    nonisolated var unownedExecutor: UnownedSerialExecutor {
+        self.connection.unownedExecutor
+    }
+
+    init(_ connection: ConnectionHandler) { self.connection = connection }
+
+    func follow() throws {
+        try self.connection.on("score", as: Int.self) { [weak self] score in
+            self?.assumeIsolated { ranking in
+                ranking.best = max(ranking.best, (try? score.get()) ?? 0)
+            }
+        }
+    }
+}
+
 @Suite("The article on listening", .timeLimit(.minutes(1)))
 struct ListeningExample {
     private let hub = InMemoryHub(executor: TestExecutor())
@@ -205,6 +224,26 @@ struct ListeningExample {
         await board?.stop()
         board = nil
         try await eventually { kept == nil }
+        connection.release()
+    }
+
+    @available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
+    @Test
+    func `a task and an actor live on the executor`() async throws {
+        self.hub.onConnect { peer in peer.onOther { $0.reply($0.payload) } }
+        let (connection, pages) = (try self.connect(), 4)
+        let total = try await Task(executorPreference: connection.executor) {
+            var total = 0
+            for page in 1...pages {
+                total += try await connection.request("count", page).decode(Int.self)
+            }
+            return total
+        }.value
+        #expect(total == 10)
+        let ranking = Ranking(connection)
+        try await ranking.follow()
+        for score in [3, 7, 5] { self.hub.emit("score", try Payload(score)) }
+        #expect(await ranking.best == 7)
         connection.release()
     }
 

@@ -82,6 +82,43 @@ struct ExecutorTests {
         }
     }
 
+    @available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
+    @Test(arguments: Place.allCases)
+    func `a task on the executor awaits replies on the loop's thread, and goes on when the loop stops`(_ place: Place)
+        async throws
+    {
+        try await Bench.run { bench in
+            let (url, transport) = place.transport(bench)
+            let (manager, executor) = (ConnectionManager(), transport.executor)
+            let handler = try ConnectionBuilder(url).transport(transport).connect(by: manager)
+            let threads = try await Task(executorPreference: handler.executor) {
+                var threads: Set<ObjectIdentifier> = []
+                for number in 0..<50 {
+                    _ = try await handler.request("req", number, timeout: .seconds(30))
+                    #expect(executor.isCurrent)
+                    threads.insert(Self.thread())
+                }
+                return threads.count
+            }.value
+            // A hub has a queue, which may change its thread.
+            if case .way = place { #expect(threads == 1) }
+            let isWaiting = Promise<Void>()
+            let last = Task(executorPreference: handler.executor) {
+                isWaiting.fulfill()
+                _ = try? await handler.request("silence", timeout: .seconds(600))
+                return executor.isCurrent
+            }
+            await isWaiting.value
+            bench.loop.shutdown()
+            await manager.shutdown()
+            #expect(await last.value)
+            #expect(await Task(executorPreference: handler.executor) { executor.isCurrent }.value)
+        }
+    }
+
+    /// Identifies the calling thread.
+    private static func thread() -> ObjectIdentifier { ObjectIdentifier(Thread.current) }
+
     @Test(arguments: Place.allCases)
     func `the end is told on the executor, outside the call that gives the connection back`(_ place: Place) async throws
     {

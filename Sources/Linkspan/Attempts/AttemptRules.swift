@@ -3,17 +3,11 @@ internal import LinkspanRuntime
 /// The rules by which a connection makes its attempts.
 struct AttemptRules: Sendable {
     /// The connection has them anyway, so that they are not copied.
-    private let sharedOptions: Boxed<ConnectionOptions>
+    let sharedOptions: Boxed<ConnectionOptions>
     /// The shortest time between the beginnings of two attempts that nobody asked for.
     let spacing: Duration
     /// Whether a refusal can be answered with other credentials.
     let canRenewCredentials: Bool
-
-    init(_ options: Boxed<ConnectionOptions>, spacing: Duration, canRenewCredentials: Bool) {
-        self.sharedOptions = options
-        self.spacing = spacing
-        self.canRenewCredentials = canRenewCredentials
-    }
 
     var credentialDeadline: Duration { self.sharedOptions.value.credentialDeadline }
     var openDeadline: Duration { self.sharedOptions.value.openDeadline }
@@ -63,7 +57,7 @@ extension AttemptRules {
     /// The rules for a destination.
     init(_ destination: Destination, spacing: Duration) {
         self.init(
-            destination.configuration.sharedOptions, spacing: spacing,
+            sharedOptions: destination.configuration.sharedOptions, spacing: spacing,
             canRenewCredentials: destination.source.isRenewable)
     }
 }

@@ -8,6 +8,7 @@ final class PooledConnection: Connection {
     let scheduler: any Scheduler
     let inbox: ConnectionInbox
     let core: CoreReference
+    let actorExecutor: ActorExecutor
     private let chain: InterceptorChain?
     /// Begins the keys of deliveries that have none of their own; nil when nothing asks for keys.
     private let keyPrefix: String?
@@ -29,6 +30,7 @@ final class PooledConnection: Connection {
             ConnectionCore(
                 id: id, inbox: self.inbox, environment: environment, destination: destination, attempts: attempts,
                 outgoing: outgoing))
+        self.actorExecutor = ActorExecutor(self.core)
         self.chain = InterceptorChain(options.interceptors)
         let hasKeys = options.deliveries.keyPlacement != nil || options.store != nil
         if case .field(let name) = options.deliveries.keyPlacement { self.keyField = name } else { self.keyField = nil }

@@ -24,6 +24,8 @@ final class ConnectionCore {
         /// Whether items were taken.
         var hasTaken = false
         var isCarryingOut = false
+        /// Whether a job of a task may be run in it.
+        var takesJob = false
         /// Whether a change of state was announced.
         var hasAnnounced = false
         /// Whether a deadline has been set since the timer was last compared with it.
@@ -86,7 +88,7 @@ extension ConnectionCore {
     ///   - items: what has arrived from other threads, which comes first.
     ///   - body: the reason for the turn.
     func makeTurn(_ items: consuming Deque<ConnectionInbox.Item>, _ body: (ConnectionCore) -> Void) {
-        self.turn.hasTaken = !items.isEmpty
+        (self.turn.hasTaken, self.turn.takesJob) = (!items.isEmpty, true)
         if self.turn.hasTaken { self.turn.arrived = consume items }
         self.reference.markTurn {
             if self.turn.hasTaken {
@@ -119,6 +121,14 @@ extension ConnectionCore {
         self.turn.hasTaken = true
         if let newer = self.inbox.takeItems(on: self.home.executor) { self.turn.arrived.append(contentsOf: newer) }
         while let item = self.turn.arrived.popFirst() { self.take(item) }
+    }
+
+    /// Whether a job of a task may be run in this turn, behind the present callback: once.
+    ///
+    /// One is enough to go on with a reply. More would let a task that is never without one keep the turn from its end.
+    func takesJob() -> Bool {
+        defer { self.turn.takesJob = false }
+        return self.turn.takesJob
     }
 
     private func take(_ item: consuming ConnectionInbox.Item) {
@@ -200,6 +210,8 @@ extension ConnectionCore {
 
     /// Pauses or resumes reading, sets the timer, and publishes what has changed.
     private func endTurn() {
+        // Outputs are not carried out any more.
+        self.turn.takesJob = false
         self.reader.pauseOrResume(isConnected: self.attempts.state == .connected)
         self.setTimer()
         self.sender.publishLoad(&self.turn.hasTaken)

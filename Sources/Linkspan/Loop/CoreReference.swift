@@ -53,6 +53,13 @@ extension CoreReference {
         if let core = self.inTurnBehindArrivals { body(core) } else { self.post(body) }
     }
 
+    /// Runs a job of a task, in the present turn where that has room for one, and otherwise in a turn of its own.
+    func run(_ job: @escaping @Sendable () -> Void) {
+        if let core = self.inTurn, core.takesJob() { return core.sender.queue.append(.call(job)) }
+        let executor = self.inbox.withState { $0.executor }
+        executor.execute { self.enter(on: executor) { $0.sender.queue.append(.call(job)) } }
+    }
+
     /// Takes a command in, if there is room.
     ///
     /// - Throws: `released`, `bufferFull`, `disconnected`; so do the others.

@@ -333,7 +333,7 @@ struct ReconnectNowTests {
     func `an attempt that was admitted gives that back`() throws {
         let start = Moment.now
         var machine = Attempts(
-            AttemptRules(Boxed(ConnectionOptions()), spacing: .zero, canRenewCredentials: false))
+            AttemptRules(sharedOptions: Boxed(ConnectionOptions()), spacing: .zero, canRenewCredentials: false))
         _ = try machine.connect(now: start)
         _ = machine.credentialsFailed(epoch: 1, .lost, now: start, random: 0)
         machine.admit(at: start + .seconds(3))

@@ -10,7 +10,7 @@ struct StateMachineTests {
     private func makeMachine(canRenew: Bool = false, retry: RetryPolicy = .standard) -> Attempts {
         var options = ConnectionOptions()
         options.retry = retry
-        return Attempts(AttemptRules(Boxed(options), spacing: .zero, canRenewCredentials: canRenew))
+        return Attempts(AttemptRules(sharedOptions: Boxed(options), spacing: .zero, canRenewCredentials: canRenew))
     }
 
     @Test(arguments: 0..<200)

@@ -100,7 +100,8 @@ struct RetryPolicyTests {
         let start = Moment.now
         var options = ConnectionOptions()
         options.retry = RetryPolicy { _ in .zero }
-        var attempts = Attempts(AttemptRules(Boxed(options), spacing: .seconds(1), canRenewCredentials: false))
+        var attempts = Attempts(
+            AttemptRules(sharedOptions: Boxed(options), spacing: .seconds(1), canRenewCredentials: false))
         func fail(_ epoch: UInt64, at now: Moment) -> Moment? {
             _ = attempts.credentialsFailed(epoch: epoch, .lost, now: now, random: 0)
             return attempts.deadline

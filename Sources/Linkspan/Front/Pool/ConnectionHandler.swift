@@ -235,6 +235,26 @@ public final class ConnectionHandler: Connection {
     }
 }
 
+// MARK: - Tasks and actors on the executor
+
+extension ConnectionHandler {
+    /// Runs tasks where the callbacks of the connection run, such as `Task(executorPreference: connection.executor) { … }`.
+    ///
+    /// A task there that awaits a reply goes on where the reply is read, so that a round trip wakes no other thread. The
+    /// rules for callbacks hold: between two waits it is short and does not block, because connections of one loop share
+    /// the thread. The page *Threads and actors* says when to use it.
+    ///
+    /// Jobs run one at a time and never inside a callback or a call, on the executor that the connection has at that
+    /// moment, and also when it has been released or its loop was stopped. It is the same for all holders.
+    @available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
+    public var executor: any TaskExecutor { self.connection }
+
+    /// Runs an actor where the callbacks of the connection run, as the actor's own `unownedExecutor`.
+    ///
+    /// Callbacks enter the actor by `assumeIsolated`. The actor has to keep the handler. Otherwise like ``executor``.
+    public var unownedExecutor: UnownedSerialExecutor { self.connection.actorExecutor.asUnownedSerialExecutor() }
+}
+
 // MARK: - Listening
 
 extension ConnectionHandler {
