@@ -63,6 +63,30 @@ struct LivenessTests {
         #expect(wire.loop.enter { link.send(message) } == .accepted)
     }
 
+    @Test
+    func `a ping of a Socket.IO server puts the one timer off, which would fire for nothing otherwise`() throws {
+        let wire = ScriptedWire(.webSocket)
+        let link = try wire.open()
+        for _ in 0..<3 {
+            let before = wire.loop.timerCount
+            wire.loop.suspend(for: .milliseconds(1_100))
+            wire.say("2")
+            #expect(wire.loop.timerCount == before + 1 && wire.loop.timerInstants.count == 1)
+        }
+        // Not for each of many.
+        wire.loop.suspend(for: .milliseconds(900))
+        let before = wire.loop.timerCount
+        wire.say("2", "2")
+        #expect(wire.loop.timerCount == before)
+        // What comes during a last look does not put off its end.
+        wire.loop.suspend(for: .milliseconds(2_001))
+        wire.loop.fireTimers()
+        #expect(wire.loop.timerInstants.count == 1)
+        wire.say("2")
+        #expect(wire.loop.timerCount == 1)
+        withExtendedLifetime(link) {}
+    }
+
     /// As with listeners that take longer than the heartbeat allows for what one read brings, and more arriving meanwhile.
     @Test(arguments: [SocketIOCarriers.webSocket, .polling])
     func `a client that is busy with each read gives a Socket.IO server up only when nothing comes`(
@@ -110,8 +134,8 @@ struct LivenessTests {
         for savesData in [true, false] {
             wire.loop.enter { link.saveData(savesData) }
             wire.loop.fireTimers()
+            // The answer ends the wait for it: the next ping is all that is due.
             wire.say(bytes: [0x8A, 0])
-            wire.loop.fireTimers()
             #expect(isRare() == [savesData])
         }
         #expect(wire.ends.isEmpty)

@@ -253,8 +253,7 @@ extension ConnectionCore {
             timer.work.cancel()
         }
         let work = self.later(at: wanted) { core in
-            core.timer = nil
-            core.turn.hasNewDeadline = true
+            (core.timer, core.turn.hasNewDeadline) = (nil, true)
             core.timerFired()
         }
         self.timer = CoreTimer(due: wanted, work: work)

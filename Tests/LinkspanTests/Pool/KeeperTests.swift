@@ -20,21 +20,86 @@ struct KeeperTests {
     }
 
     @Test
-    func `the keeper looks every period, and no more when the pool is empty`() throws {
+    func `rules are asked after the shortest period of one, and no more when the pool is empty`() throws {
         let recorder = EventRecorder()
-        let harness = PoolHarness(rules: [NotingRule("look", recorder), ReleaseRule()])
+        let harness = PoolHarness(rules: [
+            NotingRule("look", recorder, period: .seconds(7)), NotingRule("never", recorder, period: .seconds(20)),
+            ReleaseRule(),
+        ])
         let handler = try harness.connect()
         harness.scheduler.advance(by: .seconds(21))
-        #expect(recorder.notes.count == 4)
+        #expect(recorder.notes == ["look", "look", "look"])
         withExtendedLifetime(handler) {}
 
-        let other = PoolHarness()
+        let other = PoolHarness(rules: [CountingRule()] + .standard)
         try other.connect { $0.idleTimeout = .zero }.release()
         #expect(other.scheduler.runUntilIdle(limit: .seconds(60)))
         let again = try other.connect()
         other.scheduler.advance(by: .seconds(60))
-        #expect(other.scheduler.pendingCount > 0, "it looks again once there is something to look after")
+        #expect(other.scheduler.pendingCount > 0, "they are asked again once there is something to ask about")
         withExtendedLifetime(again) {}
+    }
+
+    @Test
+    func `nothing is due while connections rest, also after holders have come and gone`() throws {
+        let harness = PoolHarness()
+        let handlers = try (0..<3).map { try harness.connect("scripted://server/\($0)") }
+        // The time limits of their attempts.
+        harness.scheduler.advance(by: .seconds(60))
+        #expect(harness.scheduler.pendingCount == 0)
+        for _ in 0..<3 {
+            try harness.connect("scripted://server/0").release()
+            // Nobody holds it for a moment.
+            let other = try harness.connect("scripted://server/3") { $0.idleTimeout = .seconds(600) }
+            harness.scheduler.advance(by: .seconds(60))
+            other.release()
+            harness.scheduler.settle()
+            #expect(harness.scheduler.pendingCount == 1, "the end of an idle timeout")
+            let next = try harness.connect("scripted://server/3") { $0.idleTimeout = .seconds(600) }
+            #expect(harness.scheduler.pendingCount == 0)
+            next.release()
+        }
+        harness.scheduler.advance(by: .seconds(600))
+        #expect(harness.manager.statistics.count == 3)
+        harness.scheduler.advance(by: ConnectionPool.memory)
+        #expect(harness.scheduler.pendingCount == 0)
+        #expect(handlers.allSatisfy { $0.state == .connected })
+    }
+
+    @Test
+    func `unoccupied and then given up for good: released, long before its idle timeout`() throws {
+        let harness = PoolHarness { number in number == 1 ? .perfect : .refusing(.permanent) }
+        let handler = try harness.connect { $0.idleTimeout = .seconds(600) }
+        harness.scheduler.settle()
+        handler.release()
+        #expect(harness.manager.statistics.map(\.status.state) == [.connected])
+        harness.transport.openPeers.first?.drop()
+        harness.scheduler.advance(by: .seconds(10))
+        #expect(harness.manager.statistics.isEmpty)
+    }
+
+    @Test(arguments: [Duration.seconds(20), .seconds(60)])
+    func `an idle timeout that changes counts from the release`(timeout: Duration) throws {
+        let harness = PoolHarness()
+        let handler = try harness.connect { $0.idleTimeout = .seconds(30) }
+        harness.scheduler.settle()
+        handler.release()
+        harness.scheduler.advance(by: .seconds(10))
+        let changed = ConnectionOptions { $0.idleTimeout = timeout }
+        #expect(try harness.manager.adjust(handler.connection, changed))
+        harness.scheduler.advance(by: timeout - .seconds(10) - .nanoseconds(1))
+        #expect(harness.manager.statistics.map(\.status.state) == [.connected])
+        harness.scheduler.advance(by: .nanoseconds(1))
+        #expect(harness.manager.statistics.isEmpty)
+    }
+
+    @Test
+    func `a rule that connects again what fails for good does so at its period`() throws {
+        let harness = PoolHarness(rules: [StubbornRule()] + .standard) { _ in .refusing(.permanent) }
+        let handler = try harness.connect { $0.idleTimeout = .seconds(600) }
+        handler.release()
+        harness.scheduler.advance(by: .seconds(60))
+        #expect(harness.transport.peers.count <= 60 / 5 * 4 + 4, "at most four times for each look")
     }
 
     @Test
@@ -48,7 +113,6 @@ struct KeeperTests {
             harness.scheduler.settle()
             let before = rule.count
             for handler in handlers.prefix(5) { handler.release() }
-            // Shorter than the keeper's period.
             harness.scheduler.advance(by: .seconds(1))
             #expect(harness.manager.statistics.count == count - 5)
             withExtendedLifetime(handlers) {}
@@ -207,7 +271,7 @@ struct KeeperTests {
     func `holders that come and go on many threads always find a connection that works`(round: Int) async throws {
         let manager = ConnectionManager(
             options: .init {
-                $0.keeperPeriod = .milliseconds(1)
+                $0.rules.append(CountingRule(period: .milliseconds(1)))
             })
         let transport = InstantTransport()
         let configuration = try ConnectionBuilder("instant://server").transport(transport).options {
@@ -232,7 +296,10 @@ struct KeeperTests {
 
 /// Counts how often it is asked, and does nothing.
 private final class CountingRule: KeeperRule {
+    let period: Duration?
     private let asked = Lock(0)
+
+    init(period: Duration? = .seconds(5)) { self.period = period }
 
     var count: Int { self.asked.withLock { $0 } }
 
@@ -246,11 +313,13 @@ private struct NotingRule: KeeperRule {
     let name: String
     let recorder: EventRecorder
     let canExecute: Bool
+    let period: Duration?
 
-    init(_ name: String, _ recorder: EventRecorder, canExecute: Bool = true) {
+    init(_ name: String, _ recorder: EventRecorder, canExecute: Bool = true, period: Duration? = nil) {
         self.name = name
         self.recorder = recorder
         self.canExecute = canExecute
+        self.period = period
     }
 
     func decide(_ connection: KeptConnection) -> KeeperAction? {
@@ -282,6 +351,13 @@ private struct NightRule: KeeperRule {
         guard connection.url.host == "archive" else { return nil }
         if self.isNight() { return connection.state == .connected ? .disconnect : .keep }
         return connection.state == .disconnected ? .connect : nil
+    }
+}
+
+/// Connects whatever is down.
+private struct StubbornRule: KeeperRule {
+    func decide(_ connection: KeptConnection) -> KeeperAction? {
+        connection.state == .disconnected ? .connect : nil
     }
 }
 

@@ -220,6 +220,9 @@ extension WebSocketChannel: ByteStreamHandler {
         var first = self.nextMessage(&reading)
         if first != nil { self.handler.received { first.take() ?? self.nextMessage(&reading) } }
         if reading.hasPong, self.isOpen, let roundTrip = self.liveness.takeRoundTrip(now: self.loop.moment) {
+            // The next ping is due, and not the end of the time for this answer.
+            self.timers.ping?.cancel()
+            self.scheduleKeepAlive()
             self.handler.answeredPing(after: roundTrip)
         }
         let frames = self.session.controlFrames - controlFrames

@@ -310,17 +310,14 @@ extension SocketIOEngine {
         let deadlines = self.owned?.look { ($0.nextDeadline, $0.heartbeatDeadline, $0.maximumPayload) }
         guard let deadlines, let due = deadlines.0 else { return }
         (_, self.liveness.heartbeatDeadline, self.maximumPayload) = deadlines
-        guard self.timer.map({ due < $0.due }) ?? true else { return }
-        self.schedule(due, after: self.now.duration(to: due))
+        // Put off as well, or it would wake the process between two pings; seldom, and not at the end of a last look.
+        let isSet = self.timer.map { $0.due <= due && (due <= $0.due + .seconds(1) || self.liveness.isLastLook) }
+        if isSet != true { self.schedule(due, after: self.now.duration(to: due)) }
     }
 
     private func schedule(_ due: Moment, after delay: Duration) {
         self.timer?.work.cancel()
-        let work = self.loop.scheduleLocally(after: delay) {
-            self.timer = nil
-            self.timerFired()
-        }
-        self.timer = (due, work)
+        self.timer = (due, self.loop.scheduleLocally(after: delay) { self.timerFired() })
     }
 
     func timerFired() {

@@ -25,6 +25,7 @@ extension ConnectionManager {
         try connection.adjust(options)
         let described = options.described
         _ = self.pool.withLock { $0.adjust(connection, options, described) }
+        self.watch(connection)
         return true
     }
 
@@ -79,7 +80,9 @@ extension ConnectionManager {
             throw error
         }
         let now = self.now
-        _ = self.pool.withLock { $0.endMove(connection, (configuration.options, described), now: now) }
+        let former = self.pool.withLock { $0.endMove(connection, (configuration.options, described), now: now) }
+        self.watch(connection)
+        if let former, former.key.identity.source != next.identity.source { self.forgetLeaver() }
         return true
     }
 

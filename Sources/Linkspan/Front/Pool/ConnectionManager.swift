@@ -45,10 +45,6 @@ public final class ConnectionManager: Sendable {
         ///
         /// Without a source that reports the network path, as a service `network` does, they never do.
         public var dataSaving = DataSaving.constrained
-        /// The interval at which the keeper checks the pool (default 5 s).
-        ///
-        /// It also checks whenever a holder leaves, and at once after a `KeeperSignal`.
-        package var keeperPeriod = Duration.seconds(5)
         /// The time connections stay up in the background (default 30 s).
         public var backgroundIdleTimeout = Duration.seconds(30)
         /// Limits for attempts to connect, shared by all connections.
@@ -181,29 +177,45 @@ public final class ConnectionManager: Sendable {
     }
 
     private func vacate(_ connection: PooledConnection) {
-        let (now, id) = (self.now, ObjectIdentifier(connection))
+        let now = self.now
         self.pool.withLock { $0.vacate(connection, now: now) }
-        self.look(for: .visit(id))
-        guard let idleTimeout = self.pool.withLock({ $0.entry(of: connection)?.idleTimeout }) else { return }
-        _ = self.options.scheduler.schedule(at: self.options.scheduler.now + idleTimeout) { [weak self] in
-            self?.look(for: .visit(id))
-        }
+        self.look(for: .visit(ObjectIdentifier(connection)))
+        self.watch(connection)
     }
 
     var now: Moment { self.options.scheduler.moment }
 
     // MARK: The keeper
 
-    /// Begins to look at the pool every now and then, as long as there is something in it.
-    private func keep() {
-        if self.pool.withLock({ $0.beginKeeping() }) { self.scanPeriodically() }
+    /// Watches a connection if nobody holds it; again when its idle timeout has changed.
+    func watch(_ connection: PooledConnection) {
+        guard let end = self.pool.withLock({ $0.entry(of: connection)?.idleEnd }) else { return }
+        let id = ObjectIdentifier(connection)
+        let watch = IdleWatch(connection, until: end, by: self.options.scheduler) { [weak self] in
+            self?.look(for: .visit(id))
+        }
+        _ = self.pool.withLock { $0.keep(watch, of: connection) }
     }
 
-    private func scanPeriodically() {
-        _ = self.options.scheduler.schedule(at: self.options.scheduler.now + self.options.keeperPeriod) { [weak self] in
+    /// Forgets a connection that has left the pool now as soon as nothing asks for it any more.
+    func forgetLeaver() {
+        _ = self.options.scheduler.schedule(at: self.now + ConnectionPool.memory) { [weak self] in
+            guard let self else { return }
+            _ = self.pool.withLock { [now = self.now] in $0.forgetLeavers(now: now) }
+        }
+    }
+
+    /// Begins to ask the rules at intervals, if one of them wants that, as long as there is a connection.
+    private func keep() {
+        guard let period = self.options.rules.compactMap(\.period).min() else { return }
+        if self.pool.withLock({ $0.beginKeeping() }) { self.scan(every: max(period, .milliseconds(1))) }
+    }
+
+    private func scan(every period: Duration) {
+        _ = self.options.scheduler.schedule(at: self.now + period) { [weak self] in
             guard let self else { return }
             self.look(for: .look)
-            if !self.pool.withLock({ $0.endKeepingIfEmpty() }) { self.scanPeriodically() }
+            if !self.pool.withLock({ $0.endKeepingIfEmpty() }) { self.scan(every: period) }
         }
     }
 
@@ -229,7 +241,6 @@ public final class ConnectionManager: Sendable {
     ///   - connection: the only connection to look at; nil for all.
     private func scan(_ signal: KeeperSignal?, _ connection: ObjectIdentifier? = nil) {
         var signal = signal
-        if connection == nil { _ = self.pool.withLock { [now = self.now] in $0.forgetLeavers(now: now) } }
         // What a rule has done may make work for the next one. Rules that undo what others do are stopped at some time.
         for _ in 0..<4 {
             var hasMore = false
@@ -264,7 +275,9 @@ public final class ConnectionManager: Sendable {
         // Removed first: later holders get a new connection, and none gets one that is about to end.
         case .release:
             let entry = self.pool.withLock { [now = self.now] in $0.withdraw(connection, now: now) }
-            if entry != nil { connection.end(nil) }
+            guard entry != nil else { return }
+            connection.end(nil)
+            self.forgetLeaver()
         case .suspend(let error, let patience): connection.suspend(error, patience: patience)
         case .resume(let spread): connection.resume(within: spread)
         }

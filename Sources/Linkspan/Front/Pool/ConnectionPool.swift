@@ -56,9 +56,13 @@ struct ConnectionPool: Sendable {
         var isUnopened = true
         /// Since when nobody holds it.
         var idleSince: Moment?
+        /// Has the keeper visit it while nobody holds it.
+        var watch: IdleWatch?
 
         var options: ConnectionOptions { self.terms.options }
         var idleTimeout: Duration { self.terms.options.idleTimeout }
+        /// The end of its idle timeout; nil while it is held.
+        var idleEnd: Moment? { self.idleSince.map { $0 + self.idleTimeout } }
     }
 
     /// A connection that has left the pool or its source, and whose links may still be closing.
@@ -86,7 +90,7 @@ struct ConnectionPool: Sendable {
     private weak var latestTerms: Terms?
     private var leavers: [Leaver] = []
     private var lastNumber: UInt64 = 0
-    /// Whether someone looks at the pool every now and then.
+    /// Whether the rules are asked at intervals.
     private var isKept = false
 
     init(attempts: AttemptBudget) { self.attempts = attempts }
@@ -120,15 +124,15 @@ struct ConnectionPool: Sendable {
         self.authenticated[key.url] = count == 0 ? nil : count
     }
 
-    /// Says that someone will look at the pool; false when someone does already.
+    /// Begins to ask the rules at intervals; false when they are asked already.
     mutating func beginKeeping() -> Bool {
         defer { self.isKept = true }
         return !self.isKept
     }
 
-    /// Whether looking at the pool may end, because nothing is in it.
+    /// Whether asking the rules at intervals has ended, because there is no connection.
     mutating func endKeepingIfEmpty() -> Bool {
-        if self.entries.isEmpty, self.leavers.isEmpty { self.isKept = false }
+        if self.entries.isEmpty { self.isKept = false }
         return !self.isKept
     }
 }
@@ -145,6 +149,7 @@ extension ConnectionPool {
         try Self.compare(former.terms.described, described, url: key.url)
         self.entries[id]?.holders += 1
         self.entries[id]?.idleSince = nil
+        self.entries[id]?.watch = nil
         return former
     }
 
@@ -197,6 +202,16 @@ extension ConnectionPool {
         entry.holders -= 1
         if entry.holders == 0 { entry.idleSince = now }
         self.entries[ObjectIdentifier(connection)] = entry
+    }
+
+    /// Keeps a connection's watch, unless somebody holds it.
+    ///
+    /// - Returns: the former watch, or this one, to be let go of outside the lock.
+    mutating func keep(_ watch: IdleWatch, of connection: PooledConnection) -> IdleWatch? {
+        let id = ObjectIdentifier(connection)
+        guard let entry = self.entries[id], entry.holders == 0 else { return watch }
+        self.entries[id]?.watch = watch
+        return entry.watch
     }
 
     private static func compare(

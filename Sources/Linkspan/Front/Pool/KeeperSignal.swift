@@ -16,9 +16,9 @@ package enum KeeperSignal: Sendable, Hashable, CaseIterable {
 
 /// The occasion on which the keeper looks at the pool.
 enum KeeperOccasion: Sendable, Hashable {
-    /// Its period has passed.
+    /// The period of a rule has passed.
     case look
-    /// A connection's holder has left, or did so an idle timeout ago: the others have nothing to do with that.
+    /// A connection's holder has left, or nobody holds it and something is due: the others have nothing to do with that.
     case visit(ObjectIdentifier)
     case signal(KeeperSignal)
 }

@@ -1,7 +1,8 @@
 /// A condition by which the keeper of a ``ConnectionManager`` opens, closes and releases pooled connections.
 ///
-/// The keeper asks its rules in order, for each connection every five seconds, when a holder leaves, and when the network path
-/// or the phase of the app changes. The first answer counts.
+/// The keeper asks its rules in order, for a connection when a holder leaves and while nobody holds it when it goes down or its
+/// idle timeout is over, and for all connections when the network path or the phase of the app changes and after the shortest
+/// ``period`` of a rule. The first answer counts.
 ///
 /// ```swift
 /// /// Has no connection to the archive at night.
@@ -25,6 +26,16 @@ public protocol KeeperRule: Sendable {
     ///
     /// Called on any thread, and must not block.
     func decide(_ connection: KeptConnection) -> KeeperAction?
+
+    /// The interval at which the rules are asked while nothing happens; five seconds by default, and a millisecond at least.
+    ///
+    /// Each time wakes the process. Nil for a rule that looks neither at the time nor at anything beside the connection.
+    var period: Duration? { get }
+}
+
+extension KeeperRule {
+    /// Five seconds.
+    public var period: Duration? { .seconds(5) }
 }
 
 /// What a ``KeeperRule`` decides for a connection.

@@ -3,6 +3,8 @@
 /// When the path is gone, attempts become rare rather than none, because a report of the path may be wrong. In the
 /// background there are none until the app comes back.
 struct SuspendRule: KeeperRule {
+    var period: Duration? { nil }
+
     func decide(_ connection: KeptConnection) -> KeeperAction? {
         switch connection.signal {
         case .background:
