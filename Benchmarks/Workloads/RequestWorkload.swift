@@ -6,7 +6,7 @@ import Synchronization
 ///
 /// From a detached task that awaits the replies, or with callbacks.
 enum RequestWorkload {
-    private static var count: Int { Length.of(50_000) }
+    static var count: Int { Length.of(50_000) }
     private static let text = String(repeating: "x", count: 64)
 
     static func runTask(port: Int, server: EchoServer) async throws {
@@ -29,7 +29,7 @@ enum RequestWorkload {
         }
     }
 
-    private static func roundTrips(_ connection: ConnectionHandler, _ count: Int) async throws -> [Duration] {
+    static func roundTrips(_ connection: ConnectionHandler, _ count: Int) async throws -> [Duration] {
         var latencies: [Duration] = []
         latencies.reserveCapacity(count)
         for number in 0..<count {
