@@ -93,7 +93,7 @@ power: prerequisites  ## Opens an outbox's file as each of its writes may leave 
 	    | grep -E '^loss of power|^histories|^damaged files|✘|Test run'
 
 benchmark: prerequisites  ## Runs the workloads beside a floor in C and other clients, ROUNDS times each, and writes table and plot; BASE=<commit> adds a commit.
-	@.ci/prerequisites gcc g++ libwebsocketpp-dev libboost-dev
+	@.ci/prerequisites gcc g++ libwebsocketpp-dev libboost-dev valgrind
 	Benchmarks/run --write --rounds $(or $(ROUNDS),5) $(if $(BASE),--base $(BASE)) $(ROWS)
 
 benchmark-compare: prerequisites  ## Runs the workloads alternately with those of commit BASE (HEAD unless given), ROUNDS times each.

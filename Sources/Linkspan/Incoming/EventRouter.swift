@@ -1,4 +1,5 @@
 internal import DequeModule
+internal import LinkspanRuntime
 
 /// Brings messages and the marks between them to listeners, and holds messages that come before their first listener.
 ///
@@ -7,9 +8,10 @@ internal import DequeModule
 /// itself included: no access to the state spans a call.
 final class EventRouter {
     private let limits: HoldLimits
-    // Looked at for each message; nothing is called while they change.
-    @exclusivity(unchecked) private var channels: [String: Channel] = [:]
-    @exclusivity(unchecked) private var everything: [EventListener] = []
+    private var channels: [String: Channel] = [:] { didSet { self.latest = nil } }
+    private var everything: [EventListener] = [] { didSet { self.latest = nil } }
+    /// The only listener of the event that came last, while nothing changes: to find it in the dictionary takes longer.
+    private var latest: (event: String, hear: @Sendable (Message) -> Void)?
     /// The holds of the held messages, the oldest message first.
     private var held: Deque<Hold> = []
     private var heldBytes = 0
@@ -24,8 +26,9 @@ final class EventRouter {
     /// Asks listeners for one message whether they still take it; see ``ask(_:_:_:)``.
     private var questions: [UInt64: @Sendable () -> Bool] = [:]
     private(set) var droppedCount: UInt64 = 0
-    /// Counts removals: while there is none, those that were found for a message are not searched for again.
-    private var removals = 0
+    /// The listeners that were removed while others are being called, and how many such calls are under way.
+    private var removed: Set<UInt64> = []
+    private var calls = 0
     private var isFinished = false
     /// Counts the identities of the connection: what was sent to one is not shown to the next.
     private var generation = 0
@@ -40,7 +43,6 @@ final class EventRouter {
         // Kept until after the accesses: listeners may hold anything.
         let former = (self.channels, self.everything, self.questions)
         withExtendedLifetime(former) {
-            self.removals += 1
             (self.channels, self.everything, self.held, self.heldBytes) = ([:], [], [], 0)
             (self.muted, self.taken, self.questions, self.isFinished) = ([], [], [:], true)
         }
@@ -52,23 +54,20 @@ final class EventRouter {
 extension EventRouter {
     /// Calls the listeners of a message, or holds it.
     func route(_ message: Message) {
+        if let latest = self.latest, latest.event == message.event { return latest.hear(message) }
         let everything = self.everything
         let listeners = self.listeners(for: message)
         if everything.isEmpty, listeners.count == 1, !listeners[0].isOnce { return listeners[0].hear(message) }
-        // Only a listener that was called before can have removed one that was not, or changed the identity.
-        let (generation, removals) = (self.generation, self.removals)
-        var isFirst = true
-        for listener in everything where isFirst || self.mayHear(listener, nil, since: removals) {
-            isFirst = false
+        self.calls += 1
+        defer { self.endCall() }
+        let generation = self.generation
+        for listener in everything where self.mayHear(listener) {
             listener.hear(message)
             guard generation == self.generation else { return self.giveBack(listeners, message.event) }
         }
         var isUnheard = !listeners.isEmpty
-        for listener in listeners {
-            guard isFirst && !listener.isOnce || self.mayHear(listener, message.event, since: removals) else {
-                continue
-            }
-            (isFirst, isUnheard) = (false, false)
+        for listener in listeners where self.mayHear(listener) {
+            isUnheard = false
             listener.hear(message)
             guard generation == self.generation else { return self.giveBack(listeners, message.event) }
         }
@@ -81,9 +80,11 @@ extension EventRouter {
     /// Passes a mark to every listener that takes marks.
     func route(_ mark: Continuity) {
         self.former?.mark(mark)
+        self.calls += 1
+        defer { self.endCall() }
         let generation = self.generation
-        for (listener, event) in self.note(mark) where generation == self.generation {
-            if self.isRegistered(listener.id, event) { listener.onMark?(mark) }
+        for listener in self.note(mark) where generation == self.generation && self.isLeft(listener.id) {
+            listener.onMark?(mark)
         }
     }
 
@@ -98,17 +99,18 @@ extension EventRouter {
 
     /// Hands a backlog over, unless a listener changes the identity.
     private func hand(_ backlog: EventBacklog, to listeners: [EventListener], of event: String) {
-        let (generation, removals) = (self.generation, self.removals)
+        self.calls += 1
+        defer { self.endCall() }
+        let generation = self.generation
         for entry in backlog.entries {
-            for listener in listeners
-            where generation == self.generation && self.mayHear(listener, event, since: removals) {
+            for listener in listeners where generation == self.generation && self.mayHear(listener) {
                 for mark in entry.hole.marks { listener.onMark?(mark) }
                 guard generation == self.generation else { return self.take([listener]) }
                 listener.hear(entry.message)
             }
         }
         for mark in backlog.end.marks {
-            for listener in listeners where generation == self.generation && self.isRegistered(listener.id, event) {
+            for listener in listeners where generation == self.generation && self.isLeft(listener.id) {
                 listener.onMark?(mark)
             }
         }
@@ -151,6 +153,8 @@ extension EventRouter {
             if listeners.indices.contains(where: { listeners[$0].isOnce }) {
                 self.take(listeners)
                 self.keepLive(message.event, listeners.filter { !$0.isOnce })
+            } else if listeners.count == 1, self.everything.isEmpty {
+                self.latest = (message.event, listeners[0].hear)
             }
             return listeners
         case .replaying(let listeners, var backlog):
@@ -179,18 +183,17 @@ extension EventRouter {
 
     /// Notes a mark among the messages that are held.
     ///
-    /// - Returns: the listeners that want to hear it, each with its event.
-    private func note(_ mark: Continuity) -> [(listener: EventListener, event: String?)] {
-        var listeners: [(listener: EventListener, event: String?)] = []
-        for listener in self.everything where listener.onMark != nil { listeners.append((listener, nil)) }
+    /// - Returns: the listeners that want to hear it.
+    private func note(_ mark: Continuity) -> [EventListener] {
+        var listeners = self.everything.filter { $0.onMark != nil }
         for (event, channel) in self.channels {
             switch channel {
             case .live(let live):
-                for listener in live where listener.onMark != nil { listeners.append((listener, event)) }
+                listeners += live.filter { $0.onMark != nil }
             case .holding(let hold):
                 // Behind held messages that are about to be handed over it waits for its turn.
                 if hold.backlog.entries.isEmpty {
-                    for listener in hold.awaiting where listener.onMark != nil { listeners.append((listener, event)) }
+                    listeners += hold.awaiting.filter { $0.onMark != nil }
                 }
                 // With nothing before it, it says nothing.
                 if !hold.backlog.isEmpty { hold.backlog.mark(mark) }
@@ -300,8 +303,10 @@ extension EventRouter {
             return true
         case .replaying(let listeners, let backlog):
             self.channels[event] = .replaying(listeners + [listener], backlog)
-        case .live(let listeners):
-            self.channels[event] = .live(listeners + [listener])
+        case .live(var listeners):
+            self.channels[event] = .muted  // so that the listeners are not copied
+            listeners.append(listener)
+            self.channels[event] = .live(listeners)
         case .muted:
             self.muted.removeAll { $0 == event }
             self.channels[event] = .live([listener])
@@ -338,19 +343,27 @@ extension EventRouter {
     private func isWanted(by id: UInt64) -> Bool { self.questions.removeValue(forKey: id)?() ?? true }
 
     /// Whether a listener that was found is to be called with a message: it may have been removed, or have given up.
-    ///
-    /// Without a removal since it was found it has not been removed.
-    private func mayHear(_ listener: EventListener, _ event: String?, since removals: Int) -> Bool {
-        guard listener.isOnce else { return removals == self.removals || self.isRegistered(listener.id, event) }
+    private func mayHear(_ listener: EventListener) -> Bool {
+        guard listener.isOnce else { return self.isLeft(listener.id) }
         return self.taken.remove(listener.id) != nil && self.isWanted(by: listener.id)
     }
 
-    private func isRegistered(_ id: UInt64, _ event: String?) -> Bool {
-        guard let event else { return self.everything.contains { $0.id == id } }
+    /// Whether a listener has not been removed since it was found; asked for each, so that it is not searched for.
+    private func isLeft(_ id: UInt64) -> Bool {
+        assert(Growth.step())
+        return !self.isFinished && !self.removed.contains(id)
+    }
+
+    private func endCall() {
+        self.calls -= 1
+        if self.calls == 0, !self.removed.isEmpty { self.removed = [] }
+    }
+
+    private func isRegistered(_ id: UInt64, _ event: String) -> Bool {
         switch self.channels[event] {
-        case .replaying(let listeners, _), .live(let listeners): return listeners.contains { $0.id == id }
-        case .holding(let hold): return hold.awaiting.contains { $0.id == id }
-        case .muted, nil: return false
+        case .replaying(let listeners, _), .live(let listeners): listeners.contains { $0.id == id }
+        case .holding(let hold): hold.awaiting.contains { $0.id == id }
+        case .muted, nil: false
         }
     }
 
@@ -367,7 +380,7 @@ extension EventRouter {
     }
 
     private func takeOut(_ id: UInt64, event: String?) -> [EventListener] {
-        self.removals += 1
+        if self.calls > 0 { self.removed.insert(id) }
         self.taken.remove(id)
         self.questions[id] = nil
         guard let event else {

@@ -7,7 +7,7 @@ final class TrafficCounter: Sendable {
     static let limit = 256
 
     private struct State: Sendable {
-        var entries: [(event: String, totals: TrafficEvent.Totals)] = []
+        var entries: [(event: String, totals: TrafficEvent.Totals, isChanged: Bool)] = []
         var places: [String: Int] = [:]
         /// The place that was counted at last, which is most often the next one, too.
         var last = 0
@@ -22,11 +22,11 @@ final class TrafficCounter: Sendable {
             } else if self.entries.count < TrafficCounter.limit {
                 self.last = self.entries.count
                 self.places[event] = self.last
-                self.entries.append((event, TrafficEvent.Totals()))
+                self.entries.append((event, TrafficEvent.Totals(), false))
             } else {
                 // All others together, behind those that are counted apart.
                 self.last = TrafficCounter.limit
-                if self.entries.count == TrafficCounter.limit { self.entries.append(("", TrafficEvent.Totals())) }
+                if self.entries.count == TrafficCounter.limit { self.entries.append(("", TrafficEvent.Totals(), false)) }
             }
             return self.last
         }
@@ -58,8 +58,8 @@ final class TrafficCounter: Sendable {
         let isFirst = self.state.withLock { state in
             let place = state.place(of: event)
             change(&state.entries[place].totals)
-            // Places are few, and one message changes the same place as the last.
-            if state.changed.last == place || state.changed.contains(place) { return false }
+            if state.entries[place].isChanged { return false }
+            state.entries[place].isChanged = true
             state.changed.append(place)
             return state.changed.count == 1
         }
@@ -74,7 +74,8 @@ final class TrafficCounter: Sendable {
             if state.hasEnded { return }
             state.hasEnded = isLast
             for place in state.changed {
-                let (event, totals) = state.entries[place]
+                let (event, totals, _) = state.entries[place]
+                state.entries[place].isChanged = false
                 self.services.emit(TrafficEvent(connection: self.connection, event: event, totals: totals))
             }
             state.changed = []

@@ -207,4 +207,25 @@ struct GrowthTests {
             #expect(harness.arrived.count == size)
         }
     }
+
+    @Test(arguments: [nil, "a"])
+    func `a message and a mark cost one step for each listener, also when some are removed meanwhile`(
+        event: String?
+    ) {
+        expectLinear(stepsEach: 3) { size in
+            let (driver, heard) = (RouterDriver(), Lock(0))
+            let subscriptions = Lock<[Subscription]>([])
+            for number in 0..<size {
+                let subscription = driver.addForItems(event: event) { _ in
+                    heard.withLock { $0 += 1 }
+                    // The first removes the last one.
+                    if number == 0 { subscriptions.withLock { $0.popLast() }?.cancel() }
+                }
+                subscriptions.withLock { $0.append(subscription) }
+            }
+            driver.route(Message(event: "a", payload: .empty))
+            driver.router.route(.gap(.reconnected))
+            #expect(heard.withLock { $0 } == size - 1 + size - 2)
+        }
+    }
 }

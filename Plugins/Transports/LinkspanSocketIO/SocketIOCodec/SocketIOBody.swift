@@ -143,11 +143,13 @@ extension SocketIOBody {
             _ = try Self.end(text, from: start)
             throw Self.badPayload("an event's payload does not begin with a name")
         }
-        // The array is a value, too.
-        var scanner = JSONScanner(maximumValues: JSONScanner.maximumValues - 1)
+        // The array and the name are values, too.
+        var scanner = JSONScanner(maximumValues: JSONScanner.maximumValues - 2)
         let (nameEnd, arguments, firstEnd): (Int, Range<Int>, Int)
         do throws(JSONScanError) {
-            nameEnd = try scanner.skipValue(text, from: name)
+            nameEnd =
+                text[name] == UInt8(ascii: "\"")
+                ? try JSONScanner.skipString(text, from: name) : try scanner.skipValue(text, from: name)
             (arguments, firstEnd) = try Self.arguments(text, behind: nameEnd, &scanner)
         } catch {
             throw Self.badJSON(error)

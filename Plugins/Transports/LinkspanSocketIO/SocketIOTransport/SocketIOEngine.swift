@@ -245,10 +245,8 @@ extension SocketIOEngine {
         return true
     }
 
-    /// Delivers the events of a namespace to its link, for as long as nothing else is to be done.
-    ///
-    /// Events of other namespaces wait, so that a read which alternates between them does not cost a turn of a connection for
-    /// each message.
+    /// Delivers the events of a namespace to its link, for as long as nothing else is to be done; those of other namespaces
+    /// wait, so that a read which alternates between some does not cost each message a turn of a connection.
     private func deliver(
         _ output: inout SocketIOOutput, of namespace: Int, to link: SocketIOLink?,
         _ feed: (inout SocketIOOutput) -> Bool

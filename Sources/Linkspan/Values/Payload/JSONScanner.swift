@@ -206,7 +206,6 @@ extension JSONScanner {
     ///
     /// The difference of a byte of ASCII and a larger one has the highest bit. Those behind the first may be marked without a
     /// reason, since the subtraction borrows from them.
-    @inline(__always)
     private static func special(in word: UInt64) -> UInt64 {
         let word = UInt64(littleEndian: word)
         let ones: UInt64 = 0x0101_0101_0101_0101

@@ -43,8 +43,8 @@ package enum JSONString {
     }
 
     private static func append(_ bytes: UnsafeBufferPointer<UInt8>, to output: inout [UInt8]) {
-        // Room at once for a first text; a buffer that has grown already goes on doubling.
-        if output.isEmpty { output.reserveCapacity(bytes.count + 2) }
+        // Most texts are the only argument, and need no escape.
+        if output.isEmpty, Self.isPlain(bytes) { return output = Self.quoted(bytes) }
         output.append(UInt8(ascii: "\""))
         var start = 0
         while true {
@@ -55,6 +55,15 @@ package enum JSONString {
             start = end + 1
         }
         output.append(UInt8(ascii: "\""))
+    }
+
+    private static func quoted(_ bytes: UnsafeBufferPointer<UInt8>) -> [UInt8] {
+        [UInt8](unsafeUninitializedCapacity: bytes.count + 2) { room, count in
+            count = bytes.count + 2
+            room[0] = UInt8(ascii: "\"")
+            _ = UnsafeMutableBufferPointer(rebasing: room[1...]).update(fromContentsOf: bytes)
+            room[count - 1] = UInt8(ascii: "\"")
+        }
     }
 
     /// Whether the bytes of a text need no escape.
