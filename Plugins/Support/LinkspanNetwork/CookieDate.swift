@@ -40,7 +40,7 @@ package enum CookieDate {
     private static func clock(_ token: Substring) -> [Int]? {
         let parts = token.split(separator: ":", maxSplits: 2, omittingEmptySubsequences: false)
         guard parts.count == 3, parts[0].count <= 2, parts[1].count <= 2, let hour = Int(parts[0]),
-            let minute = Int(parts[1]), let second = Self.number(parts[2], digits: 1...2), hour >= 0, minute >= 0
+            let minute = Int(parts[1]), let second = Self.number(parts[2], digits: 1...2)
         else { return nil }
         return [hour, minute, second]
     }
