@@ -19,6 +19,16 @@ struct ResourceTests {
         + "Sec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\n\r\n"
 
     @Test
+    func `the limits are the documented ones`() {
+        let usual = DevServerConfiguration()
+        #expect(usual.pingInterval == .seconds(25) && usual.pingTimeout == .seconds(20) && usual.port == 0)
+        #expect(usual.introduction == .optional(within: .milliseconds(250)))
+        #expect(usual.maximumMessageBytes == 4 << 20 && usual.limits.maximumWaitingBytes == 16 << 20)
+        #expect(usual.limits.connectTimeout == .seconds(45) && usual.limits.requestTimeout == .seconds(10))
+        #expect(usual.limits.maximumConnections == 2_000)
+    }
+
+    @Test
     func `a connection has one timer, however many requests it brings, and none when it has ended`() async throws {
         let loop = CountingLoop()
         let configuration = DevServerConfiguration()

@@ -103,3 +103,17 @@ struct PlanTests {
         #expect(error?.problems == ["app.lost.needs: 'thing' is ambiguous (app.chat.thing, app.other.thing)"])
     }
 }
+
+@Suite("Defaults of a registry")
+struct RegistryDefaultTests {
+    @Test
+    func `are the documented ones`() {
+        let (options, budgets) = (RegistryOptions(), Budgets())
+        #expect(
+            [options.startBudget, options.shutdownBudget, options.grace] == [.seconds(30), .seconds(8), .seconds(1)])
+        #expect(options.retryDelay == .seconds(1) && options.retryCap == .seconds(60) && !options.isSequential)
+        #expect(options.threads == 4 && options.threadLimit == 64)
+        #expect([budgets.start, budgets.handle] == [.seconds(10), .seconds(1)])
+        #expect([budgets.quiesce, budgets.stop] == [.seconds(2), .seconds(3)] && budgets.mailbox == 1024)
+    }
+}

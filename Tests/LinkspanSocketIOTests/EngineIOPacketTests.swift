@@ -156,3 +156,16 @@ struct EngineIOHandshakeTests {
         _ = try EngineIOHandshake(json: whole)
     }
 }
+
+@Suite("Defaults of Socket.IO")
+struct SocketIODefaultTests {
+    @Test
+    func `are the documented ones`() {
+        let (usual, limits) = (SocketIOConfiguration(), SocketIOLimits.usual)
+        #expect(usual.path == "/socket.io/" && usual.protocol == .v4 && usual.carriers == .webSocket)
+        #expect(usual.maximumMessageBytes == 16 << 20 && usual.highWaterMark == 1 << 20 && usual.isMultiplexed)
+        #expect(limits.maximumAttachments == 10 && limits.maximumMessageBytes == 16 << 20)
+        #expect(limits.attachmentsTimeout == .seconds(30))
+        #expect(limits.maximumEarlyEvents == 10_000 && limits.maximumEarlyBytes == 16 << 20)
+    }
+}

@@ -85,6 +85,17 @@ struct WebSocketOptionTests {
         #expect(options { $0.headers = [.init("X-Key", "other")] }["headers"] != changed["headers"])
     }
 
+    @Test
+    func `defaults are the documented ones`() {
+        let usual = WebSocketConfiguration()
+        #expect(usual.maximumMessageBytes == 16 << 20 && usual.highWaterMark == 1 << 20)
+        #expect(usual.keepAlive == .init(interval: .seconds(15), timeout: .seconds(10)))
+        #expect(usual.closing == .init(code: 1000, reason: "") && usual.compression == nil)
+        #expect(WebSocketCompression().threshold == 256)
+        let limits = WebSocketLimits()
+        #expect(limits.maxMessageBytes == 16 << 20 && limits.maxFragments == 1024 && limits.maxPongsPerChunk == 32)
+    }
+
     private static func configuration(
         _ values: [String: any Sendable]
     ) throws -> WebSocketConfiguration {
