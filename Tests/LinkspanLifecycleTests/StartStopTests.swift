@@ -292,6 +292,22 @@ struct StartStopTests {
     }
 
     @Test
+    func `background work that throws because it is cancelled is no fault`() async throws {
+        let (registry, listener) = (ServiceRegistry(), Listener("listener"))
+        try registry.register(listener).keep()
+        try registry.register(
+            Probe("a") {
+                $0.placement.needs = [.hard("listener")]
+                $0.onRun = { _ in try await Task.sleep(for: .seconds(3_600)) }
+            }
+        ).keep()
+        try await registry.start()
+        #expect(await registry.stop().isClean)
+        #expect(registry.state(of: "services.a") == .stopped)
+        #expect(listener.journal.all(with: "fault ").isEmpty)
+    }
+
+    @Test
     func `background work that throws leaves the service failed and the registry degraded`() async throws {
         let registry = ServiceRegistry()
         let failed = Door()

@@ -163,26 +163,31 @@ struct StartRetryTests {
 
     @Test
     func `each wait is twice the one before, up to the cap`() async throws {
-        let times = Lock([ContinuousClock.Instant]())
-        let recorder = self.recorder
+        let (clock, starts) = (ManualScheduler(), Lock(0))
         let registry = self.registry {
-            $0.retryDelay = .milliseconds(20)
-            $0.retryCap = .milliseconds(60)
+            $0.scheduler = clock
+            $0.retryDelay = .seconds(2)
+            $0.retryCap = .seconds(9)
         }
         try registry.register(
             Probe("a") {
                 $0.onStart = { _ in
-                    times.withLock { $0.append(.now) }
-                    recorder.note("start")
+                    starts.withLock { $0 += 1 }
                     throw Trouble()
                 }
             }
         ).keep()
         try await registry.start()
-        try await recorder.wait(for: "five starts") { $0.count >= 5 }
-        let all = times.withLock { $0 }
-        let waits = zip(all, all.dropFirst()).map { $0.duration(to: $1) }
-        for (wait, least) in zip(waits, [20, 40, 60, 60]) { #expect(wait >= .milliseconds(least)) }
+        for (number, seconds) in [2, 4, 8, 9, 9].enumerated() {
+            try await eventually {
+                guard case .failed = registry.state(of: "services.a") else { return false }
+                return clock.pending == 1
+            }
+            clock.advance(by: .milliseconds(1_000 * seconds - 1))
+            #expect(clock.pending == 1 && starts.withLock { $0 } == number + 1)
+            clock.advance(by: .milliseconds(1))
+            try await eventually { starts.withLock { $0 } == number + 2 }
+        }
         await registry.stop()
     }
 

@@ -1,5 +1,6 @@
-internal import LinkspanRuntime
 internal import Testing
+
+@testable internal import LinkspanRuntime
 
 @Suite("Promise", .timeLimit(.minutes(1)))
 struct PromiseTests {
@@ -29,5 +30,17 @@ struct PromiseTests {
         async let value = promise.value
         promise.fulfill(3)
         #expect(await value == 3)
+    }
+
+    @Test
+    func `a wait ends at its deadline with another value, unless there is one`() async {
+        let (scheduler, early, never, end) = (SystemTimers(), Promise<Int>(), Promise<Int>(), Promise<Void>())
+        early.fulfill(1)
+        #expect(early.fulfilled == 1 && never.fulfilled == nil)
+        #expect(await early.value(until: .now + .seconds(3_600), by: scheduler, or: 2) == 1)
+        #expect(scheduler.pendingCount == 0, "its timer ends with the wait")
+        #expect(await never.value(until: .now, by: scheduler, or: 2) == 2)
+        await end.wait(until: .now, by: scheduler)
+        #expect(never.fulfilled == 2 && end.fulfilled != nil)
     }
 }

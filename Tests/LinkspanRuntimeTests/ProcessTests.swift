@@ -1,0 +1,42 @@
+internal import LinkspanRuntime
+internal import Testing
+
+@Suite("The process and its values")
+struct ProcessTests {
+    @Test
+    func `resident memory grows with the pages that are written`() {
+        let before = ProcessMemory.resident
+        let size = 256 << 20
+        let pages = UnsafeMutableRawPointer.allocate(byteCount: size, alignment: 1 << 12)
+        defer { pages.deallocate() }
+        pages.initializeMemory(as: UInt8.self, repeating: 1, count: size)
+        // Other tests may let go of some meanwhile.
+        #expect(before > 0 && ProcessMemory.resident - before > size / 2)
+        #expect(ProcessMemory.resident - before < 2 * size)
+    }
+
+    @Test
+    func `a line goes to standard error in one piece`() async throws {
+        let result = await #expect(processExitsWith: .success, observing: [\.standardErrorContent]) {
+            StandardError.print("a line of the SDK")
+        }
+        let text = try String(decoding: #require(result).standardErrorContent, as: UTF8.self)
+        #expect(text.split(separator: "\n").contains("a line of the SDK"))
+    }
+
+    @Test
+    func `boxes are equal when their values are, and a copy changes alone`() {
+        let first = Boxed([1, 2])
+        var copy = first
+        #expect(first == copy && first == Boxed([1, 2]) && first != Boxed([1, 3]))
+        copy.value.append(3)
+        #expect(first.value == [1, 2] && copy.value == [1, 2, 3] && first != copy)
+        copy.value.append(4)
+        #expect(copy.value == [1, 2, 3, 4] && Set([first, Boxed([1, 2]), copy]).count == 2)
+    }
+
+    @Test
+    func `a failure of the system has its words`() {
+        #expect(SystemProblem.text(of: 2).lowercased().contains("no such file"))
+    }
+}
