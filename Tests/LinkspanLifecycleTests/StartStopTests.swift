@@ -292,6 +292,20 @@ struct StartStopTests {
     }
 
     @Test
+    func `background work of a service that did not start does not begin`() async throws {
+        let (registry, journal) = (ServiceRegistry(options: .init { $0.retryDelay = nil }), Journal())
+        try registry.register(
+            Probe("a") {
+                $0.onStart = { _ in throw Trouble() }
+                $0.onRun = { _ in journal.add("run") }
+            }
+        ).keep()
+        try await registry.start()
+        await registry.stop()
+        #expect(journal.all(with: "run").isEmpty)
+    }
+
+    @Test
     func `background work that throws because it is cancelled is no fault`() async throws {
         let (registry, listener) = (ServiceRegistry(), Listener("listener"))
         try registry.register(listener).keep()
