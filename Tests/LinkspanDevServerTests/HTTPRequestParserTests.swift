@@ -75,6 +75,78 @@ struct HTTPRequestParserTests {
         #expect(request.parameter("a") == (target.contains("?") ? "b" : nil))
     }
 
+    @Test(
+        arguments: [
+            ("GET /\u{7E}", nil), ("get /", 400), ("GET  /", 400), (" /", 400), ("GET /\u{7F}", 400), ("GET /é", 400),
+            ("GET / x", 400), ("@ /", 400), ("[ /", 400), ("G\t /", 400),
+        ] as [(String, Int?)])
+    func `a request line has a method in capitals and a target in ASCII`(line: String, status: Int?) {
+        #expect(self.status("\(line) HTTP/1.1\r\n\r\n") == status)
+    }
+
+    @Test(
+        arguments: [
+            ("Content-Length: 100", nil), ("Content-Length: 101", 413), ("Content-Length: 000000000000000001", nil),
+            ("Content-Length: 0000000000000000001", 400), ("Content-Length: ", 400), ("Content-Length: +1", 400),
+            ("Content-Length: 1\r\nContent-Length: 1", 400), ("Transfer-Encoding: ", 501), (": x", 400),
+            ("A b: x", 400),
+            ("A: \u{9}\u{80}", nil), ("A: \u{1}", 400), ("A: \u{7F}", 400), ("A: \u{1F}", 400), ("A\u{7F}: x", 400),
+        ] as [(String, Int?)])
+    func `fields that are malformed, or about a body that is not read, are refused`(fields: String, status: Int?) {
+        #expect(self.status("POST / HTTP/1.1\r\n\(fields)\r\n\r\n\(String(repeating: "x", count: 100))") == status)
+    }
+
+    @Test
+    func `a head has 100 fields and 16 KiB at most`() {
+        func head(_ fields: Int) -> String { "GET / HTTP/1.1\r\n\(String(repeating: "A: b\r\n", count: fields))\r\n" }
+        #expect(self.status(head(100)) == nil && self.status(head(101)) == 431)
+        for (size, status) in [(16 << 10, nil), (16 << 10 + 1, 431)] as [(Int, Int?)] {
+            let head = "GET / HTTP/1.1\r\nA: "
+            let rest = String(repeating: "x", count: size - head.utf8.count - 4)
+            #expect(self.status("\(head)\(rest)\r\n\r\n") == status, "\(size)")
+        }
+    }
+
+    @Test(
+        arguments: [
+            ("1.1", "", true), ("1.0", "", false), ("1.1", "Connection: Close\r\n", false),
+            ("1.1", "Connection: keep-alive\r\n", true), ("1.1", "Connection: a, close\r\n", false),
+            ("1.0", "Connection: keep-alive\r\n", false),
+        ])
+    func `a client of HTTP 1.1 sends more requests unless it says that it does not`(
+        version: String, fields: String, isPersistent: Bool
+    ) throws {
+        for (expectation, isExpected) in [("100-Continue", true), ("other", false)] {
+            var parser = self.parser()
+            parser.receive(Array("GET / HTTP/\(version)\r\n\(fields)Expect: \(expectation)\r\n\r\n".utf8))
+            let request = try #require(try parser.next())
+            #expect(request.isPersistent == isPersistent)
+            #expect(request.expectsContinue == (isExpected && version == "1.1"))
+        }
+    }
+
+    @Test
+    func `a query is decoded, and what is malformed in it stays`() throws {
+        var parser = self.parser()
+        parser.receive(Array("GET /p?a=%41%c3%A9+%2b&b=%4&c=%zz=%&&d=%2&=e HTTP/1.1\r\n\r\n".utf8))
+        let request = try #require(try parser.next())
+        #expect(request.query.map(\.name) == ["a", "b", "c", "d", ""])
+        #expect(request.query.map(\.value) == ["Aé +", "%4", "%zz=%", "%2", "e"])
+    }
+
+    /// The status with which a request is refused; nil when it is served.
+    private func status(_ request: String) -> Int? {
+        var parser = self.parser()
+        parser.receive(Array(request.utf8))
+        do throws(HTTPRequestError) {
+            let request = try parser.next()
+            #expect(request != nil)
+            return nil
+        } catch {
+            return error.status
+        }
+    }
+
     @Test(arguments: ["", "Host:\r\n", "Host: a:b\r\n", "Host: a\r\nHost: b\r\n"])
     func `a host that is missing, invalid or repeated is not replaced`(_ fields: String) throws {
         var parser = self.parser()

@@ -127,6 +127,35 @@ struct AnswerReaderTests {
     }
 
     @Test
+    func `of another protocol are shown by their first 100 bytes`() {
+        let error = Self.refusal(String(repeating: "x", count: 101), parts: .max)
+        #expect(error?.code == .handshakeMalformed)
+        let text = String(repeating: "x", count: 100)
+        #expect(error?.message == "the server does not speak HTTP: it sent '\(text)'")
+    }
+
+    @Test(
+        arguments: [
+            (204, "", true), (304, "", true), (200, "", false), (200, "Content-Length: 0\r\n", true),
+            (200, "Content-Length: 1\r\n", false), (200, "Transfer-Encoding: chunked\r\n", false),
+        ])
+    func `without a body are done with their heads`(status: Int, field: String, isDone: Bool) {
+        var reader = AnswerReader(isExchange: true)
+        reader.append("HTTP/1.1 \(status) X\r\n\(field)\r\n".utf8)
+        guard case .head = reader.next() else {
+            Issue.record("no head")
+            return
+        }
+        guard case .end = reader.next() else {
+            #expect(!isDone && !reader.isDone)
+            return
+        }
+        #expect(isDone && reader.isDone && !reader.isUnfinished)
+        reader.append([0])
+        #expect(!reader.isDone, "a byte behind it has come")
+    }
+
+    @Test
     func `name no sub-protocol in an empty field`() {
         var reader = AnswerReader(isExchange: false)
         Array("HTTP/1.1 101 Go\r\nSec-WebSocket-Protocol: \r\n\r\n".utf8).withUnsafeBytes { reader.append($0) }

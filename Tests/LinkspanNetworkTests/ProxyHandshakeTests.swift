@@ -1,6 +1,7 @@
 internal import Linkspan
-internal import LinkspanNetwork
 internal import Testing
+
+@testable internal import LinkspanNetwork
 
 @Suite("The agreement with a proxy")
 struct ProxyHandshakeTests {
@@ -60,6 +61,72 @@ struct ProxyHandshakeTests {
         _ = Self.take([5, 0], &handshake)
         guard case .failed(let error) = Self.take(reply, &handshake) else { return Self.wrong("not failed") }
         #expect(error.code == .proxyRefused)
+    }
+
+    @Test(
+        arguments: [
+            (1, "general failure"), (2, "not allowed by its rules"), (3, "network unreachable"),
+            (4, "host unreachable"), (5, "connection refused"), (6, "time to live expired"),
+            (7, "command not supported"), (8, "address type not supported"), (9, "reply 9"),
+        ] as [(UInt8, String)])
+    func `over SOCKS says why the proxy did not connect, without the address that some leave out`(
+        reply: UInt8, reason: String
+    ) {
+        var handshake = Self.socks()
+        _ = Self.take([5, 0], &handshake)
+        guard case .failed(let error) = Self.take([5, reply], &handshake) else { return Self.wrong("not failed") }
+        #expect(error.code == .proxyRefused)
+        #expect(error.message == "the proxy did not connect to the server: \(reason)")
+    }
+
+    @Test(arguments: [[4] + [UInt8](repeating: 9, count: 16), [3, 2, 97, 98], [3, 0], [1, 9, 9, 9, 9]] as [[UInt8]])
+    func `over SOCKS is done behind an address of any kind, however it is cut`(address: [UInt8]) {
+        let reply = [5, 0, 0] + address + [1, 2]
+        for size in [1, 2, reply.count] {
+            var handshake = Self.socks()
+            _ = Self.take([5, 0], &handshake)
+            for index in stride(from: 0, to: reply.count, by: size) {
+                let end = min(index + size, reply.count)
+                switch Self.take(Array(reply[index..<end]), &handshake) {
+                case .more: #expect(end < reply.count)
+                case .done: #expect(end == reply.count)
+                case .send, .failed: Self.wrong("not done")
+                }
+            }
+        }
+    }
+
+    @Test
+    func `over SOCKS ends when the proxy does not accept name and password, or speaks too early`() {
+        for (answers, code) in [
+            ([[5, 2], [1, 1]], .proxyUnauthorized), ([[5, 2, 1]], .proxyRefused),
+            ([[5, 2], [1, 0, 5]], .proxyRefused),
+            ([[5, 0, 5]], .proxyRefused), ([[4, 0]], .proxyRefused), ([[5, 255]], .proxyUnauthorized),
+        ] as [([[UInt8]], ByteStreamError.Code)] {
+            var handshake = Self.socks("ann")
+            var last = ProxyStep.more
+            for answer in answers { last = Self.take(answer, &handshake) }
+            guard case .failed(let error) = last else { return Self.wrong("not failed") }
+            #expect(error.code == code)
+        }
+    }
+
+    @Test(arguments: [(199, ByteStreamError.Code.proxyRefused), (300, .proxyRefused), (407, .proxyUnauthorized)])
+    func `over HTTP opens the way with any status of success alone`(status: Int, code: ByteStreamError.Code) {
+        for good in [200, 204, 299] { #expect(ByteStreamError(proxyStatus: good, retryAfter: nil) == nil) }
+        let error = ByteStreamError(proxyStatus: status, retryAfter: .seconds(3))
+        #expect(error?.code == code && error?.status == status)
+        #expect(error?.retryAfter == (status == 407 ? nil : .seconds(3)))
+    }
+
+    @Test
+    func `names the proxy in an error about the way to it`() {
+        let (name, place) = (ByteStreamError(.nameNotResolved, "x"), ByteStreamError(unreachable: "Connection refused"))
+        #expect(place.message == "the server cannot be reached (connection refused)")
+        #expect(name.ofProxy == ByteStreamError(.proxyUnreachable, "the proxy's name has no address"))
+        #expect(
+            place.ofProxy == ByteStreamError(.proxyUnreachable, "the proxy cannot be reached (connection refused)"))
+        #expect(ByteStreamError(.timedOut, "x").ofProxy == ByteStreamError(.timedOut, "x"))
     }
 
     @Test

@@ -31,6 +31,8 @@ struct DiagnosisTests {
         var status = ConnectionStatus(url: try ConnectionURL("scripted://server/"), state: .reconnecting)
         status.progress = .waiting(until: status.time.advanced(by: .seconds(Int64.max)), attempt: 2)
         #expect(status.sentences.last == "Attempt 2 begins in 100000000000000.0 s.")
+        status.progress = .waiting(until: status.time.advanced(by: .milliseconds(123_449)), attempt: 2)
+        #expect(status.sentences.last == "Attempt 2 begins in 123.4 s.")
     }
 
     @Test

@@ -31,4 +31,17 @@ struct DefaultsTests {
         #expect(attempts.perSecond == 5 && attempts.burst == 10 && attempts.spacing == .seconds(1))
         #expect((0..<100).allSatisfy { _ in (0..<1).contains(options.random()) })
     }
+
+    @Test
+    func `of a command are the documented ones, and each property is kept by itself`() {
+        let usual = Command(.send, event: "a", payload: .empty)
+        #expect(usual.message.isCompressible && !usual.isVolatile && usual.timeout == nil && usual.key == nil)
+        #expect(usual.stage == .waiting && !usual.isUnkept && !usual.hasMadeKey && usual.refusals == 0)
+        var (unkept, keyed, later) = (usual, usual, usual)
+        unkept.isUnkept = true
+        keyed.makeKey("p")
+        later.noteRefusal()
+        #expect(unkept.isUnkept && keyed.hasMadeKey && later.refusals == 1)
+        #expect(keyed.key == "p.\(keyed.id.number)")
+    }
 }

@@ -26,6 +26,15 @@ struct SharedCredentialsTests {
     }
 
     @Test
+    func `what is known of a server can be forgotten when nobody waits and nothing is trusted`() {
+        let now = Moment.now
+        var queue = CredentialQueue()
+        #expect(queue.isIdle(at: now))
+        queue.keep(IssuedCredentials(credentials: Credentials(), generation: 1, issuedAt: now, reason: .refused))
+        #expect(!queue.isIdle(at: now) && queue.isIdle(at: now + .seconds(61)))
+    }
+
+    @Test
     func `requests during a call share its answer`() throws {
         var desk = Run()
         let waiters = try [Self.one, Self.two, Self.one].map { try desk.ask($0, .first) }

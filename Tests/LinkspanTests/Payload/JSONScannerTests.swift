@@ -30,6 +30,15 @@ struct JSONScannerTests {
         }
     }
 
+    @Test(arguments: [("1,2]", 1), ("[1,[2]],3]", 7), (#"{"a":[1]} , 2]"#, 9), (#""]",[1]]"#, 3), ("[] ]", 2)])
+    func `the end of the first value in an array is known when all of it is skipped`(text: String, end: Int) throws {
+        let ends = try Array("\(text) x".utf8).withUnsafeBufferPointer { bytes throws(JSONScanError) in
+            var scanner = JSONScanner()
+            return (try scanner.skipValue(bytes, from: 0, inArrays: 1), scanner.firstEnd)
+        }
+        #expect(ends == (text.utf8.count, end))
+    }
+
     @Test(arguments: [
         "nul", "nulL", "True", "tru", "+1", "-", "-a", ".5", "1.", "1.e1", "1e", "1e+", "NaN", "Infinity", "'a'",
         "a",

@@ -24,6 +24,13 @@ struct ForeignTextTests {
         #expect(ForeignText.line("abc", limit: 2) == "ab…")
     }
 
+    @Test(arguments: ["\u{301}", "\u{20DD}", "\u{200D}"])
+    func `of marks that pile up 15 are shown, and after the next letter 15 more`(mark: String) {
+        let pile = "e" + String(repeating: mark, count: 15)
+        #expect(ForeignText.shown(pile + pile) == pile + pile)
+        #expect(ForeignText.shown("\(pile)\(mark)\(mark)\(pile)") == pile + pile)
+    }
+
     @Test
     func `no scalar of a line or of what is shown is a control, ends a line or turns the direction`() {
         let all = String(String.UnicodeScalarView((0...0x2FFF).compactMap(Unicode.Scalar.init)))

@@ -72,6 +72,104 @@ struct CoderMemberTests {
         #expect(Self.text(payload).split(separator: ",").count == 40)
     }
 
+    /// A value whose encoding is a test's own.
+    private struct Written: Encodable {
+        let write: (any Encoder) throws -> Void
+
+        func encode(to encoder: any Encoder) throws { try self.write(encoder) }
+    }
+
+    @Test
+    func `a key that is written again at once counts once, whatever the key`() throws {
+        for number in 0..<1_000 {
+            let key = PayloadTestKey("key\(number)")
+            let payload = try Payload(
+                Written { encoder in
+                    var container = encoder.container(keyedBy: PayloadTestKey.self)
+                    try container.encode(0, forKey: PayloadTestKey("z"))
+                    try container.encode([1], forKey: key)
+                    try container.encode(2, forKey: key)
+                })
+            #expect(Self.text(payload) == #"{"z":0,"\#(key.stringValue)":2}"#)
+        }
+    }
+
+    @Test
+    func `a container goes on with a value that its encoder has written as a whole`() throws {
+        let object = Written { encoder in
+            var whole = encoder.singleValueContainer()
+            try whole.encode(Pair(a: 1, b: 2))
+            var container = encoder.container(keyedBy: PayloadTestKey.self)
+            try container.encode(3, forKey: PayloadTestKey("c"))
+            try container.encode(4, forKey: PayloadTestKey("a"))
+        }
+        let array = Written { encoder in
+            var whole = encoder.singleValueContainer()
+            try whole.encode([1, 2])
+            var container = encoder.unkeyedContainer()
+            #expect(container.count == 2)
+            try container.encode(3)
+        }
+        #expect(Self.text(try Payload(["x": object])) == #"{"x":{"b":2,"c":3,"a":4}}"#)
+        #expect(Self.text(try Payload([array])) == "[[1,2,3]]")
+    }
+
+    @Test
+    func `a nested container goes on with a member that is there, and those behind it stay`() throws {
+        let payload = try Payload(
+            Written { encoder in
+                var container = encoder.container(keyedBy: PayloadTestKey.self)
+                try container.encode(["x": 1], forKey: PayloadTestKey("a"))
+                var second = container.nestedUnkeyedContainer(forKey: PayloadTestKey("b"))
+                var third = container.nestedContainer(keyedBy: PayloadTestKey.self, forKey: PayloadTestKey("c"))
+                var first = container.nestedContainer(keyedBy: PayloadTestKey.self, forKey: PayloadTestKey("a"))
+                try third.encode("z", forKey: PayloadTestKey("d"))
+                try first.encode(2, forKey: PayloadTestKey("y"))
+                try second.encode(3)
+                var again = container.nestedUnkeyedContainer(forKey: PayloadTestKey("b"))
+                try again.encode(4)
+            })
+        #expect(Self.text(payload) == #"{"a":{"x":1,"y":2},"b":[3,4],"c":{"d":"z"}}"#)
+    }
+
+    @Test
+    func `a repeated key takes a nested container with it, and those behind it stay`() throws {
+        let payload = try Payload(
+            Written { encoder in
+                var container = encoder.container(keyedBy: PayloadTestKey.self)
+                var first = container.nestedUnkeyedContainer(forKey: PayloadTestKey("a"))
+                var second = container.nestedUnkeyedContainer(forKey: PayloadTestKey("b"))
+                try container.encode(3, forKey: PayloadTestKey("a"))
+                try first.encode(1)
+                try second.encode(2)
+            })
+        #expect(Self.text(payload) == #"{"b":[2],"a":3}"#)
+    }
+
+    private struct Deep: Encodable {
+        let levels: Int
+
+        func encode(to encoder: any Encoder) throws {
+            var container = encoder.unkeyedContainer()
+            if self.levels > 1 { try container.encode(Deep(levels: self.levels - 1)) }
+        }
+    }
+
+    @Test
+    func `levels around a nested container count as those inside`() throws {
+        func payload(_ levels: Int) throws -> Payload {
+            let nesting = Written { encoder in
+                var container = encoder.container(keyedBy: PayloadTestKey.self)
+                var nested = container.nestedUnkeyedContainer(forKey: PayloadTestKey("a"))
+                var inner = nested.nestedUnkeyedContainer()
+                try inner.encode(Deep(levels: levels - 6))
+            }
+            return try Payload([[[nesting]]])
+        }
+        #expect(try payload(64).values.count == 1)
+        #expect(throws: LinkspanError.self) { try payload(65) }
+    }
+
     private struct Nesting: Encodable {
         let witness: EncodesNothing
 
