@@ -86,8 +86,8 @@ struct AsyncUseTests {
     func `the connection is opened when every service has taken it`() async throws {
         let transport = ScriptedTransport(scheduler: self.clock)
         let gate = Promise<Void>()
-        let slow = Slow(gate)
-        let messaging = try await self.start(transport, slow)
+        let (slow, faults) = (Slow(gate), Faults())
+        let messaging = try await self.start(transport, slow, faults)
         async let first = messaging.connect()
         async let second = messaging.connect()
         await slow.isCalled.value
@@ -99,6 +99,7 @@ struct AsyncUseTests {
         #expect(transport.peers.count == 1)
         try await second.release()
         await messaging.stop()
+        #expect(faults.recorder.notes.isEmpty)
     }
 
     @Test
@@ -282,6 +283,10 @@ struct AsyncUseTests {
         try await faults.recorder.wait(for: "the fault") { !$0.isEmpty }
         let told = throwing ? "services.broken use failed" : "services.slow use failed: it did not return within 10"
         #expect(faults.recorder.notes.first?.hasPrefix(told) == true)
+        if !throwing { await slow.isCancelled.value }
+        connection.release()
+        self.clock.advance(by: .seconds(60))
+        #expect(transport.openPeers.isEmpty == throwing, "a service that threw holds it no more")
         await messaging.stop()
     }
 }
@@ -359,13 +364,18 @@ private final class Refusing: ConnectionUsing {
 private final class Slow: ConnectionUsing {
     let name: ServiceName = "slow"
     let isCalled = Promise<Void>()
+    let isCancelled = Promise<Void>()
     private let gate: Promise<Void>
 
     init(_ gate: Promise<Void>) { self.gate = gate }
 
     func use(_ connection: any Connection) async {
         self.isCalled.fulfill()
-        await self.gate.value
+        await withTaskCancellationHandler {
+            await self.gate.value
+        } onCancel: {
+            self.isCancelled.fulfill()
+        }
     }
 }
 

@@ -18,6 +18,8 @@ struct ConnectionReporterTests {
         /// States and totals, in order.
         let story = Lock<[String]>([])
         let queues = Lock<[ConnectionEvent.Kind]>([])
+        /// All but the round trips.
+        let kinds = Lock<[ConnectionEvent.Kind]>([])
 
         func on(_ event: Stamped<TrafficEvent>, _ scope: ServiceScope) async throws {
             self.traffic.withLock { $0.append(event.event) }
@@ -25,11 +27,13 @@ struct ConnectionReporterTests {
         }
 
         func on(_ event: Stamped<ConnectionEvent>, _ scope: ServiceScope) async throws {
-            switch event.event.kind {
+            let kind = event.event.kind
+            if case .measured = kind {} else { self.kinds.withLock { $0.append(kind) } }
+            switch kind {
             case .disconnected: self.story.withLock { $0.append("disconnected") }
             case .released: self.story.withLock { $0.append("released") }
             case .queueChanged, .queueNearlyFull, .queueHasRoom, .queueFlushed:
-                self.queues.withLock { $0.append(event.event.kind) }
+                self.queues.withLock { $0.append(kind) }
             default: ()
             }
         }
@@ -176,6 +180,107 @@ struct ConnectionReporterTests {
     }
 
     @Test
+    func `each change of a connection is told with its attempt, its time and its reason`() async throws {
+        let handler = try self.connect()
+        self.transport.openPeers.first?.drop(LinkspanError(.connectionLost, "cut"))
+        self.scheduler.advance(by: .seconds(10))
+        try handler.disconnect()
+        self.scheduler.advance(by: .seconds(1))
+        try handler.send("one")
+        try handler.connect()
+        self.scheduler.advance(by: .seconds(1))
+        handler.release()
+        self.scheduler.advance(by: .seconds(600))
+        await self.services.stop()
+        let opened: [ConnectionEvent.Kind] = [
+            .connecting(attempt: 1),
+            .connected(attempt: 1, handshake: .milliseconds(40), resumed: false, transport: "scripted"),
+        ]
+        let disconnected = ConnectionEvent.Kind.disconnected(reason: "requested", code: nil, willRetry: false)
+        let lost = [
+            ConnectionEvent.Kind.disconnected(reason: "cut", code: "connectionLost", willRetry: true),
+            .reconnecting(attempt: 1, delay: .seconds(1)),
+        ]
+        let again = [disconnected, .reconnecting(attempt: 1, delay: .zero)]
+        let flushed = [ConnectionEvent.Kind.queueFlushed(count: 1, time: .zero)]
+        #expect(
+            self.ear.kinds.withLock { $0 }
+                == [.created] + opened + lost + opened + again + opened + flushed + [disconnected, .released])
+    }
+
+    @Test
+    func `the totals of a connection end with its release`() async {
+        let connection = ObservedConnection(
+            id: 1, endpoint: "scripted://server", transport: "scripted", hasStore: false)
+        let counter = TrafficCounter(of: 1, self.services) { _ in }
+        let reporter = ConnectionReporter(connection, counter, services: self.services, scheduler: self.scheduler)
+        reporter.sent(Command(.send, event: "news", payload: .empty))
+        reporter.changed(
+            StateChange(from: .disconnected, to: .released, reason: .unoccupied, attempt: 0, time: self.scheduler.now))
+        reporter.sent(Command(.send, event: "late", payload: .empty))
+        counter.report()
+        await self.services.stop()
+        #expect(self.ear.story.withLock { $0 } == ["news 1", "released"])
+    }
+
+    @Test
+    func `failures to obtain credentials are counted until there are some`() async {
+        let connection = ObservedConnection(
+            id: 1, endpoint: "scripted://server", transport: "scripted", hasStore: false)
+        let counter = TrafficCounter(of: 1, self.services) { _ in }
+        let reporter = ConnectionReporter(connection, counter, services: self.services, scheduler: self.scheduler)
+        let failure = CredentialEvent.failed(.first, LinkspanError(.timedOut, "no"), retryAfter: .seconds(1))
+        for event in [
+            failure, failure, .obtained(.retry, validFor: .seconds(2)), failure, .renewed(validFor: nil, isShown: true),
+            .renewed(validFor: .seconds(3), isShown: false),
+        ] { reporter.credentials(event) }
+        await self.services.stop()
+        func failed(_ attempt: Int) -> ConnectionEvent.Kind {
+            .credentialsFailed(attempt: attempt, reason: "timedOut", retryAfter: .seconds(1))
+        }
+        #expect(
+            self.ear.kinds.withLock { $0 } == [
+                failed(1), failed(2), .credentialsObtained(validFor: .seconds(2)), failed(1),
+                .credentialsRefreshed(validFor: nil, attempt: 2),
+                .credentialsRefreshed(validFor: .seconds(3), attempt: 1),
+            ])
+    }
+
+    @Test
+    func `a meter counts all, and keeps as many messages as were asked for, the oldest first`() {
+        var meter = ConnectionMeter()
+        let now = self.scheduler.now
+        let name = String(repeating: "n", count: 64)
+        let command = Command(.request, event: name, payload: .json("1234"))
+        func cross() {
+            meter.sent(command) { now }
+            meter.received("\(name)n", .json("56")) { now }
+            meter.finished(command, .success(.json("7")), after: .seconds(1)) { now }
+            meter.finished(command, .failure(LinkspanError(.timedOut, "no")), after: nil) { now }
+            meter.finished(command, .failure(LinkspanError(.cancelled, "no")), after: nil) { now }
+            meter.finished(Command(.send, event: "a", payload: .empty), .success(.empty), after: nil) { now }
+        }
+        cross()
+        let early = meter.takeSample(room: 4, excerptBytes: 3)
+        cross()
+        cross()
+        let frames = meter.takeSample(room: 2, excerptBytes: 0)
+        cross()
+        let few = meter.takeSample(room: 0, excerptBytes: 0)
+        cross()
+        let none = meter.takeSample(room: 0, excerptBytes: 0)
+        #expect(early.isEmpty && none.isEmpty && few.map(\.excerpt) == [[], []])
+        #expect(frames.map(\.kind) == [.sent, .received, .answered(after: .seconds(1)), .failed(.timedOut)])
+        #expect(frames.map(\.event) == [name, String(repeating: "n", count: 32) + "…", name, name])
+        #expect(frames.map(\.bytes) == [4, 2, 1, 0] && frames.allSatisfy { $0.time == now })
+        #expect(frames.map(\.excerpt) == [Array("123".utf8), Array("56".utf8), Array("7".utf8), []])
+        var counts = ConnectionMeter.Counts()
+        (counts.sent, counts.sentBytes, counts.received, counts.receivedBytes) = (5, 5 * 68, 5, 10)
+        (counts.answered, counts.failed) = (5, 5)
+        #expect(meter.counts == counts)
+    }
+
+    @Test
     func `the last totals come before the end of the connection`() async throws {
         let handler = try self.connect()
         for _ in 0..<3 { try handler.send("news") }
@@ -202,6 +307,7 @@ struct ConnectionReporterTests {
         }
         registration.keep()
         try await eventually { ear.traffic.withLock { $0.count } == TrafficCounter.limit + 1 }
+        #expect(TrafficCounter.limit == 256)
         #expect(ear.traffic.withLock { $0.reduce(0) { $0 + $1.totals.sent } } == 1_000)
         #expect(ear.traffic.withLock { $0.first { $0.event.isEmpty }?.totals.sent } == 1_000 - TrafficCounter.limit)
     }

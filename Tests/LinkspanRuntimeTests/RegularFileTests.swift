@@ -42,6 +42,9 @@ internal import Testing
         defer { unlink(path) }
         let failure = #expect(throws: RegularFile.Failure.self) { try RegularFile.read(path, limit: 10) }
         #expect(failure?.reason == "it is a FIFO, not a regular file")
+        var snapshots = RegularFile.Snapshots()
+        let snapshot = snapshots.take(path, limit: 10)
+        #expect(failure.map { snapshot.bytes == .failure($0) } == true)
     }
 
     @Test(.timeLimit(.minutes(1)))

@@ -83,6 +83,24 @@ struct MetricsServiceTests {
         #expect(timer.values == [20_000])
     }
 
+    @Test
+    func `of a count that did not grow nothing is recorded`() {
+        var increase = TrafficEvent.Totals()
+        #expect(MetricsBook().note(increase, of: 7).isEmpty)
+        (increase.received, increase.receivedBytes) = (1, 2)
+        let labels: KeyValuePairs = ["endpoint": "unknown"]
+        #expect(
+            MetricsBook().note(increase, of: 7) == [
+                Measurement("received_total", labels, .count(1)),
+                Measurement("received_bytes_total", labels, .count(2)),
+            ])
+    }
+
+    @Test
+    func `the prefix of names changes while the service runs`() {
+        #expect(ServiceFactory.metrics().options.map(\.reload) == [.hot])
+    }
+
     @Test(.timeLimit(.minutes(1)))
     func `the depth of a queue is that of all connections of its endpoint`() async throws {
         try await run([MetricsService(factory: self.metrics)]) { registry in

@@ -45,6 +45,14 @@ struct TracingServiceTests {
         #expect(spans.allSatisfy { "\($0.attributes)".contains("text") == false })
     }
 
+    @Test
+    func `times are reckoned back, not into the future and not before the epoch`() {
+        let now = DefaultTracerClock.Timestamp(nanosecondsSinceEpoch: 10_000_000_000)
+        let spans: [Duration] = [.milliseconds(2_500), .zero, .seconds(-1), .seconds(11), .seconds(Int64.max)]
+        let times = spans.map { now.reckonedBack(by: $0).nanosecondsSinceEpoch }
+        #expect(times == [7_500_000_000, 10_000_000_000, 10_000_000_000, 0, 0])
+    }
+
     @available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
     @Test(.timeLimit(.minutes(1)))
     func `configuration alone switches it on`() async throws {
