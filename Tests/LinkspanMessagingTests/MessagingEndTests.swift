@@ -113,3 +113,37 @@ private struct Refusing: ConnectionUsing {
 
     func use(_ connection: any Connection) throws(LinkspanError) { throw LinkspanError(.wrongState, "not now") }
 }
+
+@Suite("What an inspector gets", .timeLimit(.minutes(1)))
+struct InspectionSubjectTests {
+    private final class Viewer: MessagingInspecting {
+        let name: ServiceName = "viewer"
+        let subjects = Lock<[InspectionSubject]>([])
+
+        func inspect(_ subject: InspectionSubject) { self.subjects.withLock { $0.append(subject) } }
+    }
+
+    @Test
+    func `it moves the connection to another transport of the plan, and back`() async throws {
+        let (clock, viewer) = (VirtualScheduler(), Viewer())
+        let transports = ["one", "two", "three"].map { ScriptedTransport(scheduler: clock, name: $0) }
+        var plan = MessagingPlan(url: "one://server", transport: transports[0], services: [viewer])
+        plan.alternatives = transports.map {
+            TransportAlternative(name: $0.name, url: "\($0.name)://server", transport: $0)
+        }
+        let messaging = try await Messaging.start(plan, connections: .init { $0.scheduler = clock })
+        let connection = try await messaging.connect()
+        await clock.run { connection.state == .connected }
+        let first = try #require(viewer.subjects.withLock { $0.last })
+        #expect(first.services === messaging.services && first.manager === messaging.manager)
+        #expect(first.transports == ["two", "three"])
+        #expect(throws: LinkspanError.self) { try first.move("one") }
+        try first.move("two")
+        await clock.run { transports[1].openPeers.count == 1 && connection.state == .connected }
+        let second = try #require(viewer.subjects.withLock { $0.last })
+        #expect(second.transports == ["one", "three"])
+        try second.move("one")
+        await clock.run { transports[0].peers.count == 2 && connection.state == .connected }
+        await messaging.stop()
+    }
+}
