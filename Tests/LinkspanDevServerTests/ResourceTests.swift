@@ -10,16 +10,10 @@ internal import Testing
 
 @testable import LinkspanDevServer
 
-/// What clients that take and give nothing cost the server and the others.
-@Suite(.timeLimit(.minutes(2)), .overSomeBackEnd)
-struct ResourceTests {
-    private static let poll = "GET /socket.io/?EIO=4&transport=polling HTTP/1.1\r\nHost: localhost\r\n\r\n"
-    private static let upgrade =
-        "Host: localhost\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Version: 13\r\n"
-        + "Sec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\n\r\n"
-
+@Suite("Defaults of a development server")
+struct DevServerDefaultTests {
     @Test
-    func `the limits are the documented ones`() {
+    func `are the documented ones`() {
         let usual = DevServerConfiguration()
         #expect(usual.pingInterval == .seconds(25) && usual.pingTimeout == .seconds(20) && usual.port == 0)
         #expect(usual.introduction == .optional(within: .milliseconds(250)))
@@ -27,6 +21,15 @@ struct ResourceTests {
         #expect(usual.limits.connectTimeout == .seconds(45) && usual.limits.requestTimeout == .seconds(10))
         #expect(usual.limits.maximumConnections == 2_000)
     }
+}
+
+/// What clients that take and give nothing cost the server and the others.
+@Suite(.timeLimit(.minutes(2)), .overSomeBackEnd)
+struct ResourceTests {
+    private static let poll = "GET /socket.io/?EIO=4&transport=polling HTTP/1.1\r\nHost: localhost\r\n\r\n"
+    private static let upgrade =
+        "Host: localhost\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Version: 13\r\n"
+        + "Sec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\n\r\n"
 
     @Test
     func `a connection has one timer, however many requests it brings, and none when it has ended`() async throws {
