@@ -20,6 +20,7 @@ struct DevServerDefaultTests {
         #expect(usual.maximumMessageBytes == 4 << 20 && usual.limits.maximumWaitingBytes == 16 << 20)
         #expect(usual.limits.connectTimeout == .seconds(45) && usual.limits.requestTimeout == .seconds(10))
         #expect(usual.limits.maximumConnections == 2_000)
+        #expect(usual.carriers == [.polling, .webSocket] && usual.carriers != .polling)
     }
 }
 

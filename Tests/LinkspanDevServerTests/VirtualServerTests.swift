@@ -39,4 +39,20 @@ struct VirtualServerTests {
         await manager.shutdown()
         await server.stop()
     }
+
+    @Test
+    func `a restart leaves the port closed for as long as it is told`() async throws {
+        let clock = VirtualScheduler()
+        let server = DevServer(hub: InMemoryHub(), scheduler: clock)
+        let port = try await server.start()
+        async let restart: Void = server.restart(after: .seconds(60))
+        await clock.pending(atLeast: 1)
+        clock.advance(by: .seconds(59))
+        #expect(clock.pendingCount == 1)
+        clock.advance(by: .seconds(1))
+        try await restart
+        #expect(server.port == port)
+        await #expect(throws: LinkspanError.self, "it runs again") { try await server.start() }
+        await server.stop()
+    }
 }
