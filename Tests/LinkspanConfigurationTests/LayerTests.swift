@@ -393,4 +393,41 @@ struct LayerTests {
     func `a map in a text has one sign between key and value`(_ text: String, _ entries: [String: String]?) {
         #expect(Layer.splitMap(text) == entries.map { .map($0) })
     }
+
+    @available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
+    @Test
+    func `a wrong value names the strongest of those that it hides`() throws {
+        let told = try failure(
+            "linkspan: { transport: { adapter: memory, url: memory://a }, connection: { idleTimeout: 1 } }",
+            environment: ["LINKSPAN_CONNECTION_IDLE_TIMEOUT": "2"],
+            overrides: [Override(path: "connection.idleTimeout", value: "x", origin: "--idle")])
+        #expect(told?.contains("hides 2 in LINKSPAN_CONNECTION_IDLE_TIMEOUT") == true)
+    }
+
+    @available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
+    @Test
+    func `what a plug-in refuses is at the only option that was given, or at the one that it names`() throws {
+        var catalog = Catalog.sample()
+        let options = ["one", "two"].map { PluginOption($0, .text, fallback: "none", "A text.") }
+        catalog.add(
+            TransportFactory("odd", schemes: ["ws"], options: options) { values throws(LinkspanError) in
+                let why = values["two"] == "named" ? "two is no good" : "it is no good"
+                throw LinkspanError(.invalidConfiguration, why)
+            })
+        for (one, two, line) in [("x", nil, 3), (nil, "x", 4), ("x", "named", 4), ("x", "x", nil)]
+            as [(String?, String?, Int?)]
+        {
+            let told = try failure(
+                """
+                linkspan:
+                  transport: { adapter: odd, url: "ws://a", odd: {
+                    \(one.map { "one: \($0)," } ?? "")
+                    \(two.map { "two: \($0)" } ?? "")
+                  } }
+                """, catalog: catalog)
+            #expect(told?.contains("no good") == true)
+            #expect(told?.contains("chat.yaml:") == (line != nil))
+            if let line { #expect(told?.contains("chat.yaml:\(line)") == true) }
+        }
+    }
 }
