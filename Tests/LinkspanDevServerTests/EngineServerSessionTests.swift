@@ -64,9 +64,23 @@ struct EngineServerSessionTests {
     }
 
     @Test
-    func `unfetched packets are bounded`() {
-        var session = self.session(maximumWaiting: 10)
-        #expect(Self.words(session.send([Self.text("4123456789")])) == ["end overflow"])
+    func `packets are bounded until they are fetched, or carried over to a WebSocket`() {
+        // 11 bytes in the answer to a poll.
+        let packet = Self.text("4123456789")
+        var session = self.session(maximumWaiting: 22)
+        for _ in 0..<3 {
+            #expect(Self.words(session.send([packet]) + session.send([packet])) == [])
+            #expect(session.waitingBytes == 22)
+            #expect(Self.words(session.poll().effects) == ["answer 4123456789|4123456789"])
+            #expect(session.waitingBytes == 0)
+        }
+        _ = session.tryWebSocket(now: self.start)
+        #expect(Self.words(session.send([packet, packet])) == [])
+        _ = session.webSocketReceived(Self.text("2probe"), now: self.start)
+        let carried = session.webSocketReceived(Self.text("5"), now: self.start)
+        #expect(Self.words(carried) == ["send 4123456789", "send 4123456789"] && session.waitingBytes == 0)
+        var other = self.session(maximumWaiting: 22)
+        #expect(Self.words(other.send([packet, packet, Self.text("")])) == ["end overflow"])
     }
 
     @Test
