@@ -146,6 +146,16 @@ struct AccessTests {
         #expect(
             Self.isRefused(access.decide(try Self.request("/snapshot", ["Authorization: Bearer standing-token-2"]))))
         #expect(Self.isRefused(access.decide(try Self.request("/?token=standing-token-1"))))
+        for field in ["Bearer", "Basic standing-token-1", "Bearer standing-token-1 x", "standing-token-1", ""] {
+            #expect(
+                Self.isRefused(access.decide(try Self.request("/snapshot", ["Authorization: \(field)"]))), "\(field)")
+        }
+        #expect(access.decide(try Self.request("/report", ["Authorization: bearer standing-token-1"])) == .report)
+    }
+
+    @Test func `a key has 48 hexadecimal digits, and no two are the same`() {
+        let keys = (0..<1_000).map { _ in InspectorAccess.randomKey() }
+        #expect(keys.allSatisfy { $0.count == 48 && $0.allSatisfy(\.isHexDigit) } && Set(keys).count == 1_000)
     }
 
     @Test func `the seventeenth session ends the first`() throws {

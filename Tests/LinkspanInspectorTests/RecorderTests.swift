@@ -25,9 +25,10 @@ struct RecorderTests {
         return recorder
     }
 
-    private func reading(oldest: Command.ID? = nil) -> ConnectionReading {
+    private func reading(oldest: Command.ID? = nil, inFlight: Int = 0) -> ConnectionReading {
         ConnectionReading(
-            transport: "websocket", inFlight: 0, oldest: oldest, nextRenewal: nil, isReadingPaused: false, turn: .zero)
+            transport: "websocket", inFlight: inFlight, oldest: oldest, nextRenewal: nil, isReadingPaused: false,
+            turn: .zero)
     }
 
     private func frame(_ event: String) -> ConnectionMeter.Frame {
@@ -89,6 +90,33 @@ struct RecorderTests {
         #expect(batch.gone == [1])
         #expect(batch.totals.counts.received == 7)
         #expect(recorder.batch(for: &cursor, now: self.start).gone.isEmpty)
+    }
+
+    @Test func `a point of the charts adds up what all connections have and had`() throws {
+        var recorder = try self.recorder(connections: 1...3)
+        recorder.note(3, try self.status(.reconnecting), explanation: "down", holders: 1, now: self.start)
+        var counts = ConnectionMeter.Counts()
+        for (id, second) in [(1, 1), (2, 1), (1, 2)] as [(UInt64, Int)] {
+            (counts.sent, counts.received) = (UInt64(second), UInt64(10 * second))
+            recorder.note(id, self.reading(inFlight: Int(id)), counts, [], now: self.start)
+            if id == 2 { recorder.closePoint(memory: 5, mark: .next(), now: self.start + .seconds(1)) }
+        }
+        recorder.closePoint(memory: 6, mark: .next(), now: self.start + .seconds(2))
+        let points = recorder.chart.points
+        #expect(points.map(\.time) == [1_000, 2_000] && points.map(\.memory) == [5, 6])
+        #expect(points.map(\.sent) == [2, 1] && points.map(\.received) == [20, 10])
+        #expect(points.map(\.connections) == [3, 3] && points.map(\.connected) == [2, 2])
+        #expect(points.map(\.inFlight) == [3, 3])
+    }
+
+    @Test func `what a store says of itself is shown, and as much is kept as is documented`() throws {
+        var (recorder, status) = (try self.recorder(connections: 1...1), try self.status())
+        status.store = "waits for room"
+        recorder.note(1, status, explanation: "up", holders: 1, now: self.start)
+        #expect(recorder.connectionRows.map(\.snapshot?.outbox) == ["waits for room"])
+        let limits = InspectorRecorder.Limits()
+        #expect([limits.connections, limits.services, limits.events] == [4_096, 1_024, 2_048])
+        #expect([limits.frames, limits.points, limits.batch] == [512, 3_600, 200])
     }
 
     @Test func `connections beyond the limit are counted and not shown`() throws {
