@@ -27,9 +27,9 @@ struct SocketIOOutput: Sendable {
     private var first: Delivery?
     /// The events behind it.
     private var rest: Deque<Delivery> = []
-    /// The events before it, of other namespaces than the one whose link is being told.
+    /// The events before it, of other namespaces than the one whose link takes its own.
     private var aside: Deque<Delivery> = []
-    /// The most events that wait until another link has been told.
+    /// The most events that wait while another link takes its own.
     private static let mostAside = 64
     /// Set when the stream has to be dropped.
     ///
@@ -60,7 +60,7 @@ struct SocketIOOutput: Sendable {
         return delivery.event
     }
 
-    /// Puts the next event aside, so that the link of another namespace is told of more; false when it may not be.
+    /// Puts the next event aside, so that the link of another namespace may take more; false when that is not possible.
     mutating func putAside() -> Bool {
         guard self.frames.isEmpty, self.close == nil, self.aside.count < Self.mostAside,
             let next = self.first.take()
