@@ -34,8 +34,8 @@ struct SocketIOOutputTests {
         for (first, second, third) in [(0, 1, 2), (1, 2, 0), (2, 0, 1)] {
             var output = self.output(events)
             for namespace in [first, second, third] {
-                let expected = events.filter { $0.0 == namespace }.map(\.1)
-                #expect(self.take(namespace, from: &output) == expected)
+                let taken = self.take(namespace, from: &output)
+                #expect(taken == events.filter { $0.0 == namespace }.map(\.1))
             }
             #expect(output.isEmpty)
         }
@@ -44,24 +44,28 @@ struct SocketIOOutputTests {
     @Test
     func `events that come meanwhile stand behind those that were put aside`() {
         var output = self.output([(1, "b1"), (0, "a1")])
-        #expect(output.putAside())
+        let isAside = output.putAside()
+        #expect(isAside)
         output.deliver(.message(InboundMessage(event: "b2", payload: .empty)), to: 1)
         output.takeBack()
-        #expect(self.take(1, from: &output) == ["b1", "b2"] && self.take(0, from: &output) == ["a1"])
+        let taken = (self.take(1, from: &output), self.take(0, from: &output))
+        #expect(taken == (["b1", "b2"], ["a1"]))
     }
 
     @Test
     func `nothing is put aside while a frame waits or the stream ends, nor without end`() {
         var output = self.output([(1, "b1")])
         output.send { $0.append(1) }
-        #expect(!output.putAside())
+        let isAsideOfFrame = output.putAside()
         output.frames = []
         output.close = LinkspanError(.connectionLost, "lost")
-        #expect(!output.putAside() && output.nextNamespace == 1)
+        let isAsideOfEnd = output.putAside()
+        #expect(!isAsideOfFrame && !isAsideOfEnd && output.nextNamespace == 1)
         var many = self.output((0..<100).map { (1, "\($0)") })
         var count = 0
         while many.putAside() { count += 1 }
         many.takeBack()
-        #expect(count == 64 && self.take(1, from: &many) == (0..<100).map { "\($0)" })
+        let taken = self.take(1, from: &many)
+        #expect(count == 64 && taken == (0..<100).map { "\($0)" })
     }
 }
