@@ -40,7 +40,7 @@ enum VariedEchoWorkload {
                     try connection.on(name) { message in
                         precondition(message.payload[0]?.text.count == 66, "the echo is not what was sent")
                         // From the callback of its own connection, as apps do.
-                        if number == listeners { window.cameBack { send(connection) } }
+                        if number == listeners { window.cameBack(sending: { send(connection) }) }
                     }
                 }
             }

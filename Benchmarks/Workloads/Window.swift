@@ -38,12 +38,13 @@ final class Window: Sendable {
         }
     }
 
-    /// A message has come back; the next is sent in the usual way unless another is given.
-    func cameBack(_ sendNext: (() -> Void)? = nil) {
+    /// A message has come back, and the next is sent.
+    func cameBack() { self.cameBack(sending: self.send) }
+
+    /// A message has come back, and `send` sends the next.
+    func cameBack(sending send: () -> Void) {
         let limit = self.limit.load(ordering: .relaxed)
-        if self.sent.add(1, ordering: .relaxed).newValue <= limit {
-            if let sendNext { sendNext() } else { self.send() }
-        }
+        if self.sent.add(1, ordering: .relaxed).newValue <= limit { send() }
         guard self.received.add(1, ordering: .relaxed).newValue == limit else { return }
         let waiter = self.end.withLock { end in
             defer { end = (true, nil) }

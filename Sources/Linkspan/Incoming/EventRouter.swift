@@ -351,7 +351,7 @@ extension EventRouter {
     /// Whether a listener has not been removed since it was found; asked for each, so that it is not searched for.
     private func isLeft(_ id: UInt64) -> Bool {
         assert(Growth.step())
-        return !self.isFinished && !self.removed.contains(id)
+        return !self.isFinished && (self.removed.isEmpty || !self.removed.contains(id))
     }
 
     private func endCall() {
