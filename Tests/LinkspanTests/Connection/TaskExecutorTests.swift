@@ -107,13 +107,19 @@ struct TaskExecutorTests {
     @available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
     @Test
     func `a task goes on when it has awaited the end of its connection, and begins after that`() async throws {
-        let place = try await Place()
-        let (handler, manager, executor) = (place.handler, place.manager, place.hub.executor)
+        let harness = PoolHarness()
+        let handler = try harness.connect()
+        harness.scheduler.settle()
+        let (executor, isOver) = (harness.scheduler.executor, Lock(false))
         let ended = Task(executorPreference: handler.executor) {
             let left = await handler.drain(within: .seconds(30))
-            await manager.shutdown()
+            await harness.manager.shutdown()
+            isOver.withLock { $0 = true }
             return left.isEmpty && executor.isCurrent
         }
+        // The clock stands still: no time limit ends a wait.
+        await harness.scheduler.run { isOver.withLock { $0 } }
+        try #require(isOver.withLock { $0 })
         #expect(await ended.value)
         let code = await Task(executorPreference: handler.executor) {
             do throws(LinkspanError) {

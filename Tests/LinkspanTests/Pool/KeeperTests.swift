@@ -78,6 +78,22 @@ struct KeeperTests {
         #expect(harness.manager.statistics.isEmpty)
     }
 
+    @Test
+    func `a connection that was released is forgotten when its links have had the time to close`() throws {
+        let harness = PoolHarness()
+        weak var connection: PooledConnection?
+        do {
+            let handler = try harness.connect { $0.idleTimeout = .zero }
+            connection = handler.connection
+            harness.scheduler.settle()
+        }
+        #expect(harness.manager.statistics.isEmpty)
+        harness.scheduler.advance(by: ConnectionPool.memory - .nanoseconds(1))
+        #expect(connection != nil, "a log-out may wait for it")
+        harness.scheduler.advance(by: .nanoseconds(1))
+        #expect(connection == nil)
+    }
+
     @Test(arguments: [Duration.seconds(20), .seconds(60)])
     func `an idle timeout that changes counts from the release`(timeout: Duration) throws {
         let harness = PoolHarness()
@@ -95,7 +111,7 @@ struct KeeperTests {
 
     @Test
     func `a rule that connects again what fails for good does so at its period`() throws {
-        let harness = PoolHarness(rules: [StubbornRule()] + .standard) { _ in .refusing(.permanent) }
+        let harness = PoolHarness(rules: [StubbornRule()] + .standard) { $0 < 100 ? .refusing(.permanent) : .hanging }
         let handler = try harness.connect { $0.idleTimeout = .seconds(600) }
         handler.release()
         harness.scheduler.advance(by: .seconds(60))
