@@ -318,7 +318,7 @@ extension Command {
     static func outcome(
         of kind: Kind, event: String, payload: Payload, after delay: Duration? = nil, timeout: Duration?,
         key: String? = nil, isCompressible: Bool = true,
-        perform: (Command) throws(LinkspanError) -> Void, cancel: @escaping @Sendable (ID) -> Void
+        perform: (Command) throws(LinkspanError) -> Void, cancel: @Sendable (ID) -> Void
     ) async throws(LinkspanError) -> Payload {
         let id = ID.next()
         return try await Self.value(perform: perform, cancel: { cancel(id) }) { fulfill in
@@ -333,7 +333,7 @@ extension Command {
     /// Performs a delivery and waits until it is accepted; cancelling the task before that gives the delivery up.
     static func receipt(
         of kind: Kind, event: String, payload: Payload, timeout: Duration?, key: String?, isCompressible: Bool,
-        perform: (Command) throws(LinkspanError) -> Void, cancel: @escaping @Sendable (ID) -> Void
+        perform: (Command) throws(LinkspanError) -> Void, cancel: @Sendable (ID) -> Void
     ) async throws(LinkspanError) -> String {
         let id = ID.next()
         return try await Self.value(perform: perform, cancel: { cancel(id) }) { fulfill in
@@ -360,7 +360,7 @@ extension Command {
     /// - Returns: what it called back with.
     /// - Throws: that error, or the one of `perform`.
     private static func value<Value: Sendable>(
-        perform: (Command) throws(LinkspanError) -> Void, cancel: @escaping @Sendable () -> Void,
+        perform: (Command) throws(LinkspanError) -> Void, cancel: @Sendable () -> Void,
         make: (@escaping @Sendable (Result<Value, LinkspanError>) -> Void) -> Command
     ) async throws(LinkspanError) -> Value {
         let result = await withTaskCancellationHandler {
