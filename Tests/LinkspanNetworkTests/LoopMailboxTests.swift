@@ -1,3 +1,4 @@
+internal import Linkspan
 internal import LinkspanRuntime
 internal import Testing
 
@@ -103,6 +104,48 @@ struct LoopMailboxTests {
     }
 
     @Test
+    func `the limit of a loop without use begins anew with each use`() {
+        func end(_ mailbox: inout LoopMailbox) -> Moment? {
+            var work = LoopMailbox.Work()
+            return if case .sleep(let end, _) = mailbox.take(into: &work, isUsed: false) { end } else { nil }
+        }
+        var (mailbox, _) = Self.running(idleLimit: .seconds(3_600))
+        let (first, same) = (end(&mailbox), end(&mailbox))
+        let start = Moment.now
+        while Moment.now == start {}
+        _ = Self.add(&mailbox)
+        _ = Self.take(&mailbox)
+        let second = end(&mailbox)
+        while Moment.now == start {}
+        let timer = Self.add(&mailbox, due: .now + .seconds(7_200))
+        _ = Self.take(&mailbox)
+        _ = timer.1.map { mailbox.cancel($0) }
+        let third = end(&mailbox)
+        #expect(first != nil && first == same && first != second && second != third)
+    }
+
+    private final class Witness: Sendable {}
+
+    @Test
+    func `a loop that has stopped lets go of its timers, and a turn of what it has done`() {
+        var (mailbox, _) = Self.running()
+        weak var kept: Witness?
+        do {
+            let witness = Witness()
+            kept = witness
+            _ = mailbox.add({ _ = witness }, due: .now + .seconds(100))
+        }
+        #expect(kept != nil)
+        _ = mailbox.stopped()
+        #expect(kept == nil)
+        var work = LoopMailbox.Work()
+        work.jobs = [{}]
+        work.timers = (.now, 1)
+        work.removeAll()
+        #expect(work.jobs.isEmpty && work.timers == nil)
+    }
+
+    @Test
     func `a loop that stops takes no timer, and leaves its jobs to the thread that drains`() {
         var (mailbox, _) = Self.running()
         _ = Self.add(&mailbox, due: .now)
@@ -141,5 +184,70 @@ struct LoopMailboxTests {
         var (running, _) = Self.running()
         let isRunning = running.failedToStart()
         #expect(!isRunning, "one that never ends its thread has one")
+    }
+}
+
+@Suite("Bytes that wait to be sent")
+struct WriteBufferTests {
+    /// The bytes that may be sent next, all of which the system takes if it may.
+    private static func next(_ buffer: inout WriteBuffer, taking limit: Int = .max) -> [UInt8] {
+        var bytes: [UInt8] = []
+        buffer.withNext { bytes = Array($0.prefix(limit)) }
+        buffer.sent(bytes.count)
+        return bytes
+    }
+
+    @Test
+    func `leave in their order, at most 256 KiB at once, and stay until they are taken`() {
+        var buffer = WriteBuffer()
+        let bytes = (0..<(600 << 10)).map { UInt8(truncatingIfNeeded: $0 &* 31) }
+        _ = buffer.write { $0 += bytes[..<10] }
+        let first = Self.next(&buffer, taking: 4)
+        _ = buffer.write { $0 += bytes[10...] }
+        #expect(first == Array(bytes[..<4]) && buffer.pendingBytes == bytes.count - 4)
+        var (sent, sizes) = (first, [Int]())
+        while buffer.pendingBytes > 0 {
+            let piece = Self.next(&buffer)
+            sent += piece
+            sizes.append(piece.count)
+        }
+        #expect(sent == bytes && sizes == [6, 256 << 10, 256 << 10, (88 << 10) - 10])
+        let rest = Self.next(&buffer)
+        #expect(rest.isEmpty)
+    }
+
+    @Test
+    func `are too many above the high-water mark, and few again once at the low-water mark`() {
+        var buffer = WriteBuffer(lowWaterMark: 2, highWaterMark: 4)
+        var areFull: [Bool] = []
+        for _ in 0..<5 { areFull.append(buffer.write { $0.append(0) } == .acceptedAndFull) }
+        #expect(areFull == [false, false, false, false, true])
+        var writable: [Bool] = []
+        for count in [0, 2, 1, 0] {
+            _ = Self.next(&buffer, taking: count)
+            writable.append(buffer.takeWritable())
+        }
+        #expect(writable == [false, false, true, false])
+        _ = buffer.write { $0.append(0) }
+        _ = Self.next(&buffer)
+        let again = buffer.takeWritable()
+        #expect(again, "it was above the low-water mark")
+        _ = Self.next(&buffer)
+        _ = buffer.write { $0 += [0, 0] }
+        _ = Self.next(&buffer)
+        let below = buffer.takeWritable()
+        #expect(!below && buffer.pendingBytes == 0)
+    }
+
+    @Test
+    func `are no more taken once it finishes, and none is left once it ends`() {
+        var buffer = WriteBuffer()
+        _ = buffer.write { $0 += [1, 2] }
+        buffer.refuseMore()
+        let refused = buffer.write { $0 += [3] }
+        #expect(refused == .refused && buffer.pendingBytes == 2)
+        buffer.end()
+        let after = buffer.write { $0 += [3] }
+        #expect(after == .refused && buffer.pendingBytes == 0 && Self.next(&buffer).isEmpty)
     }
 }

@@ -171,7 +171,6 @@ extension LoopMailbox {
 
     /// The thread has put the library away.
     mutating func putAway() -> OnPutAway {
-        self.idleSince = nil
         guard case .retiring = self.phase else { return .leave }
         guard self.jobs.isEmpty, self.timers.count == 0 else {
             self.phase = .running
