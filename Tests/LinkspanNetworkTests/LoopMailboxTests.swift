@@ -240,6 +240,19 @@ struct WriteBufferTests {
     }
 
     @Test
+    func `are many above 64 KiB unless another mark is set`() {
+        var buffer = WriteBuffer()
+        var writable: [Bool] = []
+        for count in [64 << 10, (64 << 10) + 1] {
+            let acceptance = buffer.write { $0 += [UInt8](repeating: 0, count: count) }
+            #expect(acceptance == .accepted)
+            _ = Self.next(&buffer)
+            writable.append(buffer.takeWritable())
+        }
+        #expect(writable == [false, true])
+    }
+
+    @Test
     func `are no more taken once it finishes, and none is left once it ends`() {
         var buffer = WriteBuffer()
         _ = buffer.write { $0 += [1, 2] }

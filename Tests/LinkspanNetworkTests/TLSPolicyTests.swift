@@ -73,6 +73,88 @@ internal import Testing
     }
 }
 
+@Suite("Pins of a verified chain")
+struct PinCheckTests {
+    private static func pin(_ number: UInt8) throws -> PublicKeyPin {
+        try PublicKeyPin("sha256/\(Base64.encode([UInt8](repeating: number, count: 32)))")
+    }
+
+    @Test
+    func `one of its keys is pinned, and none is revoked`() throws {
+        let (own, root, other) = (try Self.pin(1), try Self.pin(2), try Self.pin(3))
+        func failure(_ keys: [PublicKeyPin?], pins: Set<PublicKeyPin>, revoked: Set<PublicKeyPin> = []) -> TLSFailure? {
+            TLSPolicy(pins: pins, revokedPins: revoked).problem(withKeys: keys)?.code.tlsFailure
+        }
+        #expect(failure([own, nil], pins: []) == nil, "without pins no key is looked at")
+        #expect(failure([own, root], pins: [root]) == nil && failure([own, root], pins: [own, other]) == nil)
+        #expect(failure([own, root], pins: [other]) == .pinMismatch && failure([], pins: [own]) == .pinMismatch)
+        #expect(failure([own, nil], pins: [own]) == .pinMismatch)
+        #expect(failure([own, root], pins: [], revoked: [other]) == nil)
+        #expect(failure([own, root], pins: [], revoked: [root]) == .revokedKey)
+        #expect(failure([own, nil], pins: [], revoked: [other]) == .pinMismatch)
+        #expect(failure([own, root], pins: [own], revoked: [root]) == .revokedKey)
+    }
+}
+
+@Suite("The checks of a proxy")
+struct ProxyCheckTests {
+    private static func code(_ proxy: NetworkProxy) -> ByteStreamError.Code? {
+        do throws(ByteStreamError) {
+            try proxy.validated()
+            return nil
+        } catch {
+            #expect(!error.message.contains("secret"))
+            return error.code
+        }
+    }
+
+    @Test(
+        arguments: [
+            ("proxy", 1, nil), ("::1", 65_535, nil), (String(repeating: "p", count: 100), 80, nil),
+            (String(repeating: "p", count: 101), 80, .invalidRequest), ("", 80, .invalidRequest),
+            ("a b", 80, .invalidRequest), ("a\u{7F}", 80, .invalidRequest), ("a@b", 80, .invalidRequest),
+            ("é", 80, .invalidRequest), ("proxy", 0, .invalidRequest), ("proxy", 65_536, .invalidRequest),
+        ] as [(String, Int, ByteStreamError.Code?)])
+    func `a host and a port that mean something else than they say are refused`(
+        host: String, port: Int, code: ByteStreamError.Code?
+    ) {
+        #expect(Self.code(NetworkProxy(host: host, port: port)) == code)
+        #expect(Self.code(NetworkProxy(.socks5, host: host, port: port)) == code)
+    }
+
+    @Test(
+        arguments: [
+            ("ann", "secret", nil, nil), ("!", "~", nil, nil), ("", "", nil, .invalidRequest),
+            ("a b", "secret", .invalidRequest, nil), ("ann", "secret \u{7F}", .invalidRequest, nil),
+            ("ann", "é", .invalidRequest, nil), ("a:b", "", .invalidRequest, nil),
+            (String(repeating: "a", count: 255), String(repeating: "b", count: 255), nil, nil),
+            (String(repeating: "a", count: 256), "", .requestTooLong, .requestTooLong),
+            ("ann", String(repeating: "b", count: 256), .requestTooLong, .requestTooLong),
+        ] as [(String, String, ByteStreamError.Code?, ByteStreamError.Code?)])
+    func `a name and a password have what the proxy's protocol can carry`(
+        user: String, password: String, http: ByteStreamError.Code?, socks: ByteStreamError.Code?
+    ) {
+        #expect(Self.code(NetworkProxy(host: "p", port: 1, user: user, password: Secret(password))) == http)
+        #expect(Self.code(NetworkProxy(.socks5, host: "p", port: 1, user: user, password: Secret(password))) == socks)
+    }
+
+    @Test
+    func `name and password are shown in the basic scheme`() {
+        let header = NetworkProxy(host: "p", port: 1, user: "Aladdin", password: "open sesame").header
+        #expect(header?.name == "Proxy-Authorization" && header?.value == "Basic QWxhZGRpbjpvcGVuIHNlc2FtZQ==")
+        #expect(NetworkProxy(host: "p", port: 1, user: "a").header?.value == "Basic YTo=")
+        #expect(NetworkProxy(host: "p", port: 1).header == nil)
+    }
+
+    @Test
+    func `a back end that is not there says how to get it`() {
+        for network in NetworkBackEnd.builtIn { #expect(network.absence == nil && network.trait != nil) }
+        let other = NetworkBackEnd(rawValue: "other")
+        #expect(other.trait == nil && other.absence == "there is no back end other")
+        #expect(NetworkBackEnd.libwebsockets.trait == "LWS" && NetworkBackEnd.nio.trait == "NIO")
+    }
+}
+
 @Suite("Identity of network settings")
 struct IdentitySettingsTests {
     private struct Settings: NetworkConfiguration {
