@@ -88,6 +88,13 @@ struct StreamRequestTests {
     func `takes 3.5 KiB in all and no more, and says where a token belongs`() {
         #expect(self.code { $0.headers = [("Authorization", String(repeating: "a", count: 3_400))] } == nil)
         #expect(self.code { $0.headers = [("Authorization", String(repeating: "a", count: 3_500))] } == .requestTooLong)
+        for (count, code) in [(1_500, nil), (1_700, .requestTooLong)] as [(Int, ByteStreamError.Code?)] {
+            let whole = self.code {
+                $0.target = "/" + String(repeating: "a", count: 1_900)
+                $0.headers = [("Authorization", String(repeating: "a", count: count))]
+            }
+            #expect(whole == code)
+        }
         let request = self.request { $0.target = "/?token=" + String(repeating: "a", count: 2_000) }
         let error = #expect(throws: ByteStreamError.self) { try request.validated() }
         #expect(error?.message.contains("token") == true)

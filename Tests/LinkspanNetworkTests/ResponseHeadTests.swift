@@ -118,6 +118,6 @@ struct NetworkDefaultTests {
         #expect(request.highWaterMark == .max && request.purpose == .upgrade && !request.keepsConnection)
         let limits = ServerConnection.Limits(messageBytes: 7)
         #expect(limits.messageBytes == 7 && limits.waitingBytes == 16 << 20 && limits.restTimeout == nil)
-        #expect(limits.requestTimeout == .seconds(10))
+        #expect(limits.requestTimeout == .seconds(10) && KeptConnections().idleLimit == .seconds(1))
     }
 }
