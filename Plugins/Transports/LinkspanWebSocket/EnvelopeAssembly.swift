@@ -8,7 +8,7 @@ package struct EnvelopeAssembly: Sendable {
         var envelope: Envelope
         var missing: Int
         var attachments: [ArraySlice<UInt8>] = []
-        var bytes = 0
+        var bytes: Int
     }
 
     private let maximumBytes: Int

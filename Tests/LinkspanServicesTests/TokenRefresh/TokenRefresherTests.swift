@@ -59,6 +59,7 @@ private final class Run: Sendable {
         // No parent: it ends with the run.
         Task { [recorder] in
             for await event in events {
+                #expect(event.connection == 0 && event.endpoint.isEmpty, "it is about no connection")
                 switch event.kind {
                 case .credentialsRefreshed(let validFor, let attempt):
                     recorder.note("refreshed \(validFor?.components.seconds ?? 0) \(attempt)")
@@ -250,6 +251,35 @@ struct TokenRefresherTests {
             "fetch refused", "fetch refused", "answer credentialsUnavailable", "answer credentialsUnavailable")
         try run.ask(.retry)
         try await run.wait("answer 500")
+    }
+
+    @Test
+    func `a token that cannot be renewed is used until it expires, and not then`() async throws {
+        let run = Run([.token(600)])
+        try run.ask(.first)
+        try await run.wait("answer 600")
+        run.pass(599)
+        try run.ask(.retry)
+        try await run.wait("fetch expiring", "answer 1")
+        run.pass(1)
+        try run.ask(.retry)
+        try await run.wait("fetch expiring", "fetch expiring", "answer credentialsUnavailable")
+    }
+
+    @Test
+    func `a revocation is reported when there has been no token yet`() async throws {
+        let run = Run([.revoked])
+        try await run.begin()
+        try run.ask(.first)
+        try await run.wait("revoked", "answer credentialsUnavailable")
+        await run.end()
+    }
+
+    @Test
+    func `all options of the service change while it runs`() {
+        let options = ServiceFactory.tokenRefresh(Run([]).tokens).options
+        #expect(options.map(\.name) == ["lead", "jitter", "maxAttempts"])
+        #expect(options.map(\.fallback) == ["60", "15", "5"] && options.allSatisfy { $0.reload == .hot })
     }
 
     @Test
