@@ -110,3 +110,58 @@ struct ClientQueueTests {
         #expect(begins == false && self.batches == [["opened", "a", "end"]])
     }
 }
+
+@Suite("A client, as its hub sees it", .timeLimit(.minutes(1)))
+struct HubPeerTests {
+    private final class Witness: Sendable {}
+
+    private let hub = InMemoryHub(executor: TestExecutor())
+    private let clock = VirtualScheduler()
+
+    private func connect() throws(LinkspanError) -> ConnectionHandler {
+        let clock = self.clock
+        let manager = ConnectionManager(options: .init { $0.scheduler = clock })
+        return try ConnectionBuilder("memory://hub").transport(.inMemory(self.hub)).connect(by: manager)
+    }
+
+    @Test
+    func `it says of each message whether an answer is awaited, by the newest handler of the event`() throws {
+        let heard = Lock<[String]>([])
+        let note: @Sendable (String) -> HubPeer.Handler = { name in
+            { message in heard.withLock { $0.append("\(name) \(message.event) \(message.wantsReply)") } }
+        }
+        self.hub.onConnect { peer in
+            peer.onOther(note("other"))
+            peer.on("switch") { _ in peer.on("a", note("own")) }
+        }
+        let connection = try self.connect()
+        try connection.send("a")
+        try connection.perform(Command(.request, event: "a", payload: .empty))
+        try connection.send("switch")
+        try connection.send("a")
+        #expect(heard.withLock { $0 } == ["other a false", "other a true", "own a false"])
+        connection.release()
+    }
+
+    @Test
+    func `it keeps none of its handlers when the client has gone`() throws {
+        weak var kept: Witness?
+        let ends = Lock(0)
+        do {
+            let witness = Witness()
+            kept = witness
+            self.hub.onConnect { $0.onEnd { ends.withLock { $0 += 1 } } }
+            let connection = try self.connect()
+            let peer = try #require(self.hub.peers.first)
+            peer.on("a") { _ in _ = witness }
+            peer.onOther { _ in _ = witness }
+            peer.ask("question", .empty) { _ in _ = witness }
+            try connection.disconnect()
+            #expect(ends.withLock { $0 } == 1 && self.hub.peers.isEmpty)
+            peer.disconnect()
+            #expect(ends.withLock { $0 } == 1)
+            connection.release()
+        }
+        #expect(kept == nil)
+    }
+}
