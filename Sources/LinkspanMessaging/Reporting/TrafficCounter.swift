@@ -26,7 +26,9 @@ final class TrafficCounter: Sendable {
             } else {
                 // All others together, behind those that are counted apart.
                 self.last = TrafficCounter.limit
-                if self.entries.count == TrafficCounter.limit { self.entries.append(("", TrafficEvent.Totals(), false)) }
+                if self.entries.count == TrafficCounter.limit {
+                    self.entries.append(("", TrafficEvent.Totals(), false))
+                }
             }
             return self.last
         }
