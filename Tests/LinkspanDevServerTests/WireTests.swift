@@ -77,10 +77,12 @@ struct WireTests {
     func `the hub sees credentials, headers and query, and the end of each client`(_ way: Way) async throws {
         let hub = InMemoryHub.echo()
         try await Bench.run(hub: hub) { bench in
-            let client = try await bench.client(way, auth: ["name": "ann"])
+            let client = try await bench.client(way, auth: ["name": "ann"], path: "?room=a%20b")
             _ = try await client.handler.request("req")
             let peer = try #require(hub.peers.first)
             #expect(peer.request.credentials.auth?[0]?["name"]?.string == "ann")
+            let query = peer.request.credentials.query.map { "\($0.name): \($0.value.exposed)" }
+            #expect(query == ["room: a b"], "without the protocol's own")
             #expect(peer.request.credentials.headers.contains { $0.name == "host" })
             let ends = Journal<Bool>("the end of the peer")
             peer.onEnd { ends.append(true) }
