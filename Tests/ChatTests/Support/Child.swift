@@ -68,11 +68,12 @@ final class Child: Sendable {
     func endInput() throws { try self.input.close() }
 
     #if os(Linux)
-    /// The memory that it takes.
-    var residentBytes: Int? {
+    /// The memory of its own that it takes: not the pages of its program, which the system reads and drops as it likes.
+    var ownBytes: Int? {
         let path = "/proc/\(self.process.processIdentifier)/statm"
-        let words = (try? String(contentsOfFile: path, encoding: .utf8))?.split(separator: " ")
-        return words?.dropFirst().first.flatMap { Int($0) }.map { $0 * sysconf(Int32(_SC_PAGESIZE)) }
+        let pages = (try? String(contentsOfFile: path, encoding: .utf8))?.split(separator: " ").compactMap { Int($0) }
+        guard let pages, pages.count > 2 else { return nil }
+        return (pages[1] - pages[2]) * sysconf(Int32(_SC_PAGESIZE))
     }
     #endif
 
