@@ -74,12 +74,11 @@ struct TaskExecutorTests {
         let (handler, executor, hasTime) = (place.handler, place.hub.executor, Lock(false))
         let rounds = await Task(executorPreference: handler.executor) {
             executor.execute { hasTime.withLock { $0 = true } }
-            var rounds = 0
-            while rounds < 100, !hasTime.withLock({ $0 }) {
+            for round in 0..<100 {
+                if hasTime.withLock({ $0 }) { return round }
                 if chore == "yields" { await Task.yield() } else { try? await handler.send("note", timeout: nil) }
-                rounds += 1
             }
-            return rounds
+            return 100
         }.value
         #expect(rounds < 100)
         await place.manager.shutdown()
