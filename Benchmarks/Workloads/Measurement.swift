@@ -1,6 +1,6 @@
 import Foundation
 
-/// How many messages a workload sends: its own number, unless the program was given another.
+/// How many messages a workload sends: its own number, or that of `--messages`.
 enum Length {
     @TaskLocal static var given: Int?
 

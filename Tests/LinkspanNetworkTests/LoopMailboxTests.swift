@@ -29,7 +29,7 @@ struct LoopMailboxTests {
         }
     }
 
-    /// What a mailbox answers when the loop takes its work, and how many jobs and timers that is.
+    /// The answer of a mailbox to a loop that takes its work, with the numbers of jobs and timers that it hands over.
     private static func take(_ mailbox: inout LoopMailbox, isUsed: Bool = true) -> String {
         var work = LoopMailbox.Work()
         let word = Self.word(mailbox.take(into: &work, isUsed: isUsed))

@@ -63,11 +63,11 @@ final class NIOLoopCore {
         self.eventLoop.assumeIsolated().execute { self.enter() }
     }
 
-    /// Sets SwiftNIO to wake up at a time, unless it is to do so already, or less than a second earlier.
+    /// Sets SwiftNIO to wake up at a time, unless it is to do so already, or earlier.
     private func arm(_ due: Moment?, now: Moment?) {
         guard let due, let now else { return }
         if let alarm = self.alarm {
-            guard due < alarm.due || alarm.due + .seconds(1) < due else { return }
+            guard due < alarm.due else { return }
             alarm.task.cancel()
         }
         let delay = TimeAmount.nanoseconds(max(0, now.duration(to: due).nanoseconds))

@@ -37,8 +37,8 @@ package struct ByteWriter {
         for byte in bytes { self.append(byte) }
     }
 
-    /// What was written behind the first bytes, to be changed in place.
-    func written(behind start: Int) -> UnsafeMutableRawBufferPointer {
+    /// The bytes that were written from a position on, which may be changed there.
+    func written(from start: Int) -> UnsafeMutableRawBufferPointer {
         UnsafeMutableRawBufferPointer(UnsafeMutableBufferPointer(rebasing: self.room[start..<self.count]))
     }
 }

@@ -30,7 +30,7 @@ package enum FrameEncoder {
             let start = writer.count
             write(&writer)
             precondition(writer.count - start == length, "the payload has another length than its header says")
-            if let mask { Masking.apply(mask, to: writer.written(behind: start)) }
+            if let mask { Masking.apply(mask, to: writer.written(from: start)) }
         }
     }
 

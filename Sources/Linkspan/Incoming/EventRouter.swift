@@ -83,7 +83,7 @@ extension EventRouter {
         self.calls += 1
         defer { self.endCall() }
         let generation = self.generation
-        for listener in self.note(mark) where generation == self.generation && self.isLeft(listener.id) {
+        for listener in self.note(mark) where generation == self.generation && self.isListening(listener.id) {
             listener.onMark?(mark)
         }
     }
@@ -110,7 +110,7 @@ extension EventRouter {
             }
         }
         for mark in backlog.end.marks {
-            for listener in listeners where generation == self.generation && self.isLeft(listener.id) {
+            for listener in listeners where generation == self.generation && self.isListening(listener.id) {
                 listener.onMark?(mark)
             }
         }
@@ -344,14 +344,14 @@ extension EventRouter {
 
     /// Whether a listener that was found is to be called with a message: it may have been removed, or have given up.
     private func mayHear(_ listener: EventListener) -> Bool {
-        guard listener.isOnce else { return self.isLeft(listener.id) }
+        guard listener.isOnce else { return self.isListening(listener.id) }
         return self.taken.remove(listener.id) != nil && self.isWanted(by: listener.id)
     }
 
-    /// Whether a listener has not been removed since it was found; asked for each, so that it is not searched for.
-    private func isLeft(_ id: UInt64) -> Bool {
+    /// Whether a listener that was found has not been removed since; it is not searched for, because each is asked about.
+    private func isListening(_ id: UInt64) -> Bool {
         assert(Growth.step())
-        return !self.isFinished && (self.removed.isEmpty || !self.removed.contains(id))
+        return !self.isFinished && !self.removed.contains(id)
     }
 
     private func endCall() {

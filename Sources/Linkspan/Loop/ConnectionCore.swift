@@ -24,8 +24,8 @@ final class ConnectionCore {
         /// Whether items were taken.
         var hasTaken = false
         var isCarryingOut = false
-        /// Whether a job of a task may be run in it.
-        var takesJob = false
+        /// Whether it has room for a job of a task.
+        var hasRoomForJob = false
         /// Whether a change of state was announced.
         var hasAnnounced = false
         /// Whether a deadline has been set since the timer was last compared with it.
@@ -88,7 +88,7 @@ extension ConnectionCore {
     ///   - items: what has arrived from other threads, which comes first.
     ///   - body: the reason for the turn.
     func makeTurn(_ items: consuming Deque<ConnectionInbox.Item>, _ body: (ConnectionCore) -> Void) {
-        (self.turn.hasTaken, self.turn.takesJob) = (!items.isEmpty, true)
+        (self.turn.hasTaken, self.turn.hasRoomForJob) = (!items.isEmpty, true)
         if self.turn.hasTaken { self.turn.arrived = consume items }
         self.reference.markTurn {
             if self.turn.hasTaken {
@@ -123,12 +123,12 @@ extension ConnectionCore {
         while let item = self.turn.arrived.popFirst() { self.take(item) }
     }
 
-    /// Whether a job of a task may be run in this turn, behind the present callback: once.
+    /// Admits a job of a task to this turn, behind the present callback; false when it has no room for one more.
     ///
     /// One is enough to go on with a reply. More would let a task that is never without one keep the turn from its end.
-    func takesJob() -> Bool {
-        defer { self.turn.takesJob = false }
-        return self.turn.takesJob
+    func admitJob() -> Bool {
+        defer { self.turn.hasRoomForJob = false }
+        return self.turn.hasRoomForJob
     }
 
     private func take(_ item: consuming ConnectionInbox.Item) {
@@ -211,7 +211,7 @@ extension ConnectionCore {
     /// Pauses or resumes reading, sets the timer, and publishes what has changed.
     private func endTurn() {
         // Outputs are not carried out any more.
-        self.turn.takesJob = false
+        self.turn.hasRoomForJob = false
         self.reader.pauseOrResume(isConnected: self.attempts.state == .connected)
         self.setTimer()
         self.sender.publishLoad(&self.turn.hasTaken)

@@ -55,7 +55,7 @@ extension CoreReference {
 
     /// Runs a job of a task, in the present turn where that has room for one, and otherwise in a turn of its own.
     func run(_ job: @escaping @Sendable () -> Void) {
-        if let core = self.inTurn, core.takesJob() { return core.sender.queue.append(.call(job)) }
+        if let core = self.inTurn, core.admitJob() { return core.sender.queue.append(.call(job)) }
         let executor = self.inbox.withState { $0.executor }
         executor.execute { self.enter(on: executor) { $0.sender.queue.append(.call(job)) } }
     }

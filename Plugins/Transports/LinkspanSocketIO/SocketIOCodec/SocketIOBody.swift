@@ -94,31 +94,33 @@ extension SocketIOBody {
     private static func content(
         _ text: UnsafeBufferPointer<UInt8>, from start: Int, kind: SocketIOCodecPacket.Kind
     ) throws(SocketIOProtocolError) -> Content {
-        if kind == .event { return try Self.event(text, from: start) }
-        let range = start..<(try Self.end(text, from: start))
-        let first = text[start]
         switch kind {
+        case .event: return try Self.event(text, from: start)
         case .acknowledgement:
-            guard first == UInt8(ascii: "[") else { throw Self.badPayload("an acknowledgement is no array") }
+            let range = try Self.value(text, from: start)
+            guard text[start] == UInt8(ascii: "[") else { throw Self.badPayload("an acknowledgement is no array") }
             return .array(Self.trimmed(text, range.lowerBound &+ 1..<range.upperBound &- 1))
-        case .connect where first != UInt8(ascii: "{"):
-            throw Self.badPayload("the answer to CONNECT is no object")
+        case .connect:
+            let range = try Self.value(text, from: start)
+            guard text[start] == UInt8(ascii: "{") else { throw Self.badPayload("the answer to CONNECT is no object") }
+            return .value(range)
+        // The version decides which values are allowed, and the namespace knows it.
+        case .connectError: return .value(try Self.value(text, from: start))
         case .disconnect:
+            _ = try Self.value(text, from: start)
             throw Self.badPayload("a DISCONNECT has a payload")
-        // Of a refusal the version decides which values are allowed, and the namespace knows it.
-        case .event, .connect, .connectError: return .value(range)
         }
     }
 
-    /// Checks the only value of a text and returns its end; white space alone may follow.
-    private static func end(
+    /// Checks the only value of a text; white space alone may follow.
+    private static func value(
         _ text: UnsafeBufferPointer<UInt8>, from start: Int
-    ) throws(SocketIOProtocolError) -> Int {
+    ) throws(SocketIOProtocolError) -> Range<Int> {
         var scanner = JSONScanner()
         do throws(JSONScanError) {
             let end = try scanner.skipValue(text, from: start)
             try Self.checkEnd(text, at: end)
-            return end
+            return start..<end
         } catch {
             throw Self.badJSON(error)
         }
@@ -135,12 +137,12 @@ extension SocketIOBody {
         _ text: UnsafeBufferPointer<UInt8>, from start: Int
     ) throws(SocketIOProtocolError) -> Content {
         guard start < text.count, text[start] == UInt8(ascii: "[") else {
-            _ = try Self.end(text, from: start)
+            _ = try Self.value(text, from: start)
             throw Self.badPayload("an event's payload is no array")
         }
         let name = JSONScanner.skipSpace(text, from: start &+ 1)
         guard name < text.count, text[name] != UInt8(ascii: "]") else {
-            _ = try Self.end(text, from: start)
+            _ = try Self.value(text, from: start)
             throw Self.badPayload("an event's payload does not begin with a name")
         }
         // The array and the name are values, too.

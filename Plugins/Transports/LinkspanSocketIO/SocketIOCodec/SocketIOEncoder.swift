@@ -60,7 +60,7 @@ package enum SocketIOEncoder {
         return name.withUTF8 { bytes in
             if JSONString.isPlain(bytes) { return body(bytes) }
             var written: [UInt8] = []
-            JSONString.append(String(decoding: bytes, as: UTF8.self), to: &written)
+            JSONString.append(bytes, to: &written)
             return written.withUnsafeBufferPointer { body(UnsafeBufferPointer(rebasing: $0[1..<$0.count - 1])) }
         }
     }

@@ -130,7 +130,7 @@ struct ConnectionPool: Sendable {
         return !self.isKept
     }
 
-    /// Whether asking the rules at intervals has ended, because there is no connection.
+    /// Ends asking the rules at intervals when there is no connection; returns whether it has ended.
     mutating func endKeepingIfEmpty() -> Bool {
         if self.entries.isEmpty { self.isKept = false }
         return !self.isKept

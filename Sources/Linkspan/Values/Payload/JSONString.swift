@@ -42,7 +42,8 @@ package enum JSONString {
         text.withUTF8 { Self.append($0, to: &output) }
     }
 
-    private static func append(_ bytes: UnsafeBufferPointer<UInt8>, to output: inout [UInt8]) {
+    /// Appends the bytes of a text as a JSON string with its quotes.
+    package static func append(_ bytes: UnsafeBufferPointer<UInt8>, to output: inout [UInt8]) {
         // Most texts are the only argument, and need no escape.
         if output.isEmpty, Self.isPlain(bytes) { return output = Self.quoted(bytes) }
         output.append(UInt8(ascii: "\""))

@@ -66,7 +66,7 @@ final class WebSocketCarrier: EngineCarrier {
                 opcode, length: own.count + length, attachments: attachments.map { [type] + $0 },
                 isCompressible: isCompressible
             ) { writer in
-                writer.append(contentsOf: own[...])
+                writer.append(contentsOf: own)
                 write(&writer)
             }
         case nil: return .refused
