@@ -45,9 +45,7 @@ package enum SocketIOEncoder {
 
     /// The bytes of an event's text, whose name has so many.
     @inline(__always)
-    static func length(
-        written name: Int, _ payload: Payload, id: UInt64?, in namespace: SocketIONamespace
-    ) -> Int {
+    static func length(written name: Int, _ payload: Payload, id: UInt64?, in namespace: SocketIONamespace) -> Int {
         let elements = payload.elements.count
         let inside = name + 2 + (elements == 0 ? 0 : elements + 1)
         return Self.length(ofArray: inside, id: id, attachments: payload.attachments.count, in: namespace)
@@ -87,8 +85,7 @@ package enum SocketIOEncoder {
 
     /// The bytes of an acknowledgement's text.
     static func length(ack id: UInt64, _ payload: Payload, in namespace: SocketIONamespace) -> Int {
-        Self.length(
-            ofArray: payload.elements.count, id: id, attachments: payload.attachments.count, in: namespace)
+        Self.length(ofArray: payload.elements.count, id: id, attachments: payload.attachments.count, in: namespace)
     }
 
     /// Appends a CONNECT with its auth object, which is empty for none.
