@@ -41,7 +41,9 @@ extension Connection {
     ///   - handler: gets the value, or the error of code `decodingFailed` when the argument has another shape.
     /// - Returns: the registration; it lasts whether or not it is kept.
     /// - Throws: ``LinkspanError`` with code `released`.
+    // Inlined, so that the result is of a known type: its description is not looked up for each message.
     @discardableResult
+    @inlinable
     public func on<Value: Decodable & Sendable>(
         _ event: String, as type: Value.Type,
         _ handler: @escaping @Sendable (Result<Value, LinkspanError>) -> Void

@@ -29,10 +29,8 @@ package enum JSONString {
 
     /// Whether a key as written, escapes and all, means the wanted name.
     static func matches(_ written: UnsafeBufferPointer<UInt8>, _ wanted: UnsafeBufferPointer<UInt8>) -> Bool {
-        if written.count == wanted.count, written.elementsEqual(wanted) {
-            return !written.contains(UInt8(ascii: "\\"))
-        }
-        guard written.count > wanted.count, written.contains(UInt8(ascii: "\\")) else { return false }
+        if written.isSame(as: wanted) { return Self.isPlain(written) }
+        guard written.count > wanted.count, !Self.isPlain(written) else { return false }
         return Self.unescape(written).utf8.elementsEqual(wanted)
     }
 

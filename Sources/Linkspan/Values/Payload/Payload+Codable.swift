@@ -127,7 +127,7 @@ struct PayloadWriter {
     private var attachments: [ArraySlice<UInt8>] = []
     private let coder: PayloadCoder
     /// Room for a small value, so that its text does not grow in steps.
-    private static let initialCapacity = 64
+    private static let initialCapacity = 128
 
     @usableFromInline
     init(coder: PayloadCoder) { self.coder = coder }

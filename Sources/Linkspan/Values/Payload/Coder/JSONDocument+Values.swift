@@ -33,8 +33,15 @@ extension JSONDocument {
         if type == URL.self { return sameType(try self.url(at: index)) }
         if type == Decimal.self { return sameType(try self.decimal(at: index)) }
         if type == PayloadValue.self { return sameType(self.json(at: index)) }
+        if self.rules.usesSnakeCase { return try self.convertedValue(type, at: index) }
+        return try type.init(from: PayloadDecoder(document: self, index: index))
+    }
+
+    // Apart, because the optional value costs what it does wherever the function may need it (W1 Codable).
+    @inline(never)
+    private func convertedValue<Value: Decodable>(_ type: Value.Type, at index: Int) throws -> Value {
         // The keys of a dictionary are data, which no conversion may touch.
-        if self.rules.usesSnakeCase, let dictionary = type as? any DecodableDictionary.Type,
+        if let dictionary = type as? any DecodableDictionary.Type,
             let value = try dictionary.read(from: self, at: index) as? Value
         {
             return value
@@ -101,34 +108,9 @@ extension JSONDocument {
         _ type: Value.Type, from text: UnsafeBufferPointer<UInt8>, isWhole: Bool,
         attachments: [ArraySlice<UInt8>], rules: CodingRules
     ) throws -> Value {
-        try withUnsafeTemporaryAllocation(of: JSONToken.self, capacity: JSONTape.initialCapacity) { memory in
-            var tape = JSONTape(memory)
-            let end: Int
-            do throws(JSONScanError) {
-                end = try tape.scan(text, from: JSONScanner.skipSpace(text, from: 0))
-                if isWhole {
-                    let rest = JSONScanner.skipSpace(text, from: end)
-                    guard rest == text.count else { throw JSONScanError(.unexpectedByte, at: rest) }
-                }
-            } catch {
-                tape.free()
-                throw DecodingError.dataCorrupted(
-                    .init(codingPath: [], debugDescription: "the text is not JSON", underlyingError: error))
-            }
-            var document = JSONDocument(
-                text: UnsafeBufferPointer(rebasing: text[..<end]), tokens: tape.tokens, attachments: attachments,
-                rules: rules)
-            if !isWhole { document.whole = text }
-            defer {
-                if isKnownUniquelyReferenced(&document) {
-                    tape.free()
-                } else {
-                    tape.moveToHeap()
-                    document.own(tape.tokens)
-                }
-            }
-            return try document.value(type, at: 0)
-        }
+        var document = try JSONDocument(text, isWhole: isWhole, attachments: attachments, rules: rules)
+        defer { if !isKnownUniquelyReferenced(&document) { document.keepText() } }
+        return try document.value(type, at: 0)
     }
 
     /// The value and all that follow it as the elements of one array; nil when the value is not the first of several.

@@ -8,42 +8,52 @@ enum Attachment {
 
 /// One JSON value while it is decoded: its text, its tokens, and what reads scalars from them.
 ///
-/// Text and tokens belong to the call that decodes. A type that keeps its decoder outlives that call; for this case both
-/// are copied when it ends.
+/// The text belongs to the call that decodes. A type that keeps its decoder outlives that call; for this case it is copied
+/// when the call ends.
 final class JSONDocument {
     private(set) var text: UnsafeBufferPointer<UInt8>
-    private(set) var tokens: UnsafeMutablePointer<JSONToken>
+    let tokens: UnsafeMutablePointer<JSONToken>
     let attachments: [ArraySlice<UInt8>]
     let rules: CodingRules
     /// The text with what follows the value, as long as the call lasts; nil when nothing may follow it.
-    var whole: UnsafeBufferPointer<UInt8>?
-    private var isOwner = false
+    private(set) var whole: UnsafeBufferPointer<UInt8>?
+    private var ownsText = false
     /// For each array and object that a path led through: the element, or the key, where it went on.
     private var steps: [Int: (ordinal: Int, element: Int)] = [:]
 
+    /// Scans the first value of a text; nothing may follow it when `isWhole`.
     init(
-        text: UnsafeBufferPointer<UInt8>, tokens: UnsafeMutablePointer<JSONToken>,
-        attachments: [ArraySlice<UInt8>], rules: CodingRules
-    ) {
-        self.text = text
-        self.tokens = tokens
+        _ text: UnsafeBufferPointer<UInt8>, isWhole: Bool, attachments: [ArraySlice<UInt8>], rules: CodingRules
+    ) throws {
+        var tape = JSONTape()
+        do throws(JSONScanError) {
+            let end = try tape.scan(text, from: JSONScanner.skipSpace(text, from: 0))
+            if isWhole {
+                let rest = JSONScanner.skipSpace(text, from: end)
+                guard rest == text.count else { throw JSONScanError(.unexpectedByte, at: rest) }
+            }
+            self.text = UnsafeBufferPointer(rebasing: text[..<end])
+        } catch {
+            tape.tokens.deallocate()
+            throw DecodingError.dataCorrupted(
+                .init(codingPath: [], debugDescription: "the text is not JSON", underlyingError: error))
+        }
+        self.whole = isWhole ? nil : text
+        self.tokens = tape.tokens
         self.attachments = attachments
         self.rules = rules
     }
 
     deinit {
-        guard self.isOwner else { return }
-        self.text.deallocate()
         self.tokens.deallocate()
+        if self.ownsText { self.text.deallocate() }
     }
 
-    func own(_ tokens: UnsafeMutablePointer<JSONToken>) {
+    /// Keeps the text in memory of its own: somebody decodes on.
+    func keepText() {
         let copy = UnsafeMutableBufferPointer<UInt8>.allocate(capacity: self.text.count)
         _ = copy.initialize(from: self.text)
-        self.text = UnsafeBufferPointer(copy)
-        self.whole = nil
-        self.tokens = tokens
-        self.isOwner = true
+        (self.text, self.whole, self.ownsText) = (UnsafeBufferPointer(copy), nil, true)
     }
 }
 

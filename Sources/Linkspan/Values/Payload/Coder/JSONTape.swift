@@ -22,30 +22,17 @@ struct JSONToken {
 /// Made in one pass without recursion, under the limits of ``JSONScanner``. Behind it, every step from value to value costs
 /// the same, in whatever order a type asks for its members, and no byte is looked at again but those of scalars.
 ///
-/// It begins in memory on the stack and moves to the heap when that is full.
+/// Whoever makes one frees its tokens, which are trivial.
 struct JSONTape {
     private(set) var tokens: UnsafeMutablePointer<JSONToken>
     private(set) var count = 0
-    private var capacity: Int
-    private(set) var isOnHeap = false
+    private var capacity = JSONTape.initialCapacity
 
-    /// The tokens that fit onto the stack: 1 KiB.
+    /// The tokens that there is room for at first: 1 KiB, which the allocator keeps at hand.
     static let initialCapacity = 64
 
     /// Makes an empty tape.
-    ///
-    /// - Parameter memory: uninitialised, and valid as long as the tape is used.
-    init(_ memory: UnsafeMutableBufferPointer<JSONToken>) {
-        // Never empty: `initialCapacity` tokens were asked for.
-        self.tokens = memory.baseAddress.unsafelyUnwrapped
-        self.capacity = memory.count
-    }
-
-    /// Frees what was put on the heap; tokens are trivial, so nothing else is to be done.
-    func free() { if self.isOnHeap { self.tokens.deallocate() } }
-
-    /// The tape in memory of its own, which somebody has to free.
-    mutating func moveToHeap() { if !self.isOnHeap { self.grow(to: self.count) } }
+    init() { self.tokens = .allocate(capacity: self.capacity) }
 
     /// Scans exactly one value that starts at `start` (no leading space) and returns the offset behind it.
     mutating func scan(_ text: UnsafeBufferPointer<UInt8>, from start: Int) throws(JSONScanError) -> Int {
@@ -158,9 +145,7 @@ struct JSONTape {
     private mutating func grow(to capacity: Int) {
         let tokens = UnsafeMutablePointer<JSONToken>.allocate(capacity: capacity)
         tokens.initialize(from: self.tokens, count: self.count)
-        self.free()
-        self.tokens = tokens
-        self.capacity = capacity
-        self.isOnHeap = true
+        self.tokens.deallocate()
+        (self.tokens, self.capacity) = (tokens, capacity)
     }
 }
