@@ -246,7 +246,9 @@ let tests: [Target] = [
     test("LinkspanWebSocketProtocol", ["LinkspanWebSocketProtocol", "LinkspanRuntime", "LinkspanTesting"]),
     test("LinkspanNetwork", core + network),
     test("LinkspanWebSocket", ["Linkspan", "LinkspanWebSocket"] + network),
-    test("LinkspanSocketIO", core + network + ["LinkspanSocketIO", "LinkspanTesting"], exclude: ["exchanges.txt"]),
+    test(
+        "LinkspanSocketIO", core + network + ["LinkspanSocketIO", "LinkspanTesting", "TestSupport"],
+        exclude: ["exchanges.txt"]),
     test("LinkspanDevServer", everything + ["TestedBackEnds", "TestSupport"]),
     test("Interop", everything + ["quick-exit", "TestSupport"], exclude: ["servers"]),
     test("Documentation", everything + ["TestSupport", serviceLifecycle, unixSignals, crypto, openCombine]),

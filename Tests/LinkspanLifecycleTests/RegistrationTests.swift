@@ -77,6 +77,38 @@ struct RegistrationTests {
     }
 
     @Test
+    func `a registration looks at no other service, and one that fails leaves everything as it was`() throws {
+        try expectLinear(stepsEach: 2) { size in
+            let registry = ServiceRegistry(name: "app")
+            for number in 0...size { try registry.register(Probe("\(number)")).keep() }
+        }
+        let (registry, nested) = (ServiceRegistry(name: "app"), ServiceRegistry(name: "nested"))
+        try registry.register(Probe("a")).keep()
+        for name in ["b", "c"] as [ServiceName] { try nested.register(Probe(name)).keep() }
+        var settings = ServiceSettings()
+        settings.name = "a"
+        #expect(throws: RegistryError.self) { try registry.register(nested, settings: settings).keep() }
+        #expect(nested.state(of: "nested.b") == .registered, "it has its services back")
+        #expect(throws: RegistryError.self, "and their names") { try nested.register(Probe("c")).keep() }
+        try registry.register(nested).keep()
+        #expect(registry.state(of: "app.nested.c") == .registered)
+    }
+
+    @Test
+    func `a name is free again when its service has been removed`() async throws {
+        let registry = ServiceRegistry(name: "app")
+        _ = try registry.register(Probe("a"))
+        var again: Registration? = try registry.register(Probe("a"))
+        try await registry.start()
+        #expect(again != nil)
+        again = nil
+        let third = try registry.register(Probe("a"))
+        #expect(await third.settled() == .ready)
+        #expect(throws: RegistryError.self) { try registry.register(Probe("a")).keep() }
+        await registry.stop()
+    }
+
+    @Test
     func `settings of the registration override the service's own`() async throws {
         let journal = Journal()
         let registry = ServiceRegistry(options: .init { $0.isSequential = true })

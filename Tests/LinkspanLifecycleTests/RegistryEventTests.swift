@@ -25,6 +25,21 @@ struct RegistryEventTests {
     }
 
     @Test
+    func `an event looks at those who take it, however many services there are`() async throws {
+        for size in [1, 100] {
+            let registry = ServiceRegistry()
+            let listener = Listener("listener")
+            try registry.register(listener).keep()
+            for number in 0..<size { try registry.register(Probe("\(number)")).keep() }
+            try await registry.start()
+            // Who takes it is looked for once.
+            registry.emit(connection(1, .created))
+            #expect([0, 50].contains(countSteps { for _ in 0..<50 { registry.emit(connection(1, .created)) } }))
+            await registry.stop()
+        }
+    }
+
+    @Test
     func `a registry emits each step of its start and its stop, in order`() async throws {
         let (registry, follower, clock) = (self.registry(), Follower(), self.clock)
         let observer = registry.observe(weak: follower, RegistryEvent.self) { $0.add($1.event) }

@@ -1,3 +1,5 @@
+internal import LinkspanRuntime
+
 /// The routing of events to services, as a value: numbers events, remembers current states, fills mailboxes.
 ///
 /// One lock around it makes the order of numbers the order in every mailbox.
@@ -26,7 +28,10 @@ extension Fanout {
     /// The receivers of a family, looked for once.
     private mutating func receivers(of family: FamilyID) -> [ServiceID] {
         if let known = self.families[family] { return known }
-        let receivers = self.mailboxes.values.map(\.recipient).filter { $0.receiver.takes(family) }.map(\.id)
+        let receivers = self.mailboxes.values.map(\.recipient).filter { recipient in
+            assert(Growth.step())
+            return recipient.receiver.takes(family)
+        }.map(\.id)
         self.families[family] = receivers
         return receivers
     }
@@ -39,6 +44,7 @@ extension Fanout {
         letter.stamped.seq = self.sequence
         self.remember(letter)
         for id in self.receivers(of: letter.family) where self.mailboxes[id]?.mode != .sealed {
+            assert(Growth.step())
             // No copy of a mailbox may be alive while it is changed, or all that waits in it is copied.
             if self.mailboxes[id]?.post(letter) == true, let recipient = self.mailboxes[id]?.recipient {
                 effects.overflowing.append((recipient.path, recipient.capacity))

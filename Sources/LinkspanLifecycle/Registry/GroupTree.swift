@@ -1,3 +1,5 @@
+internal import LinkspanRuntime
+
 /// A registry as part of another; at the top, the registry itself.
 struct Group: Sendable {
     let id: ServiceID
@@ -49,11 +51,6 @@ struct GroupTree: Sendable {
         return group.importance == .required && (group.parent.map { self.isRequired($0) } ?? true)
     }
 
-    /// The origin of the group of this name in another.
-    func origin(of name: ServiceName, in parent: ServiceID?) -> String? {
-        self.groups.values.first { $0.parent == parent && $0.name == name }?.origin
-    }
-
     /// The groups in a group at any depth, itself included.
     func inside(_ group: ServiceID) -> [ServiceID] {
         [group] + self.groups.values.filter { $0.parent == group }.flatMap { self.inside($0.id) }
@@ -76,4 +73,25 @@ struct GroupTree: Sendable {
     mutating func setRegistry(_ registry: @escaping @Sendable () -> (any LifecycleService)?) {
         self.groups[self.root]?.registry = registry
     }
+}
+
+/// Who has registered which name: a name is taken once among siblings.
+struct TakenNames: Sendable {
+    private struct Place: Sendable, Hashable {
+        let group: ServiceID?
+        let name: ServiceName
+    }
+
+    private var origins: [Place: String] = [:]
+
+    /// Takes a name in a group; nil, or who has taken it before.
+    mutating func take(_ name: ServiceName, in group: ServiceID?, by origin: String) -> String? {
+        assert(Growth.step())
+        let place = Place(group: group, name: name)
+        if let other = self.origins[place] { return other }
+        self.origins[place] = origin
+        return nil
+    }
+
+    mutating func release(_ name: ServiceName, in group: ServiceID?) { self.origins[Place(group: group, name: name)] = nil }
 }

@@ -35,6 +35,7 @@ struct RegistryStateMachine: Sendable {
 
     private var state: State = .idle
     var groups: GroupTree
+    private var names = TakenNames()
     private(set) var members: [ServiceID: Member] = [:]
     private(set) var plan: ServicePlan = .empty
     /// The lacking services that were last reported.
@@ -58,34 +59,40 @@ extension RegistryStateMachine {
         case .stopping, .stopped:
             throw RegistryError(code: .alreadyStopped, message: "\(self.groups.rootPath) has been stopped")
         }
-        var next = self
-        for group in groups {
-            try next.checkName(group.name, in: group.parent, origin: group.origin)
-            next.groups.add(group)
+        let known = isPlanned ? Set(self.members.keys).union(self.groups.ids) : []
+        // What was added so far, for the case that the rest cannot be.
+        var added: (groups: [Group], entries: [Entry]) = ([], [])
+        do throws(RegistryError) {
+            for group in groups {
+                try self.take(group.name, in: group.parent, by: group.origin)
+                self.groups.add(group)
+                added.groups.append(group)
+            }
+            for entry in entries {
+                try self.take(entry.name, in: entry.group, by: entry.origin)
+                self.put(entry)
+                added.entries.append(entry)
+            }
+            if isPlanned { self.plan = try ServicePlan.make(self.nodes, tolerating: known) }
+        } catch {
+            for entry in added.entries { _ = self.forget(entry.id) }
+            for group in added.groups { _ = self.remove(group: group.id) }
+            throw error
         }
-        for entry in entries {
-            try next.checkName(entry.name, in: entry.group, origin: entry.origin)
-            next.members[entry.id] = Member(
-                entry: entry, path: "\(next.groups.path(of: entry.group)).\(entry.name)")
-        }
-        if isPlanned {
-            next.plan = try ServicePlan.make(next.nodes, tolerating: Set(self.members.keys).union(self.groups.ids))
-        }
-        self = next
         return self.claimLate()
     }
 
-    private func checkName(
-        _ name: ServiceName, in group: ServiceID?, origin: String
+    private mutating func take(
+        _ name: ServiceName, in group: ServiceID?, by origin: String
     ) throws(RegistryError) {
-        let service = self.members.values.first { $0.entry.group == group && $0.entry.name == name && !$0.isRemoved }
-        let other = service?.entry.origin ?? self.groups.origin(of: name, in: group)
-        if let group, let other {
-            let path = "\(self.groups.path(of: group)).\(name)"
-            throw RegistryError(
-                code: .duplicateName, message: "\(path) is registered twice: by \(other) and by \(origin)",
-                paths: [path])
-        }
+        guard let other = self.names.take(name, in: group, by: origin), let group else { return }
+        let path = "\(self.groups.path(of: group)).\(name)"
+        throw RegistryError(
+            code: .duplicateName, message: "\(path) is registered twice: by \(other) and by \(origin)", paths: [path])
+    }
+
+    private mutating func put(_ entry: Entry) {
+        self.members[entry.id] = Member(entry: entry, path: "\(self.groups.path(of: entry.group)).\(entry.name)")
     }
 
     /// The groups and services as they are planned.
@@ -110,15 +117,19 @@ extension RegistryStateMachine {
             throw RegistryError(
                 code: .notNestable, message: "\(self.groups.rootPath) has been started and cannot be nested")
         }
-        defer { self.members = [:] }
+        defer { (self.members, self.names) = ([:], TakenNames()) }
         return (groups: self.groups.removeNested(), entries: self.members.values.map { $0.entry })
     }
 
     /// Takes back what was given away.
     mutating func restore(_ content: (groups: [Group], entries: [Entry])) {
-        for group in content.groups { self.groups.add(group) }
+        for group in content.groups {
+            _ = self.names.take(group.name, in: group.parent, by: group.origin)
+            self.groups.add(group)
+        }
         for entry in content.entries {
-            self.members[entry.id] = Member(entry: entry, path: "\(self.groups.path(of: entry.group)).\(entry.name)")
+            _ = self.names.take(entry.name, in: entry.group, by: entry.origin)
+            self.put(entry)
         }
     }
 }
@@ -382,11 +393,11 @@ extension RegistryStateMachine {
         case .registered, .skipped, .stopped, .abandoned:
             return .forgotten(self.forget(id))
         case .starting:
-            self.members[id]?.isRemoved = true
+            self.markRemoved(id)
             return .cancelStart
         case .ready, .failed:
             guard case .stopping = self.state else {
-                self.members[id]?.isRemoved = true
+                self.markRemoved(id)
                 return .tearDown
             }
             return .nothing
@@ -401,10 +412,26 @@ extension RegistryStateMachine {
         return (groups, self.members.values.filter { inside.contains($0.entry.group) }.map { $0.entry.id })
     }
 
+    /// Leaves the name of a service that is to be stopped to others.
+    private mutating func markRemoved(_ id: ServiceID) {
+        guard let member = self.members[id], !member.isRemoved else { return }
+        self.members[id]?.isRemoved = true
+        self.names.release(member.entry.name, in: member.entry.group)
+    }
+
     /// A removed service has been stopped.
     mutating func forget(_ id: ServiceID) -> Forgotten {
-        Forgotten(
+        self.markRemoved(id)
+        return Forgotten(
             member: self.members.removeValue(forKey: id), waiters: self.settleWaiters.removeValue(forKey: id) ?? [])
+    }
+
+    /// Removes a group without services.
+    ///
+    /// - Returns: puts its registry on its own again.
+    mutating func remove(group id: ServiceID) -> (@Sendable () -> Void)? {
+        if let group = self.groups[id] { self.names.release(group.name, in: group.parent) }
+        return self.groups.remove(id)
     }
 }
 

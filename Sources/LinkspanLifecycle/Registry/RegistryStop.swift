@@ -204,7 +204,7 @@ extension RegistryStop {
         for id in members {
             self.remove(id)
         }
-        let leaves = self.core.machine { machine in groups.compactMap { machine.groups.remove($0) } }
+        let leaves = self.core.machine { machine in groups.compactMap { machine.remove(group: $0) } }
         for leave in leaves { leave() }
     }
 

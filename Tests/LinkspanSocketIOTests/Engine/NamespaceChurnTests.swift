@@ -1,5 +1,6 @@
 internal import Linkspan
 internal import LinkspanWebSocketProtocol
+internal import TestSupport
 internal import Testing
 
 @testable import LinkspanSocketIO
@@ -115,6 +116,44 @@ struct NamespaceChurnTests {
 
 @Suite("The namespaces of a session")
 struct NamespaceTableTests {
+    @Test
+    func `a packet finds its namespace in the same time however many there are`() throws {
+        for size in [10, 1_000] {
+            var session = SocketIOSession.opened()
+            for number in 0..<size {
+                _ = try session.enter("/n\(number)")
+                _ = session.take("40/n\(number),{\"sid\":\"s\"}")
+            }
+            var heard: [Int] = []
+            let steps = countSteps {
+                for number in [0, size - 1, size / 2] {
+                    for case .message(let index, _, _) in session.take("42/n\(number),[\"e\"]").happenings {
+                        heard.append(index)
+                    }
+                }
+                heard += session.take("42/unknown,[\"e\"]").happenings.isEmpty ? [] : [-1]
+            }
+            #expect(heard == [0, size - 1, size / 2])
+            #expect(steps <= 4, "one look for each packet")
+        }
+    }
+
+    @Test(arguments: [3, 20])
+    func `the name that had an index before is not found any more`(size: Int) throws {
+        var session = SocketIOSession.opened()
+        for number in 0..<size {
+            _ = try session.enter("/n\(number)")
+            _ = session.take("40/n\(number),{\"sid\":\"s\"}")
+        }
+        _ = session.take("41/n1,")
+        session.release(1)
+        #expect(try session.enter("/next").index == 1)
+        _ = session.take("40/next,{\"sid\":\"s\"}")
+        #expect(session.take("42/n1,[\"e\"]").happenings.isEmpty)
+        #expect(session.take("42/next,[\"e\"]").happenings == [.message(1, "e", "")])
+        #expect(session.take("42/n2,[\"e\"]").happenings == [.message(2, "e", "")])
+    }
+
     @Test
     func `an index goes to the next name when its owner has been told of the end, and not before`() throws {
         var session = SocketIOSession.opened()

@@ -8,6 +8,10 @@ internal import LinkspanRuntime
 /// would take the longer the more there were.
 struct NamespaceTable: Sendable {
     private var sessions: [NamespaceSession] = []
+    /// The indices by name, of more namespaces than are compared one by one.
+    private var indicesByName: [String: Int] = [:]
+    /// The namespaces that are compared one by one, which takes less time and no memory.
+    private static let compared = 8
     /// The number of namespaces whose owners wait for the closing event.
     private(set) var activeCount = 0
     /// The earliest deadline of a namespace; nil when none has one.
@@ -44,14 +48,19 @@ struct NamespaceTable: Sendable {
     }
 
     /// The index of a name.
-    func index(of namespace: SocketIONamespace) -> Int? {
-        // By index here and below: iterating copies the elements.
-        self.sessions.indices.first { self.sessions[$0].namespace == namespace }
-    }
+    func index(of namespace: SocketIONamespace) -> Int? { self.index(of: namespace.prefix.dropLast()) }
 
     /// The index of a name as a packet has it, without the comma and empty for `/`.
     func index(of written: ArraySlice<UInt8>) -> Int? {
-        self.sessions.indices.first { self.sessions[$0].namespace.matches(written) }
+        guard self.indicesByName.isEmpty else {
+            assert(Growth.step())
+            return self.indicesByName[written.isEmpty ? "/" : String(decoding: written, as: UTF8.self)]
+        }
+        // By index: iterating copies the elements.
+        return self.sessions.indices.first { index in
+            assert(Growth.step())
+            return self.sessions[index].namespace.matches(written)
+        }
     }
 
     /// The index for the next name: a free one, or a new one.
@@ -65,11 +74,17 @@ struct NamespaceTable: Sendable {
     mutating func put(_ session: NamespaceSession, at index: Int) {
         if index < self.sessions.count {
             self.firstAck = max(self.firstAck, self.sessions[index].firstAck)
+            self.indicesByName[self.sessions[index].namespace.name] = nil
             self.sessions[index] = session
         } else {
             // Most sessions have one; an array that grows by itself makes room for two.
             if index == 0 { self.sessions.reserveCapacity(1) }
             self.sessions.append(session)
+        }
+        if !self.indicesByName.isEmpty {
+            self.indicesByName[session.namespace.name] = index
+        } else if self.sessions.count > Self.compared {
+            for known in self.sessions.indices { self.indicesByName[self.sessions[known].namespace.name] = known }
         }
         self.sessions[index].skipAcks(below: self.firstAck)
     }
