@@ -33,6 +33,7 @@ extension Connection {
         return subscription
     }
 
+    // Inlined, so that the result is of a known type: its description is not looked up for each message.
     /// Calls `handler` with each message of an event, its first argument decoded.
     ///
     /// - Parameters:
@@ -41,7 +42,6 @@ extension Connection {
     ///   - handler: gets the value, or the error of code `decodingFailed` when the argument has another shape.
     /// - Returns: the registration; it lasts whether or not it is kept.
     /// - Throws: ``LinkspanError`` with code `released`.
-    // Inlined, so that the result is of a known type: its description is not looked up for each message.
     @discardableResult
     @inlinable
     public func on<Value: Decodable & Sendable>(

@@ -75,7 +75,7 @@ struct GroupTree: Sendable {
     }
 }
 
-/// Who has registered which name: a name is taken once among siblings.
+/// The names that are taken, once among siblings, and the origins of their registrations.
 struct TakenNames: Sendable {
     private struct Place: Sendable, Hashable {
         let group: ServiceID?
@@ -84,7 +84,7 @@ struct TakenNames: Sendable {
 
     private var origins: [Place: String] = [:]
 
-    /// Takes a name in a group; nil, or who has taken it before.
+    /// Takes a name in a group; returns the origin of the registration that has it already, if there is one.
     mutating func take(_ name: ServiceName, in group: ServiceID?, by origin: String) -> String? {
         assert(Growth.step())
         let place = Place(group: group, name: name)
@@ -93,5 +93,7 @@ struct TakenNames: Sendable {
         return nil
     }
 
-    mutating func release(_ name: ServiceName, in group: ServiceID?) { self.origins[Place(group: group, name: name)] = nil }
+    mutating func release(_ name: ServiceName, in group: ServiceID?) {
+        self.origins[Place(group: group, name: name)] = nil
+    }
 }

@@ -22,7 +22,7 @@ struct JSONToken {
 /// Made in one pass without recursion, under the limits of ``JSONScanner``. Behind it, every step from value to value costs
 /// the same, in whatever order a type asks for its members, and no byte is looked at again but those of scalars.
 ///
-/// Whoever makes one frees its tokens, which are trivial.
+/// The document that it was made for frees the tokens, which are trivial.
 struct JSONTape {
     private(set) var tokens: UnsafeMutablePointer<JSONToken>
     private(set) var count = 0
