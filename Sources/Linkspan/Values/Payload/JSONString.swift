@@ -43,7 +43,7 @@ package enum JSONString {
     /// Appends the bytes of a text as a JSON string with its quotes.
     package static func append(_ bytes: UnsafeBufferPointer<UInt8>, to output: inout [UInt8]) {
         // Most texts are the only argument, and need no escape.
-        if output.isEmpty, Self.isPlain(bytes) { return output = Self.quoted(bytes) }
+        if output.isEmpty { output.reserveCapacity(bytes.count + 2) }
         output.append(UInt8(ascii: "\""))
         var start = 0
         while true {
@@ -54,15 +54,6 @@ package enum JSONString {
             start = end + 1
         }
         output.append(UInt8(ascii: "\""))
-    }
-
-    private static func quoted(_ bytes: UnsafeBufferPointer<UInt8>) -> [UInt8] {
-        [UInt8](unsafeUninitializedCapacity: bytes.count + 2) { room, count in
-            count = bytes.count + 2
-            room[0] = UInt8(ascii: "\"")
-            _ = UnsafeMutableBufferPointer(rebasing: room[1...]).update(fromContentsOf: bytes)
-            room[count - 1] = UInt8(ascii: "\"")
-        }
     }
 
     /// Whether the bytes of a text need no escape.
