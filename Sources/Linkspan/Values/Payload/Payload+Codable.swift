@@ -15,9 +15,7 @@ extension Payload {
         _ arguments: repeat each Argument, coder: PayloadCoder = .standard
     ) throws(LinkspanError) {
         var writer = PayloadWriter(coder: coder)
-        for argument in repeat each arguments {
-            try writer.append(argument)
-        }
+        repeat try writer.append(each arguments)
         self = writer.finish()
     }
 
