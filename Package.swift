@@ -92,7 +92,7 @@ let withPackageAccess: Set = [
 ]
 
 /// A module of `Sources`, the SDK without any network, or of `Plugins`, which can be left out.
-func module(_ path: String, _ dependencies: [Target.Dependency]) -> Target {
+func module(_ path: String, _ dependencies: [Target.Dependency], _ settings: [SwiftSetting] = settings) -> Target {
     let name = String(path.split(separator: "/").last ?? "")
     let manifest = withPrivacyManifest.contains(name) ? ["PrivacyInfo.xcprivacy"] : []
     // A resource costs Linux a bundle that nobody reads.
@@ -121,6 +121,9 @@ let modules: [Target] = [
     module("Plugins/Stores/LinkspanOutbox", core + ["LinkspanMessaging", logging, metrics, grdb, sqlite]),
     module("Plugins/Interceptors/LinkspanEncryption", ["Linkspan", "LinkspanOutbox", crypto]),
     module("Plugins/Kit/LinkspanKit", messaging + transports + builtIn + ["LinkspanTelemetry"]),
+    // The modules' names are those of the libraries that they replace, so that apps keep their imports.
+    module("Plugins/Compatibility/SocketIO", core + ["LinkspanSocketIO", "LinkspanNetwork", logging], [.swiftLanguageMode(.v5)]),
+    module("Plugins/Compatibility/Starscream", core + ["LinkspanWebSocket", "LinkspanNetwork", logging], [.swiftLanguageMode(.v5)]),
     module("Plugins/Servers/LinkspanDevServer", core + transports + network + ["LinkspanInMemory", deque]),
     .systemLibrary(
         name: "CLibwebsockets", path: "Plugins/Support/CLibwebsockets", pkgConfig: "libwebsockets",
@@ -143,7 +146,7 @@ let products =
     [
         "LinkspanKit", "LinkspanConfiguration", "LinkspanTesting", "LinkspanSocketIO", "LinkspanWebSocket",
         "LinkspanInspector", "LinkspanReactive", "LinkspanServiceLifecycle", "LinkspanOutbox", "LinkspanEncryption",
-        "LinkspanDevServer",
+        "LinkspanDevServer", "SocketIO", "Starscream",
     ].map { library($0) } + [
         library("Linkspan", "LinkspanMessaging", "LinkspanRuntime", "LinkspanInMemory"),
         // The service registry, without connections.
@@ -209,6 +212,12 @@ func test(_ subject: String, _ uses: [Target.Dependency], exclude: [String] = []
 func fixtures(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
     .target(name: name, dependencies: dependencies, path: "Tests/\(name)", swiftSettings: settings)
 }
+/// Programs that were written for another library, which import nothing else.
+func old(_ module: String) -> Target {
+    .target(
+        name: "Old\(module)Programs", dependencies: [.init(stringLiteral: module)], path: "Tests/Old\(module)Programs",
+        packageAccess: false, swiftSettings: [.swiftLanguageMode(.v5)])
+}
 let metricsTestKit = product("MetricsTestKit", "swift-metrics", "Metrics", "Outbox")
 let inMemoryTracing = product("InMemoryTracing", "swift-distributed-tracing", "Tracing")
 let openCombineDispatch = product("OpenCombineDispatch", "OpenCombine", "OpenCombine", on: [.linux])
@@ -250,6 +259,9 @@ let tests: [Target] = [
         "LinkspanSocketIO", core + network + ["LinkspanSocketIO", "LinkspanTesting", "TestSupport"],
         exclude: ["exchanges.txt"]),
     test("LinkspanDevServer", everything + ["TestedBackEnds", "TestSupport"]),
+    // Programs written for socket.io-client-swift and Starscream, and the tests that run them.
+    old("SocketIO"), test("SocketIO", everything + ["OldSocketIOPrograms", "TestedBackEnds", "TestSupport"]),
+    old("Starscream"), test("Starscream", everything + ["OldStarscreamPrograms", "TestedBackEnds", "TestSupport"]),
     test("Interop", everything + ["quick-exit", "TestSupport"], exclude: ["servers"]),
     test("Documentation", everything + ["TestSupport", serviceLifecycle, unixSignals, crypto, openCombine]),
     test(
