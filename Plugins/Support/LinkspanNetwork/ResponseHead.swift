@@ -28,6 +28,9 @@ package struct ResponseHead: Sendable, Hashable {
     /// The values of a field, by its name in lower case; those of `Set-Cookie` are secrets.
     package func values(_ name: String) -> [String] { self.fields[name] ?? [] }
 
+    /// The names of all fields, in lower case.
+    package var names: [String] { self.fields.keys.sorted() }
+
     /// The value of `Retry-After` in seconds (RFC 9110 section 10.2.3), a day at most; dates are not read.
     package var retryAfter: Duration? {
         guard let text = self["retry-after"], text.isDigits else { return nil }

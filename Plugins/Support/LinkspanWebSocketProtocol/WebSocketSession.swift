@@ -17,6 +17,9 @@ package struct WebSocketSession {
         /// A whole binary message.
         case binary(ArraySlice<UInt8>)
 
+        /// A ping; only with ``WebSocketSession/reportsPings``.
+        case ping(ArraySlice<UInt8>)
+
         /// A pong, and whether it answers the newest ping.
         case pong(ArraySlice<UInt8>, answersPing: Bool)
 
@@ -51,6 +54,10 @@ package struct WebSocketSession {
     private var heldPing: ArraySlice<UInt8>?
     /// The newest ping that was sent and not answered.
     private var sentPing: [UInt8]?
+    /// Whether pings are answered here.
+    package var answersPings = true
+    /// Whether pings are events, answered or not.
+    package var reportsPings = false
     /// The number of pings and pongs received so far.
     package private(set) var controlFrames = 0
     // Stored, because owners in other modules would copy the whole session for a call of an accessor (W1, W3, W7).
@@ -141,8 +148,8 @@ package struct WebSocketSession {
             return self.isOpen ? .binary(payload) : nil
         case .ping(let payload):
             self.controlFrames += 1
-            self.pinged(payload, into: &output)
-            return nil
+            if self.answersPings { self.pinged(payload, into: &output) }
+            return self.reportsPings && self.isOpen ? .ping(payload) : nil
         case .pong(let payload):
             self.controlFrames += 1
             return self.ponged(payload)
@@ -230,6 +237,17 @@ package struct WebSocketSession {
         guard self.isOpen else { return false }
         self.sentPing = payload
         FrameEncoder.append(.ping, payload: payload, mask: self.nextMask(), to: &output)
+        return true
+    }
+
+    /// Appends a ping or pong of the owner's own, which nothing waits for; returns false unless the connection is open.
+    ///
+    /// - Precondition: The payload has at most 125 bytes.
+    package mutating func sendControl(
+        _ opcode: Opcode, payload: some Collection<UInt8>, into output: inout [UInt8]
+    ) -> Bool {
+        guard self.isOpen else { return false }
+        FrameEncoder.append(opcode, payload: payload, mask: self.nextMask(), to: &output)
         return true
     }
 

@@ -1,6 +1,7 @@
 package import Linkspan
 package import LinkspanNetwork
 internal import LinkspanRuntime
+package import LinkspanWebSocketProtocol
 
 /// Puts envelopes and the binary messages of their attachments together again.
 package struct EnvelopeAssembly: Sendable {
@@ -52,6 +53,18 @@ package struct EnvelopeAssembly: Sendable {
             guard error.code != .protocolViolation else { throw error }
             throw LinkspanError(.protocolViolation, "the codec cannot read a message", cause: error)
         }
+    }
+
+    /// Takes a ping or pong, when ``popPending()`` has no event any more.
+    ///
+    /// - Returns: the first event that the codec makes of it.
+    /// - Throws: what ``receive(_:by:)`` throws.
+    package mutating func receive(
+        _ control: Opcode, payload: ArraySlice<UInt8>, by codec: any EnvelopeCodec
+    ) throws(LinkspanError) -> LinkEvent? {
+        let decoded = control == .ping ? codec.decode(ping: payload) : codec.decode(pong: payload)
+        for envelope in decoded.reversed() { self.pending.append(try Self.event(envelope)) }
+        return self.popPending()
     }
 
     private mutating func take(

@@ -46,6 +46,16 @@ public protocol EnvelopeCodec: Sendable, Hashable {
     ///
     /// - Throws: anything wrong with it, as ``/Linkspan/LinkspanError`` with code `protocolViolation`; the link then ends.
     func decode(binary: consuming ArraySlice<UInt8>) throws(LinkspanError) -> DecodedEnvelope
+
+    /// Reads a ping of the server, which is answered unless ``WebSocketConfiguration/answersPings`` is false.
+    ///
+    /// - Returns: the envelopes that it stands for, without attachments; none by default.
+    func decode(ping: ArraySlice<UInt8>) -> [Envelope]
+
+    /// Reads a pong of the server, other than those that answer ``WebSocketConfiguration/keepAlive``.
+    ///
+    /// - Returns: the envelopes that it stands for, without attachments; none by default.
+    func decode(pong: ArraySlice<UInt8>) -> [Envelope]
 }
 
 extension EnvelopeCodec {
@@ -54,6 +64,12 @@ extension EnvelopeCodec {
 
     /// Nothing.
     public func sessionBegan() throws(LinkspanError) -> [WebSocketMessage] { [] }
+
+    /// None.
+    public func decode(ping: ArraySlice<UInt8>) -> [Envelope] { [] }
+
+    /// None.
+    public func decode(pong: ArraySlice<UInt8>) -> [Envelope] { [] }
 }
 
 /// The form of an encoded envelope.
@@ -64,6 +80,10 @@ public enum EncodedKind: Sendable, Hashable {
     case binary
     /// A binary message that holds the attachments already.
     case selfContained
+    /// A ping (RFC 6455 section 5.5.2), of at most 125 bytes and without attachments.
+    case ping
+    /// A pong (RFC 6455 section 5.5.3), of at most 125 bytes and without attachments.
+    case pong
 }
 
 /// The content of a message of the server: any number of envelopes, and the answers to it.

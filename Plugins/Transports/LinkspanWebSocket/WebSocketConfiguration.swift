@@ -13,7 +13,7 @@ public struct WebSocketConfiguration: Sendable, NetworkConfiguration {
     /// Give secrets as credentials.
     public var headers: [Credentials.Field] = []
     /// The names of those header fields of the server's response to the upgrade that ``/Linkspan/LinkInfo/headers`` keeps
-    /// (default none).
+    /// (default none); `*` keeps all, under their names in lower case.
     public var responseHeaders: [String] = []
     /// The event by which renewed credentials are shown to the server while the link is open: its argument is their
     /// auth payload (default nil: they are for the next link).
@@ -46,6 +46,10 @@ public struct WebSocketConfiguration: Sendable, NetworkConfiguration {
     ///
     /// Default: every 15 s, 10 s to answer. Nil for never.
     public var keepAlive: WebSocketKeepAlive? = .init()
+    /// Whether pings of the server are answered (default true).
+    ///
+    /// Otherwise a codec that reads them by ``EnvelopeCodec/decode(ping:)`` has them answered by ``EncodedKind/pong``.
+    public var answersPings = true
     /// The compression of messages, if the server supports it (default nil: none).
     public var compression: WebSocketCompression?
     /// The most bytes of a received message (default 16 MiB).

@@ -63,6 +63,8 @@ final class WebSocketLink: Link {
             terms.limits.maxMessageBytes = configuration.maximumMessageBytes
             terms.highWaterMark = configuration.highWaterMark
             terms.keepAlive = configuration.keepAlive
+            terms.answersPings = configuration.answersPings
+            terms.reportsControl = true
         }
         self.state = .opening
         let channel = WebSocketChannel(
@@ -147,6 +149,12 @@ final class WebSocketLink: Link {
             return .rejected(error)
         }
         return encoded.withUnsafeBufferPointer { encoded in
+            if kind == .ping || kind == .pong {
+                guard encoded.count <= 125 else {
+                    return .rejected(LinkspanError(.encodingFailed, "a ping or pong has at most 125 bytes"))
+                }
+                return channel.sendControl(kind == .ping ? .ping : .pong, payload: encoded)
+            }
             if kind == .selfContained {
                 return channel.send(.binary, length: encoded.count, isCompressible: isCompressible) {
                     $0.append(contentsOf: encoded)
@@ -191,7 +199,8 @@ extension WebSocketLink: WebSocketChannelHandler {
         var facts = ["protocol": "WebSocket", "carrier": "websocket", "codec": self.codec.name]
         facts["subprotocol"] = subprotocol
         self.info = LinkInfo(facts: facts)
-        for name in self.configuration.responseHeaders {
+        let names = self.configuration.responseHeaders
+        for name in names.contains("*") ? head.names : names {
             self.info.headers += head.values(name.lowercased()).map { Credentials.Field(name, Secret($0)) }
         }
         self.receiver.receive([.opened(self.info)])
@@ -223,6 +232,23 @@ extension WebSocketLink: WebSocketChannelHandler {
             return nil
         }
         self.watchAttachments()
+        if let failure { self.fail(failure, .invalidPayload) }
+    }
+
+    func received(_ control: Opcode, payload: ArraySlice<UInt8>) {
+        guard self.state == .open else { return }
+        var failure: LinkspanError?
+        var payload: ArraySlice<UInt8>? = payload
+        self.receiver.receive {
+            if let event = self.assembly.popPending() { return event }
+            guard let payload = payload.take() else { return nil }
+            do throws(LinkspanError) {
+                return try self.assembly.receive(control, payload: payload, by: self.codec)
+            } catch {
+                failure = error
+                return nil
+            }
+        }
         if let failure { self.fail(failure, .invalidPayload) }
     }
 

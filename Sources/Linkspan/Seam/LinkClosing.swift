@@ -9,11 +9,12 @@ struct LinkClosing: Sendable {
 
     private init(code: UInt16?, reason: String) { (self.code, self.reason) = (code, reason) }
 
-    /// Takes what an app may choose, as the WebSockets of browsers do.
+    /// Takes a code that an endpoint may send (RFC 6455 section 7.4).
     init(code: UInt16, reason: String) throws(LinkspanError) {
-        guard code == 1000 || (3000...4999).contains(code) else {
+        guard [1000...1003, 1007...1014, 3000...4999].contains(where: { $0.contains(code) }) else {
             throw LinkspanError(
-                .invalidConfiguration, "the close code \(code) is not for apps, which have 1000 and 3000 to 4999")
+                .invalidConfiguration,
+                "the close code \(code) must not be sent; 1000 to 1003, 1007 to 1014 and 3000 to 4999 may be")
         }
         self.init(code: .some(code), reason: reason)
     }

@@ -139,7 +139,7 @@ final class ScriptedWire: LinkReceiver, @unchecked Sendable {
             while let event = server.next(into: &output) {
                 switch event {
                 case .text(let text), .binary(let text): self.texts.append(String(decoding: text, as: UTF8.self))
-                case .pong, .closed: ()
+                case .ping, .pong, .closed: ()
                 }
             }
         }

@@ -290,7 +290,7 @@ extension ServerConnection {
             switch event {
             case .text(let text): return .text(text)
             case .binary(let data): return .binary(data)
-            case .pong: ()
+            case .ping, .pong: ()
             case .closed:
                 self.stream.finish(readingAtMost: Self.farewellBytes)
                 return nil

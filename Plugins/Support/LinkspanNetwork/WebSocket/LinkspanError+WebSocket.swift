@@ -81,3 +81,8 @@ extension LinkspanError {
         self.cause as? TLSFailure ?? (self.cause as? ByteStreamError)?.code.tlsFailure
     }
 }
+
+extension LinkspanError {
+    /// The HTTP status with which the server, or a proxy, refused the connection; nil for other errors.
+    public var httpStatus: Int? { (self.cause as? ByteStreamError)?.status }
+}

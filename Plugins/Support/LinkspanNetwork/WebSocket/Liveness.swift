@@ -33,6 +33,9 @@ struct Liveness: Sendable {
         self.pinged = now
     }
 
+    /// Whether a ping has not been answered.
+    var isAwaitingPong: Bool { self.pinged != nil }
+
     /// The time that the answer to the ping took; nil when none is awaited.
     mutating func takeRoundTrip(now: Moment) -> Duration? { self.pinged.take().map { now - $0 } }
 

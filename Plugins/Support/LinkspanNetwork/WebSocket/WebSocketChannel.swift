@@ -71,6 +71,7 @@ package final class WebSocketChannel {
         self.handler = handler
         self.loop = loop
         self.session = WebSocketSession(role: .client, limits: terms.limits, masks: .system)
+        (self.session.answersPings, self.session.reportsPings) = (terms.answersPings, terms.reportsControl)
         do throws(WebSocketProtocolError) {
             let handshake = try ClientHandshake(
                 nonce: (.random(in: .min ... .max), .random(in: .min ... .max)), subprotocols: subprotocols,
@@ -134,6 +135,13 @@ package final class WebSocketChannel {
             }
         case nil: return .refused
         }
+    }
+
+    /// Sends a ping or pong of the owner's own, of at most 125 bytes; like
+    /// ``send(_:length:attachments:isCompressible:write:)`` otherwise.
+    package func sendControl(_ opcode: Opcode, payload: some Collection<UInt8>) -> SendAcceptance {
+        guard self.isOpen, let stream = self.stream else { return .refused }
+        return stream.write { _ = self.session.sendControl(opcode, payload: payload, into: &$0) }
     }
 
     /// Sends a ping, by whose answer the server proves that it has read all before it; false when that is not possible.
@@ -210,6 +218,8 @@ extension WebSocketChannel: ByteStreamHandler {
         var ending: (end: WebSocketEnd, stream: WebSocketSession.StreamEnd)?
         var isOver = false
         var hasPong = false
+        /// The ping or pong at which the messages are interrupted, to be handed over before the next one.
+        var control: (opcode: Opcode, payload: ArraySlice<UInt8>)?
     }
 
     /// Hands over what the session makes of the bytes that were read.
@@ -217,8 +227,11 @@ extension WebSocketChannel: ByteStreamHandler {
         let controlFrames = self.session.controlFrames
         var reading = Reading(chunk: chunk)
         self.inflation.pause = nil
-        var first = self.nextMessage(&reading)
-        if first != nil { self.handler.received { first.take() ?? self.nextMessage(&reading) } }
+        repeat {
+            var first = self.nextMessage(&reading)
+            if first != nil { self.handler.received { first.take() ?? self.nextMessage(&reading) } }
+            if let (opcode, payload) = reading.control.take() { self.handler.received(opcode, payload: payload) }
+        } while !reading.isOver
         if reading.hasPong, self.isOpen, let roundTrip = self.liveness.takeRoundTrip(now: self.loop.moment) {
             // The next ping is due, and not the end of the time for this answer.
             self.timers.ping?.cancel()
@@ -277,9 +290,18 @@ extension WebSocketChannel: ByteStreamHandler {
             switch consume event {
             case .text(let text): message = .text(text)
             case .binary(let bytes): message = .binary(bytes)
-            case .pong:
-                reading.hasPong = true
-                continue
+            case .ping(let payload):
+                reading.control = (.ping, payload)
+                return nil
+            case .pong(let payload, _):
+                // The keep-alive's own ping is empty.
+                let isOwn = payload.isEmpty && self.liveness.isAwaitingPong && !reading.hasPong
+                guard self.terms.reportsControl, !isOwn else {
+                    reading.hasPong = true
+                    continue
+                }
+                reading.control = (.pong, payload)
+                return nil
             case .closed(let event, let stream):
                 self.isOpen = false
                 let isFirst = event.violation != nil && self.messages == 0

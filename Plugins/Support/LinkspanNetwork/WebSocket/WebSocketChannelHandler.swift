@@ -1,3 +1,5 @@
+package import LinkspanWebSocketProtocol
+
 /// The receiver of a WebSocket channel's events.
 ///
 /// All calls come on the channel's loop, one at a time and in order, and never from inside a call of the channel.
@@ -14,6 +16,11 @@ package protocol WebSocketChannelHandler: AnyObject {
     /// - Parameter next: the next message; nil when there is none. Has to be called until then.
     func received(_ next: () -> WebSocketMessage?)
 
+    /// A ping or pong has arrived, between messages in the order of the wire; by default nothing is done.
+    ///
+    /// Only with ``WebSocketTerms/reportsControl``, and not for the answer to the keep-alive.
+    func received(_ control: Opcode, payload: ArraySlice<UInt8>)
+
     /// The server has answered a ping; by default nothing is done.
     ///
     /// - Parameter roundTrip: the time that took.
@@ -27,6 +34,9 @@ package protocol WebSocketChannelHandler: AnyObject {
 }
 
 extension WebSocketChannelHandler {
+    /// Does nothing.
+    package func received(_ control: Opcode, payload: ArraySlice<UInt8>) {}
+
     /// Does nothing.
     package func answeredPing(after roundTrip: Duration) {}
 }

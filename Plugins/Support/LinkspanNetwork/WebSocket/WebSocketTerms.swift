@@ -8,6 +8,10 @@ package struct WebSocketTerms: Sendable {
     package var highWaterMark = 1 << 20
     /// The rule for pinging a silent server; nil to leave that to a protocol above.
     package var keepAlive: WebSocketKeepAlive?
+    /// Whether the server's pings are answered.
+    package var answersPings = true
+    /// Whether pings and pongs are handed over, other than answers to the keep-alive.
+    package var reportsControl = false
     /// Whether pings are sent four times as rarely.
     package var savesData = false
     /// The time a message that has begun may make less progress than ``messageProgress``.

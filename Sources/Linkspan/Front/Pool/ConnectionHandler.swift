@@ -122,7 +122,7 @@ public final class ConnectionHandler: Connection {
     /// A raw WebSocket sends both in its Close frame. Other transports have no place for them and leave them out.
     ///
     /// - Parameters:
-    ///   - code: 1000, or one of 3000 to 4999.
+    ///   - code: 1000 to 1003, 1007 to 1014, or one of 3000 to 4999, which are for apps.
     ///   - reason: a text for the server, of which a WebSocket sends the first 123 bytes.
     /// - Throws: ``LinkspanError`` with code `wrongState`, or `invalidConfiguration` for another code.
     public func disconnect(code: UInt16, reason: String = "") throws(LinkspanError) {
