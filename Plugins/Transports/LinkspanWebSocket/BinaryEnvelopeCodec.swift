@@ -28,9 +28,12 @@ public struct BinaryEnvelopeCodec: EnvelopeCodec {
 
     /// Wraps the message as a blob.
     public func decode(binary: consuming ArraySlice<UInt8>) throws(LinkspanError) -> DecodedEnvelope {
-        DecodedEnvelope(
-            .event(
-                name: self.event, payload: Payload(trustedElements: Self.placeholder, attachments: [binary]), id: nil))
+        DecodedEnvelope(.event(name: self.event, payload: Self.payload(binary), id: nil))
+    }
+
+    /// Wraps bytes as the only blob of a payload.
+    static func payload(_ bytes: consuming ArraySlice<UInt8>) -> Payload {
+        Payload(trustedElements: Self.placeholder, attachments: [bytes])
     }
 
     private static let placeholder = Array(#"{"_placeholder":true,"num":0}"#.utf8)[...]
