@@ -262,7 +262,7 @@ let tests: [Target] = [
     // Programs written for socket.io-client-swift and Starscream, and the tests that run them.
     old("SocketIO"), test("SocketIO", everything + ["OldSocketIOPrograms", "TestedBackEnds", "TestSupport"]),
     old("Starscream"), test("Starscream", everything + ["OldStarscreamPrograms", "TestedBackEnds", "TestSupport"]),
-    test("Interop", everything + ["quick-exit", "TestSupport"], exclude: ["servers"]),
+    test("Interop", everything + ["quick-exit", "OldStarscreamPrograms", "TestSupport"], exclude: ["servers"]),
     test("Documentation", everything + ["TestSupport", serviceLifecycle, unixSignals, crypto, openCombine]),
     test(
         "Chat", firstSteps.map { .target(name: $0.name) } + everything + ["chat", "TestSupport"],

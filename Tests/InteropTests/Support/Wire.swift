@@ -139,6 +139,9 @@ extension Trait where Self == WireTrait {
     /// Over a WebSocket, in the clear and through TLS: for servers of raw WebSockets.
     static var overWebSockets: Self { Self([.webSocket], securities: [false, true]) }
 
+    /// The same over every back end in any case.
+    static var overEveryWebSocket: Self { Self([.webSocket], securities: [false, true], isComplete: true) }
+
     /// Over the back ends of byte streams by turns, for tests that see to carriers and TLS themselves.
     static var overBackEnds: Self { Self([.webSocket], securities: [false]) }
 }

@@ -181,6 +181,10 @@ class EnvelopeSession:
             case "close":
                 await self._connection.close(args[0]["code"], args[0].get("reason", ""))
                 return None
+            case "close_without_code":
+                async with self._connection.send_context():
+                    self._connection.protocol.send_close()
+                return None
             case "binary3":
                 await self._envelopes.send({"event": "binary3", "data": args[::-1]})
                 return args[::-1]

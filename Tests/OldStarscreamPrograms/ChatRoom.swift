@@ -1,0 +1,58 @@
+import Foundation
+import Starscream
+
+public struct ChatMessage: Codable, Equatable {
+    public var author: String
+    public var body: String
+
+    public init(author: String, body: String) {
+        self.author = author
+        self.body = body
+    }
+}
+
+// The client of a chat tutorial: messages as JSON in text frames, a sub-protocol, and a queue of its own.
+public class ChatRoom {
+    public private(set) var messages: [ChatMessage] = []
+    public var messagesChanged: (([ChatMessage]) -> Void)?
+    private let socket: WebSocket
+    private let name: String
+
+    public init(url: URL, name: String) {
+        self.name = name
+        var request = URLRequest(url: url)
+        request.setValue("chat,other", forHTTPHeaderField: "Sec-WebSocket-Protocol")
+        request.setValue(name, forHTTPHeaderField: "X-Name")
+        socket = WebSocket(request: request, compressionHandler: WSCompression())
+        socket.callbackQueue = DispatchQueue(label: "com.example.chat")
+        socket.onEvent = { [weak self] event in
+            switch event {
+            case .connected:
+                self?.send("\(name) joined")
+            case .text(let text):
+                self?.received(text)
+            default:
+                break
+            }
+        }
+    }
+
+    deinit {
+        socket.disconnect(closeCode: CloseCode.goingAway.rawValue)
+    }
+
+    public func join() {
+        socket.connect()
+    }
+
+    public func send(_ body: String) {
+        guard let data = try? JSONEncoder().encode(ChatMessage(author: name, body: body)) else { return }
+        socket.write(stringData: data, completion: nil)
+    }
+
+    private func received(_ text: String) {
+        guard let message = try? JSONDecoder().decode(ChatMessage.self, from: Data(text.utf8)) else { return }
+        messages.append(message)
+        messagesChanged?(messages)
+    }
+}
