@@ -90,6 +90,31 @@ struct WebSocketSessionTests {
     }
 
     @Test
+    func `pings are events when they are asked for, in order with the messages, and not answered unless wanted`() {
+        let bytes = Wire.frame(0x81, [0x61]) + Wire.frame(0x89, [1]) + Wire.frame(0x89, [2]) + Wire.frame(0x82, [3])
+        for answersPings in [true, false] {
+            var client = End(.client)
+            (client.session.answersPings, client.session.reportsPings) = (answersPings, true)
+            #expect(client.receive(bytes) == [.text([0x61]), .ping([1]), .ping([2]), .binary([3])])
+            #expect(client.written() == (answersPings ? [.pong([1]), .pong([2])] : []))
+        }
+    }
+
+    @Test
+    func `pings and pongs of the owner's own are sent while the connection is open`() {
+        var client = End(.client)
+        for opcode in [Opcode.ping, .pong] {
+            #expect(client.session.sendControl(opcode, payload: [1, 2], into: &client.output))
+        }
+        #expect(client.written() == [.ping([1, 2]), .pong([1, 2])])
+        #expect(!client.session.isAwaitingPong)
+        _ = client.receive(Wire.frame(0x88))
+        _ = client.written()
+        #expect(!client.session.sendControl(.pong, payload: [1], into: &client.output))
+        #expect(client.written().isEmpty)
+    }
+
+    @Test
     func `pings of several chunks are no flood, and none is answered behind a Close frame`() {
         var client = End(.client, limits: .init { $0.maxPongsPerChunk = 4 })
         for chunk in 0..<3 {

@@ -9,10 +9,13 @@ internal import FoundationNetworking
 
 /// What a link is made of; equal terms need no other connection.
 struct LinkTerms: Equatable {
-    let request: URLRequest
-    let answersPings: Bool
-    /// The cookies of the process for the URL, as the value of `Cookie`.
-    private let cookies: [String: String]
+    // Not the request itself: on Linux two are equal although their header fields differ.
+    private let url: URL?
+    private let timeLimit: TimeInterval
+    /// The header fields of the request and the cookies of the process, without the sub-protocols.
+    private let fields: [String: String]
+    private let subprotocols: [String]
+    private let answersPings: Bool
 
     /// The fields that belong to the handshake, besides those of the WebSocket.
     private static let reserved: Set = [
@@ -21,33 +24,27 @@ struct LinkTerms: Equatable {
     private static let subprotocols = "sec-websocket-protocol"
 
     init(_ request: URLRequest, answersPings: Bool) {
-        (self.request, self.answersPings) = (request, answersPings)
+        (self.url, self.timeLimit, self.answersPings) = (request.url, request.timeoutInterval, answersPings)
         let cookies = request.url.flatMap { HTTPCookieStorage.shared.cookies(for: $0) } ?? []
-        self.cookies = cookies.isEmpty ? [:] : HTTPCookie.requestHeaderFields(with: cookies)
+        self.fields = (cookies.isEmpty ? [:] : HTTPCookie.requestHeaderFields(with: cookies))
+            .merging(request.allHTTPHeaderFields ?? [:]) { $1 }
+            .filter { $0.key.lowercased() != Self.subprotocols }
+        self.subprotocols = (request.value(forHTTPHeaderField: Self.subprotocols) ?? "")
+            .split(separator: ",").map { $0.trimmingCharacters(in: .whitespaces) }
     }
 
-    /// The fields that the request gives to the server, and those that it cannot.
-    private var fields: (sent: [Credentials.Field], reserved: [String]) {
-        let all = (self.request.allHTTPHeaderFields ?? [:]).merging(self.cookies) { own, _ in own }
-            .filter { $0.key.lowercased() != Self.subprotocols }.sorted { $0.key < $1.key }
-        func isReserved(_ name: String) -> Bool {
-            Self.reserved.contains(name.lowercased()) || name.lowercased().hasPrefix("sec-websocket-")
-        }
-        return (
-            all.filter { !isReserved($0.key) }.map { Credentials.Field($0.key, Secret($0.value)) },
-            all.map(\.key).filter(isReserved)
-        )
+    private static func isReserved(_ name: String) -> Bool {
+        Self.reserved.contains(name.lowercased()) || name.lowercased().hasPrefix("sec-websocket-")
     }
 
     /// The transport of a link on these terms.
     func transport(
         _ security: (any CertificatePinning)?, _ compression: (any CompressionHandler)?
     ) -> WebSocketTransport {
-        let offered = self.request.value(forHTTPHeaderField: Self.subprotocols) ?? ""
-        return WebSocketTransport(
+        WebSocketTransport(
             WebSocketConfiguration {
                 $0.codec = .frames
-                $0.subprotocols = offered.split(separator: ",").map { $0.trimmingCharacters(in: .whitespaces) }
+                $0.subprotocols = self.subprotocols
                 $0.responseHeaders = ["*"]
                 $0.answersPings = self.answersPings
                 $0.tls = security?.policy ?? .system
@@ -58,18 +55,22 @@ struct LinkTerms: Equatable {
 
     /// The connection on these terms.
     func configuration(over transport: WebSocketTransport) throws(LinkspanError) -> ConnectionConfiguration {
-        let fields = self.fields
-        if !fields.reserved.isEmpty {
+        let names = self.fields.keys.sorted()
+        let reserved = names.filter(Self.isReserved)
+        if !reserved.isEmpty {
             Logger.starscream.notice(
                 "Header fields that the handshake sets itself are left out",
-                metadata: ["names": "\(fields.reserved.joined(separator: ", "))"])
+                metadata: ["names": "\(reserved.joined(separator: ", "))"])
         }
-        return try ConnectionBuilder(self.request.url?.absoluteString ?? "")
+        let headers = names.filter { !Self.isReserved($0) }.map {
+            Credentials.Field($0, Secret(self.fields[$0] ?? ""))
+        }
+        return try ConnectionBuilder(self.url?.absoluteString ?? "")
             .transport(transport)
-            .credentials(.fixed(Credentials(headers: fields.sent)))
+            .credentials(.fixed(Credentials(headers: headers)))
             .options {
                 $0.retry = .never
-                $0.openDeadline = .seconds(min(max(0.1, self.request.timeoutInterval), 86_400))
+                $0.openDeadline = .seconds(min(max(0.1, self.timeLimit), 86_400))
                 ($0.buffer.commands, $0.buffer.bytes) = (1_000_000, 256 << 20)
             }
             .build()
@@ -77,7 +78,7 @@ struct LinkTerms: Equatable {
 
     /// Keeps the cookies of a response for the process, as Starscream does.
     func keepCookies(of fields: [String: String]) {
-        guard let url = self.request.url else { return }
+        guard let url = self.url else { return }
         HTTPCookie.cookies(withResponseHeaderFields: fields, for: url).forEach(HTTPCookieStorage.shared.setCookie)
     }
 }

@@ -22,6 +22,18 @@ open class WebSocket: WebSocketClient, EngineDelegate {
         var terms: LinkTerms?
         /// Writes that wait for the link, and are given up with it.
         var waiting: Set<Command.ID> = []
+
+        /// Those who have waited for the connection; nil when there are none, and nobody has to wait any more.
+        mutating func nextInLine(
+            _ handler: ConnectionHandler, _ shared: ConnectionHandler
+        ) -> [(ConnectionHandler) -> Void]? {
+            if case .opening(let early) = self.door, !early.isEmpty {
+                self.door = .opening([])
+                return early
+            }
+            self.door = .open(handler, shared: shared)
+            return nil
+        }
     }
 
     /// The way to the connection.
@@ -124,11 +136,10 @@ open class WebSocket: WebSocketClient, EngineDelegate {
             try self.listen(to: handler)
             // A holder of its own, whose listeners and release are none of this one's.
             let shared = try self.manager.connect(configuration)
-            let early = self.state.withLock { state -> [(ConnectionHandler) -> Void] in
-                defer { state.door = .open(handler, shared: shared) }
-                if case .opening(let early) = state.door { return early } else { return [] }
+            // Other threads go on to wait in line until nobody is in it.
+            while let early = self.state.withLock({ $0.nextInLine(handler, shared) }) {
+                for action in early { action(handler) }
             }
-            for action in early { action(handler) }
         } catch {
             self.state.withLock { $0.door = .none }
             self.didReceive(event: .error(WSError(error)))

@@ -165,6 +165,7 @@ private func expectConfirmation(of count: Int, kills: Int, by server: PythonServ
         try await server.restart()
     }
     try await confirmed.entries { Set($0).count == count }
+    try await connected.first(kills + 1)
     program.stop()
     let end = try await events.first { $0.isCancelled }
     #expect(end.isEnd)

@@ -95,6 +95,9 @@ extension Interop {
                 dump(info, to: &dumped)
                 for text in ["\(info)", dumped] { #expect(!text.contains("node 7") && !text.contains("route")) }
                 #expect(try await bench.webSocket(server, "/envelope?plain").connected().headers.isEmpty)
+                let all = try await bench.webSocket(
+                    server, "/envelope?all", configuration: .init { $0.responseHeaders = ["*"] })
+                #expect(try await Set(all.connected().headers.map(\.name)).isSuperset(of: ["x-served-by", "upgrade"]))
             }
         }
 
@@ -109,7 +112,7 @@ extension Interop {
                     let switching = try await bench.webSocket(server, "/envelope?switching")
                     for client in [leaving, plain, switching] { try await client.settle() }
                     for client in [leaving, plain] { try client.handler.disconnect() }
-                    for code: UInt16 in [0, 999, 1001, 1005, 2999, 5000] {
+                    for code: UInt16 in [0, 999, 1004, 1005, 1006, 1015, 2999, 5000] {
                         let error = #expect(throws: LinkspanError.self) {
                             try switching.handler.disconnect(code: code)
                         }
@@ -156,6 +159,17 @@ extension Interop {
                 #expect(reason.error?.message.contains("as told") == true)
                 #expect(reason.isFailure == [.closedByServer, .refused].contains(code))
                 #expect(reason.isLoss != reason.isFailure)
+            }
+        }
+
+        @Test
+        func `the status of a refused upgrade is a value`() async throws {
+            let server = try await SharedServers.server(.webSocket)
+            try await Bench.use { bench in
+                let client = try await bench.webSocket(server, "/nowhere")
+                let error = try await client.lost().error
+                #expect(error?.code == .refused && error?.httpStatus == 404)
+                #expect(LinkspanError(.refused, "for another reason").httpStatus == nil)
             }
         }
 
