@@ -17,31 +17,28 @@ open class WebSocket: WebSocketClient, EngineDelegate {
         var onEvent: ((WebSocketEvent) -> Void)?
         var callbackQueue = DispatchQueue.main
         var answersPings = true
-        var door = Door.none
+        /// The connection, once it is made.
+        var handler: ConnectionHandler?
+        /// The connection as code that has moved on holds it.
+        var shared: ConnectionHandler?
+        /// What the connection is to do first; nil unless it is being made.
+        var early: [(ConnectionHandler) -> Void]?
         /// The terms of the latest attempt.
         var terms: LinkTerms?
         /// Writes that wait for the link, and are given up with it.
         var waiting: Set<Command.ID> = []
 
-        /// Those who have waited for the connection; nil when there are none, and nobody has to wait any more.
-        mutating func nextInLine(
+        /// Takes the next of ``early``; nil when there are no more, and callers may use the connection from now on.
+        mutating func nextEarly(
             _ handler: ConnectionHandler, _ shared: ConnectionHandler
         ) -> [(ConnectionHandler) -> Void]? {
-            if case .opening(let early) = self.door, !early.isEmpty {
-                self.door = .opening([])
+            if let early = self.early, !early.isEmpty {
+                self.early = []
                 return early
             }
-            self.door = .open(handler, shared: shared)
+            (self.early, self.handler, self.shared) = (nil, handler, shared)
             return nil
         }
-    }
-
-    /// The way to the connection.
-    private enum Door {
-        case none
-        /// It is being made on its executor, and takes this then.
-        case opening([(ConnectionHandler) -> Void])
-        case open(ConnectionHandler, shared: ConnectionHandler)
     }
 
     private let security: (any CertificatePinning)?
@@ -109,9 +106,7 @@ open class WebSocket: WebSocketClient, EngineDelegate {
     ///
     /// Its events are `text`, `binary`, `ping` and `pong`, see `FrameEnvelopeCodec`. Nil before the first ``connect()`` and for
     /// a moment after it; it stays the same from then on, over every further link.
-    public var connection: ConnectionHandler? {
-        self.state.withLock { if case .open(_, let shared) = $0.door { shared } else { nil } }
-    }
+    public var connection: ConnectionHandler? { self.state.withLock { $0.shared } }
 
     // MARK: - The link
 
@@ -119,11 +114,14 @@ open class WebSocket: WebSocketClient, EngineDelegate {
     public func connect() {
         let terms = self.state.withLock { LinkTerms($0.request, answersPings: $0.answersPings) }
         let isFirst = self.state.withLock { state in
-            guard case .none = state.door else { return false }
-            (state.door, state.terms) = (.opening([]), terms)
+            guard state.handler == nil, state.early == nil else { return false }
+            (state.early, state.terms) = ([], terms)
             return true
         }
-        guard isFirst else { return self.act { self.reconnect($0, terms) } }
+        guard isFirst else {
+            self.act { self.reconnect($0, terms) }
+            return
+        }
         let transport = terms.transport(self.security, self.compression)
         // On the executor nothing can happen to the connection before this listens.
         transport.executor.execute { [weak self] in self?.open(terms, over: transport) }
@@ -136,12 +134,12 @@ open class WebSocket: WebSocketClient, EngineDelegate {
             try self.listen(to: handler)
             // A holder of its own, whose listeners and release are none of this one's.
             let shared = try self.manager.connect(configuration)
-            // Other threads go on to wait in line until nobody is in it.
-            while let early = self.state.withLock({ $0.nextInLine(handler, shared) }) {
+            // Whatever comes meanwhile is done after that, in order.
+            while let early = self.state.withLock({ $0.nextEarly(handler, shared) }) {
                 for action in early { action(handler) }
             }
         } catch {
-            self.state.withLock { $0.door = .none }
+            self.state.withLock { $0.early = nil }
             self.didReceive(event: .error(WSError(error)))
         }
     }
@@ -186,13 +184,17 @@ open class WebSocket: WebSocketClient, EngineDelegate {
     /// Closes the link like ``disconnect(closeCode:)``, with code 1000.
     public func forceDisconnect() { self.disconnect() }
 
-    /// Does something with the connection, now or as soon as it is there; nothing before the first ``connect()``.
-    private func act(_ action: @escaping (ConnectionHandler) -> Void) {
-        let handler = self.state.withLock { state -> ConnectionHandler? in
-            if case .opening(let early) = state.door { state.door = .opening(early + [action]) }
-            return if case .open(let handler, _) = state.door { handler } else { nil }
+    /// Does something with the connection, now or as soon as it is there.
+    ///
+    /// - Returns: false before the first ``connect()``: then nothing is done.
+    @discardableResult
+    private func act(_ action: @escaping (ConnectionHandler) -> Void) -> Bool {
+        let (handler, isEarly) = self.state.withLock { state in
+            state.early?.append(action)
+            return (state.handler, state.early != nil)
         }
         if let handler { action(handler) }
+        return isEarly || handler != nil
     }
 
     // MARK: - Events
@@ -267,8 +269,7 @@ open class WebSocket: WebSocketClient, EngineDelegate {
             case .failure(let error): Self.dropped(kind, error.message)
             }
         }
-        guard self.hasDoor else { return Self.dropped(kind, "there is no link") }
-        self.act { handler in
+        let isTaken = self.act { handler in
             let status = handler.status
             guard status.isUp else { return Self.dropped(kind, "there is no link") }
             if status.state != .connected { self.state.withLock { _ = $0.waiting.insert(command.id) } }
@@ -278,9 +279,8 @@ open class WebSocket: WebSocketClient, EngineDelegate {
                 Self.dropped(kind, error.message)
             }
         }
+        if !isTaken { Self.dropped(kind, "there is no link") }
     }
-
-    private var hasDoor: Bool { self.state.withLock { if case .none = $0.door { false } else { true } } }
 
     private static func dropped(_ kind: String, _ reason: String) {
         Logger.starscream.notice("A write was dropped", metadata: ["kind": "\(kind)", "reason": "\(reason)"])
