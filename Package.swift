@@ -123,7 +123,9 @@ let modules: [Target] = [
     module("Plugins/Kit/LinkspanKit", messaging + transports + builtIn + ["LinkspanTelemetry"]),
     // The modules' names are those of the libraries that they replace, so that apps keep their imports.
     module("Plugins/Compatibility/SocketIO", core + ["LinkspanSocketIO", "LinkspanNetwork", logging], [.swiftLanguageMode(.v5)]),
-    module("Plugins/Compatibility/Starscream", core + ["LinkspanWebSocket", "LinkspanNetwork", logging], [.swiftLanguageMode(.v5)]),
+    module(
+        "Plugins/Compatibility/Starscream", core + ["LinkspanWebSocket", "LinkspanNetwork", logging],
+        [.swiftLanguageMode(.v5)]),
     module("Plugins/Servers/LinkspanDevServer", core + transports + network + ["LinkspanInMemory", deque]),
     .systemLibrary(
         name: "CLibwebsockets", path: "Plugins/Support/CLibwebsockets", pkgConfig: "libwebsockets",

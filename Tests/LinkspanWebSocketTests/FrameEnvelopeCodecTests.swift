@@ -36,7 +36,8 @@ struct FrameEnvelopeCodecTests {
         let text = try Payload("ab")
         let refused: [Envelope] = [
             .event(name: "other", payload: text, id: nil), .event(name: "ping", payload: text, id: nil),
-            .event(name: "text", payload: text, id: 1), .event(name: "binary", payload: try Payload(Data(), Data()), id: nil),
+            .event(name: "text", payload: text, id: 1),
+            .event(name: "binary", payload: try Payload(Data(), Data()), id: nil),
             .reply(id: 1, payload: text), .auth(text),
         ]
         for envelope in refused {
@@ -44,6 +45,12 @@ struct FrameEnvelopeCodecTests {
             let error = #expect(throws: LinkspanError.self) { try Self.codec.encode(envelope, to: &buffer) }
             #expect(error?.code == .encodingFailed)
         }
+    }
+
+    @Test
+    func `pings are answered unless the codec says otherwise`() {
+        #expect(JSONEnvelopeCodec().answersPings && FrameEnvelopeCodec().answersPings)
+        #expect(!FrameEnvelopeCodec(answersPings: false).answersPings)
     }
 
     @Test

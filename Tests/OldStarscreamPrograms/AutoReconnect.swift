@@ -2,46 +2,46 @@ import Foundation
 import Starscream
 
 // Reconnects by hand after each loss, and sends again what the server has not echoed.
-public class AutoReconnect: WebSocketDelegate {
+class AutoReconnect: WebSocketDelegate {
     private let socket: WebSocket
     private let queue = DispatchQueue(label: "com.example.reconnect")
     private var isConnected = false
     private var unconfirmed: [Int] = []
     private var isStopped = false
-    public private(set) var confirmed: [Int] = []
-    public private(set) var connections = 0
-    public private(set) var endings = 0
-    public var onConfirmed: ((Int) -> Void)?
-    public var onConnected: ((Int) -> Void)?
-    public var onEvent: ((WebSocketEvent) -> Void)?
+    private(set) var confirmed: [Int] = []
+    private(set) var connections = 0
+    private(set) var endings = 0
+    var onConfirmed: ((Int) -> Void)?
+    var onConnected: ((Int) -> Void)?
+    var onEvent: ((WebSocketEvent) -> Void)?
 
-    public init(request: URLRequest) {
+    init(request: URLRequest) {
         socket = WebSocket(request: request)
         socket.callbackQueue = queue
         socket.delegate = self
     }
 
-    public func start() {
+    func start() {
         socket.connect()
     }
 
-    public func stop() {
+    func stop() {
         queue.sync { isStopped = true }
         socket.disconnect()
     }
 
-    public func send(_ number: Int) {
+    func send(_ number: Int) {
         queue.async {
             self.unconfirmed.append(number)
             if self.isConnected { self.socket.write(string: String(number)) }
         }
     }
 
-    public func snapshot() -> (confirmed: [Int], connections: Int, endings: Int) {
+    func snapshot() -> (confirmed: [Int], connections: Int, endings: Int) {
         return queue.sync { (confirmed, connections, endings) }
     }
 
-    public func didReceive(event: WebSocketEvent, client: WebSocketClient) {
+    func didReceive(event: WebSocketEvent, client: WebSocketClient) {
         onEvent?(event)
         switch event {
         case .connected:

@@ -2,14 +2,14 @@ import Foundation
 import Starscream
 
 // Uploads a file in pieces, each written when the one before has left.
-public class BinaryUpload {
+class BinaryUpload {
     private let socket: WebSocket
     private var pieces: [Data]
-    public private(set) var echoed = Data()
-    public var onProgress: ((Int) -> Void)?
-    public var onEchoed: ((Data) -> Void)?
+    private(set) var echoed = Data()
+    var onProgress: ((Int) -> Void)?
+    var onEchoed: ((Data) -> Void)?
 
-    public init(request: URLRequest, file: Data, pieceSize: Int) {
+    init(request: URLRequest, file: Data, pieceSize: Int) {
         pieces = stride(from: 0, to: file.count, by: pieceSize).map {
             file.subdata(in: $0..<min($0 + pieceSize, file.count))
         }
@@ -30,7 +30,7 @@ public class BinaryUpload {
         }
     }
 
-    public func start() {
+    func start() {
         socket.connect()
     }
 

@@ -1,24 +1,24 @@
 import Foundation
 import Starscream
 
-public struct ChatMessage: Codable, Equatable {
-    public var author: String
-    public var body: String
+struct ChatMessage: Codable, Equatable {
+    var author: String
+    var body: String
 
-    public init(author: String, body: String) {
+    init(author: String, body: String) {
         self.author = author
         self.body = body
     }
 }
 
 // The client of a chat tutorial: messages as JSON in text frames, a sub-protocol, and a queue of its own.
-public class ChatRoom {
-    public private(set) var messages: [ChatMessage] = []
-    public var messagesChanged: (([ChatMessage]) -> Void)?
+class ChatRoom {
+    private(set) var messages: [ChatMessage] = []
+    var messagesChanged: (([ChatMessage]) -> Void)?
     private let socket: WebSocket
     private let name: String
 
-    public init(url: URL, name: String) {
+    init(url: URL, name: String) {
         self.name = name
         var request = URLRequest(url: url)
         request.setValue("chat,other", forHTTPHeaderField: "Sec-WebSocket-Protocol")
@@ -41,11 +41,11 @@ public class ChatRoom {
         socket.disconnect(closeCode: CloseCode.goingAway.rawValue)
     }
 
-    public func join() {
+    func join() {
         socket.connect()
     }
 
-    public func send(_ body: String) {
+    func send(_ body: String) {
         guard let data = try? JSONEncoder().encode(ChatMessage(author: name, body: body)) else { return }
         socket.write(stringData: data, completion: nil)
     }

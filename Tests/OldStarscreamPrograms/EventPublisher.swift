@@ -2,25 +2,25 @@ import Foundation
 import Starscream
 
 // A wrapper as around Combine's subject: events as a stream, writes as a method.
-public final class EventPublisher: WebSocketDelegate {
-    public let events: AsyncStream<WebSocketEvent>
+final class EventPublisher: WebSocketDelegate {
+    let events: AsyncStream<WebSocketEvent>
     private let subject: AsyncStream<WebSocketEvent>.Continuation
     private let socket: WebSocket
 
-    public init(request: URLRequest, queue: DispatchQueue = DispatchQueue(label: "com.example.events")) {
+    init(request: URLRequest, queue: DispatchQueue = DispatchQueue(label: "com.example.events")) {
         (events, subject) = AsyncStream.makeStream(of: WebSocketEvent.self)
         socket = WebSocket(request: request, certPinner: FoundationSecurity(), useCustomEngine: false)
         socket.callbackQueue = queue
         socket.delegate = self
     }
 
-    public func connect() { socket.connect() }
+    func connect() { socket.connect() }
 
-    public func send(_ text: String) { socket.write(string: text) }
+    func send(_ text: String) { socket.write(string: text) }
 
-    public func finish() { socket.forceDisconnect() }
+    func finish() { socket.forceDisconnect() }
 
-    public func didReceive(event: WebSocketEvent, client: WebSocketClient) {
+    func didReceive(event: WebSocketEvent, client: WebSocketClient) {
         subject.yield(event)
         switch event {
         case .cancelled, .peerClosed, .disconnected, .error: subject.finish()

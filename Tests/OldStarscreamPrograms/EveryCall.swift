@@ -1,12 +1,12 @@
 import Foundation
 import Starscream
 
-// Every public name and call of the documents of Starscream 4, each used at least once.
-public class EveryCall: WebSocketDelegate {
+// Every name and call of the documents of Starscream 4, each used at least once.
+class EveryCall: WebSocketDelegate {
     let socket: WebSocket
     var names: [String] = []
 
-    public init(request: URLRequest) {
+    init(request: URLRequest) {
         socket = WebSocket(request: request)
         let pinner = FoundationSecurity(allowSelfSigned: false)
         _ = WebSocket(request: request, certPinner: pinner)
@@ -26,7 +26,7 @@ public class EveryCall: WebSocketDelegate {
         socket.request.setValue("Everything is Awesome!", forHTTPHeaderField: "My-Awesome-Header")
     }
 
-    public func run() {
+    func run() {
         socket.connect()
         socket.write(string: "Hi Server!")
         socket.write(string: "Hi Server!", completion: nil)
@@ -57,7 +57,7 @@ public class EveryCall: WebSocketDelegate {
         client.disconnect()
     }
 
-    public func didReceive(event: WebSocketEvent, client: WebSocketClient) {}
+    func didReceive(event: WebSocketEvent, client: WebSocketClient) {}
 
     func name(_ event: WebSocketEvent) -> String {
         switch event {
@@ -81,7 +81,8 @@ public class EveryCall: WebSocketDelegate {
         case HTTPUpgradeError.invalidData?: return "invalid"
         case let error as WSError:
             switch error.type {
-            case .compressionError, .securityError, .protocolError, .serverError: return "\(error.code) \(error.message)"
+            case .compressionError, .securityError, .protocolError, .serverError:
+                return "\(error.code) \(error.message)"
             }
         default: return error?.localizedDescription ?? ""
         }
@@ -98,18 +99,18 @@ public class EveryCall: WebSocketDelegate {
 }
 
 // A class of an app's own over the socket, as libraries have it.
-public class OwnSocket: WebSocket {
-    public var room = ""
+class OwnSocket: WebSocket {
+    var room = ""
 }
 
 // A double for tests in place of a socket.
-public class SilentClient: WebSocketClient {
-    public init() {}
-    public func connect() {}
-    public func disconnect(closeCode: UInt16) {}
-    public func write(string: String, completion: (() -> ())?) { completion?() }
-    public func write(stringData: Data, completion: (() -> ())?) { completion?() }
-    public func write(data: Data, completion: (() -> ())?) { completion?() }
-    public func write(ping: Data, completion: (() -> ())?) { completion?() }
-    public func write(pong: Data, completion: (() -> ())?) { completion?() }
+class SilentClient: WebSocketClient {
+    init() {}
+    func connect() {}
+    func disconnect(closeCode: UInt16) {}
+    func write(string: String, completion: (() -> ())?) { completion?() }
+    func write(stringData: Data, completion: (() -> ())?) { completion?() }
+    func write(data: Data, completion: (() -> ())?) { completion?() }
+    func write(ping: Data, completion: (() -> ())?) { completion?() }
+    func write(pong: Data, completion: (() -> ())?) { completion?() }
 }

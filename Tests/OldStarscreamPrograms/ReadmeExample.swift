@@ -2,15 +2,16 @@ import Foundation
 import Starscream
 
 // The program of Starscream's README: a socket as a property, and all events in one switch.
-public class ReadmeExample: WebSocketDelegate {
-    public var socket: WebSocket!
-    public var isConnected = false
-    public var lines: [String] = []
-    public var onLine: ((String) -> Void)?
+class ReadmeExample: WebSocketDelegate {
+    // swift-format-ignore: NeverUseImplicitlyUnwrappedOptionals
+    var socket: WebSocket!
+    var isConnected = false
+    var lines: [String] = []
+    var onLine: ((String) -> Void)?
 
-    public init() {}
+    init() {}
 
-    public func start(url: URL) {
+    func start(url: URL) {
         var request = URLRequest(url: url)
         request.timeoutInterval = 5
         socket = WebSocket(request: request)
@@ -18,7 +19,7 @@ public class ReadmeExample: WebSocketDelegate {
         socket.connect()
     }
 
-    public func didReceive(event: WebSocketEvent, client: WebSocket) {
+    func didReceive(event: WebSocketEvent, client: WebSocket) {
         switch event {
         case .connected(let headers):
             isConnected = true
@@ -65,13 +66,13 @@ public class ReadmeExample: WebSocketDelegate {
         onLine?(line)
     }
 
-    public func sayHello() {
+    func sayHello() {
         socket.write(string: "Hi Server!")
         socket.write(data: Data([1, 2, 3]))
         socket.write(ping: Data())
     }
 
-    public func stop() {
+    func stop() {
         socket.disconnect()
     }
 }

@@ -2,20 +2,22 @@ import Foundation
 import Starscream
 
 // Stands for a bar button of UIKit.
-public class BarButton {
-    public var title = "Disconnect"
-    public init() {}
+class BarButton {
+    var title = "Disconnect"
+    init() {}
 }
 
 // A view controller as in the example project: one button writes, the other connects and disconnects.
-public class ViewController: WebSocketDelegate {
+class ViewController: WebSocketDelegate {
+    // swift-format-ignore: NeverUseImplicitlyUnwrappedOptionals
     var socket: WebSocket!
-    public private(set) var isConnected = false
-    public var onChange: ((Bool, String) -> Void)?
+    private(set) var isConnected = false
+    var onChange: ((Bool, String) -> Void)?
 
-    public init() {}
+    init() {}
 
-    public func viewDidLoad(_ address: String, pinner: CertificatePinning = FoundationSecurity()) {
+    func viewDidLoad(_ address: String, pinner: CertificatePinning = FoundationSecurity()) {
+        // swift-format-ignore: NeverForceUnwrap
         var request = URLRequest(url: URL(string: address)!)
         request.timeoutInterval = 5
         socket = WebSocket(request: request, certPinner: pinner)
@@ -23,7 +25,7 @@ public class ViewController: WebSocketDelegate {
         socket.connect()
     }
 
-    public func didReceive(event: WebSocketEvent, client: WebSocketClient) {
+    func didReceive(event: WebSocketEvent, client: WebSocketClient) {
         switch event {
         case .connected:
             isConnected = true
@@ -41,11 +43,11 @@ public class ViewController: WebSocketDelegate {
         }
     }
 
-    public func writeText(_ sender: BarButton) {
+    func writeText(_ sender: BarButton) {
         socket.write(string: "hello there!")
     }
 
-    public func disconnect(_ sender: BarButton) {
+    func disconnect(_ sender: BarButton) {
         if isConnected {
             sender.title = "Connect"
             socket.disconnect()

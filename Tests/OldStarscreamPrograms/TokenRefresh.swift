@@ -2,12 +2,12 @@ import Foundation
 import Starscream
 
 // A session whose token is refused: it fetches another, puts it into the request's header, and connects again.
-public class TokenSession {
-    public var tokens: [String]
-    public var onEvent: ((WebSocketEvent) -> Void)?
-    public private(set) var socket: WebSocket
+class TokenSession {
+    var tokens: [String]
+    var onEvent: ((WebSocketEvent) -> Void)?
+    private(set) var socket: WebSocket
 
-    public init(url: URL, tokens: [String]) {
+    init(url: URL, tokens: [String]) {
         self.tokens = tokens
         socket = WebSocket(request: URLRequest(url: url))
         socket.onEvent = { [weak self] event in
@@ -21,7 +21,7 @@ public class TokenSession {
         }
     }
 
-    public func start() {
+    func start() {
         socket.request.setValue("Bearer \(tokens.removeFirst())", forHTTPHeaderField: "Authorization")
         socket.connect()
     }

@@ -39,17 +39,17 @@ struct LinkTerms: Equatable {
 
     /// The transport of a link on these terms.
     func transport(
-        _ security: (any CertificatePinning)?, _ compression: (any CompressionHandler)?
+        _ security: (any CertificatePinning)?, _ compression: (any CompressionHandler)?,
+        _ change: (inout WebSocketConfiguration) -> Void
     ) -> WebSocketTransport {
         WebSocketTransport(
             WebSocketConfiguration {
-                $0.codec = .frames
+                $0.codec = FrameEnvelopeCodec(answersPings: self.answersPings)
                 $0.subprotocols = self.subprotocols
                 $0.responseHeaders = ["*"]
-                $0.answersPings = self.answersPings
                 $0.tls = security?.policy ?? .system
                 $0.compression = compression.map { handler in .init { $0.threshold = handler.threshold } }
-                WebSocket.configure(&$0)
+                change(&$0)
             })
     }
 

@@ -72,7 +72,7 @@ open class WebSocket: WebSocketClient, EngineDelegate {
     }
     private static let change = Lock<@Sendable (inout WebSocketConfiguration) -> Void>({ _ in })
 
-    /// Hears what happens; not kept.
+    /// Receives the events; not kept.
     public weak var delegate: (any WebSocketDelegate)? {
         get { self.state.withLock { $0.delegate } }
         set { self.state.withLock { $0.delegate = newValue } }
@@ -122,7 +122,7 @@ open class WebSocket: WebSocketClient, EngineDelegate {
             self.act { self.reconnect($0, terms) }
             return
         }
-        let transport = terms.transport(self.security, self.compression)
+        let transport = terms.transport(self.security, self.compression, Self.configure)
         // On the executor nothing can happen to the connection before this listens.
         transport.executor.execute { [weak self] in self?.open(terms, over: transport) }
     }
@@ -152,7 +152,7 @@ open class WebSocket: WebSocketClient, EngineDelegate {
                 return state.terms != terms
             }
             if hasChanged {
-                let transport = terms.transport(self.security, self.compression)
+                let transport = terms.transport(self.security, self.compression, Self.configure)
                 try self.manager.move(handler, to: try terms.configuration(over: transport))
             }
         } catch {
@@ -296,4 +296,23 @@ extension ConnectionStatus {
         case .disconnected, .released: false
         }
     }
+}
+
+/// Receives the events of a socket, on its ``WebSocket/callbackQueue``.
+///
+/// Implement one of the two methods: Starscream had the first up to 4.0.4, as its README says, and the other since.
+public protocol WebSocketDelegate: AnyObject {
+    /// Something has happened.
+    func didReceive(event: WebSocketEvent, client: WebSocket)
+    /// Something has happened.
+    func didReceive(event: WebSocketEvent, client: any WebSocketClient)
+}
+
+extension WebSocketDelegate {
+    /// Passes the event on to the other method.
+    public func didReceive(event: WebSocketEvent, client: WebSocket) {
+        self.didReceive(event: event, client: client as any WebSocketClient)
+    }
+    /// Does nothing.
+    public func didReceive(event: WebSocketEvent, client: any WebSocketClient) {}
 }

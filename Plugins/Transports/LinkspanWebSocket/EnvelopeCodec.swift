@@ -47,7 +47,12 @@ public protocol EnvelopeCodec: Sendable, Hashable {
     /// - Throws: anything wrong with it, as ``/Linkspan/LinkspanError`` with code `protocolViolation`; the link then ends.
     func decode(binary: consuming ArraySlice<UInt8>) throws(LinkspanError) -> DecodedEnvelope
 
-    /// Reads a ping of the server, which is answered unless ``WebSocketConfiguration/answersPings`` is false.
+    /// Whether the transport answers pings of the server; true by default.
+    ///
+    /// Otherwise the app answers those that ``decode(ping:)`` reads, by events of ``EncodedKind/pong``.
+    var answersPings: Bool { get }
+
+    /// Reads a ping of the server.
     ///
     /// - Returns: the envelopes that it stands for, without attachments; none by default.
     func decode(ping: ArraySlice<UInt8>) -> [Envelope]
@@ -64,6 +69,9 @@ extension EnvelopeCodec {
 
     /// Nothing.
     public func sessionBegan() throws(LinkspanError) -> [WebSocketMessage] { [] }
+
+    /// True.
+    public var answersPings: Bool { true }
 
     /// None.
     public func decode(ping: ArraySlice<UInt8>) -> [Envelope] { [] }

@@ -9,8 +9,11 @@ public struct FrameEnvelopeCodec: EnvelopeCodec {
     /// `frames`.
     public let name = "frames"
 
+    /// Whether the transport answers pings.
+    public let answersPings: Bool
+
     /// Makes the codec.
-    public init() {}
+    public init(answersPings: Bool = true) { self.answersPings = answersPings }
 
     /// Appends the payload's only argument.
     public func encode(_ envelope: consuming Envelope, to buffer: inout [UInt8]) throws(LinkspanError) -> EncodedKind {

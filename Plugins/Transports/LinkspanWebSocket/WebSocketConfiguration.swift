@@ -46,10 +46,6 @@ public struct WebSocketConfiguration: Sendable, NetworkConfiguration {
     ///
     /// Default: every 15 s, 10 s to answer. Nil for never.
     public var keepAlive: WebSocketKeepAlive? = .init()
-    /// Whether pings of the server are answered (default true).
-    ///
-    /// Otherwise a codec that reads them by ``EnvelopeCodec/decode(ping:)`` has them answered by ``EncodedKind/pong``.
-    public var answersPings = true
     /// The compression of messages, if the server supports it (default nil: none).
     public var compression: WebSocketCompression?
     /// The most bytes of a received message (default 16 MiB).

@@ -63,7 +63,7 @@ final class WebSocketLink: Link {
             terms.limits.maxMessageBytes = configuration.maximumMessageBytes
             terms.highWaterMark = configuration.highWaterMark
             terms.keepAlive = configuration.keepAlive
-            terms.answersPings = configuration.answersPings
+            terms.answersPings = self.codec.answersPings
             terms.reportsControl = true
         }
         self.state = .opening

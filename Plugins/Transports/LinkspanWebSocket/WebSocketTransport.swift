@@ -43,7 +43,6 @@ public struct WebSocketTransport: Transport {
             "closing": closing.reason.isEmpty ? "\(closing.code)" : "\(closing.code) \(closing.reason)",
             "closeMeanings": self.configuration.closeMeanings.text,
             "keepAlive": keepAlive ?? "never",
-            "answersPings": "\(self.configuration.answersPings)",
         ])
     }
 

@@ -17,7 +17,8 @@ struct ObservedSocket {
 
     /// Makes a socket to a server over the present wire.
     init(
-        _ server: PythonServer, _ path: String = "/envelope", certPinner: (any CertificatePinning)? = FoundationSecurity(),
+        _ server: PythonServer, _ path: String = "/envelope",
+        certPinner: (any CertificatePinning)? = FoundationSecurity(),
         compressionHandler: (any CompressionHandler)? = nil, change: (inout URLRequest) -> Void = { _ in }
     ) {
         var request = server.request(path)
@@ -66,7 +67,8 @@ extension PythonServer {
 
 /// Runs a test whose sockets use the back end of the present wire, and trust its servers.
 func withStarscream(
-    trusting server: PythonServer? = nil, _ change: @escaping @Sendable (inout WebSocketConfiguration) -> Void = { _ in },
+    trusting server: PythonServer? = nil,
+    _ change: @escaping @Sendable (inout WebSocketConfiguration) -> Void = { _ in },
     isolation: isolated (any Actor)? = #isolation, _ body: () async throws -> Void
 ) async throws {
     let (network, tls) = (Wire.current.network, server?.isSecure == true ? server?.tls : nil)
@@ -88,7 +90,9 @@ extension WebSocketEvent {
     var isCancelled: Bool { if case .cancelled = self { true } else { false } }
     var isPeerClosed: Bool { if case .peerClosed = self { true } else { false } }
     var error: WSError? { if case .error(let error) = self { error as? WSError } else { nil } }
-    var close: (reason: String, code: UInt16)? { if case .disconnected(let reason, let code) = self { (reason, code) } else { nil } }
+    var close: (reason: String, code: UInt16)? {
+        if case .disconnected(let reason, let code) = self { (reason, code) } else { nil }
+    }
 
     /// Whether it ends a link or an attempt.
     var isEnd: Bool {

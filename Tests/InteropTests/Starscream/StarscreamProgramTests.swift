@@ -1,5 +1,5 @@
 internal import Foundation
-internal import OldStarscreamPrograms
+@testable internal import OldStarscreamPrograms
 internal import Starscream
 internal import TestSupport
 internal import Testing

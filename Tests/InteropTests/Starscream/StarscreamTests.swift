@@ -92,7 +92,9 @@ extension Interop {
         }
 
         @Test
-        func `disconnect sends the code and is told by cancelled, and what cannot be sent is 1000`() async throws {
+        func `disconnect sends the code and ends with cancelled, and a code that must not be sent is 1000`()
+            async throws
+        {
             try await withServer(.webSocket) { server in
                 try await withStarscream(trusting: server) {
                     for code: UInt16 in [1000, 1001, 4007, 1005] {
@@ -294,7 +296,8 @@ extension Interop {
         func `a server that has vanished is noticed by the keep-alive`() async throws {
             try await withServer(.webSocket) { server in
                 try await withStarscream(
-                    trusting: server, { $0.keepAlive = .init(interval: .milliseconds(100), timeout: .milliseconds(200)) }
+                    trusting: server,
+                    { $0.keepAlive = .init(interval: .milliseconds(100), timeout: .milliseconds(200)) }
                 ) {
                     let one = ObservedSocket(server)
                     try await one.connected()
