@@ -79,6 +79,14 @@ package struct JSONScanner: Sendable {
     package mutating func skipValue(
         _ text: UnsafeBufferPointer<UInt8>, from position: Int, inArrays arrays: Int = 0
     ) throws(JSONScanError) -> Int {
+        var nothing = NoTokens()
+        return try self.scan(text, from: position, inArrays: arrays, into: &nothing)
+    }
+
+    /// The same, which tells of everything that it skips.
+    mutating func scan(
+        _ text: UnsafeBufferPointer<UInt8>, from position: Int, inArrays arrays: Int, into tokens: inout some JSONTokens
+    ) throws(JSONScanError) -> Int {
         self.firstEnd = nil
         var position = position
         var depth = arrays
@@ -89,23 +97,28 @@ package struct JSONScanner: Sendable {
             guard position < text.count else { throw JSONScanError(.truncated, at: position) }
             switch text[position] {
             case UInt8(ascii: "\""):
-                position = try Self.skipString(text, from: position)
+                position = try Self.scanString(text, from: position, into: &tokens)
             case UInt8(ascii: "{"), UInt8(ascii: "["):
                 guard depth < Self.maximumDepth else { throw JSONScanError(.tooDeep, at: position) }
                 let isObject = text[position] == UInt8(ascii: "{")
                 let bit: UInt64 = 1 << UInt64(depth)
                 objects = isObject ? objects | bit : objects & ~bit
                 depth &+= 1
+                tokens.open(isObject: isObject, at: position)
                 position = Self.skipSpace(text, from: position &+ 1)
                 guard position < text.count else { throw JSONScanError(.truncated, at: position) }
                 if text[position] != UInt8(ascii: isObject ? "}" : "]") {
-                    if isObject { position = try Self.skipKey(text, from: position) }
+                    tokens.element()
+                    if isObject { position = try Self.scanKey(text, from: position, into: &tokens) }
                     continue value
                 }
                 position &+= 1
                 depth &-= 1
+                tokens.close()
             default:
-                position = try Self.skipScalar(text, from: position)
+                let end = try Self.skipScalar(text, from: position)
+                tokens.scalar(text[position], position..<end)
+                position = end
             }
             if self.firstEnd == nil, depth == arrays { self.firstEnd = position }
             // A value has ended: close what ends with it, or go on to the next one.
@@ -116,7 +129,8 @@ package struct JSONScanner: Sendable {
                 let byte = text[position]
                 if byte == UInt8(ascii: ",") {
                     position = Self.skipSpace(text, from: position &+ 1)
-                    if isObject { position = try Self.skipKey(text, from: position) }
+                    tokens.element()
+                    if isObject { position = try Self.scanKey(text, from: position, into: &tokens) }
                     continue value
                 }
                 guard byte == UInt8(ascii: isObject ? "}" : "]") else {
@@ -124,6 +138,7 @@ package struct JSONScanner: Sendable {
                 }
                 position &+= 1
                 depth &-= 1
+                tokens.close()
                 if self.firstEnd == nil, depth == arrays { self.firstEnd = position }
             }
             return position
@@ -235,16 +250,25 @@ extension JSONScanner {
     }
 
     /// Skips `"key" :` and the space around it, up to the first byte of the member's value.
-    private static func skipKey(
-        _ text: UnsafeBufferPointer<UInt8>, from position: Int
+    private static func scanKey(
+        _ text: UnsafeBufferPointer<UInt8>, from position: Int, into tokens: inout some JSONTokens
     ) throws(JSONScanError) -> Int {
         guard position < text.count else { throw JSONScanError(.truncated, at: position) }
         guard text[position] == UInt8(ascii: "\"") else { throw JSONScanError(.unexpectedByte, at: position) }
-        var position = Self.skipSpace(text, from: try Self.skipString(text, from: position))
-        guard position < text.count else { throw JSONScanError(.truncated, at: position) }
-        guard text[position] == UInt8(ascii: ":") else { throw JSONScanError(.unexpectedByte, at: position) }
-        position = Self.skipSpace(text, from: position &+ 1)
-        return position
+        let end = Self.skipSpace(text, from: try Self.scanString(text, from: position, into: &tokens))
+        guard end < text.count else { throw JSONScanError(.truncated, at: end) }
+        guard text[end] == UInt8(ascii: ":") else { throw JSONScanError(.unexpectedByte, at: end) }
+        return Self.skipSpace(text, from: end &+ 1)
+    }
+
+    private static func scanString(
+        _ text: UnsafeBufferPointer<UInt8>, from position: Int, into tokens: inout some JSONTokens
+    ) throws(JSONScanError) -> Int {
+        let plain = Self.skipPlain(text, from: position &+ 1)
+        let isPlain = plain < text.count && text[plain] == UInt8(ascii: "\"")
+        let end = isPlain ? plain &+ 1 : try Self.skipString(text, from: position)
+        tokens.string(position..<end, isPlain: isPlain)
+        return end
     }
 
     private static func skipScalar(
@@ -312,4 +336,27 @@ extension JSONScanner {
         default: nil
         }
     }
+}
+
+/// Notes what a scanner passes, in the order of the text.
+protocol JSONTokens {
+    /// An array or object begins.
+    mutating func open(isObject: Bool, at position: Int)
+    /// A further element of the innermost array, or member of the innermost object, begins.
+    mutating func element()
+    /// The innermost array or object has ended.
+    mutating func close()
+    /// A string or a key, with its quotes; it is plain when it has no escapes.
+    mutating func string(_ range: Range<Int>, isPlain: Bool)
+    /// A number, Boolean or null, which begins with this byte.
+    mutating func scalar(_ first: UInt8, _ range: Range<Int>)
+}
+
+/// Notes nothing.
+private struct NoTokens: JSONTokens {
+    func open(isObject: Bool, at position: Int) {}
+    func element() {}
+    func close() {}
+    func string(_ range: Range<Int>, isPlain: Bool) {}
+    func scalar(_ first: UInt8, _ range: Range<Int>) {}
 }

@@ -27,6 +27,8 @@ struct JSONTape {
     private(set) var tokens: UnsafeMutablePointer<JSONToken>
     private(set) var count = 0
     private var capacity = JSONTape.initialCapacity
+    /// The token of the innermost array or object that is open; -1 for none.
+    private var innermost = -1
 
     /// The tokens that there is room for at first: 1 KiB, which the allocator keeps at hand.
     static let initialCapacity = 64
@@ -38,101 +40,10 @@ struct JSONTape {
     mutating func scan(_ text: UnsafeBufferPointer<UInt8>, from start: Int) throws(JSONScanError) -> Int {
         // Offsets are 32 bits wide.
         guard text.count <= Int32.max else { throw JSONScanError(.tooManyValues, at: start) }
-        var position = start
-        var open = -1
-        var depth = 0
-        var remainingValues = JSONScanner.maximumValues
-        value: while true {
-            remainingValues &-= 1
-            guard remainingValues >= 0 else { throw JSONScanError(.tooManyValues, at: position) }
-            guard position < text.count else { throw JSONScanError(.truncated, at: position) }
-            let first = text[position]
-            switch first {
-            case UInt8(ascii: "\""):
-                position = try self.appendString(text, from: position)
-            case UInt8(ascii: "{"), UInt8(ascii: "["):
-                guard depth < JSONScanner.maximumDepth else { throw JSONScanError(.tooDeep, at: position) }
-                depth &+= 1
-                let isObject = first == UInt8(ascii: "{")
-                // `open` is -1 for the outermost: it comes back as it went in.
-                self.append(
-                    isObject ? .object : .array, start: position, count: 0,
-                    next: UInt32(truncatingIfNeeded: open))
-                open = self.count &- 1
-                position = JSONScanner.skipSpace(text, from: position &+ 1)
-                guard position < text.count else { throw JSONScanError(.truncated, at: position) }
-                if text[position] != (isObject ? UInt8(ascii: "}") : UInt8(ascii: "]")) {
-                    if isObject { position = try self.appendKey(text, from: position) }
-                    self.tokens[open].count = 1
-                    continue value
-                }
-            default:
-                position = try self.appendScalar(text, from: position, first)
-            }
-            // A value has ended: close what ends with it, or go on to the next one.
-            while open >= 0 {
-                position = JSONScanner.skipSpace(text, from: position)
-                guard position < text.count else { throw JSONScanError(.truncated, at: position) }
-                let isObject = self.tokens[open].kind == .object
-                let byte = text[position]
-                if byte == UInt8(ascii: ","), self.tokens[open].count > 0 {
-                    position = JSONScanner.skipSpace(text, from: position &+ 1)
-                    if isObject { position = try self.appendKey(text, from: position) }
-                    self.tokens[open].count &+= 1
-                    continue value
-                }
-                guard byte == (isObject ? UInt8(ascii: "}") : UInt8(ascii: "]")) else {
-                    throw JSONScanError(.unexpectedByte, at: position)
-                }
-                position &+= 1
-                let outer = Int(Int32(truncatingIfNeeded: self.tokens[open].next))
-                self.tokens[open].next = UInt32(truncatingIfNeeded: self.count)
-                open = outer
-                depth &-= 1
-            }
-            return position
-        }
+        var scanner = JSONScanner()
+        return try scanner.scan(text, from: start, inArrays: 0, into: &self)
     }
 
-    /// Takes `"key" :` and returns the first byte of the member's value.
-    private mutating func appendKey(
-        _ text: UnsafeBufferPointer<UInt8>, from position: Int
-    ) throws(JSONScanError) -> Int {
-        guard position < text.count else { throw JSONScanError(.truncated, at: position) }
-        guard text[position] == UInt8(ascii: "\"") else { throw JSONScanError(.unexpectedByte, at: position) }
-        let end = JSONScanner.skipSpace(text, from: try self.appendString(text, from: position))
-        guard end < text.count else { throw JSONScanError(.truncated, at: end) }
-        guard text[end] == UInt8(ascii: ":") else { throw JSONScanError(.unexpectedByte, at: end) }
-        return JSONScanner.skipSpace(text, from: end &+ 1)
-    }
-
-    private mutating func appendString(
-        _ text: UnsafeBufferPointer<UInt8>, from position: Int
-    ) throws(JSONScanError) -> Int {
-        let plain = JSONScanner.skipPlain(text, from: position &+ 1)
-        let isPlain = plain < text.count && text[plain] == UInt8(ascii: "\"")
-        let end = isPlain ? plain &+ 1 : try JSONScanner.skipString(text, from: position)
-        self.append(isPlain ? .string : .escapedString, start: position, count: end &- position)
-        return end
-    }
-
-    private mutating func appendScalar(
-        _ text: UnsafeBufferPointer<UInt8>, from position: Int, _ first: UInt8
-    ) throws(JSONScanError) -> Int {
-        var scanner = JSONScanner(maximumValues: 1)
-        let end = try scanner.skipValue(text, from: position)
-        let kind: JSONToken.Kind =
-            switch first {
-            case UInt8(ascii: "n"): .null
-            case UInt8(ascii: "t"): .true
-            case UInt8(ascii: "f"): .false
-            default: .number
-            }
-        self.append(kind, start: position, count: end &- position)
-        return end
-    }
-
-    @inline(__always)
     private mutating func append(_ kind: JSONToken.Kind, start: Int, count: Int, next: UInt32? = nil) {
         if self.count == self.capacity { self.grow(to: self.capacity &* 4) }
         let token = JSONToken(
@@ -147,5 +58,37 @@ struct JSONTape {
         tokens.initialize(from: self.tokens, count: self.count)
         self.tokens.deallocate()
         (self.tokens, self.capacity) = (tokens, capacity)
+    }
+}
+
+extension JSONTape: JSONTokens {
+    mutating func open(isObject: Bool, at position: Int) {
+        // The outermost notes -1, which comes back as it went in.
+        let outer = UInt32(truncatingIfNeeded: self.innermost)
+        self.append(isObject ? .object : .array, start: position, count: 0, next: outer)
+        self.innermost = self.count &- 1
+    }
+
+    mutating func element() { self.tokens[self.innermost].count &+= 1 }
+
+    mutating func close() {
+        let outer = Int(Int32(truncatingIfNeeded: self.tokens[self.innermost].next))
+        self.tokens[self.innermost].next = UInt32(truncatingIfNeeded: self.count)
+        self.innermost = outer
+    }
+
+    mutating func string(_ range: Range<Int>, isPlain: Bool) {
+        self.append(isPlain ? .string : .escapedString, start: range.lowerBound, count: range.count)
+    }
+
+    mutating func scalar(_ first: UInt8, _ range: Range<Int>) {
+        let kind: JSONToken.Kind =
+            switch first {
+            case UInt8(ascii: "n"): .null
+            case UInt8(ascii: "t"): .true
+            case UInt8(ascii: "f"): .false
+            default: .number
+            }
+        self.append(kind, start: range.lowerBound, count: range.count)
     }
 }
