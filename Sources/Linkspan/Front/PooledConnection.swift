@@ -23,7 +23,7 @@ final class PooledConnection: Connection {
         let attempts = Attempts(
             AttemptRules(destination, spacing: environment.attempts.spacing),
             endpoints: destination.rotation(environment.random))
-        let outgoing = Outgoing(options: configuration.sharedOptions, account: configuration.credentials.account)
+        let outgoing = Outgoing(options: configuration.sharedOptions)
         self.inbox = ConnectionInbox(
             executor: configuration.transport.executor, destination: destination, waiting: outgoing.load)
         self.core = CoreReference(

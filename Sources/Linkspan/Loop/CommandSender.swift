@@ -316,14 +316,11 @@ extension CommandSender {
     private func give(_ payload: Payload, _ right: ReplyRight) -> Bool {
         guard right.isOpen(over: self.link?.epoch), let link = self.link?.link else { return true }
         let acceptance = self.queue.calling { link.reply(to: right.id, with: payload) }
-        right.isUsed.value = acceptance == .accepted || acceptance == .acceptedAndFull
         switch acceptance {
-        case .accepted:
+        case .accepted, .acceptedAndFull:
+            right.isUsed.value = true
             self.outgoing.deliveries?.queues.noteReply()
-            return true
-        case .acceptedAndFull:
-            self.outgoing.deliveries?.queues.noteReply()
-            self.stopReplying()
+            if acceptance == .acceptedAndFull { self.stopReplying() }
             return true
         case .refused:
             self.stopReplying()

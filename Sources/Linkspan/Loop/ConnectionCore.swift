@@ -23,7 +23,6 @@ final class ConnectionCore {
         var arrived: Deque<ConnectionInbox.Item> = []
         /// Whether items were taken.
         var hasTaken = false
-        var isCarryingOut = false
         /// Whether it has room for a job of a task.
         var hasRoomForJob = false
         /// Whether a change of state was announced.
@@ -153,10 +152,7 @@ extension ConnectionCore {
 
     /// Carries out the outputs there are, and those that they cause.
     func carryOutOutputs() {
-        guard !self.turn.isCarryingOut, !self.sender.queue.outputs.isEmpty else { return }
-        self.turn.isCarryingOut = true
         while let output = self.sender.queue.outputs.popFirst() { self.carryOut(output) }
-        self.turn.isCarryingOut = false
     }
 
     private func carryOut(_ output: CoreOutput) {

@@ -11,9 +11,7 @@ final class Deliveries {
     /// The instants at which deliveries are sent again over the same link.
     var repeats = DeadlineQueue()
 
-    init(isStored: Bool = false, account: String? = nil) {
-        self.ledger = DeliveryLedger(isStored: isStored, account: account)
-    }
+    init(isStored: Bool = false) { self.ledger = DeliveryLedger(isStored: isStored) }
 
     /// Deliveries that wait, and commands that wait for one of them.
     var count: Int { self.queues.count + self.ledger.followerCount }
@@ -39,22 +37,21 @@ final class Deliveries {
 extension Deliveries {
     /// Takes a delivery, or a command that waits for one to end.
     ///
-    /// - Returns: whether it waits from now on.
     /// - Throws: `bufferFull`.
     func accept(
         _ command: Command, _ options: DeliveryOptions, _ outputs: inout Deque<OutgoingOutput>
-    ) throws(LinkspanError) -> Bool {
+    ) throws(LinkspanError) {
         guard case .deliver(let orderingKey) = command.kind else {
             return try self.acceptWait(command, options, &outputs)
         }
         if let key = command.key, let former = self.ledger.delivery(key) {
             try self.follow(command, key: key, options)
             if self.queues.isCommitted(former) { Self.report(command, key: key, &outputs) }
-            return true
+            return
         }
         try self.queues.append(
             command, orderingKey: orderingKey, within: options.limits, isCommitted: !self.ledger.isStored)
-        guard let key = command.key else { return true }
+        guard let key = command.key else { return }
         self.ledger.add(command.id, key: key)
         if self.ledger.isStored {
             let row = StoredDelivery(command, key: key, account: self.ledger.account, orderingKey: orderingKey)
@@ -62,23 +59,21 @@ extension Deliveries {
         } else {
             Self.report(command, key: key, &outputs)
         }
-        return true
     }
 
     private func acceptWait(
         _ command: Command, _ options: DeliveryOptions, _ outputs: inout Deque<OutgoingOutput>
-    ) throws(LinkspanError) -> Bool {
+    ) throws(LinkspanError) {
         guard let key = command.key, self.ledger.isStored || self.ledger.delivery(key) != nil else {
             outputs.append(
                 command.fail(.notKept, .unknown, "is not a waiting delivery, and the connection has no store"))
-            return false
+            return
         }
         try self.follow(command, key: key, options)
         if self.ledger.delivery(key) == nil {
             let call = StoreCall.find(key: key, account: self.ledger.account, session: self.ledger.session)
             outputs.append(.callStore(call))
         }
-        return true
     }
 
     /// Makes a command end with a delivery.

@@ -66,12 +66,10 @@ struct Outgoing: ~Copyable {
 
     /// Makes the sending side of a connection without a link.
     ///
-    /// - Parameters:
-    ///   - options: limits, pacing and the rules of deliveries.
-    ///   - account: the account whose rows of the store it has, if there is a store.
-    init(options: Boxed<ConnectionOptions>, account: String? = nil) {
+    /// - Parameter options: limits, pacing and the rules of deliveries.
+    init(options: Boxed<ConnectionOptions>) {
         self.sharedOptions = options
-        if options.value.store != nil { self.deliveries = Deliveries(isStored: true, account: account) }
+        if options.value.store != nil { self.deliveries = Deliveries(isStored: true) }
     }
 
     /// The options, which are read where they are.
@@ -282,7 +280,8 @@ extension Outgoing {
     private mutating func acceptDelivery(_ command: Command, made: Moment) throws(LinkspanError) -> ReadyCommand? {
         let deliveries = self.deliveries ?? Deliveries()
         self.deliveries = deliveries
-        if try deliveries.accept(command, self.options.deliveries, &self.outputs) { self.watch(command, made: made) }
+        try deliveries.accept(command, self.options.deliveries, &self.outputs)
+        self.watch(command, made: made)
         guard self.isOpen, let begun = deliveries.queues.beginNext() else { return nil }
         return self.ready(begun, deliveries, now: made)
     }

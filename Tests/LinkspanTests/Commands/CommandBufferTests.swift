@@ -73,6 +73,8 @@ struct CommandBufferTests {
         _ = try buffer.add(Command(.send, event: "12345", payload: .json("12345")), within: limits)
         #expect(buffer.byteCount == 10)
         #expect(throws: LinkspanError.self) { try buffer.add(self.command("x"), within: limits) }
+        #expect(buffer.removeAll().count == 1)
+        #expect(buffer.byteCount == 0)
     }
 
     @Test
@@ -133,6 +135,8 @@ struct CommandBufferTests {
         // One whose caller has been told that it was taken is not refused any more.
         #expect(try buffer.add(self.replacing("1234567"), within: limits, hasBeenTaken: true).dropped.isEmpty)
         #expect(self.drain(buffer) == ["1234567", "a"])
+        // One that is no larger needs no room, though there is too much by now.
+        _ = try buffer.add(self.replacing("7654321"), within: limits)
         for event in ["123456", "b"] { _ = try buffer.add(self.replacing(event), within: limits) }
         #expect(self.drain(buffer) == ["b", "a"])
     }

@@ -299,4 +299,28 @@ struct BatchTests {
         }
         #expect(error?.code == .released)
     }
+
+    @Test(arguments: [(ConnectionState.connected, 5, 5), (.reconnecting, 3, 3), (.reconnecting, 4, 0)])
+    func `from a callback it needs room alone while the link is down`(
+        state: ConnectionState, size: Int, taken: Int
+    ) throws {
+        let harness = try Harness(options: { $0.buffer.commands = 3 }, script: { _ in .perfect })
+        try harness.connection.on("go") { _ in Self.send(size, harness) }
+        _ = harness.connection.onStateChange { if $0.to == .reconnecting { Self.send(size, harness) } }
+        try harness.enter(state)
+        harness.transport.openPeers.first?.emit("go")
+        harness.scheduler.advance(by: .seconds(10))
+        #expect(harness.arrived.count == taken)
+        #expect(harness.recorder.notes == (taken == 0 ? ["bufferFull"] : []))
+    }
+
+    private static func send(_ size: Int, _ harness: Harness) {
+        do throws(LinkspanError) {
+            try harness.connection.batch { batch throws(LinkspanError) in
+                for number in 0..<size { try batch.send("\(number)") }
+            }
+        } catch {
+            harness.recorder.note(error.code.rawValue)
+        }
+    }
 }

@@ -148,6 +148,17 @@ struct DeliveryStoreTests {
         #expect(executor.count - before == 4)
         #expect(store.waiting == ["a", "b", "c"])
     }
+
+    @Test
+    func `a delivery goes to the server, and ends, under the key by which the store knows it`() throws {
+        let store = MemoryDeliveryStore(executor: TestExecutor(), namesKeys: true)
+        let harness = try self.harness(store)
+        try harness.perform(.deliver(orderingKey: "room"), "a")
+        try harness.enter(.connected)
+        #expect(try harness.transport.received.map { try $0.payload.decode(String.self) } == ["row 1"])
+        #expect(harness.isSuccess("a"))
+        #expect(store.waiting.isEmpty)
+    }
 }
 
 // MARK: - While a commit is under way

@@ -98,4 +98,23 @@ struct PacingTests {
         let error = #expect(throws: LinkspanError.self) { try Self.harness(pacing) }
         #expect(error?.code == .invalidConfiguration)
     }
+
+    @Test(arguments: [(nil, [80, 40, 20, 10, 10]), (100, [160, 160, 160])])
+    func `pauses grow shorter while the link keeps up, and not while bytes wait in it`(
+        capacity: Int?, pauses: [Int]
+    ) throws {
+        let harness = try Harness(
+            options: { $0.flush = FlushPacing(commands: 1, pause: .milliseconds(160)) },
+            script: { _ in .init { $0.capacity = capacity } })
+        for number in 0..<10 { try harness.perform(.send, "\(number)") }
+        try harness.enter(.connected)
+        var count = 1
+        for pause in [160] + pauses {
+            harness.scheduler.advance(by: .milliseconds(pause) - .nanoseconds(1))
+            #expect(harness.transport.sent.count == count)
+            harness.scheduler.advance(by: .nanoseconds(1))
+            count += 1
+            #expect(harness.transport.sent.count == count)
+        }
+    }
 }

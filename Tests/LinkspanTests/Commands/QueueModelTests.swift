@@ -46,9 +46,12 @@ struct QueueModelTests {
             let command = self.command()
             awaited.insert(command, number: number)
             model[number] = command.id
+            #expect(awaited.number(of: command.id) == number)
             if Int.random(in: 0..<3, using: &generator) > 0, let victim = model.keys.randomElement(using: &generator) {
-                #expect(awaited.remove(victim)?.id == model.removeValue(forKey: victim))
+                let id = model.removeValue(forKey: victim)
+                #expect(awaited.remove(victim)?.id == id)
                 #expect(awaited[victim] == nil)
+                #expect(id.map { awaited.contains($0) } == false)
             }
             #expect(awaited.count == model.count)
         }
@@ -91,5 +94,16 @@ struct QueueModelTests {
         #expect(order == restored + new)
         #expect(queues.count == 0 && queues.byteCount == 0)
         #expect(queues.restoredCount == 0 && queues.restoredByteCount == 0)
+    }
+
+    @Test
+    func `of the commands that wait for a delivery one may leave, and the others stay`() {
+        var ledger = DeliveryLedger(isStored: false)
+        let followers = (0..<3).map { _ in self.command() }
+        for command in followers { ledger.follow(command, key: "key") }
+        #expect(ledger.removeFollower(followers[1].id)?.id == followers[1].id)
+        #expect(ledger.removeFollower(followers[1].id) == nil)
+        #expect(ledger.followers(of: "key").map(\.id) == [followers[0].id, followers[2].id])
+        #expect(ledger.followerCount == 2)
     }
 }

@@ -162,4 +162,43 @@ struct GreetingTests {
         #expect(error?.code == .disconnected)
         #expect(error?.certainty == .notSent)
     }
+
+    @Test
+    func `it is cancelled with its link, before there is another`() async throws {
+        let (gate, begun) = (Promise<Void>(), Counter())
+        let harness = try self.harness { _ in
+            begun.increment()
+            await withTaskCancellationHandler {
+                await gate.value
+            } onCancel: {
+                gate.fulfill()
+            }
+        }
+        try harness.connection.connect()
+        try await self.settle(harness) { begun.value == 1 }
+        harness.peers.first?.drop()
+        harness.scheduler.settle()
+        try await eventually("the cancellation") { gate.fulfilled != nil }
+        #expect(harness.connection.state == .reconnecting)
+    }
+
+    @Test(arguments: [false, true])
+    func `a server that has answered one that fails is one that comes and goes`(isAnswered: Bool) async throws {
+        let asked = Asked()
+        let harness = try Harness(
+            options: {
+                $0.retry = RetryPolicy { question in
+                    asked.record(question)
+                    return nil
+                }
+                $0.greeting = Greeting("test") { channel in
+                    if isAnswered { _ = try await channel.request("login") }
+                    throw CancellationError()
+                }
+            }, script: { _ in .perfect })
+        harness.transport.onMessage { $0.reply($0.payload) }
+        try harness.connection.connect()
+        try await self.settle(harness) { asked.questions.count == 1 }
+        #expect(asked.questions.map(\.isFlapping) == [isAnswered])
+    }
 }

@@ -126,4 +126,28 @@ struct LivenessTests {
         #expect(inbox.withState { $0.link }?.roundTrip == .milliseconds(7))
         #expect(inbox.withState { $0.link }?.facts["carrier"] == "websocket")
     }
+
+    @Test(arguments: [
+        (LinkspanError.Code.heartbeatMissed, LinkspanError.Code.slowConsumer), (.connectionLost, .slowConsumer),
+        (.serverUnavailable, .serverUnavailable),
+    ])
+    func `a link that is lost while its reading is paused has a slow consumer`(
+        code: LinkspanError.Code, expected: LinkspanError.Code
+    ) throws {
+        let harness = try Harness.connected()
+        let (error, connection) = (LinkspanError(code, "in a test"), harness.connection)
+        let pause = { isPaused in
+            _ = try connection.ask { $0.reader.incoming.setPaused(isPaused, by: 7) }
+            #expect(try connection.ask { $0.sender.link?.isReadingPaused } == isPaused)
+        }
+        try pause(true)
+        harness.peers.last?.drop(error)
+        harness.scheduler.settle()
+        #expect(connection.status.lastError?.code == expected)
+        harness.scheduler.advance(by: .seconds(10))
+        try pause(false)
+        harness.peers.last?.drop(error)
+        harness.scheduler.settle()
+        #expect(connection.status.lastError?.code == code)
+    }
 }

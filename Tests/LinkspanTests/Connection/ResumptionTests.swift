@@ -65,6 +65,15 @@ struct ResumptionTests {
         self.transport.scheduler.advance(by: .seconds(10))
         #expect(self.transport.resumed.withLock { $0 } == [nil, nil])
     }
+
+    @Test
+    func `a listener reads the session that goes on behind its message`() throws {
+        let connection = try self.connected()
+        let heard = EventRecorder()
+        try connection.on("line") { _ in heard.note(connection.status.resumption?.exposed ?? "none") }
+        self.transport.withLink { link in for _ in 0..<3 { link.say("line") } }
+        #expect(heard.notes == ["1", "2", "3"])
+    }
 }
 
 /// Links that number the server's messages, and resume after the last that they took in.

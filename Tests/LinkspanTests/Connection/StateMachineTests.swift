@@ -181,6 +181,14 @@ struct StateMachineTests {
         #expect(asked.questions.map(\.failures) == [1, 2, 1])
         #expect(asked.questions.last?.outage == .zero)
     }
+
+    @Test
+    func `a server no longer comes and goes once the last such loss is as old as a healthy link`() {
+        var outage = Outage()
+        outage.noteFlap(wasHealthy: false, hasSpoken: true, now: self.start)
+        let flaps = [9, 10].map { outage.isFlapping(.lost, within: .seconds(10), now: self.start + .seconds($0)) }
+        #expect(flaps == [true, false])
+    }
 }
 
 /// Feeds random events to a machine and checks what must hold after each.

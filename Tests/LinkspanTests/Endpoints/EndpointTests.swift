@@ -100,6 +100,33 @@ struct EndpointTests {
         #expect(self.hosts(harness).prefix(5) == ["server", "b", "c", "b", "c"])
     }
 
+    @Test
+    func `the last of a round that refuses for good does not end the attempts at the others`() throws {
+        let harness = try self.harness(down: Hosts(["server": .lost, "b": .lost, "c": .permanent]))
+        try harness.connection.connect()
+        harness.scheduler.advance(by: .seconds(30))
+        #expect(self.hosts(harness).prefix(5) == ["server", "b", "c", "server", "b"])
+    }
+
+    @Test
+    func `the way back is tried at sixteen times its interval at most, and is put off for less than a minute`() throws {
+        let urls = try ["scripted://a", "scripted://b"].map { try ConnectionURL($0) }
+        let rules = Endpoints(urls: [urls[1].text], returnAfter: .seconds(10))
+        var rotation = try #require(EndpointRotation(urls, rules, random: { 0 }))
+        let start = Moment.now
+        for factor in [1, 2, 4, 8, 16, 16, 16] {
+            _ = rotation.fail(.lost)
+            rotation.connected()
+            let due = start + .seconds(10) * factor
+            #expect(rotation.returnDeadline(since: start) == due)
+            rotation.putOffReturn(since: start, now: due + .seconds(60))
+            #expect(rotation.returnDeadline(since: start) == due)
+            rotation.putOffReturn(since: start, now: due + .seconds(59))
+            #expect(rotation.returnDeadline(since: start) == due + .seconds(60))
+            rotation.beginReturn()
+        }
+    }
+
     @Test(arguments: [LinkspanError(.credentialsRefused, "who?"), LinkspanError(.closedByServer, "go away")])
     func `what the service says is no reason for another endpoint`(error: LinkspanError) throws {
         let harness = try self.harness(down: Hosts(["server": error]))

@@ -118,4 +118,30 @@ struct OutgoingTests {
         }
         #expect(harness.recorder.notes == ["accepted 1"])
     }
+
+    @Test
+    func `what a listener sends leaves at once, also behind a send`() throws {
+        let harness = try Harness.connected()
+        try harness.connection.on("go") { _ in
+            for event in ["a", "b", "c"] { try? harness.connection.send(event) }
+            harness.recorder.note(harness.transport.sent.map(\.event).joined())
+        }
+        harness.peers.first?.emit("go")
+        harness.scheduler.settle()
+        #expect(harness.recorder.notes == ["abc"])
+    }
+
+    @Test
+    func `a link that a listener has filled is closed to other threads behind its turn, and open when it has room`() throws {
+        let harness = try Harness.connected(script: { _ in .init { $0.capacity = 1 } })
+        try harness.connection.on("go") { _ in try? harness.connection.send("a") }
+        let isOpen = { harness.connection.inbox.withState { $0.isOpen } }
+        #expect(isOpen())
+        harness.peers.first?.emit("go")
+        harness.scheduler.settle()
+        #expect(!isOpen())
+        harness.peers.first?.read()
+        harness.scheduler.settle()
+        #expect(isOpen())
+    }
 }

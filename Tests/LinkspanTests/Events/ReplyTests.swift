@@ -8,13 +8,17 @@ internal import Testing
 struct ReplyTests {
     @Test
     func `a reply that the link does not take may be followed by one that it takes`() throws {
-        let harness = try Harness.connected(script: { _ in
-            var script = LinkScript.perfect
-            script.rejectsReply = {
-                $0.byteCount > 50 ? LinkspanError(.messageTooLarge, "too large in a test") : nil
-            }
-            return script
-        })
+        let log = LogRecorder(from: .warning)
+        let harness = try Harness(
+            logger: Logger(label: "test") { _ in log },
+            script: { _ in
+                var script = LinkScript.perfect
+                script.rejectsReply = {
+                    $0.byteCount > 50 ? LinkspanError(.messageTooLarge, "too large in a test") : nil
+                }
+                return script
+            })
+        try harness.enter(.connected)
         let recorder = EventRecorder()
         try harness.connection.on("question") { message in
             try? message.reply(String(repeating: "x", count: 100))
@@ -24,6 +28,7 @@ struct ReplyTests {
         harness.peers.first?.ask("question") { recorder.note($0.text) }
         harness.scheduler.settle()
         #expect(recorder.notes == [#""small""#])
+        #expect(log.lines.map(\.message) == ["A reply was not sent"])
         #expect(harness.connection.state == .connected)
     }
 
@@ -69,6 +74,20 @@ struct ReplyTests {
         self.readAll(harness)
         #expect(harness.recorder.notes.last == "1000")
         #expect(log.lines.count == 1_000 - capacity - count)
+    }
+
+    @Test
+    func `they wait as long as there is room for their bytes`() {
+        let (executor, recorder) = (TestExecutor(), EventRecorder())
+        executor.execute {
+            var waiting = WaitingReplies()
+            for id in 0..<3 as Range<UInt64> {
+                let right = ReplyRight(id: id, event: nil, epoch: 1, isUsed: Confined(false, to: executor))
+                let isKept = waiting.append(.json("12345"), by: right, within: BufferLimits(bytes: 10))
+                recorder.note("\(isKept)")
+            }
+        }
+        #expect(recorder.notes == ["true", "true", "false"])
     }
 
     @Test

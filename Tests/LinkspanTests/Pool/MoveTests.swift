@@ -24,14 +24,18 @@ struct MoveTests {
         try handler.on("news") { message in heard.withLock { $0.append(message.event) } }
         let states = Lock<[String]>([])
         let news = handler.onStateChange { change in
-            states.withLock { $0.append("\(change.to) \(change.reason.error?.code.rawValue ?? "-")") }
+            states.withLock { $0.append("\(change.from) to \(change.to) \(change.reason.error?.code.rawValue ?? "-")") }
         }
         let next = try self.harness.configuration("scripted://other")
         #expect(try self.harness.manager.move(handler, to: next))
         self.harness.scheduler.settle()
         #expect(handler.status.url.text == "scripted://other/")
         #expect(handler.state == .connected)
-        #expect(states.withLock { $0 } == ["connected -", "disconnected moved", "reconnecting moved", "connected -"])
+        #expect(
+            states.withLock { $0 } == [
+                "created to connected -", "connected to disconnected moved", "disconnected to reconnecting moved",
+                "reconnecting to connected -",
+            ])
         let urls = self.harness.transport.peers.map { $0.request.url.text }
         #expect(urls == ["scripted://server/", "scripted://other/"])
         #expect(self.harness.transport.openPeers.count == 1)

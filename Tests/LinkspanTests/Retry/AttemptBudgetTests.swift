@@ -194,4 +194,12 @@ struct AttemptBudgetTests {
         #expect(handlers.allSatisfy { $0.state == .connected })
         withExtendedLifetime(harness) {}
     }
+
+    @Test
+    func `a budget that does not grow is the same for any number of connections`() {
+        var budget = AttemptBudget(AttemptLimits(perSecond: 1, burst: 0, growsWithPool: false))
+        budget.fit(connections: 90)
+        #expect(budget.reserve(now: self.start) == self.start)
+        #expect(budget.reserve(now: self.start) == self.start + .seconds(1))
+    }
 }

@@ -14,15 +14,15 @@ struct Harness: Sendable {
 
     init(
         credentials: CredentialSource = .none, random: @escaping @Sendable () -> Double = { 0.5 },
-        logger: Logger = Logger(label: "test"), options: (inout ConnectionOptions) -> Void = { _ in },
-        script: @escaping @Sendable (Int) -> LinkScript
+        logger: Logger = Logger(label: "test"), observer: (any ConnectionObserver)? = nil,
+        options: (inout ConnectionOptions) -> Void = { _ in }, script: @escaping @Sendable (Int) -> LinkScript
     ) throws {
         self.scheduler = VirtualScheduler()
         self.transport = ScriptedTransport(scheduler: self.scheduler, script: script)
         let configuration = try ConnectionBuilder("scripted://server").transport(self.transport)
             .credentials(credentials).options(options).build()
         let environment = ConnectionEnvironment(
-            scheduler: self.scheduler, random: random, logger: logger, observer: nil)
+            scheduler: self.scheduler, random: random, logger: logger, observer: observer)
         self.connection = PooledConnection(id: 1, configuration: configuration, environment: environment)
         self.recorder = EventRecorder()
         let recorder = self.recorder

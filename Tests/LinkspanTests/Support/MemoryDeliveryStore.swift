@@ -13,6 +13,8 @@ final class MemoryDeliveryStore: DeliveryStore {
 
     /// The executor of the store.
     let executor: any JobExecutor
+    /// Whether it has keys of its own for deliveries whose keys were made.
+    private let namesKeys: Bool
     private let state: Confined<State>
 
     private struct State {
@@ -48,12 +50,14 @@ final class MemoryDeliveryStore: DeliveryStore {
     /// - Parameters:
     ///   - executor: its executor; one of its own by default. The executor of a ``VirtualScheduler`` makes a test
     ///     deterministic.
+    ///   - namesKeys: whether it has keys of its own for deliveries whose keys were made.
     ///   - former: a store whose committed rows it begins with, like the next process.
     init(
-        executor: any JobExecutor = SystemScheduler.makeExecutor(label: "linkspan.store"),
+        executor: any JobExecutor = SystemScheduler.makeExecutor(label: "linkspan.store"), namesKeys: Bool = false,
         rowsOf former: MemoryDeliveryStore? = nil
     ) {
         self.executor = executor
+        self.namesKeys = namesKeys
         self.state = Confined(State(former?.rows ?? [], former?.sessions ?? [:]), to: executor)
     }
 
@@ -129,6 +133,7 @@ extension MemoryDeliveryStore {
         self.state.value.lastNumber += 1
         var row = delivery
         row.number = self.state.value.lastNumber
+        if self.namesKeys, row.hasMadeKey { row.key = "row \(row.number)" }
         self.state.value.contents.append(row)
         self.state.value.undecided.insert(row.number)
         let decide = self.state.value.onCommit

@@ -39,13 +39,10 @@ struct DeliveryLedger {
     /// Outcomes reported to the store under generated keys before it had committed the deliveries.
     private var endedUnkept: [Command.ID: Result<Payload, LinkspanError>] = [:]
 
-    init(isStored: Bool, account: String?) {
-        self.isStored = isStored
-        self.account = account
-    }
+    init(isStored: Bool) { self.isStored = isStored }
 
+    /// Begins a session, behind the end of the former one.
     mutating func beginSession() -> UInt64 {
-        self.session += 1
         self.backlog = .opening
         return self.session
     }
