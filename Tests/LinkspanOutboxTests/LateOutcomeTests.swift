@@ -7,14 +7,17 @@ internal import Testing
 
 @Suite("Outcomes that cannot be recorded")
 struct LateOutcomeTests {
-    /// Seals no replies while it is jammed.
+    /// Seals nothing of one role while it is jammed.
     private final class Jam: OutboxCipher {
         struct Jammed: Error {}
 
         let isJammed = Lock(true)
+        private let role: String
+
+        init(_ role: String) { self.role = role }
 
         func seal(_ bytes: [UInt8], context: [UInt8]) throws -> [UInt8] {
-            if context.starts(with: "reply".utf8), self.isJammed.withLock({ $0 }) { throw Jammed() }
+            if context.starts(with: self.role.utf8), self.isJammed.withLock({ $0 }) { throw Jammed() }
             return bytes
         }
 
@@ -22,7 +25,7 @@ struct LateOutcomeTests {
     }
 
     private let folder: Folder
-    private let jam = Jam()
+    private let jam = Jam("reply")
 
     init() throws { self.folder = try Folder() }
 
@@ -65,6 +68,32 @@ struct LateOutcomeTests {
             #expect(try driver.waiting() == ["a"])
             driver.erase()
         }
+    }
+
+    @Test
+    func `what is erased takes no outcome of another row along, and the first is told in the log`() async throws {
+        let driver = self.driver()
+        for key in ["a", "b", "c"] {
+            _ = try driver.keep(delivery(key)).get()
+            driver.end(delivery(key), .success(try Payload("done")))
+        }
+        #expect(driver.reports.map(\.message) == ["Outcomes cannot be recorded"])
+        driver.erase("somebody else")
+        try await driver.outbox.erase(key: "a", account: "somebody else")
+        try await driver.outbox.erase(key: "b")
+        #expect(try ["a", "b", "c"].map { try driver.find($0).get()?.outcome != nil } == [true, false, true])
+    }
+
+    @Test
+    func `events that cannot be recorded are a gap before the next one, and are told once for each row of them`() throws {
+        let jam = Jam("received")
+        let driver = Driver(self.folder.outbox) { $0.cipher = jam }
+        for (isJammed, numbers) in [(true, [1, 2]), (false, [3]), (true, [4]), (false, [5])] {
+            jam.isJammed.withLock { $0 = isJammed }
+            for number in numbers { driver.record(Message(event: "line", payload: try Payload(number))) }
+        }
+        #expect(driver.received().map(\.text) == ["gap of 2", "3", "gap of 1", "5"])
+        #expect(driver.reports.map(\.message) == Array(repeating: "Received events cannot be recorded", count: 2))
     }
 }
 #endif

@@ -59,9 +59,9 @@ struct OutboxFileTests {
 
     @Test
     func `only the owner can read the files, one that was laxer included`() throws {
-        for isThere in [false, true] {
-            if isThere {
-                try FileManager.default.setAttributes([.posixPermissions: 0o644], ofItemAtPath: self.folder.outbox)
+        for mode in [nil, 0o644, 0o601] {
+            if let mode {
+                try FileManager.default.setAttributes([.posixPermissions: mode], ofItemAtPath: self.folder.outbox)
             }
             let driver = self.driver()
             _ = try driver.keep(delivery("k")).get()
@@ -98,6 +98,18 @@ struct OutboxFileTests {
         let aside = try #require(self.folder.files.first { $0.contains("damaged") })
         #expect(try Data(contentsOf: URL(fileURLWithPath: "\(self.folder.path)/\(aside)")) == garbage)
         #expect(try driver.waiting() == ["k"])
+    }
+
+    @Test(arguments: 68..<72)
+    func `one byte of the mark that is wrong is damage`(place: Int) throws {
+        _ = try self.driver().keep(delivery("a")).get()
+        self.driver().shut()
+        let url = URL(fileURLWithPath: self.folder.outbox)
+        var file = try Data(contentsOf: url)
+        file[place] ^= 0xFF
+        try file.write(to: url)
+        _ = try self.driver().keep(delivery("k")).get()
+        #expect(self.folder.files.contains { $0.contains("damaged") })
     }
 
     @Test

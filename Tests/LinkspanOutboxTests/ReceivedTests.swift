@@ -347,7 +347,7 @@ struct CountedKeyTests {
 
 extension ReceivedEntry {
     /// What it is, in short.
-    fileprivate var text: String {
+    var text: String {
         switch self.item {
         case .message(let message): String(decoding: message.payload.elements, as: UTF8.self)
         case .continuity(.gap(.overflow(let missed))): "gap of \(missed)"

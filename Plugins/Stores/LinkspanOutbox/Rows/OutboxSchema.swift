@@ -112,7 +112,7 @@ enum OutboxSchema {
         let isEmpty = try Bool.fetchOne(database, sql: "SELECT NOT EXISTS (SELECT 1 FROM sqlite_schema)") ?? true
         guard id == self.applicationID || isEmpty && id == 0 && version == 0 else {
             // No other program's mark differs from ours in one byte.
-            let isDamaged = (id ^ self.applicationID).nonzeroBitCount <= 8
+            let isDamaged = UInt32(truncatingIfNeeded: id ^ self.applicationID).nonzeroBitCount <= 8
             throw OutboxError(isDamaged ? .corrupt : .notAnOutbox, "'\(path)' is not an outbox")
         }
         guard version >= 0 else { throw OutboxError(.corrupt, "'\(path)' has version \(version)") }
