@@ -41,7 +41,7 @@ final class ScriptedLink: Link, Sendable {
         var lastToServer: ContinuousClock.Instant?
         var lastToClient: ContinuousClock.Instant?
         var accepted = 0
-        /// Messages and replies that were accepted and not yet read, wherever they are.
+        /// Messages and replies that were accepted and not yet read, wherever they are; of a link with a capacity.
         var outstanding = 0
         /// Those that have arrived at a server that reads only when it is told to.
         var unread: [Sent] = []
@@ -52,8 +52,8 @@ final class ScriptedLink: Link, Sendable {
 
         /// Takes one more message or reply.
         mutating func accept() -> SendAcceptance {
-            self.outstanding += 1
             guard let capacity = self.script.capacity else { return .accepted }
+            self.outstanding += 1
             self.isFull = self.outstanding >= capacity
             return self.isFull ? .acceptedAndFull : .accepted
         }
@@ -141,7 +141,7 @@ final class ScriptedLink: Link, Sendable {
         return acceptance
     }
 
-    var hasPendingBytes: Bool { self.withState { $0.script.capacity != nil && $0.outstanding > 0 } }
+    var hasPendingBytes: Bool { self.withState { $0.outstanding > 0 } }
 
     func reply(to id: UInt64, with payload: Payload) -> SendAcceptance {
         let (number, acceptance) = self.withState { state -> (Int?, SendAcceptance) in
@@ -187,12 +187,8 @@ final class ScriptedLink: Link, Sendable {
     private func arrive(_ sent: Sent, from number: Int) {
         guard self.isHeard else { return }
         let isRead = self.withState { state in
-            guard state.script.capacity == nil else {
-                state.unread.append(sent)
-                return false
-            }
-            state.outstanding -= 1
-            return true
+            if state.script.capacity != nil { state.unread.append(sent) }
+            return state.script.capacity == nil
         }
         if isRead { self.pass(sent, from: number) }
     }

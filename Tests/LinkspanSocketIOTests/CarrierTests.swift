@@ -123,11 +123,11 @@ struct CarrierMemoryTests {
         memory.worked(.laterUpgrade, for: Self.place, now: at(0))
         #expect(memory.choice(for: Self.place, .fallback, now: at(599)) == .upgrade)
         // Sessions that begin with polling because of this teach nothing new.
-        memory.worked(.upgrade, for: Self.place, now: at(599))
+        for choice in [CarrierChoice.upgrade, .laterUpgrade] { memory.worked(choice, for: Self.place, now: at(599)) }
         var other = Self.place
         other.host = "other"
         #expect(memory.choice(for: other, .fallback, now: at(1)) == first)
-        #expect(memory.choice(for: Self.place, .fallback, now: at(601)) == first)
+        #expect(memory.choice(for: Self.place, .fallback, now: at(600)) == first)
         #expect(memory.otherChoice(for: Self.place, .fallback, insteadOf: .upgrade, after: Self.refused) == nil)
         #expect(memory.choice(for: Self.place, .fallback, now: at(1)) == first, "polling failed and is not trusted")
     }

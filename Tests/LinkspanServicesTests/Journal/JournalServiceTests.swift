@@ -70,6 +70,9 @@ struct JournalServiceTests {
             #expect(journal.report.contains("3 entries, \(journal.summary.dropped) older ones dropped"))
             journal.options = JournalService.Options(capacity: 1)
             #expect(journal.entries.map { $0.event } == ["app active"])
+            journal.options = JournalService.Options(capacity: 0)
+            await registry.barrier(AppEvent.didBecomeActive)
+            #expect(journal.entries.isEmpty)
         }
     }
 

@@ -75,4 +75,14 @@ struct PresenceValueTests {
         _ = merge.note(6, self.identity)
         #expect(merge.position == 6)
     }
+
+    @Test
+    func `of the identities that were seen the oldest is forgotten for the newest`() {
+        var merge = HistoryMerge<String>(after: 0, isDense: false, canAsk: false)
+        let limit = HistoryMerge<String>.identityLimit
+        let items = ["a", "a"] + (1..<limit).map(String.init) + ["a", "b", "a"]
+        var count = 0
+        for (index, item) in items.enumerated() { count += merge.receive(item, at: index + 1) { $0 }.0.count }
+        #expect(count == limit + 2, "the second and the third are known, the fourth is not")
+    }
 }

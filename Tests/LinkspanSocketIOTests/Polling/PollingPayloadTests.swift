@@ -44,6 +44,8 @@ struct PollingPayloadTests {
     func `a body has to be UTF-8`() {
         #expect(Self.code([0x34, 0xFF], PollingPayload.decode) == .badPolling)
         #expect(Self.code(Array("2:4".utf8) + [0xC3], LegacyPollingPayload.decode) == .badPolling)
+        // A length of ten in one digit.
+        #expect(Self.code([0, 10, 255] + Array("4123456789".utf8), LegacyPollingPayload.decode) == .badPolling)
     }
 
     @Test

@@ -140,6 +140,17 @@ struct CommandBufferTests {
         for event in ["123456", "b"] { _ = try buffer.add(self.replacing(event), within: limits) }
         #expect(self.drain(buffer) == ["b", "a"])
     }
+
+    @Test
+    func `the bytes of one that is held back count as long as it is`() throws {
+        var (buffer, command) = (CommandBuffer(), self.command("later"))
+        command.delay = .seconds(1)
+        _ = try buffer.add(command, within: BufferLimits())
+        #expect(buffer.byteCount == 5)
+        #expect(buffer.isEmpty, "nothing waits for the link")
+        #expect(buffer.remove(command.id) != nil)
+        #expect(buffer.byteCount == 0)
+    }
 }
 
 @Suite("The deadline queue")

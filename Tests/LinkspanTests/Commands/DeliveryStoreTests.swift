@@ -159,6 +159,18 @@ struct DeliveryStoreTests {
         #expect(harness.isSuccess("a"))
         #expect(store.waiting.isEmpty)
     }
+
+    @Test
+    func `a delivery that ends before its commit ends under the key by which the store then knows it`() throws {
+        let store = MemoryDeliveryStore(executor: TestExecutor(), namesKeys: true)
+        let gate = CommitGate(store)
+        let harness = try self.harness(store)
+        try harness.perform(.deliver(orderingKey: "room"), "a")
+        harness.connection.cancelCommands { $0.event == "a" }
+        #expect(harness.failure("a")?.code == .cancelled)
+        gate.commit("a")
+        #expect(store.failure("a") == .cancelled)
+    }
 }
 
 // MARK: - While a commit is under way

@@ -210,4 +210,16 @@ struct PoisonDetectorTests {
         #expect(harness.isSuccess("large"))
         #expect(Array(harness.arrived.suffix(2)) == ["x", "y"])
     }
+
+    @Test
+    func `a candidate that was answered, or is gone, is none any more`() {
+        let ids = (0..<3).map { _ in Command(.send, event: "a", payload: .empty).id }
+        var detector = PoisonDetector()
+        _ = detector.linkEnded(ids)
+        detector.linkOpened()
+        detector.clear(ids[0])
+        detector.remove(ids[1])
+        #expect(detector.ids == [ids[2]])
+        #expect(detector.isActive)
+    }
 }

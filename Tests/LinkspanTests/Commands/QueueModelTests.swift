@@ -106,4 +106,30 @@ struct QueueModelTests {
         #expect(ledger.followers(of: "key").map(\.id) == [followers[0].id, followers[2].id])
         #expect(ledger.followerCount == 2)
     }
+
+    @Test
+    func `each delivery stays with the account that it was made for`() {
+        var ledger = DeliveryLedger(isStored: true)
+        for account in ["a", "b"] {
+            ledger.account = account
+            ledger.add(self.command().id, key: "key of \(account)")
+        }
+        #expect(ledger.account(of: "key of a") == "a")
+        #expect(ledger.account(of: "key of b") == "b")
+    }
+
+    @Test
+    func `of the rows that are loaded those wait that have not ended, in the store or since it was asked`() {
+        var ledger = DeliveryLedger(isStored: true)
+        let ended = self.command()
+        ledger.add(ended.id, key: "ended meanwhile")
+        ledger.backlog = .loading(after: 0, isAsked: true)
+        _ = ledger.remove(ended.id, key: "ended meanwhile")
+        var rows = ["ended before", "ended meanwhile", "waits"].map {
+            StoredDelivery(key: $0, orderingKey: "room", event: "a", payload: .empty)
+        }
+        rows[0].outcome = .success(.empty)
+        #expect(ledger.waiting(of: rows).map(\.key) == ["waits"])
+        #expect(ledger.waiting(of: rows).map(\.key) == ["ended meanwhile", "waits"])
+    }
 }

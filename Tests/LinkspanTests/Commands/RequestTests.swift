@@ -179,4 +179,16 @@ struct RequestTests {
         #expect(error?.code == .cancelled)
         #expect(connection.status.waitingCommands == 0)
     }
+
+    @Test
+    func `one that is made behind a change of the options has their time`() throws {
+        let harness = try Harness.connected()
+        harness.transport.onMessage { _ in }
+        var options = ConnectionOptions()
+        options.replyTimeout = .seconds(5)
+        try harness.connection.adjust(options)
+        try harness.perform(.request, "slow")
+        harness.scheduler.advance(by: .seconds(5))
+        #expect(harness.failure("slow")?.code == .timedOut)
+    }
 }

@@ -181,6 +181,13 @@ struct StoredSessionTests {
         #expect(first.peers.first?.request.resumption != nil)
         #expect(second.peers.first?.request.resumption == nil)
     }
+
+    @Test
+    func `it is the one to resume as soon as the store has told it, before there is a link`() throws {
+        let store = MemoryDeliveryStore(executor: TestExecutor())
+        store.executor.execute { store.keep(StoredSession(resumption: Secret("kept")), account: nil) }
+        #expect(try self.harness(store).connection.status.resumption?.exposed == "kept")
+    }
 }
 
 /// A store without rows that notes what it is told of sessions.

@@ -275,6 +275,26 @@ struct CauseTests {
         failing.scheduler.settle()
         #expect(counts.withLock(\.self) == [0, 0, 0, 0])
     }
+
+    @Test
+    func `what a retry policy sends as it gives the connection up fails with it`() throws {
+        let (sender, recorder) = (Lock<PooledConnection?>(nil), EventRecorder())
+        let policy = RetryPolicy { _ in
+            try? sender.withLock { $0 }?.perform(
+                Command(.send, event: "last", payload: .empty, completion: recorder.completion("last")))
+            return nil
+        }
+        let harness = try Harness(options: { $0.retry = policy }, script: { _ in .refusing(.lost) })
+        sender.withLock { $0 = harness.connection }
+        try harness.connection.connect()
+        harness.scheduler.settle()
+        guard case .failure(let error)? = recorder.outcomes("last").first else {
+            return #expect(Bool(false), "\(recorder.entries)")
+        }
+        #expect(error.code == .disconnected)
+        #expect(error.certainty == .notSent)
+        sender.withLock { $0 = nil }
+    }
 }
 
 @Suite("Trying again now")

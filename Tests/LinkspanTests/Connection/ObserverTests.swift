@@ -26,7 +26,10 @@ struct ObserverTests {
                 self.notes = notes
             }
 
-            func moved(to connection: ObservedConnection) { self.connection = connection }
+            func moved(to connection: ObservedConnection) {
+                self.connection = connection
+                self.note("moved \(connection.endpoint)")
+            }
             func attempting(_ attempt: Int) { self.note("attempt \(attempt) \(self.connection.endpoint)") }
             func changed(_ change: StateChange) { self.note("\(change.to)") }
             func queueChanged(depth: Int, limit: Int) { self.note("queue \(depth) of \(limit)") }
@@ -113,5 +116,15 @@ struct ObserverTests {
         scheduler.advance(by: .seconds(1))
         let attempts = self.notes.take().filter { $0.hasPrefix("attempt") }
         #expect(attempts == ["attempt 1 scripted://one/", "attempt 1 scripted://two/"])
+    }
+
+    @Test
+    func `it is told when an attempt goes to another endpoint`() throws {
+        let harness = try self.harness { $0.endpoints = Endpoints(urls: ["scripted://b"]) }
+        harness.transport.onConnect { peer throws(LinkspanError) in if peer.number == 1 { throw .lost } }
+        try harness.connection.connect()
+        harness.scheduler.advance(by: .seconds(10))
+        let moves = self.notes.take().filter { $0.hasPrefix("moved") }
+        #expect(moves == ["moved scripted://server/", "moved scripted://b/"])
     }
 }

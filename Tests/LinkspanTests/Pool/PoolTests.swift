@@ -247,4 +247,22 @@ struct PoolTests {
         await manager.shutdown()
     }
 
+
+    @Test
+    func `a refusal of credentials that a developer provokes drops the link, and refuses the next one alone`() throws {
+        let harness = PoolHarness()
+        let connection = try harness.connect()
+        harness.scheduler.settle()
+        let (inspected, recorder) = (try #require(harness.manager.inspected.first), EventRecorder())
+        connection.onStateChange { if let error = $0.reason.error { recorder.note("\($0.to) \(error.code.rawValue)") } }
+        inspected.provoke(.refuseCredentialsOnce)
+        harness.scheduler.advance(by: .seconds(10))
+        #expect(
+            recorder.notes == [
+                "disconnected connectionLost", "reconnecting connectionLost", "disconnected credentialsRefused",
+            ])
+        try connection.connect()
+        harness.scheduler.settle()
+        #expect(connection.state == .connected)
+    }
 }

@@ -104,6 +104,17 @@ struct ScriptedTransportTests {
         transport.peers.first?.read(1)
         self.scheduler.settle()
         #expect(ear.heard == ["opened", "echo 1", "writable"])
+        #expect(link.hasPendingBytes)
+        transport.peers.first?.read()
+        #expect(!link.hasPendingBytes)
+        self.scheduler.settle()
+        #expect(ear.heard == ["opened", "echo 1", "writable", "echo 2"], "it had room already")
+        #expect(link.send(self.echo(3)) == .accepted)
+        #expect(link.send(self.echo(4)) == .acceptedAndFull)
+        self.scheduler.settle()
+        transport.peers.first?.read()
+        self.scheduler.settle()
+        #expect(ear.heard.suffix(3) == ["echo 3", "echo 4", "writable"])
     }
 
     @Test

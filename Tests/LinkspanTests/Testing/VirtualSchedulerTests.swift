@@ -3,7 +3,7 @@ internal import LinkspanRuntime
 internal import LinkspanTesting
 internal import Testing
 
-@Suite("The virtual scheduler")
+@Suite("The virtual scheduler", .timeLimit(.minutes(1)))
 struct VirtualSchedulerTests {
     private let scheduler = VirtualScheduler()
     private let recorder = EventRecorder()
@@ -58,6 +58,27 @@ struct VirtualSchedulerTests {
         self.note("b", after: 20)
         #expect(!self.scheduler.runUntilIdle(limit: .seconds(10)))
         #expect(self.recorder.notes == ["a"])
+    }
+
+    @Test
+    func `a wait for a condition ends with its task`() async {
+        let (scheduler, isAsked) = (self.scheduler, Promise<Void>())
+        let task = Task {
+            await scheduler.run {
+                isAsked.fulfill()
+                return false
+            }
+        }
+        await isAsked.value
+        task.cancel()
+        await task.value
+    }
+
+    @Test
+    func `a seed gives the numbers of SplitMix64`() {
+        var generator = SeededGenerator(seed: 1_234_567)
+        let numbers = (0..<3).map { _ in generator.next() }
+        #expect(numbers == [6_457_827_717_110_365_317, 3_203_168_211_198_807_973, 9_817_491_932_198_370_423])
     }
 }
 
