@@ -85,7 +85,8 @@ struct LateOutcomeTests {
     }
 
     @Test
-    func `events that cannot be recorded are a gap before the next one, and are told once for each row of them`() throws {
+    func `events that cannot be recorded are a gap before the next one, and are told once for each row of them`() throws
+    {
         let jam = Jam("received")
         let driver = Driver(self.folder.outbox) { $0.cipher = jam }
         for (isJammed, numbers) in [(true, [1, 2]), (false, [3]), (true, [4]), (false, [5])] {

@@ -132,7 +132,7 @@ struct OutgoingTests {
     }
 
     @Test
-    func `a link that a listener has filled is closed to other threads behind its turn, and open when it has room`() throws {
+    func `a link that a listener has filled is closed to other threads until it has room`() throws {
         let harness = try Harness.connected(script: { _ in .init { $0.capacity = 1 } })
         try harness.connection.on("go") { _ in try? harness.connection.send("a") }
         let isOpen = { harness.connection.inbox.withState { $0.isOpen } }

@@ -247,7 +247,6 @@ struct PoolTests {
         await manager.shutdown()
     }
 
-
     @Test
     func `a refusal of credentials that a developer provokes drops the link, and refuses the next one alone`() throws {
         let harness = PoolHarness()
