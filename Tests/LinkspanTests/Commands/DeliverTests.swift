@@ -144,4 +144,17 @@ struct DeliverTests {
             #expect(harness.connection.status.waitingCommands == 0)
         }
     }
+
+    @Test
+    func `the time of a delivery runs out, however many requests have come and gone`() throws {
+        let harness = try Harness.connected()
+        harness.transport.onMessage { if $0.event == "answered" { $0.reply() } }
+        try harness.perform(.deliver(orderingKey: "room"), "slow", timeout: .seconds(100))
+        for _ in 0..<200 {
+            try harness.perform(.request, "answered", timeout: .seconds(50))
+            harness.scheduler.settle()
+        }
+        harness.scheduler.advance(by: .seconds(100))
+        #expect(harness.failure("slow")?.code == .timedOut)
+    }
 }

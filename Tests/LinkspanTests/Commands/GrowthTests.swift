@@ -211,31 +211,4 @@ struct GrowthTests {
             #expect(heard.withLock { $0 } == size - 1 + size - 2)
         }
     }
-
-    @Test
-    func `one timer runs for a connection, and follows its earliest deadline`() throws {
-        let harness = try Harness.connected()
-        harness.transport.onMessage { _ in }
-        let counts = try [30, 20, 10, 40].map { seconds in
-            try harness.perform(.request, "\(seconds)", timeout: .seconds(seconds))
-            harness.scheduler.settle()
-            return harness.scheduler.pendingCount
-        }
-        #expect(Set(counts).count == 1)
-        harness.scheduler.advance(by: .seconds(40))
-        #expect(harness.recorder.endedLabels == ["10", "20", "30", "40"])
-    }
-
-    @Test
-    func `the time of a delivery runs out, however many requests have come and gone`() throws {
-        let harness = try Harness.connected()
-        harness.transport.onMessage { if $0.event == "answered" { $0.reply() } }
-        try harness.perform(.deliver(orderingKey: "room"), "slow", timeout: .seconds(100))
-        for _ in 0..<200 {
-            try harness.perform(.request, "answered", timeout: .seconds(50))
-            harness.scheduler.settle()
-        }
-        harness.scheduler.advance(by: .seconds(100))
-        #expect(harness.failure("slow")?.code == .timedOut)
-    }
 }

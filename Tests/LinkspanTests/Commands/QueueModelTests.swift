@@ -132,4 +132,17 @@ struct QueueModelTests {
         #expect(ledger.waiting(of: rows).map(\.key) == ["waits"])
         #expect(ledger.waiting(of: rows).map(\.key) == ["ended meanwhile", "waits"])
     }
+
+    @Test
+    func `each opening of an account has a number of its own, and is closed once`() {
+        var ledger = DeliveryLedger(isStored: true)
+        let first = ledger.beginSession()
+        let wasOpen = ledger.endSession()
+        let second = ledger.beginSession()
+        ledger.backlog = .complete
+        let ends = (0..<2).map { _ in ledger.endSession() }
+        #expect(!wasOpen)
+        #expect(second != first)
+        #expect(ends == [true, false])
+    }
 }

@@ -191,4 +191,18 @@ struct RequestTests {
         harness.scheduler.advance(by: .seconds(5))
         #expect(harness.failure("slow")?.code == .timedOut)
     }
+
+    @Test
+    func `one timer runs for a connection, and follows its earliest deadline`() throws {
+        let harness = try Harness.connected()
+        harness.transport.onMessage { _ in }
+        let counts = try [30, 20, 10, 40].map { seconds in
+            try harness.perform(.request, "\(seconds)", timeout: .seconds(seconds))
+            harness.scheduler.settle()
+            return harness.scheduler.pendingCount
+        }
+        #expect(Set(counts).count == 1)
+        harness.scheduler.advance(by: .seconds(40))
+        #expect(harness.recorder.endedLabels == ["10", "20", "30", "40"])
+    }
 }

@@ -148,4 +148,14 @@ struct AttemptTests {
         // Returns at once: nobody moves the clock that its limit runs on.
         await connection.settle(within: .seconds(5))
     }
+
+    @Test
+    func `a link that is given up before it was open is let go of`() throws {
+        let harness = try Harness { _ in .hanging }
+        try harness.connection.connect()
+        harness.scheduler.settle()
+        #expect(try harness.connection.ask { $0.sender.link != nil })
+        try harness.connection.disconnect()
+        #expect(try harness.connection.ask { $0.sender.link == nil })
+    }
 }
