@@ -149,12 +149,15 @@ struct DeliverTests {
     func `the time of a delivery runs out, however many requests have come and gone`() throws {
         let harness = try Harness.connected()
         harness.transport.onMessage { if $0.event == "answered" { $0.reply() } }
-        try harness.perform(.deliver(orderingKey: "room"), "slow", timeout: .seconds(100))
+        for event in ["slow", "behind"] {
+            try harness.perform(.deliver(orderingKey: "room"), event, timeout: .seconds(100))
+        }
         for _ in 0..<200 {
             try harness.perform(.request, "answered", timeout: .seconds(50))
             harness.scheduler.settle()
         }
         harness.scheduler.advance(by: .seconds(100))
-        #expect(harness.failure("slow")?.code == .timedOut)
+        #expect(["slow", "behind"].map { harness.failure($0)?.code } == [.timedOut, .timedOut])
+        #expect(harness.failure("behind")?.certainty == .notSent)
     }
 }
