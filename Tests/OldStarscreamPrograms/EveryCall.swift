@@ -95,7 +95,6 @@ class EveryCall: WebSocketDelegate {
     let kinds: [ErrorType] = [.compressionError, .securityError, .protocolError, .serverError]
     let error = WSError(type: .serverError, message: "made by an app", code: 0)
     let securityCodes: [SecurityErrorCode] = [.acceptFailed, .pinningFailed]
-    let verdicts: [PinningState] = [.success, .failed(nil)]
 }
 
 // A class of an app's own over the socket, as libraries have it.

@@ -87,15 +87,14 @@ extension WebSocketEvent {
 
 extension WSError {
     init(_ error: LinkspanError) {
-        switch error.code {
-        case .tlsFailed:
-            let isPin = error.tlsFailure == .pinMismatch || error.tlsFailure == .revokedKey
-            let code = isPin ? SecurityErrorCode.pinningFailed : .acceptFailed
-            self.init(type: .securityError, message: error.message, code: code.rawValue)
-        case .protocolViolation:
-            self.init(type: .protocolError, message: error.message, code: CloseCode.protocolError.rawValue)
-        default: self.init(type: .serverError, message: error.message, code: 0)
-        }
+        let isPin = error.tlsFailure == .pinMismatch || error.tlsFailure == .revokedKey
+        let (type, code): (ErrorType, UInt16) =
+            switch error.code {
+            case .tlsFailed: (.securityError, (isPin ? SecurityErrorCode.pinningFailed : .acceptFailed).rawValue)
+            case .protocolViolation: (.protocolError, CloseCode.protocolError.rawValue)
+            default: (.serverError, 0)
+            }
+        self.init(type: type, message: error.message, code: code)
         self.cause = error
     }
 }

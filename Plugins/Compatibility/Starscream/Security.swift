@@ -16,14 +16,6 @@ extension CertificatePinning {
     public var policy: TLSPolicy { .system }
 }
 
-/// The verdict of a pinner, which no longer gives any.
-public enum PinningState {
-    /// The server is trusted.
-    case success
-    /// The server is not trusted.
-    case failed((any Error)?)
-}
-
 /// Verifies servers by the system's authorities, or by rules of the app's own.
 public class FoundationSecurity: CertificatePinning {
     /// The rules.
@@ -35,10 +27,7 @@ public class FoundationSecurity: CertificatePinning {
     ///   the server's certificate by ``init(policy:)`` instead.
     public init(allowSelfSigned: Bool = false) {
         self.policy = .system
-        guard allowSelfSigned else { return }
-        Logger.starscream.warning(
-            "allowSelfSigned is ignored, servers are verified: name the certificate, FoundationSecurity(policy: TLSPolicy(roots: .file(path)))"
-        )
+        if allowSelfSigned { Logger.starscream.warning("allowSelfSigned is ignored: use FoundationSecurity(policy:)") }
     }
 
     /// Verifies by rules of the app's own, such as pins, or a certificate that nobody else vouches for.

@@ -3,148 +3,87 @@ public import Linkspan
 // Parts of Starscream that cannot exist over another engine. Each names the way out when a program uses it.
 
 /// Not there; the compiler names the way out.
-@available(*, unavailable, message: "there is one engine: use WebSocket.configure, or a Transport of Linkspan")
-public typealias Engine = Never
+@available(*, unavailable, message: "use WebSocket.configure instead") public typealias Engine = Never
 /// Not there; the compiler names the way out.
-@available(*, unavailable, message: "there is one engine: use WebSocket.configure, or a Transport of Linkspan")
-public typealias WSEngine = Never
+@available(*, unavailable, message: "use WebSocket.onEvent instead") public typealias EngineDelegate = Never
 /// Not there; the compiler names the way out.
-@available(*, unavailable, message: "there is one engine: use WebSocket.configure, or a Transport of Linkspan")
-public typealias NativeEngine = Never
+@available(*, unavailable, message: "use FoundationSecurity(policy:)") public typealias PinningState = Never
 /// Not there; the compiler names the way out.
-@available(*, unavailable, message: "there is one engine: use WebSocket.configure, or a Transport of Linkspan")
-public typealias TransportEventClient = Never
+@available(*, unavailable, message: "use WebSocket.configure instead") public typealias WSEngine = Never
 /// Not there; the compiler names the way out.
-@available(*, unavailable, message: "there is one engine: use WebSocket.configure, or a Transport of Linkspan")
-public typealias TCPTransport = Never
+@available(*, unavailable, message: "use WebSocket.configure instead") public typealias NativeEngine = Never
 /// Not there; the compiler names the way out.
-@available(*, unavailable, message: "there is one engine: use WebSocket.configure, or a Transport of Linkspan")
-public typealias TCPTransportError = Never
+@available(*, unavailable, message: "use WebSocket.configure instead") public typealias TransportEventClient = Never
 /// Not there; the compiler names the way out.
-@available(*, unavailable, message: "there is one engine: use WebSocket.configure, or a Transport of Linkspan")
-public typealias FoundationTransport = Never
+@available(*, unavailable, message: "use WebSocket.configure instead") public typealias TCPTransport = Never
 /// Not there; the compiler names the way out.
-@available(*, unavailable, message: "there is one engine: use WebSocket.configure, or a Transport of Linkspan")
-public typealias FoundationTransportError = Never
+@available(*, unavailable, message: "use WebSocket.configure instead") public typealias TCPTransportError = Never
+/// Not there; the compiler names the way out.
+@available(*, unavailable, message: "use WebSocket.configure instead") public typealias FoundationTransport = Never
+/// Not there; the compiler names the way out.
+@available(*, unavailable, message: "use WebSocket.configure instead") public typealias FoundationTransportError = Never
 
 /// Not there; the compiler names the way out.
-@available(*, unavailable, message: "frames stay inside: a format of your own is an EnvelopeCodec")
-public typealias Framer = Never
+@available(*, unavailable, message: "write an EnvelopeCodec instead") public typealias Framer = Never
 /// Not there; the compiler names the way out.
-@available(*, unavailable, message: "frames stay inside: a format of your own is an EnvelopeCodec")
-public typealias WSFramer = Never
+@available(*, unavailable, message: "write an EnvelopeCodec instead") public typealias WSFramer = Never
 /// Not there; the compiler names the way out.
-@available(*, unavailable, message: "frames stay inside: a format of your own is an EnvelopeCodec")
-public typealias FramerEventClient = Never
+@available(*, unavailable, message: "write an EnvelopeCodec instead") public typealias Frame = Never
 /// Not there; the compiler names the way out.
-@available(*, unavailable, message: "frames stay inside: a format of your own is an EnvelopeCodec")
-public typealias Frame = Never
+@available(*, unavailable, message: "write an EnvelopeCodec instead") public typealias FrameOpCode = Never
 /// Not there; the compiler names the way out.
-@available(*, unavailable, message: "frames stay inside: a format of your own is an EnvelopeCodec")
-public typealias FrameEvent = Never
-/// Not there; the compiler names the way out.
-@available(*, unavailable, message: "frames stay inside: a format of your own is an EnvelopeCodec")
-public typealias FrameOpCode = Never
-/// Not there; the compiler names the way out.
-@available(*, unavailable, message: "frames stay inside: a format of your own is an EnvelopeCodec")
-public typealias FrameCollector = Never
-/// Not there; the compiler names the way out.
-@available(*, unavailable, message: "frames stay inside: a format of your own is an EnvelopeCodec")
-public typealias FrameCollectorDelegate = Never
-/// Not there; the compiler names the way out.
-@available(*, unavailable, message: "frames stay inside: a format of your own is an EnvelopeCodec")
-public typealias MyWSArrayType = Never
+@available(*, unavailable, message: "write an EnvelopeCodec instead") public typealias FrameCollector = Never
 
 /// Not there; the compiler names the way out.
-@available(*, unavailable, message: "the handshake stays inside: its fields are in request and `connected`")
-public typealias HTTPHandler = Never
+@available(*, unavailable, message: "use the request's header fields") public typealias HTTPHandler = Never
 /// Not there; the compiler names the way out.
-@available(*, unavailable, message: "the handshake stays inside: its fields are in request and `connected`")
-public typealias HTTPHandlerDelegate = Never
+@available(*, unavailable, message: "use the request's header fields") public typealias HTTPHandlerDelegate = Never
 /// Not there; the compiler names the way out.
-@available(*, unavailable, message: "the handshake stays inside: its fields are in request and `connected`")
-public typealias HTTPEvent = Never
+@available(*, unavailable, message: "use the request's header fields") public typealias HTTPEvent = Never
 /// Not there; the compiler names the way out.
-@available(*, unavailable, message: "the handshake stays inside: its fields are in request and `connected`")
-public typealias FoundationHTTPHandler = Never
+@available(*, unavailable, message: "use the request's header fields") public typealias FoundationHTTPHandler = Never
 /// Not there; the compiler names the way out.
-@available(*, unavailable, message: "the handshake stays inside: its fields are in request and `connected`")
-public typealias StringHTTPHandler = Never
+@available(*, unavailable, message: "use the request's header fields") public typealias StringHTTPHandler = Never
 /// Not there; the compiler names the way out.
-@available(*, unavailable, message: "the handshake stays inside: its fields are in request and `connected`")
-public typealias HTTPWSHeader = Never
+@available(*, unavailable, message: "use the request's header fields") public typealias HTTPWSHeader = Never
 /// Not there; the compiler names the way out.
-@available(*, unavailable, message: "the handshake stays inside: its fields are in request and `connected`")
-public typealias HeaderValidator = Never
+@available(*, unavailable, message: "use the request's header fields") public typealias HeaderValidator = Never
 /// Not there; the compiler names the way out.
-@available(*, unavailable, message: "the handshake stays inside: its fields are in request and `connected`")
-public typealias URLParts = Never
+@available(*, unavailable, message: "use the request's header fields") public typealias URLParts = Never
 /// Not there; the compiler names the way out.
-@available(*, unavailable, message: "the handshake stays inside: its fields are in request and `connected`")
-public typealias FoundationSecurityError = Never
+@available(*, unavailable, message: "use the request's header fields") public typealias FoundationSecurityError = Never
 
 /// Not there; the compiler names the way out.
-@available(*, unavailable, message: "there is no server: use DevServer of LinkspanDevServer in tests")
-public typealias Server = Never
+@available(*, unavailable, message: "use DevServer of Linkspan") public typealias Server = Never
 /// Not there; the compiler names the way out.
-@available(*, unavailable, message: "there is no server: use DevServer of LinkspanDevServer in tests")
-public typealias WebSocketServer = Never
+@available(*, unavailable, message: "use DevServer of Linkspan") public typealias WebSocketServer = Never
 /// Not there; the compiler names the way out.
-@available(*, unavailable, message: "there is no server: use DevServer of LinkspanDevServer in tests")
-public typealias ServerConnection = Never
+@available(*, unavailable, message: "use DevServer of Linkspan") public typealias ServerConnection = Never
 /// Not there; the compiler names the way out.
-@available(*, unavailable, message: "there is no server: use DevServer of LinkspanDevServer in tests")
-public typealias ServerEvent = Never
+@available(*, unavailable, message: "use DevServer of Linkspan") public typealias ServerEvent = Never
 /// Not there; the compiler names the way out.
-@available(*, unavailable, message: "there is no server: use DevServer of LinkspanDevServer in tests")
-public typealias ConnectionEvent = Never
+@available(*, unavailable, message: "use DevServer of Linkspan") public typealias ConnectionEvent = Never
 /// Not there; the compiler names the way out.
-@available(*, unavailable, message: "there is no server: use DevServer of LinkspanDevServer in tests")
-public typealias ConnectionDelegate = Never
+@available(*, unavailable, message: "use DevServer of Linkspan") public typealias ConnectionDelegate = Never
 /// Not there; the compiler names the way out.
-@available(*, unavailable, message: "there is no server: use DevServer of LinkspanDevServer in tests")
-public typealias HTTPServerHandler = Never
+@available(*, unavailable, message: "use DevServer of Linkspan") public typealias HTTPServerHandler = Never
 /// Not there; the compiler names the way out.
-@available(*, unavailable, message: "there is no server: use DevServer of LinkspanDevServer in tests")
-public typealias HTTPServerDelegate = Never
+@available(*, unavailable, message: "use DevServer of Linkspan") public typealias HTTPServerDelegate = Never
 /// Not there; the compiler names the way out.
-@available(*, unavailable, message: "there is no server: use DevServer of LinkspanDevServer in tests")
-public typealias FoundationHTTPServerHandler = Never
+@available(*, unavailable, message: "use DevServer of Linkspan") public typealias FoundationHTTPServerHandler = Never
 
 // Named like types of Linkspan, and therefore the same, so that a file can import both.
 
 /// Not there; the compiler names the way out.
-@available(*, unavailable, message: "there is one engine: use WebSocket.configure, or a Transport of Linkspan")
-public typealias Transport = Linkspan.Transport
+@available(*, unavailable, message: "use WebSocket.configure instead") public typealias Transport = Linkspan.Transport
 /// Not there; the compiler names the way out.
-@available(*, unavailable, message: "there is one engine: use WebSocket.configure, or a Transport of Linkspan")
-public typealias ConnectionState = Linkspan.ConnectionState
+@available(*, unavailable, message: "use WebSocket.configure instead") public typealias ConnectionState = Linkspan
+    .ConnectionState
 /// Not there; the compiler names the way out.
-@available(*, unavailable, message: "there is no server: use DevServer of LinkspanDevServer in tests")
-public typealias Connection = Linkspan.Connection
-
-/// Not there; the compiler names the way out.
-@available(*, unavailable, message: "frames stay inside: a format of your own is an EnvelopeCodec")
-public func writeUint16(_ buffer: inout [UInt8], offset: Int, value: UInt16) {}
-/// Not there; the compiler names the way out.
-@available(*, unavailable, message: "frames stay inside: a format of your own is an EnvelopeCodec")
-public func writeUint32(_ buffer: inout [UInt8], offset: Int, value: UInt32) {}
-/// Not there; the compiler names the way out.
-@available(*, unavailable, message: "frames stay inside: a format of your own is an EnvelopeCodec")
-public func writeUint64(_ buffer: inout [UInt8], offset: Int, value: UInt64) {}
+@available(*, unavailable, message: "use DevServer of Linkspan") public typealias Connection = Linkspan.Connection
 
 extension WebSocket {
     /// Not there; the compiler names the way out.
-    @available(*, unavailable, message: "there is one engine: use WebSocket.configure, or a Transport of Linkspan")
+    @available(*, unavailable, message: "use WebSocket.configure instead")
     public convenience init(request: URLRequest, engine: any AnyObject) { self.init(request: request) }
 }
-
-#if canImport(Security)
-public import Security
-
-extension FoundationSecurity {
-    /// Not there; the compiler names the way out.
-    @available(*, unavailable, message: "the TLS library verifies: use FoundationSecurity(policy:)")
-    public func evaluateTrust(trust: SecTrust, domain: String?, completion: (PinningState) -> Void) {}
-}
-#endif

@@ -1,6 +1,5 @@
 public import Foundation
 public import Linkspan
-internal import LinkspanNetwork
 internal import LinkspanRuntime
 public import LinkspanWebSocket
 internal import Logging
@@ -10,35 +9,19 @@ internal import Logging
 /// One ``connect()`` is one link: nothing reconnects by itself, and each link, or attempt to open one, ends with one event
 /// (`disconnected`, `error`, `cancelled` or `peerClosed`). May be used from any thread. Events and completions come on
 /// ``callbackQueue``, in order.
-open class WebSocket: WebSocketClient, EngineDelegate {
+open class WebSocket: WebSocketClient {
     private struct State {
         var request: URLRequest
         weak var delegate: (any WebSocketDelegate)?
         var onEvent: ((WebSocketEvent) -> Void)?
         var callbackQueue = DispatchQueue.main
         var answersPings = true
-        /// The connection, once it is made.
+        /// The connection, made by the first ``WebSocket/connect()``.
         var handler: ConnectionHandler?
-        /// The connection as code that has moved on holds it.
+        /// The connection as code that has moved on holds it, whose listeners and release are its own.
         var shared: ConnectionHandler?
-        /// What the connection is to do first; nil unless it is being made.
-        var early: [(ConnectionHandler) -> Void]?
         /// The terms of the latest attempt.
         var terms: LinkTerms?
-        /// Writes that wait for the link, and are given up with it.
-        var waiting: Set<Command.ID> = []
-
-        /// Takes the next of ``early``; nil when there are no more, and callers may use the connection from now on.
-        mutating func nextEarly(
-            _ handler: ConnectionHandler, _ shared: ConnectionHandler
-        ) -> [(ConnectionHandler) -> Void]? {
-            if let early = self.early, !early.isEmpty {
-                self.early = []
-                return early
-            }
-            (self.early, self.handler, self.shared) = (nil, handler, shared)
-            return nil
-        }
     }
 
     private let security: (any CertificatePinning)?
@@ -74,128 +57,90 @@ open class WebSocket: WebSocketClient, EngineDelegate {
 
     /// Receives the events; not kept.
     public weak var delegate: (any WebSocketDelegate)? {
-        get { self.state.withLock { $0.delegate } }
-        set { self.state.withLock { $0.delegate = newValue } }
+        get { self[\.delegate] }
+        set { self[\.delegate] = newValue }
     }
 
-    /// Called with what happens, after the delegate.
+    /// Called with each event, after the delegate.
     public var onEvent: ((WebSocketEvent) -> Void)? {
-        get { self.state.withLock { $0.onEvent } }
-        set { self.state.withLock { $0.onEvent = newValue } }
+        get { self[\.onEvent] }
+        set { self[\.onEvent] = newValue }
     }
 
     /// The request of the next ``connect()``.
     public var request: URLRequest {
-        get { self.state.withLock { $0.request } }
-        set { self.state.withLock { $0.request = newValue } }
+        get { self[\.request] }
+        set { self[\.request] = newValue }
     }
 
     /// The queue of events and completions (default: the main one).
     public var callbackQueue: DispatchQueue {
-        get { self.state.withLock { $0.callbackQueue } }
-        set { self.state.withLock { $0.callbackQueue = newValue } }
+        get { self[\.callbackQueue] }
+        set { self[\.callbackQueue] = newValue }
     }
 
     /// Whether pings of the server are answered, from the next ``connect()`` on (default true).
     public var respondToPingWithPong: Bool {
-        get { self.state.withLock { $0.answersPings } }
-        set { self.state.withLock { $0.answersPings = newValue } }
+        get { self[\.answersPings] }
+        set { self[\.answersPings] = newValue }
+    }
+
+    private subscript<Value>(_ property: WritableKeyPath<State, Value>) -> Value {
+        get { self.state.withLock { $0[keyPath: property] } }
+        set { self.state.withLock { $0[keyPath: property] = newValue } }
     }
 
     /// The connection underneath, for code that has moved on: both sides send and listen on one link.
     ///
-    /// Its events are `text`, `binary`, `ping` and `pong`, see `FrameEnvelopeCodec`. Nil before the first ``connect()`` and for
-    /// a moment after it; it stays the same from then on, over every further link.
-    public var connection: ConnectionHandler? { self.state.withLock { $0.shared } }
+    /// Its events are `text`, `binary`, `ping` and `pong`, see `FrameEnvelopeCodec`. Nil before the first ``connect()``; it stays
+    /// the same from then on, over every further link. ``disconnect(closeCode:)`` cancels also its sends that wait.
+    public var connection: ConnectionHandler? { self[\.shared] }
 
     // MARK: - The link
 
     /// Opens a link; does nothing while there is one.
     public func connect() {
         let terms = self.state.withLock { LinkTerms($0.request, answersPings: $0.answersPings) }
-        let isFirst = self.state.withLock { state in
-            guard state.handler == nil, state.early == nil else { return false }
-            (state.early, state.terms) = ([], terms)
-            return true
-        }
-        guard isFirst else {
-            self.act { self.reconnect($0, terms) }
-            return
-        }
-        let transport = terms.transport(self.security, self.compression, Self.configure)
-        // On the executor nothing can happen to the connection before this listens.
-        transport.executor.execute { [weak self] in self?.open(terms, over: transport) }
-    }
-
-    private func open(_ terms: LinkTerms, over transport: WebSocketTransport) {
-        do {
-            let configuration = try terms.configuration(over: transport)
-            let handler = try self.manager.connect(configuration)
-            try self.listen(to: handler)
-            // A holder of its own, whose listeners and release are none of this one's.
-            let shared = try self.manager.connect(configuration)
-            // Whatever comes meanwhile is done after that, in order.
-            while let early = self.state.withLock({ $0.nextEarly(handler, shared) }) {
-                for action in early { action(handler) }
-            }
+        do throws(LinkspanError) {
+            let configuration = try terms.configuration(self.security, self.compression, Self.configure)
+            let handler = try self.handler(configuration)
+            guard handler.status.progress == .idle else { return }
+            if let former = self[\.terms], former != terms { try self.manager.move(handler, to: configuration) }
+            self[\.terms] = terms
+            // Refused when another thread was faster, or the move has begun an attempt.
+            try? handler.connect()
         } catch {
-            self.state.withLock { $0.early = nil }
             self.didReceive(event: .error(WSError(error)))
         }
     }
 
-    private func reconnect(_ handler: ConnectionHandler, _ terms: LinkTerms) {
-        guard !handler.status.isUp else { return }
-        do {
-            let hasChanged = self.state.withLock { state in
-                defer { state.terms = terms }
-                return state.terms != terms
-            }
-            if hasChanged {
-                let transport = terms.transport(self.security, self.compression, Self.configure)
-                try self.manager.move(handler, to: try terms.configuration(over: transport))
-            }
-        } catch {
-            return self.didReceive(event: .error(WSError(error)))
+    private func handler(_ configuration: ConnectionConfiguration) throws(LinkspanError) -> ConnectionHandler {
+        // All of it under the lock, so that nobody opens the connection before this listens; none of it calls back.
+        try self.state.withLock { state throws(LinkspanError) in
+            if let handler = state.handler { return handler }
+            let handler = try self.manager.prepare(configuration)
+            try self.listen(to: handler)
+            (state.handler, state.shared) = (handler, try self.manager.prepare(configuration))
+            return handler
         }
-        // Refused when another thread was faster, or the move has begun an attempt.
-        try? handler.connect()
     }
 
-    /// Closes the link, and tells so by `cancelled`.
+    /// Closes the link, and gives up what waits for it; `cancelled` follows.
     ///
     /// - Parameter closeCode: a code that may be sent (RFC 6455 section 7.4); 1000 is sent for others.
     public func disconnect(closeCode: UInt16 = CloseCode.normal.rawValue) {
-        self.act { handler in
-            let waiting = self.state.withLock { state in
-                defer { state.waiting = [] }
-                return state.waiting
-            }
-            for id in waiting { handler.cancel(id) }
-            do throws(LinkspanError) {
-                try handler.disconnect(code: closeCode)
-            } catch {
-                Logger.starscream.notice("The link is closed with code 1000", metadata: ["reason": "\(error.message)"])
-                try? handler.disconnect()
-            }
+        guard let handler = self[\.handler] else { return }
+        handler.cancelCommands { $0.kind == .send }
+        do throws(LinkspanError) {
+            try handler.disconnect(code: closeCode)
+        } catch {
+            Logger.starscream.notice("The link is closed with code 1000", metadata: ["reason": "\(error.message)"])
+            try? handler.disconnect()
         }
     }
 
     /// Closes the link like ``disconnect(closeCode:)``, with code 1000.
     public func forceDisconnect() { self.disconnect() }
-
-    /// Does something with the connection, now or as soon as it is there.
-    ///
-    /// - Returns: false before the first ``connect()``: then nothing is done.
-    @discardableResult
-    private func act(_ action: @escaping (ConnectionHandler) -> Void) -> Bool {
-        let (handler, isEarly) = self.state.withLock { state in
-            state.early?.append(action)
-            return (state.handler, state.early != nil)
-        }
-        if let handler { action(handler) }
-        return isEarly || handler != nil
-    }
 
     // MARK: - Events
 
@@ -210,12 +155,8 @@ open class WebSocket: WebSocketClient, EngineDelegate {
     private func changed(_ change: StateChange) {
         switch (change.to, change.reason) {
         case (.connected, .established(let info)):
-            let terms = self.state.withLock { state in
-                state.waiting = []
-                return state.terms
-            }
             let fields = info.headers.byName
-            terms?.keepCookies(of: fields)
+            self[\.terms]?.keepCookies(of: fields)
             self.didReceive(event: .connected(fields))
         case (.disconnected, .requested): self.didReceive(event: .cancelled)
         case (.disconnected, .lost(let error)), (.disconnected, .failed(let error)):
@@ -236,9 +177,7 @@ open class WebSocket: WebSocketClient, EngineDelegate {
     // MARK: - Writing
 
     /// Sends a text message; see ``write(data:completion:)``.
-    public func write(string: String, completion: (() -> Void)?) {
-        self.write("text", string, completion)
-    }
+    public func write(string: String, completion: (() -> Void)?) { self.write("text", string, completion) }
 
     /// Sends UTF-8 as a text message; see ``write(data:completion:)``.
     public func write(stringData: Data, completion: (() -> Void)?) {
@@ -266,34 +205,17 @@ open class WebSocket: WebSocketClient, EngineDelegate {
         let command = Command(.send, event: kind, payload: payload) { [weak self] outcome in
             switch outcome {
             case .success: if let completion { self?.callbackQueue.async { completion() } }
-            case .failure(let error): Self.dropped(kind, error.message)
+            case .failure(let error):
+                Logger.starscream.notice("A write of \(kind) was dropped", metadata: ["reason": "\(error.message)"])
             }
         }
-        let isTaken = self.act { handler in
-            let status = handler.status
-            guard status.isUp else { return Self.dropped(kind, "there is no link") }
-            if status.state != .connected { self.state.withLock { _ = $0.waiting.insert(command.id) } }
-            do throws(LinkspanError) {
-                try handler.perform(command)
-            } catch {
-                Self.dropped(kind, error.message)
+        do throws(LinkspanError) {
+            guard let handler = self[\.handler], handler.status.progress != .idle else {
+                throw LinkspanError(.disconnected, "there is no link")
             }
-        }
-        if !isTaken { Self.dropped(kind, "there is no link") }
-    }
-
-    private static func dropped(_ kind: String, _ reason: String) {
-        Logger.starscream.notice("A write was dropped", metadata: ["kind": "\(kind)", "reason": "\(reason)"])
-    }
-}
-
-extension ConnectionStatus {
-    /// Whether there is a link, or an attempt to open one.
-    fileprivate var isUp: Bool {
-        switch self.state {
-        case .connected, .reconnecting: true
-        case .created: self.progress != .idle
-        case .disconnected, .released: false
+            try handler.perform(command)
+        } catch {
+            command.finish(.failure(error))
         }
     }
 }

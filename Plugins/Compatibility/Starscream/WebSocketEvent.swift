@@ -25,9 +25,3 @@ public enum WebSocketEvent: Sendable {
     /// The link ended without a Close frame.
     case peerClosed
 }
-
-/// Takes events; every socket does, so that a test can make it believe that something has happened.
-public protocol EngineDelegate: AnyObject {
-    /// Something has happened.
-    func didReceive(event: WebSocketEvent)
-}

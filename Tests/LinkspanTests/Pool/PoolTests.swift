@@ -21,6 +21,23 @@ struct PoolTests {
     }
 
     @Test
+    func `a prepared connection is opened by connect, and its listeners are there first`() throws {
+        let harness = PoolHarness()
+        let configuration = try ConnectionBuilder("scripted://server").transport(harness.transport).build()
+        let handler = try harness.manager.prepare(configuration)
+        let states = Lock<[ConnectionState]>([])
+        handler.onStateChange { change in states.withLock { $0.append(change.to) } }
+        harness.scheduler.advance(by: .seconds(60))
+        #expect(harness.transport.peers.isEmpty && handler.state == .created)
+        let other = try harness.manager.prepare(configuration)
+        try other.connect()
+        harness.scheduler.settle()
+        #expect(harness.transport.peers.count == 1 && handler.state == .connected)
+        #expect(states.withLock { $0 } == [.connected])
+        #expect(harness.manager.statistics.map(\.holders) == [2])
+    }
+
+    @Test
     func `conflicting options are named, with both values`() throws {
         let harness = PoolHarness()
         let handler = try harness.connect()

@@ -71,6 +71,17 @@ public final class ConnectionManager: Sendable {
         return handler
     }
 
+    /// Returns the same connection as ``connect(_:)`` without opening it: for listeners that are to be there first.
+    ///
+    /// ``Connection/connect()`` opens it, if no other holder has.
+    ///
+    /// - Throws: what ``connect(_:)`` throws.
+    public func prepare(_ configuration: ConnectionConfiguration) throws(LinkspanError) -> ConnectionHandler {
+        let handler = try self.hold(configuration).handler
+        self.keep()
+        return handler
+    }
+
     /// Gets the connection for a configuration's URL and identity, and tells whether it has to be opened.
     package func hold(
         _ configuration: ConnectionConfiguration
