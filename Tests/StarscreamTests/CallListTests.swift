@@ -154,7 +154,7 @@ private let calls: [(name: String, line: String)] = [
         let tests =
             try Files.names(folder).map { try Files.text("\(folder)/\($0)") }.joined()
             + Files.text("Tests/StarscreamTests/CallListTests.swift")
-        let page = try Files.text("Plugins/Compatibility/Starscream/Documentation.docc/Differences.md")
+        let page = try Files.text("Plugins/Compatibility/Starscream/Documentation.docc/DifferencesFromStarscream.md")
         let proofs = page.split(separator: "\n").filter { $0.hasPrefix("| ") && $0.contains("Tests`: ") }
             .compactMap { $0.components(separatedBy: "Tests`: ").last?.dropLast(2) }
         #expect(proofs.count > 25)
