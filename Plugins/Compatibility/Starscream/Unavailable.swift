@@ -81,9 +81,3 @@ public import Linkspan
     .ConnectionState
 /// Not there; the compiler names the way out.
 @available(*, unavailable, message: "use DevServer of Linkspan") public typealias Connection = Linkspan.Connection
-
-extension WebSocket {
-    /// Not there; the compiler names the way out.
-    @available(*, unavailable, message: "use WebSocket.configure instead")
-    public convenience init(request: URLRequest, engine: any AnyObject) { self.init(request: request) }
-}

@@ -245,3 +245,26 @@ public protocol DataProtocol: RandomAccessCollection where Element == UInt8 {}
 extension Data: DataProtocol {}
 extension Array: DataProtocol where Element == UInt8 {}
 extension ArraySlice: DataProtocol where Element == UInt8 {}
+public struct URLRequest: Hashable, Sendable {
+    public init(url: URL, timeoutInterval: TimeInterval = 60) {}
+    public var url: URL?
+    public var timeoutInterval: TimeInterval { get { 0 } set {} }
+    public var allHTTPHeaderFields: [String: String]?
+    public func value(forHTTPHeaderField field: String) -> String? { nil }
+}
+open class HTTPCookie: NSObject, @unchecked Sendable {
+    open class func requestHeaderFields(with cookies: [HTTPCookie]) -> [String: String] { [:] }
+    open class func cookies(withResponseHeaderFields fields: [String: String], for url: URL) -> [HTTPCookie] { [] }
+}
+open class HTTPCookieStorage: NSObject, @unchecked Sendable {
+    open class var shared: HTTPCookieStorage { HTTPCookieStorage() }
+    open func cookies(for url: URL) -> [HTTPCookie]? { nil }
+    open func setCookie(_ cookie: HTTPCookie) {}
+}
+public protocol LocalizedError: Error {
+    var errorDescription: String? { get }
+}
+extension StringProtocol {
+    public var capitalized: String { "" }
+    public func trimmingCharacters(in set: CharacterSet) -> String { "" }
+}
