@@ -1,0 +1,56 @@
+internal import Linkspan
+internal import LinkspanRuntime
+internal import LinkspanSocketIO
+
+/// Socket.IO by the options that hold when a link is made, so that new options need no new connection.
+struct ManagedTransport: Transport {
+    /// What a socket is told of its link besides messages and states.
+    enum Notice: Sendable {
+        /// The server is there: a ping and its answer.
+        case alive
+        case carrier(String?)
+    }
+
+    let name = "socketio"
+    let schemes: Set<String> = ["http", "https"]
+    let executor: any JobExecutor
+    let identity: [String: Secret]
+    /// What the next link is made with.
+    let terms: @Sendable () -> (SocketIOConfiguration, Credentials)
+    let notice: @Sendable (Notice) -> Void
+
+    func makeLink(_ request: LinkRequest, receiver: any LinkReceiver) -> any Link {
+        var request = request
+        let (configuration, credentials) = self.terms()
+        request.credentials = credentials
+        let receiver = NotingReceiver(receiver, note: self.notice)
+        return SocketIOTransport(configuration).makeLink(request, receiver: receiver)
+    }
+}
+
+/// Passes a link's events on, and notes what the connection does not tell.
+private final class NotingReceiver: LinkReceiver {
+    private let receiver: any LinkReceiver
+    private let note: @Sendable (ManagedTransport.Notice) -> Void
+
+    init(_ receiver: any LinkReceiver, note: @escaping @Sendable (ManagedTransport.Notice) -> Void) {
+        self.receiver = receiver
+        self.note = note
+    }
+
+    func receive(_ next: () -> LinkEvent?) {
+        // A link that has heard of its server, and nothing else, says so without an event.
+        var isAlive = true
+        self.receiver.receive {
+            let event = next()
+            switch event {
+            case .opened(let info): (isAlive, _) = (false, self.note(.carrier(info.facts["carrier"])))
+            case .changed(let info): (isAlive, _) = (info.roundTrip != nil, self.note(.carrier(info.facts["carrier"])))
+            case .message, .reply, .writable, .closed: isAlive = false
+            case nil: ()
+            }
+            return event
+        }
+        if isAlive { self.note(.alive) }
+    }
+}

@@ -1,0 +1,111 @@
+public import Dispatch
+public import LinkspanSocketIO
+
+#if canImport(FoundationNetworking)
+// Where it is a module of its own, a program that imports Foundation and this one finds cookies and delegates.
+@_exported public import FoundationNetworking
+#else
+public import Foundation
+#endif
+
+/// The version of the server.
+public enum SocketIOVersion: Int {
+    /// Servers of 2.x.
+    case two = 2
+    /// Servers of 3.x and 4.x.
+    case three = 3
+}
+
+/// An option of a manager.
+public enum SocketIOClientOption: CustomStringConvertible, Equatable {
+    /// Compresses messages over WebSocket, if the server supports it.
+    case compress
+    /// Query items of each request.
+    case connectParams([String: Any])
+    /// Cookies of each request.
+    case cookies([HTTPCookie])
+    /// Header fields of each request.
+    case extraHeaders([String: String])
+    /// Nothing: every attempt is made with the options of its moment.
+    case forceNew(Bool)
+    /// Uses long polling alone.
+    case forcePolling(Bool)
+    /// Uses WebSockets alone.
+    case forceWebsockets(Bool)
+    /// Refuses to connect unless ``linkspan(_:)`` names the proxy: none is taken from the system.
+    case enableSOCKSProxy(Bool)
+    /// The serial queue on which handlers are called; the main queue without it.
+    case handleQueue(DispatchQueue)
+    /// Logs what happens.
+    case log(Bool)
+    /// Logs there, for all managers of the process.
+    case logger(SocketLogger)
+    /// The path of the server, `/socket.io/` without it.
+    case path(String)
+    /// Whether it reconnects by itself.
+    case reconnects(Bool)
+    /// Attempts in a row before it gives up; -1 for no limit.
+    case reconnectAttempts(Int)
+    /// The shortest wait before the second attempt and later ones, in seconds; 10 without it.
+    case reconnectWait(Int)
+    /// The longest wait, in seconds; 30 without it.
+    case reconnectWaitMax(Int)
+    /// The part of a wait by which chance may lengthen it; 0.5 without it.
+    case randomizationFactor(Double)
+    /// Uses TLS, also for a URL of `http`.
+    case secure(Bool)
+    /// The certificates to trust; ``SSLSecurity`` or a `TLSPolicy`.
+    case security(CertificatePinning)
+    /// Is logged and changes nothing: servers are always verified. Trust your certificate by ``security(_:)``.
+    case selfSigned(Bool)
+    /// Refuses to connect: say by ``security(_:)`` or ``linkspan(_:)`` what is trusted.
+    case sessionDelegate(URLSessionDelegate)
+    /// Nothing: there is one engine.
+    case useCustomEngine(Bool)
+    /// The version of the server; 3 and 4 without it.
+    case version(SocketIOVersion)
+    /// Changes what the other options have made: proxy, TLS, client certificate, limits.
+    case linkspan(@Sendable (inout SocketIOConfiguration) -> Void)
+
+    /// The name of the case.
+    public var description: String { Mirror(reflecting: self).children.first?.label ?? "compress" }
+
+    /// Whether both are the same case, whatever their values are.
+    public static func == (lhs: Self, rhs: Self) -> Bool { lhs.description == rhs.description }
+
+    /// The option of a name, when the value has its type.
+    init?(name: String, value: Any) {
+        func take<Value>(_ make: @escaping (Value) -> Self) -> (Any) -> Self? { { ($0 as? Value).map(make) } }
+        let makers: [String: (Any) -> Self?] = [
+            "compress": { $0 as? Bool == true ? .compress : nil }, "connectParams": take(Self.connectParams),
+            "cookies": take(Self.cookies), "extraHeaders": take(Self.extraHeaders), "forceNew": take(Self.forceNew),
+            "forcePolling": take(Self.forcePolling), "forceWebsockets": take(Self.forceWebsockets),
+            "enableSOCKSProxy": take(Self.enableSOCKSProxy), "handleQueue": take(Self.handleQueue),
+            "log": take(Self.log), "logger": take(Self.logger), "path": take(Self.path),
+            "reconnects": take(Self.reconnects), "reconnectAttempts": take(Self.reconnectAttempts),
+            "reconnectWait": take(Self.reconnectWait), "reconnectWaitMax": take(Self.reconnectWaitMax),
+            "randomizationFactor": take(Self.randomizationFactor), "secure": take(Self.secure),
+            "security": take(Self.security), "selfSigned": take(Self.selfSigned),
+            "sessionDelegate": take(Self.sessionDelegate), "version": take(Self.version),
+        ]
+        guard let option = makers[name]?(value) else { return nil }
+        self = option
+    }
+}
+
+/// The options of a manager.
+public typealias SocketIOClientConfiguration = [SocketIOClientOption]
+
+extension SocketIOClientConfiguration {
+    /// Adds an option in place of the same one if there is one, or, unless `replace`, only if there is none.
+    public mutating func insert(_ element: SocketIOClientOption, replacing replace: Bool = true) {
+        guard let index = self.firstIndex(of: element) else { return self.append(element) }
+        if replace { self[index] = element }
+    }
+}
+
+/// A type that takes options.
+public protocol ConfigSettable {
+    /// Takes options.
+    mutating func setConfigs(_ config: SocketIOClientConfiguration)
+}

@@ -1,0 +1,59 @@
+public import Foundation
+
+/// Acknowledges an event, as its handler gets it.
+public final class SocketAckEmitter: NSObject {
+    private let socket: SocketIOClient
+    private let number: Int
+
+    /// Makes one for the acknowledgement of a number, or for none with -1.
+    public init(socket: SocketIOClient, ackNum: Int) { (self.socket, self.number) = (socket, ackNum) }
+
+    /// Whether the server waits for an acknowledgement.
+    public var expected: Bool { self.number != -1 }
+    /// The same: `Data` is found wherever it is.
+    public var rawEmitView: SocketRawAckView { self }
+
+    /// Acknowledges the event; what cannot be sent makes a client event with `[number, items, error]`.
+    public func with(_ items: SocketData...) {
+        if let items = self.socket.represent(self.number, items) { self.with(items) }
+    }
+
+    /// Acknowledges the event with a list of arguments.
+    public func with(_ items: [Any]) { if self.expected { self.socket.emitAck(self.number, with: items) } }
+}
+
+/// Acknowledges an event.
+public typealias SocketRawAckView = SocketAckEmitter
+
+/// An emit that asks for an acknowledgement, and is sent by ``timingOut(after:callback:)``.
+public final class OnAckCallback: NSObject {
+    private let send: ((Double, @escaping AckCallback) -> Void)?
+
+    init(_ send: ((Double, @escaping AckCallback) -> Void)?) { self.send = send }
+
+    /// Sends the event and calls `callback` with the arguments of the acknowledgement, or with
+    /// ``SocketAckStatus/noAck`` when there is none in time.
+    ///
+    /// With 0 seconds it waits as long as it takes, and is not called when the acknowledgement is lost.
+    public func timingOut(after seconds: Double, callback: @escaping AckCallback) { self.send?(seconds, callback) }
+}
+
+/// Sends events; the same as its ``SocketIOClient``: `Data` is found wherever it is.
+public final class SocketRawView: NSObject {
+    private let socket: SocketIOClient
+
+    init(socket: SocketIOClient) { self.socket = socket }
+
+    /// Sends an event.
+    public func emit(_ event: String, _ items: SocketData...) { self.socket.emit(event, with: items) }
+    /// Sends an event with a list of arguments.
+    public func emit(_ event: String, with items: [Any]) { self.socket.send(event, items) }
+
+    /// Makes an emit that asks for an acknowledgement.
+    public func emitWithAck(_ event: String, _ items: SocketData...) -> OnAckCallback {
+        self.socket.emitWithAck(event, with: items)
+    }
+
+    /// Makes an emit with a list of arguments that asks for an acknowledgement.
+    public func emitWithAck(_ event: String, with items: [Any]) -> OnAckCallback { self.socket.request(event, items) }
+}

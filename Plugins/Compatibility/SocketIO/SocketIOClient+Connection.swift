@@ -1,0 +1,189 @@
+internal import Foundation
+public import Linkspan
+internal import LinkspanRuntime
+
+/// What a socket knows of its connection.
+struct LinkState {
+    var handler: ConnectionHandler?
+    /// Whether the socket is to be up.
+    var isWanted = false
+    var payload: Payload?
+    /// The events that have handlers, or had.
+    var heard: Set<String> = []
+    var carrier: String?
+    /// The attempts since the first one failed or the link was lost; nil before that.
+    var attempts: Int?
+}
+
+extension SocketIOClient {
+    /// The connection under the socket, for code that is new: both send and listen on it, and end it.
+    ///
+    /// The same as long as the socket lives. A socket that was never connected connects for it. Nil when the manager is gone, or
+    /// its URL or its options cannot be used.
+    public var connection: ConnectionHandler? {
+        if let handler = self.state.withLock({ $0.link.handler }) { return handler }
+        self.connect()
+        return self.state.withLock { $0.link.handler }
+    }
+
+    /// Takes a connection, unless there is one; what came over it before is held for its listeners.
+    func adopt(_ handler: ConnectionHandler) throws(LinkspanError) {
+        let events = self.state.withLock { state in
+            guard state.link.handler == nil else { return nil as Set<String>? }
+            state.link.handler = handler
+            return state.link.heard
+        }
+        guard let events else { return }
+        handler.onStatusChange { [weak self, queue] change in queue.post { [weak self] in self?.follow(change) } }
+        try handler.onAny { [weak self] message in
+            if self?.state.withLock({ $0.link.heard.contains(message.event) }) == false { self?.take(message) }
+        }
+        for event in events { try self.listen(to: event, on: handler) }
+    }
+
+    /// Begins to listen to an event; the connection holds those of others for listeners of its own.
+    func hear(_ event: String) {
+        let handler = self.state.withLock { $0.link.heard.insert(event).inserted ? $0.link.handler : nil }
+        if let handler { try? self.listen(to: event, on: handler) }
+    }
+
+    private func listen(to event: String, on handler: ConnectionHandler) throws(LinkspanError) {
+        try handler.on(event) { [weak self] message in self?.take(message) }
+    }
+
+    private func take(_ message: Message) {
+        self.queue.post { [weak self] in
+            guard let self else { return }
+            let number = message.wantsReply ? self.state.withLock { $0.questions.add(message.detached()) } : -1
+            self.handleEvent(message.event, data: message.payload.arguments, isInternalMessage: false, withAck: number)
+        }
+    }
+
+    // MARK: What happens to the connection, told on the queue
+
+    private func follow(_ change: StatusChange) {
+        let link = self.state.withLock { $0.link }
+        guard link.isWanted, let handler = link.handler else { return }
+        switch change {
+        case .progress(.opening):
+            guard let attempts = link.attempts else { return }
+            self.state.withLock { $0.link.attempts = attempts + 1 }
+            self.tell(.reconnectAttempt, [self.terms.withLock { $0.retry.attempts } - attempts])
+        case .progress(.waiting):
+            self.state.withLock { $0.link.attempts = link.attempts ?? 0 }
+            if let error = handler.status.lastError { self.tell(error) }
+        case .progress: ()
+        case .state(let change): self.follow(change, of: handler)
+        }
+    }
+
+    private func follow(_ change: StateChange, of handler: ConnectionHandler) {
+        switch (change.to, change.reason) {
+        case (.connected, .established(let info)):
+            self.state.withLock { $0.link.attempts = nil }
+            return self.didConnect(toNamespace: self.nsp, payload: info.sessionID.map { ["sid": $0] })
+        case (.disconnected, .lost(let error)):
+            if self.status == .connected { self.setReconnecting(reason: error.message) }
+        case (.disconnected, .failed(let error)) where error.code == .closedByServer:
+            self.didDisconnect(reason: "Got Disconnect")
+        case (.disconnected, .failed(let error)):
+            self.tell(error)
+            let hasTried = self.terms.withLock { $0.retry.isWanted } && !error.isPermanent
+            self.didDisconnect(reason: hasTried ? "Reconnect Failed" : error.message)
+        case (.disconnected, .requested) where self.status == .connected && handler.state == .disconnected:
+            self.didDisconnect(reason: "Disconnect")
+        case (.disconnected, .requested) where self.status == .connected:
+            self.setReconnecting(reason: "manual reconnect")
+        default: return
+        }
+        self.state.withLock { state in
+            (state.link.carrier, state.link.attempts) = (nil, nil)
+            state.questions.removeAll()
+        }
+    }
+
+    func note(_ notice: ManagedTransport.Notice) {
+        switch notice {
+        case .alive: for event in [SocketClientEvent.ping, .pong] where self.status == .connected { self.tell(event, []) }
+        case .carrier(let carrier):
+            let former = self.state.withLock { $0.link.carrier }
+            self.state.withLock { $0.link.carrier = carrier }
+            // Where the response's headers were.
+            if carrier == "websocket", former != carrier { self.tell(.websocketUpgrade, [[String: String]()]) }
+        }
+    }
+
+    private func tell(_ error: LinkspanError) { self.tell(.error, error.details?.arguments ?? [error.message]) }
+
+    /// Calls the handlers of a client event on the queue: within this call if that is where it is made.
+    func tell(_ event: SocketClientEvent, _ data: [Any]) {
+        if event == .error { DefaultSocketLogger.Logger.error("\(data.first ?? "")", type: "SocketIOClient{\(self.nsp)}") }
+        self.queue.run { [weak self] in self?.handleClientEvent(event, data: data) }
+    }
+
+    func log(_ text: @autoclosure () -> String) {
+        let logger = DefaultSocketLogger.Logger
+        if logger.log { logger.log(text(), type: "SocketIOClient{\(self.nsp)}") }
+    }
+
+    // MARK: Sending
+
+    /// What is sent for values; nil, and a client event, when one of them cannot be sent.
+    ///
+    /// - Parameters:
+    ///   - subject: the name of the event, or the number of the acknowledgement.
+    ///   - items: the values.
+    func represent(_ subject: Any, _ items: [SocketData]) -> [Any]? {
+        do {
+            return try items.map { try $0.socketRepresentation() }
+        } catch {
+            self.tell(.error, [subject, items, error])
+            return nil
+        }
+    }
+
+    func send(_ event: String, _ items: [Any], _ completion: (() -> Void)? = nil) {
+        self.perform(.send, event, items, within: nil, done: completion.map { completion in { _ in completion() } })
+    }
+
+    func request(_ event: String, _ items: [Any]) -> OnAckCallback {
+        OnAckCallback { [weak self] seconds, callback in
+            guard let self else { return }
+            let number = self.state.withLock { $0.acks.add(callback) }
+            let limit = seconds > 0 ? Duration.seconds(min(seconds, 1e9)) : nil
+            self.perform(.request, event, items, within: limit) { [weak self] payload in
+                if let payload { return self?.handleAck(number, data: payload.arguments) ?? () }
+                let callback = self?.state.withLock { $0.acks.remove(number) }
+                if limit != nil { callback?([SocketAckStatus.noAck.rawValue]) }
+            }
+        }
+    }
+
+    /// Sends an event, and calls `done` on the queue: with nil when it has failed.
+    private func perform(
+        _ kind: Command.Kind, _ event: String, _ items: [Any], within limit: Duration?, done: ((Payload?) -> Void)?
+    ) {
+        self.log("emits \(event)")
+        let finish: @Sendable (Result<Payload, any Error>) -> Void = { [weak self, queue] outcome in
+            if done == nil, case .success = outcome { return }
+            queue.post { [weak self] in
+                if case .failure(let error) = outcome, (error as? LinkspanError)?.code != .timedOut {
+                    self?.tell(.error, [event, items, error])
+                }
+                done?(try? outcome.get())
+            }
+        }
+        let (status, handler) = self.state.withLock { ($0.status, $0.link.handler) }
+        guard let handler, status == .connected || !self.terms.withLock({ $0.dropsOffline }) else {
+            self.tell(.error, ["Tried emitting when not connected"])
+            return self.queue.post { done?(nil) }
+        }
+        do {
+            let payload = try Payload(arguments: items)
+            try handler.perform(
+                Command(kind, event: event, payload: payload, timeout: limit) { finish($0.mapError { $0 }) })
+        } catch {
+            finish(.failure(error))
+        }
+    }
+}

@@ -1,0 +1,45 @@
+internal import LinkspanRuntime
+internal import Logging
+
+/// Takes the lines of a log.
+public protocol SocketLogger: AnyObject {
+    /// Whether anything is logged.
+    var log: Bool { get set }
+    /// Takes a line, whose arguments follow the message.
+    func log(_ message: String, type: String, args: Any...)
+    /// Takes a line about a failure.
+    func error(_ message: String, type: String, args: Any...)
+}
+
+extension SocketLogger {
+    /// Writes the line to the log of the process, while ``log`` is true.
+    public func log(_ message: String, type: String, args: Any...) {
+        if self.log { processLog.notice("\(type): \(message)\(args.map { " \($0)" }.joined())") }
+    }
+
+    /// Writes the line to the log of the process as an error, while ``log`` is true.
+    public func error(_ message: String, type: String, args: Any...) {
+        if self.log { processLog.error("\(type): \(message)\(args.map { " \($0)" }.joined())") }
+    }
+}
+
+/// The log of the process, for what must be said whether or not the app logs.
+let processLog = Logger(label: "linkspan.socketio")
+
+/// Logs by `swift-log`, under the label `linkspan.socketio`.
+public final class DefaultSocketLogger: SocketLogger {
+    private static let shared = Lock<SocketLogger>(DefaultSocketLogger())
+    private let isLogging = Lock(false)
+
+    /// The logger of all managers.
+    public static var Logger: SocketLogger {
+        get { self.shared.withLock { $0 } }
+        set { self.shared.withLock { $0 = newValue } }
+    }
+
+    /// Whether anything is logged; false at first.
+    public var log: Bool {
+        get { self.isLogging.withLock { $0 } }
+        set { self.isLogging.withLock { $0 = newValue } }
+    }
+}

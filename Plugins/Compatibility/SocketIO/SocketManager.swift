@@ -1,0 +1,192 @@
+public import Foundation
+internal import Linkspan
+internal import LinkspanRuntime
+internal import LinkspanSocketIO
+
+/// The interface of a manager, which is ``SocketManager``.
+public typealias SocketManagerSpec = SocketManager
+
+/// The sockets of one server, and the options by which they connect.
+///
+/// Keep it as long as its sockets are to be up. Every method may be called from any thread.
+open class SocketManager: NSObject, ConfigSettable {
+    /// The server; its path and its query are not used.
+    public let socketURL: URL
+    /// Changes nothing: each attempt is made with the options of its moment.
+    public var forceNew = false
+    let queue = HandlerQueue()
+    let terms = Lock(Terms())
+    private let connections = ConnectionManager()
+    private let options: Lock<SocketIOClientConfiguration>
+    private let sockets = Lock<[String: SocketIOClient]>([:])
+
+    /// Makes a manager; it connects nothing yet.
+    public init(socketURL: URL, config: SocketIOClientConfiguration = []) {
+        (self.socketURL, self.options) = (socketURL, Lock(config))
+        super.init()
+        self.setConfigs(config)
+    }
+
+    /// Makes a manager with options by their names; those of other names and types are left out.
+    public convenience init(socketURL: URL, config: [String: Any]?) {
+        self.init(socketURL: socketURL, config: (config ?? [:]).compactMap { SocketIOClientOption(name: $0, value: $1) })
+    }
+
+    deinit { for socket in self.nsps.values { self.leave(socket) } }
+
+    // MARK: Options
+
+    /// The options; new ones count from the next attempt on.
+    public var config: SocketIOClientConfiguration {
+        get { self.options.withLock { $0 } }
+        set { self.setConfigs(newValue) }
+    }
+
+    /// Takes options; they count from the next attempt on.
+    open func setConfigs(_ config: SocketIOClientConfiguration) {
+        for option in config {
+            switch option {
+            case .handleQueue(let queue): self.handleQueue = queue
+            case .log(let isWanted): DefaultSocketLogger.Logger.log = isWanted
+            case .logger(let logger): DefaultSocketLogger.Logger = logger
+            default: ()
+            }
+        }
+        self.options.withLock { $0 = config }
+        self.terms.withLock { $0 = $0.changed(by: config) }
+    }
+
+    /// The queue on which handlers are called; the main queue at first.
+    public var handleQueue: DispatchQueue { get { self.queue.queue } set { self.queue.queue = newValue } }
+    /// Whether it reconnects by itself; true at first.
+    public var reconnects: Bool { get { self[\.retry.isWanted] } set { self[\.retry.isWanted] = newValue } }
+    /// The shortest wait before the second attempt and later ones, in seconds; 10 at first.
+    public var reconnectWait: Int { get { self[\.retry.wait] } set { self[\.retry.wait] = newValue } }
+    /// The longest wait, in seconds; 30 at first.
+    public var reconnectWaitMax: Int { get { self[\.retry.waitMax] } set { self[\.retry.waitMax] = newValue } }
+    /// The part of a wait by which chance may lengthen it; 0.5 at first.
+    public var randomizationFactor: Double {
+        get { self[\.retry.randomization] }
+        set { self[\.retry.randomization] = newValue }
+    }
+    /// Whether emits while a socket is not up are dropped with a client event, as they once were; false at first: they wait.
+    public var dropsOfflineEmits: Bool { get { self[\.dropsOffline] } set { self[\.dropsOffline] = newValue } }
+    /// The version of the server.
+    public var version: SocketIOVersion { self[\.configuration.protocol] == .v2 ? .two : .three }
+
+    private subscript<Value>(path: WritableKeyPath<Terms, Value>) -> Value {
+        get { self.terms.withLock { $0[keyPath: path] } }
+        set { self.terms.withLock { $0[keyPath: path] = newValue } }
+    }
+
+    // MARK: Sockets
+
+    /// The sockets by their namespaces.
+    public var nsps: [String: SocketIOClient] {
+        get { self.sockets.withLock { $0 } }
+        set { self.sockets.withLock { $0 = newValue } }
+    }
+    /// The furthest status of a socket.
+    public var status: SocketIOStatus { self.all.map(\.status).max { $0.rawValue < $1.rawValue } ?? .notConnected }
+    /// The socket of the namespace `/`.
+    public var defaultSocket: SocketIOClient { self.socket(forNamespace: "/") }
+    private var all: [SocketIOClient] { self.nsps.sorted { $0.key < $1.key }.map(\.value) }
+
+    /// The socket of a namespace, the same each time.
+    open func socket(forNamespace nsp: String) -> SocketIOClient {
+        let nsp = nsp.hasPrefix("/") ? nsp : "/\(nsp)"
+        let new = SocketIOClient(manager: self, nsp: nsp)
+        return self.sockets.withLock { sockets in
+            sockets[nsp] = sockets[nsp] ?? new
+            return sockets[nsp] ?? new
+        }
+    }
+
+    /// Forgets a socket, which should be disconnected; returns it, if it was the manager's.
+    @discardableResult
+    open func removeSocket(_ socket: SocketIOClient) -> SocketIOClient? {
+        self.sockets.withLock { $0.removeValue(forKey: socket.nsp) }
+    }
+
+    // MARK: Connecting
+
+    /// Connects the socket of the namespace `/`.
+    open func connect() { self.defaultSocket.connect() }
+
+    /// Connects a socket, with a payload for the server; for ``SocketIOClient/joinNamespace(withPayload:)`` and subclasses.
+    open func connectSocket(_ socket: SocketIOClient, withPayload payload: [String: Any]? = nil) {
+        do {
+            let payload = try payload.map { payload throws(LinkspanError) in try Payload(arguments: [payload]) }
+            socket.state.withLock { ($0.link.payload, $0.link.isWanted) = (payload, true) }
+            if let handler = socket.state.withLock({ $0.link.handler }) { return try handler.reconnectNow() }
+            try socket.adopt(try self.connections.connect(try self.configuration(for: socket)))
+        } catch {
+            socket.didError(reason: error.message)
+            socket.didDisconnect(reason: error.message)
+        }
+    }
+
+    /// Leaves the server and connects again, with the options of now; makes a waiting attempt at once.
+    open func reconnect() {
+        for link in self.all.map({ $0.state.withLock { $0.link } }) where link.isWanted {
+            if link.handler?.state == .connected { try? link.handler?.disconnect() }
+            try? link.handler?.reconnectNow()
+        }
+    }
+
+    /// Disconnects all sockets.
+    open func disconnect() {
+        for socket in self.all { self.leave(socket) }
+        self.didDisconnect(reason: "Disconnect")
+    }
+
+    /// Disconnects a socket.
+    open func disconnectSocket(_ socket: SocketIOClient) {
+        self.leave(socket)
+        socket.didDisconnect(reason: "Namespace leave")
+    }
+
+    /// Disconnects the socket of a namespace, and forgets it.
+    open func disconnectSocket(forNamespace nsp: String) {
+        if let socket = self.sockets.withLock({ $0.removeValue(forKey: nsp) }) { self.disconnectSocket(socket) }
+    }
+
+    /// Tells all sockets that they are down and stay so.
+    open func didDisconnect(reason: String) { for socket in self.all { socket.didDisconnect(reason: reason) } }
+    /// Calls the handlers of a client event of all sockets.
+    open func emitAll(clientEvent event: SocketClientEvent, data: [Any]) { for socket in self.all { socket.tell(event, data) } }
+    /// Sends an event in every namespace.
+    open func emitAll(_ event: String, _ items: SocketData...) { for socket in self.all { socket.emit(event, with: items) } }
+    /// Sends an event with a list of arguments in every namespace.
+    open func emitAll(_ event: String, withItems items: [Any]) { for socket in self.all { socket.send(event, items) } }
+
+    private func leave(_ socket: SocketIOClient) {
+        socket.state.withLock { $0.link.isWanted = false }
+        try? socket.state.withLock { $0.link.handler }?.disconnect()
+    }
+
+    private func configuration(for socket: SocketIOClient) throws(LinkspanError) -> ConnectionConfiguration {
+        let (terms, queue, first) = (self.terms, self.queue, self.terms.withLock { $0 })
+        if let problem = first.problem { throw problem }
+        let scheme = first.isSecure || ["https", "wss"].contains(self.socketURL.scheme) ? "https" : "http"
+        let place = "\(self.socketURL.host ?? "")\(self.socketURL.port.map { ":\($0)" } ?? "")\(socket.nsp)"
+        let transport = ManagedTransport(
+            executor: SocketIOTransport(first.configuration).executor,
+            identity: ["manager": Secret("\(ObjectIdentifier(self))")],
+            terms: { [weak socket] in
+                var terms = terms.withLock { $0 }
+                // A connection stays on its executor.
+                terms.configuration.network = first.configuration.network
+                return (terms.configuration, terms.credentials(socket?.state.withLock { $0.link.payload }))
+            },
+            notice: { [weak socket] notice in queue.post { [weak socket] in socket?.note(notice) } })
+        return try ConnectionBuilder("\(scheme)://\(place)").transport(transport)
+            .options { options in
+                options.retry = RetryPolicy { question in terms.withLock { $0.retry }.delay(for: question) }
+                options.replyTimeout = .seconds(1_000_000_000)
+                (options.buffer.commands, options.buffer.bytes) = (100_000, 64 << 20)
+                options.idleTimeout = .zero
+            }
+            .build()
+    }
+}
