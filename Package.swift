@@ -262,7 +262,7 @@ let tests: [Target] = [
         exclude: ["exchanges.txt"]),
     test("LinkspanDevServer", everything + ["TestedBackEnds", "TestSupport"]),
     // Programs written for socket.io-client-swift and Starscream, and the tests that run them.
-    old("SocketIO"), test("SocketIO", everything + ["OldSocketIOPrograms", "TestedBackEnds", "TestSupport"]),
+    old("SocketIO"), test("SocketIO", everything + ["OldSocketIOPrograms", "TestedBackEnds", "TestSupport"], exclude: ["servers"]),
     old("Starscream"), test("Starscream", everything + ["OldStarscreamPrograms", "TestedBackEnds", "TestSupport"]),
     test("Interop", everything + ["quick-exit", "OldStarscreamPrograms", "TestSupport"], exclude: ["servers"]),
     test("Documentation", everything + ["TestSupport", serviceLifecycle, unixSignals, crypto, openCombine]),
