@@ -1,0 +1,118 @@
+internal import Foundation
+internal import Linkspan
+internal import OldSocketIOPrograms
+internal import SocketIO
+internal import TestSupport
+internal import TestedBackEnds
+internal import Testing
+
+/// The rows of the table *What is the same, what is better, what differs*, a test each.
+@Suite(.overSomeBackEnd, .timeLimit(.minutes(3)))
+struct BehaviourTests {
+    @Test func `what is emitted offline waits, in order`() async throws {
+        try await OldServer.use { server in
+            let (manager, echoes) = (SocketManager(socketURL: server.url, config: Carrier.websocket.options), Journal<Int>("echoes"))
+            let socket = manager.defaultSocket
+            socket.on("echo") { data, _ in echoes.append(data[0] as? Int ?? -1) }
+            socket.connect()
+            for number in 0..<100 { socket.emit("echo", number) }
+            #expect(try await echoes.first(100) == Array(0..<100))
+            await server.stop()
+            for number in 100..<200 { socket.emit("echo", number) }
+            try await server.start()
+            #expect(try await echoes.first(200) == Array(0..<200))
+        }
+    }
+
+    @Test func `what is emitted offline is dropped with an error when that is asked for`() async throws {
+        let manager = SocketManager(socketURL: try #require(URL(string: "http://127.0.0.1:9")), config: Carrier.websocket.options)
+        let errors = Journal<String>("errors")
+        manager.dropsOfflineEmits = true
+        manager.defaultSocket.on(clientEvent: .error) { data, _ in errors.append(data[0] as? String ?? "?") }
+        manager.defaultSocket.emit("echo", 1)
+        manager.defaultSocket.connect()
+        manager.defaultSocket.emit("echo", 2)
+        try await errors.first(2) { $0 == "Tried emitting when not connected" }
+    }
+
+    @Test func `the path of the URL is no namespace`() async throws {
+        try await OldServer.use { server in
+            let names = Journal<String>("namespaces")
+            let manager = SocketManager(socketURL: server.url("http", path: "/admin?x=1"), config: Carrier.websocket.options)
+            manager.defaultSocket.on("welcome") { data, _ in names.append(data[0] as? String ?? "?") }
+            manager.defaultSocket.connect()
+            #expect(try await names.first(1) == ["/"])
+        }
+    }
+
+    @Test func `old and new code share one connection`() async throws {
+        try await OldServer.use { server in
+            let (old, new) = (Journal<Int>("old echoes"), Journal<Int>("new echoes"))
+            let manager = SocketManager(socketURL: server.url, config: Carrier.websocket.options)
+            let socket = manager.defaultSocket
+            socket.on("echo") { data, _ in old.append(data[0] as? Int ?? -1) }
+            let connection = try #require(socket.connection)
+            try connection.on("echo") { new.append((try? $0.decode(Int.self)) ?? -1) }
+            try await connection.connected(within: .seconds(30))
+            socket.emit("echo", 1)
+            try connection.send("echo", 2)
+            #expect(try await old.first(2) == [1, 2])
+            #expect(try await new.first(2) == [1, 2])
+        }
+    }
+
+    @Test func `an acknowledgement that does not come is NO ACK`() async throws {
+        try await OldServer.use { server in
+            let answers = Journal<String>("answers")
+            let manager = SocketManager(socketURL: server.url, config: Carrier.websocket.options)
+            manager.defaultSocket.connect()
+            manager.defaultSocket.emitWithAck("silence").timingOut(after: 0.5) { answers.append($0[0] as? String ?? "?") }
+            #expect(try await answers.first(1) == [SocketAckStatus.noAck.rawValue])
+        }
+    }
+
+    @Test func `options without a safe counterpart refuse to connect`() async throws {
+        let manager = SocketManager(
+            socketURL: try #require(URL(string: "https://127.0.0.1:9")),
+            config: [.enableSOCKSProxy(true), .handleQueue(DispatchQueue(label: "handlers"))])
+        let errors = Journal<String>("errors")
+        manager.defaultSocket.on(clientEvent: .error) { data, _ in errors.append(data[0] as? String ?? "?") }
+        manager.defaultSocket.connect()
+        #expect(try await errors.first(1)[0].contains("enableSOCKSProxy"))
+        #expect(manager.status == .disconnected)
+    }
+
+    @Test func `acknowledged emits survive twenty kills of the server`() async throws {
+        let file = NSTemporaryDirectory() + "linkspan-notes-\(UUID().uuidString)"
+        defer { try? FileManager.default.removeItem(atPath: file) }
+        try await OldServer.use(OldServer(["--notes", file])) { server in
+            let acknowledged = Journal<Int>("acknowledged notes")
+            let manager = SocketManager(socketURL: server.url, config: Carrier.websocket.options)
+            let socket = manager.defaultSocket
+            socket.connect()
+            for kill in 0..<20 {
+                for number in kill * 50..<(kill + 1) * 50 {
+                    socket.emitWithAck("note", number).timingOut(after: 60) { data in
+                        acknowledged.append(data[0] as? Int ?? -1)
+                    }
+                }
+                await server.stop()
+                try await server.start()
+            }
+            // Each has an outcome.
+            try await acknowledged.first(1_000)
+            let kept = try String(contentsOfFile: file, encoding: .utf8).split(separator: "\n").compactMap { Int($0) }
+            #expect(Set(acknowledged.entries.filter { $0 >= 0 }).isSubset(of: Set(kept)))
+            #expect(kept == kept.sorted())
+        }
+    }
+
+    @Test func `a program that makes every call compiles and runs`() async throws {
+        try await OldServer.use { server in
+            let manager = EveryCall.run(url: server.url, queue: DispatchQueue(label: "handlers"), extra: [])
+            try await eventually { manager.status == .connected }
+            EveryCall.end(manager)
+            #expect(manager.status != .connected)
+        }
+    }
+}
