@@ -45,6 +45,21 @@ struct BehaviourTests {
         }
     }
 
+    @Test func `namespaces share one socket`() async throws {
+        try await OldServer.use { server in
+            let engines = Journal<String>("engines")
+            let manager = SocketManager(socketURL: server.url, config: Carrier.websocket.options)
+            for (nsp, payload) in [("/", nil), ("/admin", ["user": "root"])] as [(String, [String: Any]?)] {
+                let socket = manager.socket(forNamespace: nsp)
+                socket.connect(withPayload: payload)
+                socket.emitWithAck("request").timingOut(after: 60) { data in
+                    engines.append((data[0] as? [String: Any])?["engine"] as? String ?? nsp)
+                }
+            }
+            #expect(Set(try await engines.first(2)).count == 1)
+        }
+    }
+
     @Test func `old and new code share one connection`() async throws {
         try await OldServer.use { server in
             let (old, new) = (Journal<Int>("old echoes"), Journal<Int>("new echoes"))
