@@ -1,3 +1,5 @@
+// swift-format-ignore-file: written in the style of the old documents.
+
 import Foundation
 import SocketIO
 

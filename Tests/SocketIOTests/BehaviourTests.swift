@@ -11,7 +11,9 @@ internal import Testing
 struct BehaviourTests {
     @Test func `what is emitted offline waits, in order`() async throws {
         try await OldServer.use { server in
-            let (manager, echoes) = (SocketManager(socketURL: server.url, config: Carrier.websocket.options), Journal<Int>("echoes"))
+            let (manager, echoes) = (
+                SocketManager(socketURL: server.url, config: Carrier.websocket.options), Journal<Int>("echoes")
+            )
             let socket = manager.defaultSocket
             socket.on("echo") { data, _ in echoes.append(data[0] as? Int ?? -1) }
             socket.connect()
@@ -25,7 +27,8 @@ struct BehaviourTests {
     }
 
     @Test func `what is emitted offline is dropped with an error when that is asked for`() async throws {
-        let manager = SocketManager(socketURL: try #require(URL(string: "http://127.0.0.1:9")), config: Carrier.websocket.options)
+        let manager = SocketManager(
+            socketURL: try #require(URL(string: "http://127.0.0.1:9")), config: Carrier.websocket.options)
         let errors = Journal<String>("errors")
         manager.dropsOfflineEmits = true
         manager.defaultSocket.on(clientEvent: .error) { data, _ in errors.append(data[0] as? String ?? "?") }
@@ -38,7 +41,8 @@ struct BehaviourTests {
     @Test func `the path of the URL is no namespace`() async throws {
         try await OldServer.use { server in
             let names = Journal<String>("namespaces")
-            let manager = SocketManager(socketURL: server.url("http", path: "/admin?x=1"), config: Carrier.websocket.options)
+            let manager = SocketManager(
+                socketURL: server.url("http", path: "/admin?x=1"), config: Carrier.websocket.options)
             manager.defaultSocket.on("welcome") { data, _ in names.append(data[0] as? String ?? "?") }
             manager.defaultSocket.connect()
             #expect(try await names.first(1) == ["/"])
@@ -81,7 +85,9 @@ struct BehaviourTests {
             let answers = Journal<String>("answers")
             let manager = SocketManager(socketURL: server.url, config: Carrier.websocket.options)
             manager.defaultSocket.connect()
-            manager.defaultSocket.emitWithAck("silence").timingOut(after: 0.5) { answers.append($0[0] as? String ?? "?") }
+            manager.defaultSocket.emitWithAck("silence").timingOut(after: 0.5) {
+                answers.append($0[0] as? String ?? "?")
+            }
             #expect(try await answers.first(1) == [SocketAckStatus.noAck.rawValue])
         }
     }

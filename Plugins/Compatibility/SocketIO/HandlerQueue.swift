@@ -26,7 +26,11 @@ final class HandlerQueue: Sendable {
 
     /// Runs a job at once for a caller on the queue, and otherwise there.
     func run(_ job: @escaping @Sendable () -> Void) {
-        if DispatchQueue.getSpecific(key: Self.identity) == ObjectIdentifier(self.queue) { job() } else { self.post(job) }
+        if DispatchQueue.getSpecific(key: Self.identity) == ObjectIdentifier(self.queue) {
+            job()
+        } else {
+            self.post(job)
+        }
     }
 
     /// Runs a job on the queue, behind those that were posted before; from any thread.

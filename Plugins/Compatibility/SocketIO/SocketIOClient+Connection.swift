@@ -104,7 +104,8 @@ extension SocketIOClient {
 
     func note(_ notice: ManagedTransport.Notice) {
         switch notice {
-        case .alive: for event in [SocketClientEvent.ping, .pong] where self.status == .connected { self.tell(event, []) }
+        case .alive:
+            for event in [SocketClientEvent.ping, .pong] where self.status == .connected { self.tell(event, []) }
         case .carrier(let carrier):
             let former = self.state.withLock { $0.link.carrier }
             self.state.withLock { $0.link.carrier = carrier }
@@ -117,7 +118,9 @@ extension SocketIOClient {
 
     /// Calls the handlers of a client event on the queue: within this call if that is where it is made.
     func tell(_ event: SocketClientEvent, _ data: [Any]) {
-        if event == .error { DefaultSocketLogger.Logger.error("\(data.first ?? "")", type: "SocketIOClient{\(self.nsp)}") }
+        if event == .error {
+            DefaultSocketLogger.Logger.error("\(data.first ?? "")", type: "SocketIOClient{\(self.nsp)}")
+        }
         self.queue.run { [weak self] in self?.handleClientEvent(event, data: data) }
     }
 

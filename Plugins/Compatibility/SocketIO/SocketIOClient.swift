@@ -62,8 +62,9 @@ open class SocketIOClient: NSObject {
     /// Connects, with a payload for the server; gives up and calls `handler` when it is not up after so many seconds.
     ///
     /// With 0 seconds it goes on as the options say.
-    open func connect(withPayload payload: [String: Any]? = nil, timeoutAfter: Double, withHandler handler: (() -> Void)?)
-    {
+    open func connect(
+        withPayload payload: [String: Any]? = nil, timeoutAfter: Double, withHandler handler: (() -> Void)?
+    ) {
         guard self.manager != nil, self.status != .connected else { return }
         self.enter(.connecting)
         self.joinNamespace(withPayload: payload)

@@ -29,7 +29,8 @@ open class SocketManager: NSObject, ConfigSettable {
 
     /// Makes a manager with options by their names; those of other names and types are left out.
     public convenience init(socketURL: URL, config: [String: Any]?) {
-        self.init(socketURL: socketURL, config: (config ?? [:]).compactMap { SocketIOClientOption(name: $0, value: $1) })
+        self.init(
+            socketURL: socketURL, config: (config ?? [:]).compactMap { SocketIOClientOption(name: $0, value: $1) })
     }
 
     deinit { for socket in self.nsps.values { self.leave(socket) } }
@@ -57,20 +58,35 @@ open class SocketManager: NSObject, ConfigSettable {
     }
 
     /// The queue on which handlers are called; the main queue at first.
-    public var handleQueue: DispatchQueue { get { self.queue.queue } set { self.queue.queue = newValue } }
+    public var handleQueue: DispatchQueue {
+        get { self.queue.queue }
+        set { self.queue.queue = newValue }
+    }
     /// Whether it reconnects by itself; true at first.
-    public var reconnects: Bool { get { self[\.retry.isWanted] } set { self[\.retry.isWanted] = newValue } }
+    public var reconnects: Bool {
+        get { self[\.retry.isWanted] }
+        set { self[\.retry.isWanted] = newValue }
+    }
     /// The shortest wait before the second attempt and later ones, in seconds; 10 at first.
-    public var reconnectWait: Int { get { self[\.retry.wait] } set { self[\.retry.wait] = newValue } }
+    public var reconnectWait: Int {
+        get { self[\.retry.wait] }
+        set { self[\.retry.wait] = newValue }
+    }
     /// The longest wait, in seconds; 30 at first.
-    public var reconnectWaitMax: Int { get { self[\.retry.waitMax] } set { self[\.retry.waitMax] = newValue } }
+    public var reconnectWaitMax: Int {
+        get { self[\.retry.waitMax] }
+        set { self[\.retry.waitMax] = newValue }
+    }
     /// The part of a wait by which chance may lengthen it; 0.5 at first.
     public var randomizationFactor: Double {
         get { self[\.retry.randomization] }
         set { self[\.retry.randomization] = newValue }
     }
     /// Whether emits while a socket is not up are dropped with a client event, as they once were; false at first: they wait.
-    public var dropsOfflineEmits: Bool { get { self[\.dropsOffline] } set { self[\.dropsOffline] = newValue } }
+    public var dropsOfflineEmits: Bool {
+        get { self[\.dropsOffline] }
+        set { self[\.dropsOffline] = newValue }
+    }
     /// The version of the server.
     public var version: SocketIOVersion { self[\.configuration.protocol] == .v2 ? .two : .three }
 
@@ -154,9 +170,13 @@ open class SocketManager: NSObject, ConfigSettable {
     /// Tells all sockets that they are down and stay so.
     open func didDisconnect(reason: String) { for socket in self.all { socket.didDisconnect(reason: reason) } }
     /// Calls the handlers of a client event of all sockets.
-    open func emitAll(clientEvent event: SocketClientEvent, data: [Any]) { for socket in self.all { socket.tell(event, data) } }
+    open func emitAll(clientEvent event: SocketClientEvent, data: [Any]) {
+        for socket in self.all { socket.tell(event, data) }
+    }
     /// Sends an event in every namespace.
-    open func emitAll(_ event: String, _ items: SocketData...) { for socket in self.all { socket.emit(event, with: items) } }
+    open func emitAll(_ event: String, _ items: SocketData...) {
+        for socket in self.all { socket.emit(event, with: items) }
+    }
     /// Sends an event with a list of arguments in every namespace.
     open func emitAll(_ event: String, withItems items: [Any]) { for socket in self.all { socket.send(event, items) } }
 

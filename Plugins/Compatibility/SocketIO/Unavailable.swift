@@ -33,10 +33,15 @@ public typealias SocketDataBufferable = AnyObject
 @available(*, unavailable, message: "handle the client event error")
 public typealias SocketParsableError = Never
 
-@available(*, unavailable, message: "use client events; set the engine by the option linkspan, and see connection of a socket")
+@available(
+    *, unavailable, message: "use client events; set the engine by the option linkspan, and see connection of a socket"
+)
 extension SocketManager {
     /// The engine is a transport of Linkspan's.
-    public var engine: (any AnyObject)? { get { nil } set {} }
+    public var engine: (any AnyObject)? {
+        get { nil }
+        set {}
+    }
     /// Attachments come within their events.
     public var waitingPackets: [Never] { [] }
     /// The client event is ``SocketClientEvent/disconnect``.
