@@ -1,4 +1,5 @@
-// swift-format-ignore-file: written in the style of the old documents.
+// Written in the style of the old documents.
+// swift-format-ignore-file
 
 import Foundation
 import SocketIO

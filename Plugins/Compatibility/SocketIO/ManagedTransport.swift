@@ -4,7 +4,7 @@ internal import LinkspanSocketIO
 
 /// Socket.IO by the options that hold when a link is made, so that new options need no new connection.
 struct ManagedTransport: Transport {
-    /// What a socket is told of its link besides messages and states.
+    /// A report of a link to its socket besides messages and states.
     enum Notice: Sendable {
         /// The server is there: a ping and its answer.
         case alive

@@ -1,7 +1,7 @@
 public import Foundation
 public import LinkspanNetwork
 
-/// What is trusted in place of the authorities of the system; see ``SocketIOClientOption/security(_:)``.
+/// Rules for servers to be trusted in place of the authorities of the system; see ``SocketIOClientOption/security(_:)``.
 public protocol CertificatePinning {
     /// The rules for verifying servers.
     var policy: TLSPolicy { get }

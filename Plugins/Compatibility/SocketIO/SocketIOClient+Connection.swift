@@ -26,7 +26,7 @@ extension SocketIOClient {
         return self.state.withLock { $0.link.handler }
     }
 
-    /// Takes a connection, unless there is one; what came over it before is held for its listeners.
+    /// Takes a connection, unless there is one; messages that it has received before are held for its listeners.
     func adopt(_ handler: ConnectionHandler) throws(LinkspanError) {
         let events = self.state.withLock { state in
             guard state.link.handler == nil else { return nil as Set<String>? }
@@ -131,11 +131,12 @@ extension SocketIOClient {
 
     // MARK: Sending
 
-    /// What is sent for values; nil, and a client event, when one of them cannot be sent.
+    /// Makes the arguments of values, with a client event when one of them cannot be sent.
     ///
     /// - Parameters:
     ///   - subject: the name of the event, or the number of the acknowledgement.
     ///   - items: the values.
+    /// - Returns: the arguments; nil when there are none to send.
     func represent(_ subject: Any, _ items: [SocketData]) -> [Any]? {
         do {
             return try items.map { try $0.socketRepresentation() }

@@ -36,7 +36,7 @@ open class SocketIOClient: NSObject {
 
     // MARK: Its state
 
-    /// What is called with every event.
+    /// The handler of every event.
     public var anyHandler: ((SocketAnyEvent) -> Void)? { self.state.withLock { $0.anyHandler } }
     /// The handlers, in the order in which they are called.
     public var handlers: [SocketEventHandler] { self.state.withLock { $0.handlers } }

@@ -99,7 +99,7 @@ public struct SocketEventHandler {
     public let event: String
     /// Tells it from other handlers, for ``SocketIOClient/off(id:)``.
     public let id: UUID
-    /// What it calls.
+    /// The function that it calls.
     public let callback: NormalCallback
 
     /// Calls it, with the number of the acknowledgement or -1.
