@@ -12,7 +12,7 @@ LEGACY := .venv-legacy
 # Where the conformance suite is kept.
 SUITE := .conformance
 # Tests that start servers and other processes, which run apart from the rest; see Tests/all.
-WITH_SERVERS := ^(InteropTests|ChatTests|LinkspanServicesTests|FuzzTests|LinkspanOutboxKillTests)[.]
+WITH_SERVERS := ^(InteropTests|ChatTests|SocketIOTests|LinkspanServicesTests|FuzzTests|LinkspanOutboxKillTests)[.]
 # What `make sanitize` looks for. Leaks are not among it: the detector does not see a reference that shares its word with the
 # tag of an enum, nor the side table of a weak one. Tests count objects, descriptors and memory instead.
 SANITIZER := thread

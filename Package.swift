@@ -73,6 +73,7 @@ let messaging: [Target.Dependency] = core + ["LinkspanLifecycle", "LinkspanMessa
 let network: [Target.Dependency] = ["LinkspanNetwork", "LinkspanWebSocketProtocol", "LinkspanBackEnds"]
 let backEnd: [Target.Dependency] = ["LinkspanNetwork", "LinkspanRuntime"]
 let transports: [Target.Dependency] = ["LinkspanSocketIO", "LinkspanWebSocket"]
+let compatible: [Target.Dependency] = core + ["LinkspanNetwork", logging]
 let builtIn: [Target.Dependency] = ["LinkspanConfiguration", "LinkspanInMemory", "LinkspanServices"]
 
 // MARK: - Modules
@@ -122,10 +123,8 @@ let modules: [Target] = [
     module("Plugins/Interceptors/LinkspanEncryption", ["Linkspan", "LinkspanOutbox", crypto]),
     module("Plugins/Kit/LinkspanKit", messaging + transports + builtIn + ["LinkspanTelemetry"]),
     // The modules' names are those of the libraries that they replace, so that apps keep their imports.
-    module("Plugins/Compatibility/SocketIO", core + ["LinkspanSocketIO", "LinkspanNetwork", logging], [.swiftLanguageMode(.v5)]),
-    module(
-        "Plugins/Compatibility/Starscream", core + ["LinkspanWebSocket", "LinkspanNetwork", logging],
-        [.swiftLanguageMode(.v5)]),
+    module("Plugins/Compatibility/SocketIO", compatible + ["LinkspanSocketIO"], [.swiftLanguageMode(.v5)]),
+    module("Plugins/Compatibility/Starscream", compatible + ["LinkspanWebSocket"], [.swiftLanguageMode(.v5)]),
     module("Plugins/Servers/LinkspanDevServer", core + transports + network + ["LinkspanInMemory", deque]),
     .systemLibrary(
         name: "CLibwebsockets", path: "Plugins/Support/CLibwebsockets", pkgConfig: "libwebsockets",
@@ -262,7 +261,8 @@ let tests: [Target] = [
         exclude: ["exchanges.txt"]),
     test("LinkspanDevServer", everything + ["TestedBackEnds", "TestSupport"]),
     // Programs written for socket.io-client-swift and Starscream, and the tests that run them.
-    old("SocketIO"), test("SocketIO", everything + ["OldSocketIOPrograms", "TestedBackEnds", "TestSupport"], exclude: ["servers"]),
+    old("SocketIO"),
+    test("SocketIO", everything + ["OldSocketIOPrograms", "TestedBackEnds", "TestSupport"], exclude: ["servers"]),
     old("Starscream"), test("Starscream", everything + ["OldStarscreamPrograms", "TestedBackEnds", "TestSupport"]),
     test("Interop", everything + ["quick-exit", "OldStarscreamPrograms", "TestSupport"], exclude: ["servers"]),
     test("Documentation", everything + ["TestSupport", serviceLifecycle, unixSignals, crypto, openCombine]),
