@@ -44,7 +44,7 @@ extension OldProgramTests {
             #expect(ann.lines.entries.suffix(21) == expected)
             second.viewWillDisappear()
             try await ann.lines.first(1) { $0 == "Bob left" }
-            #expect(bob.lines.entries == ["2 in the room", "left: Namespace leave"])
+            #expect(try await bob.lines.first(2) == ["2 in the room", "left: Namespace leave"])
             // Both are back after a restart, and nobody has to press a button.
             second.viewDidLoad()
             try await bob.lines.first(2) { $0 == "2 in the room" }

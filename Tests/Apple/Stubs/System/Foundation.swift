@@ -151,6 +151,7 @@ open class NSObject: Hashable {
     public init() {}
     public static func == (left: NSObject, right: NSObject) -> Bool { left === right }
     open func hash(into hasher: inout Hasher) {}
+    open var description: String { "" }
 }
 public protocol NSObjectProtocol: AnyObject {}
 extension NSObject: NSObjectProtocol {}
