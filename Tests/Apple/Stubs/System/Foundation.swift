@@ -10,6 +10,8 @@ public struct Data: RandomAccessCollection, MutableCollection, RangeReplaceableC
     public struct Base64EncodingOptions: OptionSet, Sendable {
         public let rawValue: UInt
         public init(rawValue: UInt) { self.rawValue = rawValue }
+        public static let lineLength64Characters = Self(rawValue: 1)
+        public static let endLineWithLineFeed = Self(rawValue: 32)
     }
     public struct Base64DecodingOptions: OptionSet, Sendable {
         public let rawValue: UInt
@@ -65,6 +67,7 @@ public struct URL: Hashable, Codable, Sendable, CustomStringConvertible {
     public var path: String { "" }
     public var scheme: String? { nil }
     public var host: String? { nil }
+    public var port: Int? { nil }
     public var description: String { "" }
     public func appendingPathComponent(_ component: String) -> URL { self }
     @available(macOS 13, iOS 16, tvOS 16, watchOS 9, visionOS 1, *)
@@ -254,6 +257,8 @@ public struct URLRequest: Hashable, Sendable {
     public func value(forHTTPHeaderField field: String) -> String? { nil }
 }
 open class HTTPCookie: NSObject, @unchecked Sendable {
+    open var name: String { "" }
+    open var value: String { "" }
     open class func requestHeaderFields(with cookies: [HTTPCookie]) -> [String: String] { [:] }
     open class func cookies(withResponseHeaderFields fields: [String: String], for url: URL) -> [HTTPCookie] { [] }
 }
@@ -261,6 +266,22 @@ open class HTTPCookieStorage: NSObject, @unchecked Sendable {
     open class var shared: HTTPCookieStorage { HTTPCookieStorage() }
     open func cookies(for url: URL) -> [HTTPCookie]? { nil }
     open func setCookie(_ cookie: HTTPCookie) {}
+}
+public protocol URLSessionDelegate: NSObjectProtocol, Sendable {}
+open class NSArray: NSObject {}
+open class NSData: NSObject {}
+open class NSDictionary: NSObject {}
+open class NSString: NSObject {}
+open class NSNull: NSObject, @unchecked Sendable {}
+open class NSNumber: NSObject, @unchecked Sendable {
+    public init(value: Bool) {}
+    public init(value: Int) {}
+    public init(value: Double) {}
+    open var objCType: UnsafePointer<CChar> { fatalError() }
+    open var boolValue: Bool { false }
+    open var doubleValue: Double { 0 }
+    open var int64Value: Int64 { 0 }
+    open var uint64Value: UInt64 { 0 }
 }
 public protocol LocalizedError: Error {
     var errorDescription: String? { get }

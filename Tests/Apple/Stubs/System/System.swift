@@ -53,6 +53,7 @@ public struct DispatchTime: Comparable, Sendable {
     public static func now() -> DispatchTime { fatalError() }
     public static func < (left: DispatchTime, right: DispatchTime) -> Bool { false }
     public static func + (left: DispatchTime, right: DispatchTimeInterval) -> DispatchTime { left }
+    public static func + (left: DispatchTime, right: Double) -> DispatchTime { left }
     public static let distantFuture = now()
 }
 public enum DispatchTimeInterval: Equatable, Sendable {
