@@ -181,7 +181,8 @@ let programs: [Target] = [
         exclude: ["README.md", "Service/service.yaml"], packageAccess: false, swiftSettings: settings),
     program(
         "workloads", in: "Benchmarks/Workloads",
-        messaging + transports + ["LinkspanInMemory", "LinkspanNetwork", "LinkspanOutbox", "LinkspanInspector", sqlite]),
+        messaging + transports
+            + ["LinkspanInMemory", "LinkspanNetwork", "LinkspanOutbox", "LinkspanInspector", "SocketIO", sqlite]),
     .executableTarget(
         name: "echo-server", path: "Benchmarks/EchoServer", packageAccess: false,
         // OpenSSL comes with libwebsockets.

@@ -7,7 +7,7 @@ import LinkspanWebSocket
 /// Runs the project's standard workloads through the public API and prints what a message costs.
 ///
 /// `workloads [--server PATH] [--network NAME] [--messages N] [NAME …]`: starts the echo server beside this program unless told where it is. The
-/// names are W1 to W4, W6 to W8 and W10 to W13, `string`, `loop`, `callback`, `codable`, `codable-flood`, `stream`, `fanout`, `inspector`, `outbox`, and
+/// names are W1 to W4, W6 to W8 and W10 to W13, `string`, `borrowed`, `loop`, `callback`, `codable`, `codable-flood`, `stream`, `fanout`, `inspector`, `outbox`, and
 /// with a number `names=`, `listeners=`, `namespaces=`, `observers=`, `idle=`, `idle-raw=`, `idle-tls=`, `idle-raw-tls=`, `backlog=`, `queue=`,
 /// `keys=`, `payload=` and `inspector-load=`; see `Benchmarks/run`. `--messages` takes the place of a workload's own number of messages. The
 /// server's own CPU is printed too: where it nears the client's, the messages per second are the server's, not ours.
@@ -58,6 +58,7 @@ enum Workloads {
     private static func run(_ name: String, server: EchoServer, path: String) async throws {
         switch name {
         case "W1": try await EchoWorkload.run(port: server.port, server: server)
+        case "borrowed": try await BorrowedEchoWorkload.run(server: server)
         case "string": try await EchoWorkload.runString(port: server.port, server: server)
         case "W2": try await RequestWorkload.runTask(port: server.port, server: server)
         case "loop": try await LoopRequestWorkload.run(port: server.port, server: server)
