@@ -1,6 +1,6 @@
 import Foundation
 
-/// How many messages a workload sends: its own number, or that of `--messages`.
+/// The number of messages that a workload sends: its own, or that of `--messages`.
 enum Length {
     @TaskLocal static var given: Int?
 

@@ -15,7 +15,7 @@ struct ManagedTransport: Transport {
     let schemes: Set<String> = ["http", "https"]
     let executor: any JobExecutor
     let identity: [String: Secret]
-    /// What the next link is made with.
+    /// The configuration and the credentials of the next link.
     let terms: @Sendable () -> (SocketIOConfiguration, Credentials)
     let notice: @Sendable (Notice) -> Void
 

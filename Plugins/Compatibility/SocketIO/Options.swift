@@ -42,7 +42,7 @@ public enum SocketIOClientOption: CustomStringConvertible, Equatable {
     case logger(SocketLogger)
     /// The path of the server, `/socket.io/` without it.
     case path(String)
-    /// Whether it reconnects by itself.
+    /// Reconnects a socket whose link was lost; true without it.
     case reconnects(Bool)
     /// Attempts in a row before it gives up; -1 for no limit.
     case reconnectAttempts(Int)
@@ -70,7 +70,7 @@ public enum SocketIOClientOption: CustomStringConvertible, Equatable {
     /// The name of the case.
     public var description: String { Mirror(reflecting: self).children.first?.label ?? "compress" }
 
-    /// Whether both are the same case, whatever their values are.
+    /// Two options are equal when they are of one case, with the same value or another.
     public static func == (lhs: Self, rhs: Self) -> Bool { lhs.description == rhs.description }
 
     /// The option of a name, when the value has its type.

@@ -8,7 +8,7 @@ public final class SocketAckEmitter: NSObject {
     /// Makes one for the acknowledgement of a number, or for none with -1.
     public init(socket: SocketIOClient, ackNum: Int) { (self.socket, self.number) = (socket, ackNum) }
 
-    /// Whether the server waits for an acknowledgement.
+    /// True when the server has asked for an acknowledgement of the event.
     public var expected: Bool { self.number != -1 }
     /// The same: `Data` is found wherever it is.
     public var rawEmitView: SocketRawAckView { self }

@@ -2,10 +2,10 @@ internal import Foundation
 public import Linkspan
 internal import LinkspanRuntime
 
-/// What a socket knows of its connection.
+/// The connection of a socket, and how far it has come.
 struct LinkState {
     var handler: ConnectionHandler?
-    /// Whether the socket is to be up.
+    /// Whether the app wants the socket connected: from `connect` to `disconnect`.
     var isWanted = false
     var payload: Payload?
     /// The events that have handlers, or had.

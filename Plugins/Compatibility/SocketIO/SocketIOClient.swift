@@ -113,7 +113,7 @@ open class SocketIOClient: NSObject {
 
     /// Sends an event, or keeps it until the socket is up.
     ///
-    /// What cannot be sent makes a client event ``SocketClientEvent/error`` with `[event, items, error]`.
+    /// A value that cannot be sent leads to the client event ``SocketClientEvent/error`` with `[event, items, error]`.
     ///
     /// - Parameters:
     ///   - event: the name.
@@ -160,11 +160,11 @@ open class SocketIOClient: NSObject {
 
     /// Calls the handlers of an event: of the server's only while the socket is up.
     open func handleEvent(_ event: String, data: [Any], isInternalMessage: Bool, withAck ack: Int = -1) {
-        let state = self.state.withLock { $0 }
-        guard state.status == .connected || isInternalMessage else { return }
+        let (status, anyHandler, handlers) = self.state.withLock { ($0.status, $0.anyHandler, $0.handlers) }
+        guard status == .connected || isInternalMessage else { return }
         self.log("handles \(event)")
-        state.anyHandler?(SocketAnyEvent(event: event, items: data))
-        for handler in state.handlers where handler.event == event {
+        anyHandler?(SocketAnyEvent(event: event, items: data))
+        for handler in handlers where handler.event == event {
             handler.executeCallback(with: data, withAck: ack, withSocket: self)
         }
     }

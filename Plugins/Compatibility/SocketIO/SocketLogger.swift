@@ -3,7 +3,7 @@ internal import Logging
 
 /// Takes the lines of a log.
 public protocol SocketLogger: AnyObject {
-    /// Whether anything is logged.
+    /// Switches logging on; no line is written without it.
     var log: Bool { get set }
     /// Takes a line, whose arguments follow the message.
     func log(_ message: String, type: String, args: Any...)
@@ -37,7 +37,7 @@ public final class DefaultSocketLogger: SocketLogger {
         set { self.shared.withLock { $0 = newValue } }
     }
 
-    /// Whether anything is logged; false at first.
+    /// Switches logging on; false at first.
     public var log: Bool {
         get { self.isLogging.withLock { $0 } }
         set { self.isLogging.withLock { $0 = newValue } }

@@ -62,7 +62,7 @@ open class SocketManager: NSObject, ConfigSettable {
         get { self.queue.queue }
         set { self.queue.queue = newValue }
     }
-    /// Whether it reconnects by itself; true at first.
+    /// Reconnects a socket whose link was lost; true at first.
     public var reconnects: Bool {
         get { self[\.retry.isWanted] }
         set { self[\.retry.isWanted] = newValue }
@@ -82,7 +82,8 @@ open class SocketManager: NSObject, ConfigSettable {
         get { self[\.retry.randomization] }
         set { self[\.retry.randomization] = newValue }
     }
-    /// Whether emits while a socket is not up are dropped with a client event, as they once were; false at first: they wait.
+    /// Drops what is emitted while a socket is not connected, with a client event, as socket.io-client-swift does; false at
+    /// first: it waits.
     public var dropsOfflineEmits: Bool {
         get { self[\.dropsOffline] }
         set { self[\.dropsOffline] = newValue }

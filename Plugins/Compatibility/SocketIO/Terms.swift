@@ -2,11 +2,11 @@ internal import Foundation
 internal import Linkspan
 internal import LinkspanSocketIO
 
-/// What a manager's options mean for its links.
+/// The settings of a manager's links, made of its options.
 struct Terms: Sendable {
     var configuration = SocketIOConfiguration { $0.carriers = .upgrade }
     var retry = Retry()
-    /// Whether emits of a socket that is not up are dropped, as they once were.
+    /// Whether what is emitted while a socket is not connected is dropped; see ``SocketManager/dropsOfflineEmits``.
     var dropsOffline = false
     private var query: [Credentials.Field] = []
     private var headers: [Credentials.Field] = []
@@ -62,7 +62,7 @@ struct Terms: Sendable {
 
     private static func refusal(_ message: String) -> LinkspanError { LinkspanError(.invalidConfiguration, message) }
 
-    /// What a link shows to the server: the payload of its socket only where the server's version has a place for it.
+    /// The credentials of a link; without the payload of its socket for servers of 2.x, which have no place for it.
     func credentials(_ payload: Payload?) -> Credentials {
         Credentials(
             auth: self.configuration.protocol == .v4 ? payload : nil, headers: self.headers, query: self.query)
