@@ -263,7 +263,7 @@ let tests: [Target] = [
     test("LinkspanDevServer", everything + ["TestedBackEnds", "TestSupport"]),
     // Programs written for socket.io-client-swift and Starscream, and the tests that run them.
     old("SocketIO"),
-    test("SocketIO", everything + ["OldSocketIOPrograms", "TestedBackEnds", "TestSupport"], exclude: ["servers"]),
+    test("SocketIO", everything + ["OldSocketIOPrograms", "TestedBackEnds", "TestSupport"]),
     old("Starscream"), test("Starscream", everything + ["OldStarscreamPrograms", "TestedBackEnds", "TestSupport"]),
     test("Interop", everything + ["quick-exit", "OldStarscreamPrograms", "TestSupport"], exclude: ["servers"]),
     test("Documentation", everything + ["TestSupport", serviceLifecycle, unixSignals, crypto, openCombine]),

@@ -4,6 +4,7 @@ internal import LinkspanSocketIO
 internal import LinkspanTesting
 internal import LinkspanWebSocket
 internal import Testing
+internal import TestSupport
 
 extension Interop {
     /// What every transport promises, over the network.

@@ -2,6 +2,7 @@ internal import Foundation
 internal import Linkspan
 internal import LinkspanSocketIO
 internal import Testing
+internal import TestSupport
 
 /// Processes that send one event and exit at once, or exit before they have connected.
 ///

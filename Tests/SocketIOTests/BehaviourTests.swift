@@ -10,7 +10,7 @@ internal import Testing
 @Suite(.overSomeBackEnd, .timeLimit(.minutes(3)))
 struct BehaviourTests {
     @Test func `what is emitted offline waits, in order`() async throws {
-        try await OldServer.use { server in
+        try await PythonServer.useOldPrograms { server in
             let (manager, echoes) = (
                 SocketManager(socketURL: server.url, config: Carrier.websocket.options), Journal<Int>("echoes")
             )
@@ -39,7 +39,7 @@ struct BehaviourTests {
     }
 
     @Test func `the path of the URL is no namespace`() async throws {
-        try await OldServer.use { server in
+        try await PythonServer.useOldPrograms { server in
             let names = Journal<String>("namespaces")
             let manager = SocketManager(
                 socketURL: server.url("http", path: "/admin?x=1"), config: Carrier.websocket.options)
@@ -51,7 +51,7 @@ struct BehaviourTests {
     }
 
     @Test func `namespaces share one socket`() async throws {
-        try await OldServer.use { server in
+        try await PythonServer.useOldPrograms { server in
             let engines = Journal<String>("engines")
             let manager = SocketManager(socketURL: server.url, config: Carrier.websocket.options)
             for (nsp, payload) in [("/", nil), ("/admin", ["user": "root"])] as [(String, [String: Any]?)] {
@@ -67,7 +67,7 @@ struct BehaviourTests {
     }
 
     @Test func `old and new code share one connection`() async throws {
-        try await OldServer.use { server in
+        try await PythonServer.useOldPrograms { server in
             let (old, new) = (Journal<Int>("old echoes"), Journal<Int>("new echoes"))
             let manager = SocketManager(socketURL: server.url, config: Carrier.websocket.options)
             let socket = manager.defaultSocket
@@ -83,7 +83,7 @@ struct BehaviourTests {
     }
 
     @Test func `an acknowledgement that does not come is NO ACK`() async throws {
-        try await OldServer.use { server in
+        try await PythonServer.useOldPrograms { server in
             let answers = Journal<String>("answers")
             let manager = SocketManager(socketURL: server.url, config: Carrier.websocket.options)
             manager.defaultSocket.connect()
@@ -110,7 +110,7 @@ struct BehaviourTests {
     @Test func `acknowledged emits survive twenty kills of the server`() async throws {
         let file = NSTemporaryDirectory() + "linkspan-notes-\(UUID().uuidString)"
         defer { try? FileManager.default.removeItem(atPath: file) }
-        try await OldServer.use(OldServer(["--notes", file])) { server in
+        try await PythonServer.useOldPrograms(["--notes", file]) { server in
             let acknowledged = Journal<Int>("acknowledged notes")
             let manager = SocketManager(socketURL: server.url, config: Carrier.websocket.options)
             let socket = manager.defaultSocket
@@ -133,7 +133,7 @@ struct BehaviourTests {
     }
 
     @Test func `a program that makes every call compiles and runs`() async throws {
-        try await OldServer.use { server in
+        try await PythonServer.useOldPrograms { server in
             let manager = EveryCall.run(url: server.url, queue: DispatchQueue(label: "handlers"), extra: [])
             try await eventually { manager.status == .connected }
             EveryCall.end(manager)

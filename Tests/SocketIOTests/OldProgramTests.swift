@@ -10,7 +10,7 @@ internal import Testing
 struct OldProgramTests {
     @Test(arguments: Carrier.allCases)
     func `the program of the README runs`(carrier: Carrier) async throws {
-        try await OldServer.use { server in
+        try await PythonServer.useOldPrograms { server in
             let lines = Journal<String>("lines of the README's program")
             let program = ReadmeProgram(url: server.url, config: carrier.options) { lines.append($0) }
             try await lines.entries {
@@ -27,7 +27,7 @@ struct OldProgramTests {
 extension OldProgramTests {
     @Test(arguments: Carrier.allCases)
     func `two screens of the chat see each other`(carrier: Carrier) async throws {
-        try await OldServer.use { server in
+        try await PythonServer.useOldPrograms { server in
             let (ann, bob) = (Screen("Ann"), Screen("Bob"))
             let first = ChatViewController(url: server.url, name: "Ann", config: carrier.options)
             first.screen = ann
@@ -56,7 +56,7 @@ extension OldProgramTests {
 
     @Test(arguments: Carrier.allCases)
     func `a publisher's subscriber gets each value`(carrier: Carrier) async throws {
-        try await OldServer.use { server in
+        try await PythonServer.useOldPrograms { server in
             let prices = Journal<Double>("prices")
             let feed = PriceFeed(url: server.url, config: carrier.options) { prices.append($0) }
             // Before it is connected, and while the server is away.
@@ -72,7 +72,7 @@ extension OldProgramTests {
 
     @Test(arguments: Carrier.allCases)
     func `a refused token is replaced by connectParams`(carrier: Carrier) async throws {
-        try await OldServer.use { server in
+        try await PythonServer.useOldPrograms { server in
             let lines = Journal<String>("lines of the session")
             let session = TokenSession(url: server.url, config: carrier.options) { lines.append($0) }
             try await lines.first(1) { $0 == "welcome to /private" }
@@ -85,7 +85,7 @@ extension OldProgramTests {
 
     @Test(arguments: Carrier.allCases)
     func `namespaces show a payload of their own each`(carrier: Carrier) async throws {
-        try await OldServer.use { server in
+        try await PythonServer.useOldPrograms { server in
             let lines = Journal<String>("lines of the namespaces")
             let program = NamespaceProgram(url: server.url, config: carrier.options) { lines.append($0) }
             let expected: Set = [
@@ -100,7 +100,7 @@ extension OldProgramTests {
 
     @Test(arguments: Carrier.allCases)
     func `a file arrives in acknowledged pieces through a restart`(carrier: Carrier) async throws {
-        try await OldServer.use { server in
+        try await PythonServer.useOldPrograms { server in
             let file = Data((0..<300_000).map { UInt8(truncatingIfNeeded: $0 &* 31) })
             let outcome = Journal<Data?>("the outcome of the upload")
             let uploader = Uploader(url: server.url, config: carrier.options, file: file, piece: 10_000) {

@@ -1,20 +1,19 @@
-internal import TestSupport
 internal import Foundation
 
 /// Certificates made for one test, in a folder that goes away with it.
-final class Certificates: Sendable {
+package final class Certificates: Sendable {
     /// What openssl would not do.
-    struct Failure: Error {
-        let arguments: [String]
+    package struct Failure: Error {
+        package let arguments: [String]
     }
 
     private let folder: String
 
     /// The authority that the test's clients are to trust.
-    var authority: String { self.path("authority.pem") }
+    package var authority: String { self.path("authority.pem") }
 
     /// Makes an authority, and certificates of it: `good` for the loopback, and `other` for another host.
-    init() async throws {
+    package init() async throws {
         self.folder = NSTemporaryDirectory() + "linkspan-" + UUID().uuidString
         try FileManager.default.createDirectory(atPath: self.folder, withIntermediateDirectories: true)
         try await self.openssl([
@@ -28,7 +27,7 @@ final class Certificates: Sendable {
     deinit { try? FileManager.default.removeItem(atPath: self.folder) }
 
     /// The options that let a server script show a certificate.
-    func options(_ name: String) -> [String] {
+    package func options(_ name: String) -> [String] {
         ["--ssl-cert", self.path("\(name).pem"), "--ssl-key", self.path("\(name).key")]
     }
 

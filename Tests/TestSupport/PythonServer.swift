@@ -1,15 +1,13 @@
-internal import TestSupport
 internal import Foundation
-internal import LinkspanNetwork
 internal import LinkspanRuntime
 
 /// A server script in a process of its own.
 ///
 /// The process ends with ``stop()``, and on its own when this process is gone: it watches its standard input.
-final class PythonServer: Sendable {
+package final class PythonServer: Sendable {
     /// A server that could not be had, and what to do about it.
-    struct Failure: Error, CustomStringConvertible {
-        let description: String
+    package struct Failure: Error, CustomStringConvertible {
+        package let description: String
     }
 
     private struct Run: Sendable {
@@ -33,7 +31,7 @@ final class PythonServer: Sendable {
     ///   - arguments: its options besides the port.
     ///   - environment: the Python environment that it needs.
     ///   - certificates: those of which it shows the good one; nil for a server without TLS.
-    init(
+    package init(
         _ script: String, _ arguments: [String] = [], environment: String = ".venv", certificates: Certificates? = nil
     ) {
         self.certificates = certificates
@@ -43,25 +41,24 @@ final class PythonServer: Sendable {
     }
 
     /// Where it listens; the same after a restart.
-    var port: Int { self.chosenPort.withLock { $0 } }
+    package var port: Int { self.chosenPort.withLock { $0 } }
 
     /// Whether it speaks TLS because of the wire.
-    var isSecure: Bool { self.certificates != nil }
+    package var isSecure: Bool { self.certificates != nil }
 
     /// The file of the authority that its clients have to trust.
-    var authority: String? { self.certificates?.authority }
-
-    /// What its clients trust.
-    var tls: TLSPolicy { self.authority.map { TLSPolicy(roots: .file($0)) } ?? .system }
+    package var authority: String? { self.certificates?.authority }
 
     /// What it wrote to standard error.
-    var errorText: String { String(decoding: self.errors.entries.reduce(into: Data()) { $0 += $1 }, as: UTF8.self) }
+    package var errorText: String {
+        String(decoding: self.errors.entries.reduce(into: Data()) { $0 += $1 }, as: UTF8.self)
+    }
 
     /// Whether it has written a word to standard output, in a line of its own.
-    func hasSaid(_ word: String) -> Bool { Self.lines(self.output.entries).contains(word) }
+    package func hasSaid(_ word: String) -> Bool { Self.lines(self.output.entries).contains(word) }
 
     /// Waits until it has written a word to standard output, in a line of its own.
-    func says(_ word: String) async throws {
+    package func says(_ word: String) async throws {
         try await self.output.entries { Self.lines($0).contains(word) }
     }
 
@@ -71,11 +68,11 @@ final class PythonServer: Sendable {
     }
 
     /// Starts it and returns when it listens.
-    func start() async throws {
+    package func start() async throws {
         let process = Process()
         process.executableURL = URL(fileURLWithPath: try Self.python(self.environment))
         let options = ["--until-eof", "--port", String(self.port)] + self.arguments
-        process.arguments = ["-u", "\(Self.folder)/servers/\(self.script)"] + options
+        process.arguments = ["-u", "\(Self.tests.path)/InteropTests/servers/\(self.script)"] + options
         let (input, output, errors) = (Pipe(), Pipe(), Pipe())
         process.standardInput = input
         process.standardOutput = output
@@ -96,7 +93,7 @@ final class PythonServer: Sendable {
     }
 
     /// Starts it for as long as `body` runs.
-    func use(_ body: () async throws -> Void) async throws {
+    package func use(_ body: () async throws -> Void) async throws {
         try await self.start()
         do {
             try await body()
@@ -108,7 +105,7 @@ final class PythonServer: Sendable {
     }
 
     /// Ends it without a chance to say goodbye, and returns when it is gone.
-    func stop() async {
+    package func stop() async {
         let run = self.run.withLock { run in
             defer { run = nil }
             return run
@@ -119,16 +116,16 @@ final class PythonServer: Sendable {
     }
 
     /// Ends it and starts it again on the same port.
-    func restart() async throws {
+    package func restart() async throws {
         await self.stop()
         try await self.start()
     }
 
     /// Stops it from running, its sockets staying open.
-    func pause() { self.signal(SIGSTOP) }
+    package func pause() { self.signal(SIGSTOP) }
 
     /// Lets it run on.
-    func resume() { self.signal(SIGCONT) }
+    package func resume() { self.signal(SIGCONT) }
 
     private func signal(_ number: Int32) {
         if let run = self.run.withLock({ $0 }) { kill(run.process.processIdentifier, number) }
@@ -158,13 +155,11 @@ final class PythonServer: Sendable {
         }
     }
 
-    /// The folder of this test target.
-    private static let folder = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
-        .path
+    /// The folder of all tests.
+    private static let tests = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
 
     private static func python(_ environment: String) throws -> String {
-        let root = URL(fileURLWithPath: self.folder).deletingLastPathComponent().deletingLastPathComponent().path
-        let python = "\(root)/\(environment)/bin/python"
+        let python = Self.tests.deletingLastPathComponent().appendingPathComponent("\(environment)/bin/python").path
         guard FileManager.default.isExecutableFile(atPath: python) else {
             throw Failure(description: "there is no \(python): run `make venv \(environment)/.ready`")
         }

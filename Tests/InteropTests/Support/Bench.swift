@@ -4,6 +4,7 @@ internal import LinkspanRuntime
 internal import LinkspanSocketIO
 internal import LinkspanWebSocket
 internal import Testing
+internal import TestSupport
 
 /// What one test connects with: a loop and a manager of its own, so that it shares no socket with another test.
 final class Bench: Sendable {

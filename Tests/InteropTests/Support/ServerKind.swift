@@ -1,5 +1,6 @@
 internal import LinkspanSocketIO
 internal import Testing
+internal import TestSupport
 
 /// The servers there are.
 enum ServerKind: String, Sendable, CaseIterable {

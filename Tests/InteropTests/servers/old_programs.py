@@ -6,15 +6,11 @@ from __future__ import annotations
 import argparse
 import asyncio
 import os
-import pathlib
-import sys
 from typing import Any
 from urllib.parse import parse_qs
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "InteropTests" / "servers"))
-
-import command_line  # noqa: E402
-from lifetime import do_without  # noqa: E402
+import command_line
+from lifetime import do_without
 
 do_without("requests", "websocket", "redis")
 
