@@ -113,6 +113,8 @@ let modules: [Target] = [
     module("Sources/LinkspanTesting", core + ["CLinkspanRuntime", deque]),
     module("Plugins/Transports/LinkspanInMemory", core + [deque]),
     module("Plugins/Transports/LinkspanWebSocket", core + network),
+    // Without package access, like a protocol of a third party.
+    module("Plugins/Protocols/LinkspanBrokers", ["Linkspan", "LinkspanNetwork", "LinkspanWebSocket"]),
     module("Plugins/Transports/LinkspanSocketIO", core + network + [deque]),
     module("Plugins/Services/LinkspanServices", messaging + [logging, deque]),
     module("Plugins/Services/LinkspanTelemetry", messaging + [metrics, tracing]),
@@ -146,8 +148,8 @@ func library(_ name: String, _ others: String...) -> Product { .library(name: na
 let products =
     [
         "LinkspanKit", "LinkspanConfiguration", "LinkspanTesting", "LinkspanSocketIO", "LinkspanWebSocket",
-        "LinkspanInspector", "LinkspanReactive", "LinkspanServiceLifecycle", "LinkspanOutbox", "LinkspanEncryption",
-        "LinkspanDevServer", "SocketIO", "Starscream",
+        "LinkspanBrokers", "LinkspanInspector", "LinkspanReactive", "LinkspanServiceLifecycle", "LinkspanOutbox",
+        "LinkspanEncryption", "LinkspanDevServer", "SocketIO", "Starscream",
     ].map { library($0) } + [
         library("Linkspan", "LinkspanMessaging", "LinkspanRuntime", "LinkspanInMemory"),
         // The service registry, without connections.
@@ -257,6 +259,11 @@ let tests: [Target] = [
     test("LinkspanWebSocketProtocol", ["LinkspanWebSocketProtocol", "LinkspanRuntime", "LinkspanTesting"]),
     test("LinkspanNetwork", core + network),
     test("LinkspanWebSocket", ["Linkspan", "LinkspanWebSocket"] + network),
+    test(
+        "LinkspanBrokers",
+        core + network + [
+            "LinkspanBrokers", "LinkspanWebSocket", "LinkspanOutbox", "TestedBackEnds", "TestSupport", crypto,
+        ]),
     test(
         "LinkspanSocketIO", core + network + ["LinkspanSocketIO", "LinkspanTesting", "TestSupport"],
         exclude: ["exchanges.txt"]),

@@ -41,7 +41,7 @@ enum IdleWorkload {
             .init {
                 $0.tls = tls
                 $0.network = Network.current
-                $0.codec = .binary
+                $0.protocol = .binary
             })
         let http = isSecure ? "https" : "http"
         let webSocket = isSecure ? "wss" : "ws"

@@ -90,7 +90,7 @@ enum InspectorWorkload {
     static func openFeed(_ url: String) throws -> ConnectionHandler {
         let feed = url.replacing("http://", with: "ws://", maxReplacements: 1)
             .replacing("/?", with: "/feed?", maxReplacements: 1)
-        let transport = WebSocketTransport(.init { $0.codec = TextEnvelopeCodec() })
+        let transport = WebSocketTransport(.init { $0.protocol = TextMessageProtocol() })
         return try ConnectionBuilder(feed).transport(transport).connect()
     }
 }

@@ -117,7 +117,7 @@ enum Network {
     static var raw: WebSocketTransport {
         WebSocketTransport(
             .init {
-                $0.codec = .binary
+                $0.protocol = .binary
                 $0.network = Self.current
             })
     }

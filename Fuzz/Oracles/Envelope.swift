@@ -9,7 +9,7 @@ extension FuzzTarget {
     /// What is accepted survives being written and read again, with all its attachments and no more.
     public static let envelope = Self(name: "envelope", maximumLength: 4096) { input throws(Violation) in
         let maximum = 512
-        let codec = JSONEnvelopeCodec()
+        var codec: any MessageProtocol = JSONMessageProtocol()
         var assembly = EnvelopeAssembly(maximumBytes: maximum)
         for line in FuzzInput.lines(input) {
             guard let kind = line.first, kind == UInt8(ascii: "t") || kind == UInt8(ascii: "b") else { continue }
@@ -17,12 +17,12 @@ extension FuzzTarget {
             guard kind == UInt8(ascii: "b") || FuzzInput.isUTF8(data) else { continue }
             let event: LinkEvent?
             do throws(LinkspanError) {
-                event = try assembly.receive(kind == UInt8(ascii: "t") ? .text(data) : .binary(data), by: codec)
+                event = try assembly.receive(kind == UInt8(ascii: "t") ? .text(data) : .binary(data), by: &codec)
             } catch {
                 try require(error.code == .protocolViolation, "a violation is called \(error.code)")
                 // The link has ended: nothing of the half message may be left.
                 let probe = Array(#"{"event":"still there"}"#.utf8)
-                guard case .message? = try? assembly.receive(.text(probe[...]), by: codec) else {
+                guard case .message? = try? assembly.receive(.text(probe[...]), by: &codec) else {
                     throw Violation(message: "an error leaves half a message behind")
                 }
                 continue
@@ -40,7 +40,7 @@ private enum EnvelopeOracle {
             envelope = .event(name: message.event, payload: message.payload, id: message.replyID)
         case .reply(let id, let payload):
             envelope = .reply(id: id, payload: payload)
-        case .opened, .changed, .closed, .writable:
+        case .opened, .changed, .closed, .failed, .writable:
             throw Violation(message: "a message became \(event)")
         }
         let payload = Self.payload(envelope)
@@ -48,20 +48,20 @@ private enum EnvelopeOracle {
         try require(attached <= maximum && payload.attachments.count <= 10, "attachments exceed a limit")
         try require((try? ReferenceJSON.elements(Array(payload.elements))) != nil, "a payload is malformed")
         var text: [UInt8] = []
-        let codec = JSONEnvelopeCodec()
+        var codec: any MessageProtocol = JSONMessageProtocol()
         guard (try? codec.encode(envelope, to: &text)) == .text else {
             throw Violation(message: "what was read cannot be written")
         }
         var assembly = EnvelopeAssembly(maximumBytes: .max)
-        var again = try? assembly.receive(.text(text[...]), by: codec)
-        for attachment in payload.attachments { again = try? assembly.receive(.binary(attachment), by: codec) }
+        var again = try? assembly.receive(.text(text[...]), by: &codec)
+        for attachment in payload.attachments { again = try? assembly.receive(.binary(attachment), by: &codec) }
         guard let again else { throw Violation(message: "what was written cannot be read: \(FuzzInput.text(text))") }
         try require(Self.same(event, again), "\(FuzzInput.text(text)) is read as something else")
     }
 
     private static func payload(_ envelope: Envelope) -> Payload {
         switch envelope {
-        case .event(_, let payload, _), .reply(_, let payload), .auth(let payload): payload
+        case .event(_, let payload, _), .reply(_, let payload): payload
         }
     }
 

@@ -100,7 +100,7 @@ private struct SessionLife {
         case .closed:
             try require(owner == .waiting || owner == .open, "the end comes twice")
             self.owners[namespace] = .closed
-        case .changed, .writable:
+        case .changed, .failed, .writable:
             throw Violation(message: "a session knows nothing of carriers and room")
         }
     }

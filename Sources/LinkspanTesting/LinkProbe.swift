@@ -62,7 +62,7 @@ final class LinkProbe: LinkReceiver {
             state.isOpened = true
         case .closed:
             state.isClosed = true
-        case .message, .reply, .changed, .writable:
+        case .message, .reply, .failed, .changed, .writable:
             if !state.isOpened { state.violations.append("something came before opened") }
         }
     }
@@ -129,6 +129,7 @@ extension LinkEvent {
         case .opened: "opened"
         case .message(let message): "message '\(message.event)'"
         case .reply(let id, _): "reply \(id)"
+        case .failed(let id, let error): "failed \(id.map { "\($0)" } ?? "nothing"): \(error.code.rawValue)"
         case .changed: "changed"
         case .writable: "writable"
         case .closed(let error): "closed (\(error))"

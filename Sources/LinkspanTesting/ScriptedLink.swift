@@ -247,7 +247,7 @@ final class ScriptedLink: Link, Sendable {
         case .opened: 1
         case .message: script.isDeaf ? 0 : script.copiesOfMessages
         case .reply: script.isDeaf ? 0 : script.copiesOfReplies
-        case .changed, .writable, .closed: script.isDeaf ? 0 : 1
+        case .changed, .failed, .writable, .closed: script.isDeaf ? 0 : 1
         }
     }
 

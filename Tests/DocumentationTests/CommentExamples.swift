@@ -425,11 +425,11 @@ extension Event where Value == Line, Reply == NoReply {
     fileprivate static var quoted: Self { Event("quote") }
 }
 
-struct TickerCodec: EnvelopeCodec {
+struct TickerProtocol: MessageProtocol {
     let name = "ticker"
     let symbols: [String]
 
-    func sessionBegan() throws(LinkspanError) -> [WebSocketMessage] {
+    func begin(_ start: SessionStart) throws(LinkspanError) -> [WebSocketMessage] {
         [.text(try Payload(["subscribe": self.symbols]).elements)]
     }
 
@@ -459,11 +459,11 @@ struct TickerCodec: EnvelopeCodec {
 extension CommentExamples {
     fileprivate static func codecs() {
         var catalog = Catalog()
-        catalog.add(.webSocket(codecs: ["ticker": TickerCodec(symbols: ["BTC", "ETH"])]))
+        catalog.add(.webSocket(protocols: ["ticker": TickerProtocol(symbols: ["BTC"])]))
     }
 }
 
-struct LineCodec: EnvelopeCodec {
+struct LineProtocol: MessageProtocol {
     let name = "lines"
 
     func encode(
@@ -476,10 +476,13 @@ struct LineCodec: EnvelopeCodec {
                 contentsOf: "\(name)\(number): \(try Self.text(payload))".utf8)
         case .reply(let id, let payload):
             buffer.append(contentsOf: "#\(id): \(try Self.text(payload))".utf8)
-        case .auth(let payload):
-            buffer.append(contentsOf: "auth: \(try Self.text(payload))".utf8)
         }
         return .text
+    }
+
+    func begin(_ start: SessionStart) throws(LinkspanError) -> [WebSocketMessage] {
+        guard let auth = start.credentials.auth else { return [] }
+        return [.text(Array("auth: \(try Self.text(auth))".utf8)[...])]
     }
 
     func decode(text: ArraySlice<UInt8>) throws(LinkspanError) -> DecodedEnvelope {
@@ -525,15 +528,15 @@ struct LineCodec: EnvelopeCodec {
 struct MessageFormatExample {
     @Test(arguments: ["say: hello", "price #7: BTC", "#7: 64000"])
     func `a line is read as an event, a request or a reply`(line: String) throws {
-        let decoded = try LineCodec().decode(text: Array(line.utf8)[...])
+        let decoded = try LineProtocol().decode(text: Array(line.utf8)[...])
         var buffer: [UInt8] = []
-        _ = try LineCodec().encode(decoded.envelopes[0], to: &buffer)
+        _ = try LineProtocol().encode(decoded.envelopes[0], to: &buffer)
         #expect(String(decoding: buffer, as: UTF8.self) == line)
     }
 
     /// Compiled, not run: there is no such server.
     private func use() async throws -> String {
-        let configuration = WebSocketConfiguration { $0.codec = LineCodec() }
+        let configuration = WebSocketConfiguration { $0.protocol = LineProtocol() }
         let connection = try ConnectionBuilder("wss://feed.example")
             .transport(.webSocket(configuration)).connect()
         let price = try await connection.request("price", "BTC").decode(String.self)

@@ -85,7 +85,7 @@ private enum Guides {
 
     static func comingFromStarscream() throws {
         let transport = WebSocketConfiguration {
-            $0.codec = .text
+            $0.protocol = .text
             $0.headers = [Credentials.Field("X-Client", "7")]
         }
         let connection = try ConnectionBuilder("wss://feed.example")

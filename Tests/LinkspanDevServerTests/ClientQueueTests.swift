@@ -17,7 +17,7 @@ struct ClientQueueTests {
                 case .opened: words.append("opened")
                 case .message(let message): words.append(message.event)
                 case .closed(let error): words.append(error.message)
-                case .reply, .changed, .writable: words.append("other")
+                case .reply, .changed, .failed, .writable: words.append("other")
                 }
             }
             self.batches.withLock { $0.append(words) }

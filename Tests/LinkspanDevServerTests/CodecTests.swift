@@ -11,21 +11,21 @@ internal import TestSupport
 @Suite(.timeLimit(.minutes(1)))
 struct CodecTests {
     /// The default envelope, with subscriptions, pings and lists of its own.
-    private struct Feed: EnvelopeCodec {
+    private struct Feed: MessageProtocol {
         let name = "feed"
         var topics: [String]
 
         func encode(_ envelope: Envelope, to buffer: inout [UInt8]) throws(LinkspanError) -> EncodedKind {
-            try JSONEnvelopeCodec().encode(envelope, to: &buffer)
+            try JSONMessageProtocol().encode(envelope, to: &buffer)
         }
 
-        func sessionBegan() throws(LinkspanError) -> [WebSocketMessage] {
+        func begin(_ start: SessionStart) throws(LinkspanError) -> [WebSocketMessage] {
             guard !self.topics.isEmpty else { throw LinkspanError(.invalidConfiguration, "there is no topic") }
             return try self.topics.map { topic throws(LinkspanError) in try Self.text("subscribe", Payload(topic)) }
         }
 
         func decode(text: ArraySlice<UInt8>) throws(LinkspanError) -> DecodedEnvelope {
-            let decoded = try JSONEnvelopeCodec().decode(text: text)
+            let decoded = try JSONMessageProtocol().decode(text: text)
             guard case .event(let name, let payload, nil)? = decoded.envelopes.first else { return decoded }
             switch name {
             case "ping": return DecodedEnvelope([], answers: [try Self.text("pong", payload)])
@@ -39,12 +39,12 @@ struct CodecTests {
         }
 
         func decode(binary: ArraySlice<UInt8>) throws(LinkspanError) -> DecodedEnvelope {
-            try JSONEnvelopeCodec().decode(binary: binary)
+            try JSONMessageProtocol().decode(binary: binary)
         }
 
         private static func text(_ event: String, _ payload: Payload) throws(LinkspanError) -> WebSocketMessage {
             var buffer: [UInt8] = []
-            _ = try JSONEnvelopeCodec().encode(.event(name: event, payload: payload, id: nil), to: &buffer)
+            _ = try JSONMessageProtocol().encode(.event(name: event, payload: payload, id: nil), to: &buffer)
             return .text(buffer[...])
         }
     }
@@ -61,7 +61,7 @@ struct CodecTests {
             peer.on("pong") { asked.append("pong \($0.payload[0]?.string ?? "")") }
         }
         try await Bench.run(hub: hub) { bench in
-            let transport = WebSocketTransport(.init { $0.codec = Feed(topics: ["BTC"]) }, loop: bench.loop)
+            let transport = WebSocketTransport(.init { $0.protocol = Feed(topics: ["BTC"]) }, loop: bench.loop)
             let manager = ConnectionManager()
             let handler = try ConnectionBuilder(bench.server.webSocketURL).transport(transport).connect(by: manager)
             let heard = Journal<String>("what the client has heard")
@@ -78,7 +78,7 @@ struct CodecTests {
     @Test
     func `that cannot begin a session ends its link with its error`() async throws {
         try await Bench.run(hub: InMemoryHub()) { bench in
-            let transport = WebSocketTransport(.init { $0.codec = Feed(topics: []) }, loop: bench.loop)
+            let transport = WebSocketTransport(.init { $0.protocol = Feed(topics: []) }, loop: bench.loop)
             let manager = ConnectionManager()
             let handler = try ConnectionBuilder(bench.server.webSocketURL).transport(transport).connect(by: manager)
             let error = await #expect(throws: LinkspanError.self) { try await handler.connected(within: .seconds(60)) }
@@ -124,20 +124,20 @@ struct PaddingCodec: SocketIOCodec {
 }
 
 /// The default envelope, with as many spaces as it has bytes.
-struct PaddingEnvelopeCodec: EnvelopeCodec {
+struct PaddingMessageProtocol: MessageProtocol {
     let name = "padding"
 
     func encode(_ envelope: Envelope, to buffer: inout [UInt8]) throws(LinkspanError) -> EncodedKind {
-        let kind = try JSONEnvelopeCodec().encode(envelope, to: &buffer)
+        let kind = try JSONMessageProtocol().encode(envelope, to: &buffer)
         buffer += Array(repeating: UInt8(ascii: " "), count: buffer.count)
         return kind
     }
 
     func decode(text: ArraySlice<UInt8>) throws(LinkspanError) -> DecodedEnvelope {
-        try JSONEnvelopeCodec().decode(text: text)
+        try JSONMessageProtocol().decode(text: text)
     }
 
     func decode(binary: ArraySlice<UInt8>) throws(LinkspanError) -> DecodedEnvelope {
-        try JSONEnvelopeCodec().decode(binary: binary)
+        try JSONMessageProtocol().decode(binary: binary)
     }
 }

@@ -235,7 +235,7 @@ struct LimitTests {
 
     private func padding(_ way: Way, _ bench: Bench) -> any Transport {
         guard case .socketIO(let carriers) = way else {
-            return WebSocketTransport(.init { $0.codec = PaddingEnvelopeCodec() }, loop: bench.loop)
+            return WebSocketTransport(.init { $0.protocol = PaddingMessageProtocol() }, loop: bench.loop)
         }
         return SocketIOTransport(
             .init {

@@ -160,7 +160,7 @@ private struct Life {
                 self.messages += 1
             case .closed:
                 self.closed.insert(index)
-            case .changed, .writable:
+            case .changed, .failed, .writable:
                 Issue.record("a session knows nothing of carriers and room")
             }
         }

@@ -156,7 +156,7 @@ struct MalformedKindTests {
         switch output.deliveries.first?.event {
         case .message(let message): return .message(message.event)
         case .closed(let error): return .leaves(error.code)
-        case .reply, .opened, .changed, .writable: return .message("?")
+        case .reply, .opened, .changed, .failed, .writable: return .message("?")
         case nil: return .ignored
         }
     }

@@ -110,6 +110,8 @@ enum Happening: Equatable {
         case .opened(let info): self = .opened(index, sid: info.sessionID, isContinuous: info.isContinuous)
         case .message(let message): self = .message(index, message.event, text(message.payload.elements))
         case .reply(let id, let payload): self = .reply(index, id, text(payload.elements))
+        // No session says that.
+        case .failed(_, let error): self = .closed(index, error.code)
         case .changed: self = .changed(index)
         case .writable: self = .writable(index)
         case .closed(let error): self = .closed(index, error.code)

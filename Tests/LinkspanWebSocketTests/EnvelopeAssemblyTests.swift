@@ -6,7 +6,7 @@ internal import Testing
 @Suite("Envelopes with attachments")
 struct EnvelopeAssemblyTests {
     /// Each text is an event with two attachments, or as many as are announced.
-    private struct Pairs: EnvelopeCodec {
+    private struct Pairs: MessageProtocol {
         let name = "pairs"
         var attachmentCount = 2
 
@@ -25,13 +25,13 @@ struct EnvelopeAssemblyTests {
 
     @Test
     func `a message counts against the limit with all its attachments`() throws {
-        let codec = Pairs()
+        var codec: any MessageProtocol = Pairs()
         var assembly = EnvelopeAssembly(maximumBytes: 100)
         for last in [40, 41] {
-            #expect(try assembly.receive(.text(Self.bytes(20)), by: codec) == nil)
-            #expect(try assembly.receive(.binary(Self.bytes(40)), by: codec) == nil)
+            #expect(try assembly.receive(.text(Self.bytes(20)), by: &codec) == nil)
+            #expect(try assembly.receive(.binary(Self.bytes(40)), by: &codec) == nil)
             #expect(assembly.isCollecting)
-            let whole = Result { try assembly.receive(.binary(Self.bytes(last)), by: codec) }
+            let whole = Result { try assembly.receive(.binary(Self.bytes(last)), by: &codec) }
             #expect(!assembly.isCollecting)
             switch whole {
             case .success(.message(let message)?):
@@ -47,18 +47,18 @@ struct EnvelopeAssemblyTests {
 
     @Test(arguments: [-1, 0, 1, 10, 11, Int.max])
     func `a codec may announce ten attachments at most`(count: Int) throws {
-        let codec = Pairs(attachmentCount: count)
+        var codec: any MessageProtocol = Pairs(attachmentCount: count)
         var assembly = EnvelopeAssembly(maximumBytes: 100)
         guard (0...10).contains(count) else {
-            let error = #expect(throws: LinkspanError.self) { try assembly.receive(.text(Self.bytes(1)), by: codec) }
+            let error = #expect(throws: LinkspanError.self) { try assembly.receive(.text(Self.bytes(1)), by: &codec) }
             #expect(error?.code == .protocolViolation)
             #expect(!assembly.isCollecting)
             return
         }
-        var event = try assembly.receive(.text(Self.bytes(1)), by: codec)
+        var event = try assembly.receive(.text(Self.bytes(1)), by: &codec)
         for _ in 0..<count {
             #expect(event == nil)
-            event = try assembly.receive(.binary(Self.bytes(1)), by: codec)
+            event = try assembly.receive(.binary(Self.bytes(1)), by: &codec)
         }
         guard case .message(let message)? = event else {
             Issue.record("the message is not complete")
@@ -68,7 +68,7 @@ struct EnvelopeAssemblyTests {
     }
 
     /// A text is a list of numbers, each an event; an empty one is answered.
-    private struct Numbers: EnvelopeCodec {
+    private struct Numbers: MessageProtocol {
         let name = "numbers"
 
         func encode(_ envelope: Envelope, to buffer: inout [UInt8]) throws(LinkspanError) -> EncodedKind { .text }
@@ -86,11 +86,11 @@ struct EnvelopeAssemblyTests {
 
     @Test
     func `a message may be none, one or several events, and be answered`() throws {
-        let codec = Numbers()
+        var codec: any MessageProtocol = Numbers()
         var assembly = EnvelopeAssembly(maximumBytes: 100)
         var heard: [Int] = []
         for text in ["1", "", "2,3,4", "5"] {
-            var event = try assembly.receive(.text(Array(text.utf8)[...]), by: codec)
+            var event = try assembly.receive(.text(Array(text.utf8)[...]), by: &codec)
             while case .message(let message)? = event {
                 heard.append(message.payload[0]?.int ?? 0)
                 event = assembly.popPending()
@@ -99,26 +99,28 @@ struct EnvelopeAssemblyTests {
             #expect(assembly.takeAnswers() == [])
         }
         #expect(heard == [1, 2, 3, 4, 5])
-        #expect(try assembly.receive(.binary([1]), by: codec) == nil)
+        #expect(try assembly.receive(.binary([1]), by: &codec) == nil)
         #expect(try Numbers().decode(text: Array("1,2".utf8)[...]).envelopes.count == 2)
     }
 
     @Test
     func `whatever a codec throws ends the link as a violation of the protocol`() throws {
-        let codec = Numbers()
+        var codec: any MessageProtocol = Numbers()
         var assembly = EnvelopeAssembly(maximumBytes: 100)
-        let error = #expect(throws: LinkspanError.self) { try assembly.receive(.text(Array("{".utf8)[...]), by: codec) }
+        let error = #expect(throws: LinkspanError.self) {
+            try assembly.receive(.text(Array("{".utf8)[...]), by: &codec)
+        }
         #expect(error?.code == .protocolViolation)
         #expect((error?.cause as? LinkspanError)?.code == .decodingFailed)
     }
 
     @Test
     func `a text in place of an attachment is refused, and a binary message that nothing has announced`() throws {
-        let codec = Pairs()
+        var codec: any MessageProtocol = Pairs()
         var assembly = EnvelopeAssembly(maximumBytes: 100)
-        #expect(throws: LinkspanError.self) { try assembly.receive(.binary(Self.bytes(1)), by: codec) }
-        _ = try assembly.receive(.text(Self.bytes(1)), by: codec)
-        #expect(throws: LinkspanError.self) { try assembly.receive(.text(Self.bytes(1)), by: codec) }
+        #expect(throws: LinkspanError.self) { try assembly.receive(.binary(Self.bytes(1)), by: &codec) }
+        _ = try assembly.receive(.text(Self.bytes(1)), by: &codec)
+        #expect(throws: LinkspanError.self) { try assembly.receive(.text(Self.bytes(1)), by: &codec) }
         #expect(!assembly.isCollecting)
     }
 }

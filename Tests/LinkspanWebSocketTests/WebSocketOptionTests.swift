@@ -9,13 +9,13 @@ struct WebSocketOptionTests {
     @Test
     func `lead to the configuration that they name`() throws {
         let configuration = try Self.configuration([
-            "codec": "text", "subprotocols": ["a", "b"], "compression": true, "responseHeaders": ["X-Node"],
+            "protocol": "text", "subprotocols": ["a", "b"], "compression": true, "responseHeaders": ["X-Node"],
             "headers": ["X-One: 1", "X-Two:a: b", "X-Three:"],
             "closeCodes": ["4000-4099=stop", "4007=credentials", "1001=retry", "3000=later", "3001=refused"],
             "pingInterval": Duration.seconds(3), "pingTimeout": Duration.seconds(4),
             "maximumMessageBytes": 5,
         ])
-        #expect(configuration.codec.name == "text")
+        #expect(configuration.protocol.name == "text")
         #expect(configuration.subprotocols == ["a", "b"])
         #expect(configuration.compression == .init())
         #expect(configuration.responseHeaders == ["X-Node"])
@@ -30,26 +30,26 @@ struct WebSocketOptionTests {
     @Test
     func `may all be missing`() throws {
         let configuration = try Self.configuration([:])
-        #expect(configuration.codec.name == "json")
+        #expect(configuration.protocol.name == "json")
         #expect(configuration.compression == nil)
         #expect(try Self.configuration(["compression": false]).compression == nil)
         #expect(configuration.closeMeanings == [:])
         #expect(configuration.closing == .init(code: 1000, reason: ""))
-        #expect(try Self.configuration(["codec": "binary"]).codec.name == "binary")
+        #expect(try Self.configuration(["protocol": "binary"]).protocol.name == "binary")
     }
 
     @Test
-    func `name a codec of the app's own, or one of it in place of a built-in one`() throws {
-        let own = TextEnvelopeCodec(event: "own")
-        let factory = TransportFactory.webSocket(codecs: ["ticker": own, "json": own])
-        let codec = try #require(factory.options.first { $0.name == "codec" })
-        #expect(codec.kind == .choice(["json", "text", "binary", "ticker"]))
+    func `name a protocol of the app's own, or one of it in place of a built-in one`() throws {
+        let own = TextMessageProtocol(event: "own")
+        let factory = TransportFactory.webSocket(protocols: ["ticker": own, "json": own])
+        let option = try #require(factory.options.first { $0.name == "protocol" })
+        #expect(option.kind == .choice(["binary", "json", "text", "ticker"]))
         for name in ["ticker", "json"] {
-            let transport = try factory.make(OptionValues(["codec": name])) as? WebSocketTransport
-            #expect(transport?.configuration.codec as? TextEnvelopeCodec == own)
+            let transport = try factory.make(OptionValues(["protocol": name])) as? WebSocketTransport
+            #expect(transport?.configuration.protocol as? TextMessageProtocol == own)
         }
-        let text = try factory.make(OptionValues(["codec": "text"])) as? WebSocketTransport
-        #expect(text?.configuration.codec.name == "text")
+        let text = try factory.make(OptionValues(["protocol": "text"])) as? WebSocketTransport
+        #expect(text?.configuration.protocol.name == "text")
     }
 
     @Test(arguments: [

@@ -7,13 +7,16 @@ internal import Testing
 
 @Suite
 struct TickerTests {
-    private let codec = TickerCodec(symbols: ["BTC", "ETH"])
+    private let language = TickerProtocol(symbols: ["BTC", "ETH"])
 
-    private func decode(_ text: String) throws -> DecodedEnvelope { try self.codec.decode(text: Array(text.utf8)[...]) }
+    private func decode(_ text: String) throws -> DecodedEnvelope {
+        try self.language.decode(text: Array(text.utf8)[...])
+    }
 
     @Test
     func `each link begins with the subscription`() throws {
-        #expect(try self.codec.sessionBegan() == [.text(Array(#"{"subscribe":["BTC","ETH"]}"#.utf8)[...])])
+        let start = SessionStart(url: try ConnectionURL("ws://feed.example"))
+        #expect(try self.language.begin(start) == [.text(Array(#"{"subscribe":["BTC","ETH"]}"#.utf8)[...])])
     }
 
     @Test

@@ -46,7 +46,7 @@ private final class NotingReceiver: LinkReceiver {
             switch event {
             case .opened(let info): (isAlive, _) = (false, self.note(.carrier(info.facts["carrier"])))
             case .changed(let info): (isAlive, _) = (info.roundTrip != nil, self.note(.carrier(info.facts["carrier"])))
-            case .message, .reply, .writable, .closed: isAlive = false
+            case .message, .reply, .failed, .writable, .closed: isAlive = false
             case nil: ()
             }
             return event

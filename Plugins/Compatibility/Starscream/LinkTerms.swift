@@ -34,7 +34,7 @@ struct LinkTerms: Equatable {
         _ change: (inout WebSocketConfiguration) -> Void
     ) throws(LinkspanError) -> ConnectionConfiguration {
         let transport = WebSocketConfiguration {
-            $0.codec = FrameEnvelopeCodec(answersPings: self.answersPings)
+            $0.protocol = FrameMessageProtocol(answersPings: self.answersPings)
             $0.subprotocols = self.subprotocols
             $0.responseHeaders = ["*"]
             $0.tls = security?.policy ?? .system

@@ -96,7 +96,7 @@ open class WebSocket: WebSocketClient {
 
     /// The connection underneath, for code that has moved on: both sides send and listen on one link.
     ///
-    /// Its events are `text`, `binary`, `ping` and `pong`, see `FrameEnvelopeCodec`. Nil before the first ``connect()``; it stays
+    /// Its events are `text`, `binary`, `ping` and `pong`, see `FrameMessageProtocol`. Nil before the first ``connect()``; it stays
     /// the same from then on, over every further link. ``disconnect(closeCode:)`` cancels also its sends that wait.
     public var connection: ConnectionHandler? { self[\.shared] }
 

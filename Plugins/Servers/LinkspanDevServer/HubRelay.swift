@@ -90,7 +90,7 @@ final class HubRelay: LinkReceiver {
             self.state.value.isOpen = true
             swap(&early, &self.state.value.early)
         case .closed: self.state.value = State()
-        case .message, .reply, .changed, .writable: ()
+        case .message, .reply, .changed, .failed, .writable: ()
         }
         handler?(event)
         if let link { for saying in early { Self.pass(saying, to: link) } }

@@ -96,7 +96,7 @@ extension LinkEvent {
         switch self {
         case .message(let message): message.event.utf8.count + message.payload.byteCount
         case .reply(_, let payload): payload.byteCount
-        case .opened, .changed, .writable, .closed: 0
+        case .opened, .changed, .failed, .writable, .closed: 0
         }
     }
 }

@@ -16,7 +16,9 @@ package struct EnvelopeAssembly: Sendable {
     private var partial: Boxed<Partial>?
     /// The events behind the one that was returned last, the next one last.
     private var pending: [LinkEvent] = []
-    /// The codec's answers to the messages that were taken.
+    /// The events that came before the session was ready, the next one last.
+    private var early: [LinkEvent] = []
+    /// The protocol's answers to the messages that were taken.
     private var answers: [WebSocketMessage] = []
     /// The number of parts that have come of messages with attachments.
     private(set) var parts = 0
@@ -26,8 +28,14 @@ package struct EnvelopeAssembly: Sendable {
 
     package init(maximumBytes: Int) { self.maximumBytes = maximumBytes }
 
-    /// The next event of a message that brought several.
-    package mutating func popPending() -> LinkEvent? { self.pending.popLast() }
+    /// The next event of those that were put off, or of a message that brought several.
+    package mutating func popPending() -> LinkEvent? { self.early.popLast() ?? self.pending.popLast() }
+
+    /// Puts the events of the last message off, behind those that were put off before.
+    mutating func putOff(_ first: LinkEvent?) {
+        self.early = self.pending + (first.map { [$0] } ?? []) + self.early
+        self.pending = []
+    }
 
     package var hasAnswers: Bool { !self.answers.isEmpty }
 
@@ -41,34 +49,33 @@ package struct EnvelopeAssembly: Sendable {
     ///
     /// - Parameters:
     ///   - message: the message.
-    ///   - codec: reads it; the same for all messages.
+    ///   - session: reads it; the same for all messages.
     /// - Returns: the first event that is complete with it.
-    /// - Throws: code `protocolViolation`, whatever the codec's own code was; the link is to end.
+    /// - Throws: the error of the protocol; what it cannot read is a `protocolViolation`. The link is to end.
     package mutating func receive(
-        _ message: consuming WebSocketMessage, by codec: any EnvelopeCodec
+        _ message: consuming WebSocketMessage, by session: inout any MessageProtocol
     ) throws(LinkspanError) -> LinkEvent? {
         do throws(LinkspanError) {
-            return try self.take(message, by: codec)
+            return try self.take(message, by: &session)
         } catch {
-            guard error.code != .protocolViolation else { throw error }
-            throw LinkspanError(.protocolViolation, "the codec cannot read a message", cause: error)
+            guard error.code == .decodingFailed || error.code == .encodingFailed else { throw error }
+            throw LinkspanError(.protocolViolation, "protocol '\(session.name)' cannot read a message", cause: error)
         }
     }
 
     /// Takes a ping or pong, when ``popPending()`` has no event any more.
     ///
-    /// - Returns: the first event that the codec makes of it.
-    /// - Throws: what ``receive(_:by:)`` throws.
+    /// - Returns: the first event that the protocol makes of it.
     package mutating func receive(
-        _ control: Opcode, payload: ArraySlice<UInt8>, by codec: any EnvelopeCodec
-    ) throws(LinkspanError) -> LinkEvent? {
-        let decoded = control == .ping ? codec.decode(ping: payload) : codec.decode(pong: payload)
-        for envelope in decoded.reversed() { self.pending.append(try Self.event(envelope)) }
-        return self.popPending()
+        _ control: Opcode, payload: ArraySlice<UInt8>, by session: inout any MessageProtocol
+    ) -> LinkEvent? {
+        let decoded = control == .ping ? session.decode(ping: payload) : session.decode(pong: payload)
+        for envelope in decoded.reversed() { self.pending.append(Self.event(envelope)) }
+        return self.pending.popLast()
     }
 
     private mutating func take(
-        _ message: consuming WebSocketMessage, by codec: any EnvelopeCodec
+        _ message: consuming WebSocketMessage, by session: inout any MessageProtocol
     ) throws(LinkspanError) -> LinkEvent? {
         if self.isCollecting {
             guard case .binary(let data) = consume message else {
@@ -80,10 +87,10 @@ package struct EnvelopeAssembly: Sendable {
         switch consume message {
         case .text(let text):
             let count = text.count
-            return try self.begin(try codec.decode(text: consume text), byteCount: count)
+            return try self.begin(try session.decode(text: consume text), byteCount: count)
         case .binary(let data):
             let count = data.count
-            return try self.begin(try codec.decode(binary: consume data), byteCount: count)
+            return try self.begin(try session.decode(binary: consume data), byteCount: count)
         }
     }
 
@@ -91,9 +98,9 @@ package struct EnvelopeAssembly: Sendable {
         _ decoded: consuming DecodedEnvelope, byteCount: Int
     ) throws(LinkspanError) -> LinkEvent? {
         switch decoded.content {
-        case .one(let envelope, 0): return try Self.event(envelope)
+        case .one(let envelope, 0): return Self.event(envelope)
         case .one(let envelope, let attachments):
-            let most = JSONEnvelopeCodec.maximumAttachments
+            let most = JSONMessageProtocol.maximumAttachments
             guard (1...most).contains(attachments) else {
                 throw LinkspanError(
                     .protocolViolation,
@@ -102,10 +109,11 @@ package struct EnvelopeAssembly: Sendable {
             self.partial = Boxed(Partial(envelope: envelope, missing: attachments, bytes: byteCount))
             self.parts += 1
             return nil
-        case .several(let envelopes, let answers):
+        case .several(let envelopes, let answers, let failures):
             self.answers += answers
-            for envelope in envelopes.reversed() { self.pending.append(try Self.event(envelope)) }
-            return self.popPending()
+            for failure in failures.reversed() { self.pending.append(.failed(id: failure.id, failure.error)) }
+            for envelope in envelopes.reversed() { self.pending.append(Self.event(envelope)) }
+            return self.pending.popLast()
         }
     }
 
@@ -131,20 +139,17 @@ package struct EnvelopeAssembly: Sendable {
         }
         switch partial.envelope {
         case .event(let name, let payload, let id):
-            return try Self.event(.event(name: name, payload: whole(payload), id: id))
-        case .reply(let id, let payload): return try Self.event(.reply(id: id, payload: whole(payload)))
-        case .auth(let payload): return try Self.event(.auth(payload))
+            return Self.event(.event(name: name, payload: whole(payload), id: id))
+        case .reply(let id, let payload): return Self.event(.reply(id: id, payload: whole(payload)))
         }
     }
 
-    private static func event(_ envelope: consuming Envelope) throws(LinkspanError) -> LinkEvent {
+    private static func event(_ envelope: consuming Envelope) -> LinkEvent {
         switch consume envelope {
         case .event(let name, let payload, let id):
             return .message(InboundMessage(event: name, payload: payload, replyID: id))
         case .reply(let id, let payload):
             return .reply(id: id, payload: payload)
-        case .auth:
-            throw LinkspanError(.protocolViolation, "the server sent credentials to the client")
         }
     }
 }

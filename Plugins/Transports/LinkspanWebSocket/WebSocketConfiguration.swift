@@ -4,9 +4,9 @@ public import LinkspanWebSocketProtocol
 
 /// The options of a raw WebSocket transport.
 public struct WebSocketConfiguration: Sendable, NetworkConfiguration {
-    /// The codec of messages (default ``JSONEnvelopeCodec``).
-    public var codec: any EnvelopeCodec = JSONEnvelopeCodec()
-    /// Sub-protocols to offer besides those of the codec (default none).
+    /// What the messages mean (default ``JSONMessageProtocol``).
+    public var `protocol`: any MessageProtocol = JSONMessageProtocol()
+    /// Sub-protocols to offer besides those of the protocol (default none).
     public var subprotocols: [String] = []
     /// Header fields of the upgrade request besides those of the credentials (default none).
     ///
@@ -16,7 +16,7 @@ public struct WebSocketConfiguration: Sendable, NetworkConfiguration {
     /// (default none); `*` keeps all, under their names in lower case.
     public var responseHeaders: [String] = []
     /// The event by which renewed credentials are shown to the server while the link is open: its argument is their
-    /// auth payload (default nil: they are for the next link).
+    /// auth payload (default nil: they are for the next link, unless the protocol has a message for them).
     ///
     /// The standard name is ``/Linkspan/Credentials/renewalEvent``.
     public var renewalEvent: String?

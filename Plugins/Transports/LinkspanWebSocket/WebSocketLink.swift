@@ -5,12 +5,11 @@ internal import LinkspanWebSocketProtocol
 
 /// A link over a WebSocket of its own; lives on its loop.
 final class WebSocketLink: Link {
-    private enum State: Equatable { case idle, opening, open, ended }
+    private enum State: Equatable { case idle, opening, greeting, open, ended }
 
     /// The request, until it has been opened.
     private var request: Boxed<LinkRequest>?
     private let boxedConfiguration: Boxed<WebSocketConfiguration>
-    private let codec: any EnvelopeCodec
     private let loop: any NetworkLoop
     private let receiver: any LinkReceiver
     private let attachmentsTimeout: Duration
@@ -18,8 +17,15 @@ final class WebSocketLink: Link {
     private var info = LinkInfo()
     /// Nil before it begins to open and after its end.
     @exclusivity(unchecked) private var owned: Owned<WebSocketChannel>?
-    // Calls nobody but the codec, which does not know the link, so that no access meets another.
+    // Both call nobody but each other, and do not know the link, so that no access meets another.
     @exclusivity(unchecked) private var assembly: EnvelopeAssembly
+    @exclusivity(unchecked) private var session: any MessageProtocol
+    /// The beginning of the session.
+    private var beginning: Moment?
+    /// Whether the session takes nothing more for now, or has refused something since.
+    private var isFull = false
+    /// The next deadline of the session.
+    private var alarm: (due: Duration, work: any ScheduledWork)?
     /// Looks for attachments that are overdue; nil when none are awaited.
     private var watch: (any ScheduledWork)?
     /// The buffer in which messages are encoded.
@@ -43,7 +49,7 @@ final class WebSocketLink: Link {
     ) {
         self.request = Boxed(request)
         self.boxedConfiguration = configuration
-        self.codec = configuration.value.codec
+        self.session = configuration.value.protocol
         self.loop = loop
         self.receiver = receiver
         self.attachmentsTimeout = attachmentsTimeout
@@ -57,38 +63,72 @@ final class WebSocketLink: Link {
         guard self.state == .idle, let opening = self.request?.value else { return }
         let configuration = self.configuration
         let request = StreamRequest(
-            opening, path: opening.url.path, headers: configuration.headers.map { ($0.name, $0.value.exposed) },
+            opening, path: opening.url.path,
+            headers: (self.session.headers + configuration.headers).map { ($0.name, $0.value.exposed) },
             tls: configuration.tls, proxy: configuration.proxy, socketPath: configuration.socketPath)
         let terms = WebSocketTerms { terms in
             terms.limits.maxMessageBytes = configuration.maximumMessageBytes
             terms.highWaterMark = configuration.highWaterMark
             terms.keepAlive = configuration.keepAlive
-            terms.answersPings = self.codec.answersPings
+            terms.answersPings = self.session.answersPings
             terms.reportsControl = true
         }
         self.state = .opening
         let channel = WebSocketChannel(
-            request, subprotocols: self.codec.subprotocols + configuration.subprotocols,
+            request, subprotocols: self.session.subprotocols + configuration.subprotocols,
             compression: configuration.compression, terms: terms, on: self.loop, handler: self)
         self.owned = Owned(channel)
     }
 
     func send(_ message: OutboundMessage) -> SendAcceptance {
-        let envelope = Envelope.event(name: message.event, payload: message.payload, id: message.requestID)
-        return self.send(envelope, message.payload.attachments, isCompressible: message.isCompressible)
+        self.send(message.payload.attachments, isCompressible: message.isCompressible) {
+            (session, buffer) throws(LinkspanError) in
+            try session.encode(
+                .event(name: message.event, payload: message.payload, id: message.requestID), to: &buffer)
+        }
+    }
+
+    func deliver(_ message: OutboundMessage, key: String?, isRepeated: Bool) -> SendAcceptance {
+        guard let id = message.requestID else { return self.send(message) }
+        let delivery = EncodedDelivery(
+            event: message.event, payload: message.payload, id: id, key: key, isRepeated: isRepeated)
+        return self.send(message.payload.attachments, isCompressible: message.isCompressible) {
+            (session, buffer) throws(LinkspanError) in try session.encode(delivery, to: &buffer)
+        }
     }
 
     func reply(to id: UInt64, with payload: Payload) -> SendAcceptance {
-        self.send(.reply(id: id, payload: payload), payload.attachments)
+        self.send(payload.attachments) { (session, buffer) throws(LinkspanError) in
+            try session.encode(.reply(id: id, payload: payload), to: &buffer)
+        }
+    }
+
+    var followsListeners: Bool { self.session.subscribes }
+
+    func setListening(_ isListening: Bool, to event: String) throws(LinkspanError) {
+        guard self.state == .open else { return }
+        self.sendFrames(isListening ? try self.session.subscribe(to: event) : self.session.unsubscribe(from: event))
     }
 
     func renewCredentials(_ credentials: Credentials) -> Bool {
-        self.sendRenewal(credentials, by: self.configuration.renewalEvent)
+        guard self.state == .open else { return false }
+        do throws(LinkspanError) {
+            guard let frames = try self.session.renew(credentials) else {
+                return self.sendRenewal(credentials, by: self.configuration.renewalEvent)
+            }
+            self.sendFrames(frames)
+            self.followSession()
+        } catch {
+            // Not before the caller has its answer.
+            self.loop.executeLocally { self.fail(error, .policyViolation) }
+        }
+        return true
     }
 
     func close(code: UInt16?, reason: String) {
         let standard = self.configuration.closing
         let (code, reason) = code.map { ($0, reason) } ?? (standard.code, standard.reason)
+        if self.state == .open { self.sendFrames(self.session.end()) }
         self.leave { $0.close(CloseCode(rawValue: code), reason: reason) }
     }
 
@@ -97,7 +137,7 @@ final class WebSocketLink: Link {
     /// Ends the channel, which then reports its end; without one the link reports it.
     private func leave(_ endChannel: (WebSocketChannel) -> Void) {
         switch self.state {
-        case .open, .opening: if let channel = self.owned?.object { endChannel(channel) }
+        case .open, .greeting, .opening: if let channel = self.owned?.object { endChannel(channel) }
         case .idle:
             self.state = .ended
             let receiver = self.receiver
@@ -110,32 +150,42 @@ final class WebSocketLink: Link {
 
     func setReadingPaused(_ isPaused: Bool) { self.openChannel?.setReadingPaused(isPaused) }
 
-    var resumption: Secret? { nil }
+    var resumption: Secret? { self.session.resumption }
 
     var hasPendingBytes: Bool { self.openChannel.map { $0.pendingBytes > 0 } ?? false }
 
     var openingStage: String? {
-        self.state == .opening ? self.owned?.object.openingStage.map { "\($0)" } : nil
+        switch self.state {
+        case .opening: self.owned?.object.openingStage.map { "\($0)" }
+        case .greeting: "waiting for the server to accept the session of protocol '\(self.session.name)'"
+        case .idle, .open, .ended: nil
+        }
     }
 
     private var openChannel: WebSocketChannel? {
         self.state == .open ? self.owned?.object : nil
     }
 
+    /// Sends what `encode` makes.
+    // A closure that is called here costs nothing; an enumeration of all that can be sent would be moved.
+    @inline(__always)
     private func send(
-        _ envelope: consuming Envelope, _ attachments: [ArraySlice<UInt8>], isCompressible: Bool = true
+        _ attachments: [ArraySlice<UInt8>], isCompressible: Bool = true,
+        _ encode: (inout any MessageProtocol, inout [UInt8]) throws(LinkspanError) -> EncodedKind
     ) -> SendAcceptance {
-        guard self.state == .open else { return .refused }
+        guard self.state == .open, !self.isFull else { return .refused }
         switch self.owned {
         case .some(let owned):
-            return self.send(envelope, attachments, isCompressible: isCompressible, over: owned.object)
+            let acceptance = self.send(attachments, isCompressible: isCompressible, over: owned.object, encode)
+            return self.followSession() ? .acceptedAndFull : acceptance
         case nil: return .refused
         }
     }
 
+    @inline(__always)
     private func send(
-        _ envelope: consuming Envelope, _ attachments: [ArraySlice<UInt8>], isCompressible: Bool = true,
-        over channel: WebSocketChannel
+        _ attachments: [ArraySlice<UInt8>], isCompressible: Bool, over channel: WebSocketChannel,
+        _ encode: (inout any MessageProtocol, inout [UInt8]) throws(LinkspanError) -> EncodedKind
     ) -> SendAcceptance {
         // The memory of the last message, unless that was large.
         var encoded: [UInt8] = []
@@ -144,7 +194,7 @@ final class WebSocketLink: Link {
         defer { if encoded.capacity <= Self.keptScratch { swap(&encoded, &self.scratch) } }
         let kind: EncodedKind
         do throws(LinkspanError) {
-            kind = try self.codec.encode(envelope, to: &encoded)
+            kind = try encode(&self.session, &encoded)
         } catch {
             return .rejected(error)
         }
@@ -155,6 +205,7 @@ final class WebSocketLink: Link {
                 }
                 return channel.sendControl(kind == .ping ? .ping : .pong, payload: encoded)
             }
+            if kind == .nothing { return .accepted }
             if kind == .selfContained {
                 return channel.send(.binary, length: encoded.count, isCompressible: isCompressible) {
                     $0.append(contentsOf: encoded)
@@ -168,11 +219,61 @@ final class WebSocketLink: Link {
     }
 }
 
+// MARK: - The session
+
 extension WebSocketLink {
-    /// Sends what the codec has to say.
-    private func sendFrame(_ frame: WebSocketMessage) {
+    /// Sends what the session has to say.
+    private func sendFrames(_ frames: [WebSocketMessage]) {
         guard let channel = self.owned?.object else { return }
-        _ = channel.send(frame.opcode, length: frame.bytes.count) { $0.append(contentsOf: frame.bytes) }
+        for frame in frames {
+            _ = channel.send(frame.opcode, length: frame.bytes.count) { $0.append(contentsOf: frame.bytes) }
+        }
+    }
+
+    /// Sets the alarm for the session's deadline.
+    ///
+    /// - Returns: whether the session takes nothing more for now.
+    @discardableResult
+    private func followSession() -> Bool {
+        let state = self.session.state
+        if state.deadline != self.alarm?.due { self.setAlarm(state.deadline) }
+        if state.isFull { self.isFull = true }
+        return state.isFull
+    }
+
+    private func setAlarm(_ deadline: Duration?) {
+        self.alarm?.work.cancel()
+        self.alarm = nil
+        guard let deadline, let beginning = self.beginning, self.state != .ended else { return }
+        let rest = Moment.now.duration(to: beginning + deadline)
+        let work = self.loop.scheduleLocally(after: max(.zero, rest)) {
+            self.alarm = nil
+            do throws(LinkspanError) {
+                self.sendFrames(try self.session.deadlinePassed(at: beginning.duration(to: .now)))
+                self.sessionHasMoved()
+            } catch {
+                self.fail(error, .policyViolation)
+            }
+        }
+        self.alarm = (deadline, work)
+    }
+
+    /// Follows the session after something that was not sent: it may be ready, or have room again.
+    private func sessionHasMoved() {
+        if self.state == .greeting, self.session.state.isReady { self.receiver.receive([self.becomeOpen()]) }
+        guard !self.followSession(), self.isFull, self.state == .open else { return }
+        self.isFull = false
+        self.receiver.receive([.writable])
+    }
+
+    private func becomeOpen() -> LinkEvent {
+        self.state = .open
+        let session = self.session.info
+        var facts = ["protocol": "WebSocket", "carrier": "websocket", "messages": self.session.name]
+        facts.merge(self.info.facts.merging(session.facts) { $1 }) { $1 }
+        (self.info.facts, self.info.sessionID) = (facts, session.sessionID)
+        (self.info.isContinuous, self.info.endpoints) = (session.isContinuous, session.endpoints)
+        return .opened(self.info)
     }
 }
 
@@ -180,30 +281,27 @@ extension WebSocketLink {
 
 extension WebSocketLink: WebSocketChannelHandler {
     func opened(_ head: ResponseHead, subprotocol: String?) {
-        guard self.state == .opening, let channel = self.owned?.object else { return }
-        let auth = self.request?.value.credentials.auth
-        self.request = nil
-        if let auth {
-            if case .rejected(let error) = self.send(.auth(auth), [], over: channel) {
-                self.end(error)
-                return channel.abort()
-            }
+        guard self.state == .opening, let channel = self.owned?.object, let request = self.request?.value else {
+            return
         }
+        self.request = nil
+        let start = SessionStart(
+            credentials: request.credentials, resumption: request.resumption, subprotocol: subprotocol,
+            url: request.url)
+        self.beginning = .now
         do throws(LinkspanError) {
-            for frame in try self.codec.sessionBegan() { self.sendFrame(frame) }
+            self.sendFrames(try self.session.begin(start))
         } catch {
             self.end(error)
             return channel.abort()
         }
-        self.state = .open
-        var facts = ["protocol": "WebSocket", "carrier": "websocket", "codec": self.codec.name]
-        facts["subprotocol"] = subprotocol
-        self.info = LinkInfo(facts: facts)
+        self.state = .greeting
+        self.info.facts["subprotocol"] = subprotocol
         let names = self.configuration.responseHeaders
         for name in names.contains("*") ? head.names : names {
             self.info.headers += head.values(name.lowercased()).map { Credentials.Field(name, Secret($0)) }
         }
-        self.receiver.receive([.opened(self.info)])
+        self.sessionHasMoved()
     }
 
     func answeredPing(after roundTrip: Duration) {
@@ -215,16 +313,15 @@ extension WebSocketLink: WebSocketChannelHandler {
     func received(_ next: () -> WebSocketMessage?) {
         var failure: LinkspanError?
         self.receiver.receive {
-            if let event = self.assembly.popPending() { return event }
+            if let event = self.nextPending() { return event }
             while let message = next() {
                 // Nothing counts that comes behind the end.
-                guard failure == nil, self.state == .open else { continue }
+                guard failure == nil, self.state == .open || self.state == .greeting else { continue }
                 do throws(LinkspanError) {
-                    let event = try self.assembly.receive(consume message, by: self.codec)
-                    if self.assembly.hasAnswers {
-                        for answer in self.assembly.takeAnswers() { self.sendFrame(answer) }
-                    }
-                    if let event { return event }
+                    let event = try self.assembly.receive(consume message, by: &self.session)
+                    if self.assembly.hasAnswers { self.sendFrames(self.assembly.takeAnswers()) }
+                    if self.state == .open, let event { return event }
+                    if self.state == .greeting, let opened = self.greeted(event) { return opened }
                 } catch {
                     failure = error
                 }
@@ -232,24 +329,32 @@ extension WebSocketLink: WebSocketChannelHandler {
             return nil
         }
         self.watchAttachments()
-        if let failure { self.fail(failure, .invalidPayload) }
+        if let failure {
+            return self.fail(failure, failure.code == .protocolViolation ? .invalidPayload : .normal)
+        }
+        self.sessionHasMoved()
+    }
+
+    /// The next event of a message that brought several, or of those that came before the session was ready.
+    private func nextPending() -> LinkEvent? {
+        self.state == .open ? self.assembly.popPending() : nil
+    }
+
+    /// Takes what a message has brought to a session that was not ready before.
+    ///
+    /// - Returns: that the link is open, if the session is ready now; the messages until then follow.
+    private func greeted(_ event: LinkEvent?) -> LinkEvent? {
+        self.assembly.putOff(event)
+        return self.session.state.isReady ? self.becomeOpen() : nil
     }
 
     func received(_ control: Opcode, payload: ArraySlice<UInt8>) {
         guard self.state == .open else { return }
-        var failure: LinkspanError?
         var payload: ArraySlice<UInt8>? = payload
         self.receiver.receive {
-            if let event = self.assembly.popPending() { return event }
-            guard let payload = payload.take() else { return nil }
-            do throws(LinkspanError) {
-                return try self.assembly.receive(control, payload: payload, by: self.codec)
-            } catch {
-                failure = error
-                return nil
-            }
+            if let event = self.nextPending() { return event }
+            return payload.take().flatMap { self.assembly.receive(control, payload: $0, by: &self.session) }
         }
-        if let failure { self.fail(failure, .invalidPayload) }
     }
 
     /// Makes sure that a message which lacks attachments is looked at again.
@@ -270,7 +375,7 @@ extension WebSocketLink: WebSocketChannelHandler {
     }
 
     private func fail(_ error: LinkspanError, _ code: CloseCode) {
-        let channel = self.openChannel
+        let channel = self.owned?.object
         self.end(error)
         channel?.close(code, reason: error.message)
     }
@@ -297,6 +402,8 @@ extension WebSocketLink: WebSocketChannelHandler {
         self.owned = nil
         self.watch?.cancel()
         self.watch = nil
+        self.alarm?.work.cancel()
+        self.alarm = nil
         self.receiver.receive([.closed(error)])
     }
 }

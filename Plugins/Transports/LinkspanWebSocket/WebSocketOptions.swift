@@ -2,18 +2,10 @@ internal import Linkspan
 
 /// Reads those options of a configuration file that are more than a number or a word.
 enum WebSocketOptions {
-    /// The names of the codecs that there are in any case.
-    static let codecs = ["json", "text", "binary"]
-
-    /// The codec with a name, which the catalog has checked.
-    static func codec(_ name: String?, of codecs: [String: any EnvelopeCodec]) -> any EnvelopeCodec {
-        if let name, let codec = codecs[name] { return codec }
-        return switch name {
-        case "text": TextEnvelopeCodec()
-        case "binary": BinaryEnvelopeCodec()
-        default: JSONEnvelopeCodec()
-        }
-    }
+    /// The protocols that there are in any case, by their names.
+    static let protocols: [String: any MessageProtocol] = [
+        "json": JSONMessageProtocol(), "text": TextMessageProtocol(), "binary": BinaryMessageProtocol(),
+    ]
 
     /// Fields written `name: value`.
     static func headers(_ lines: [String]) throws(LinkspanError) -> [Credentials.Field] {

@@ -3,7 +3,7 @@ private import LinkspanBackEnds
 package import LinkspanNetwork
 public import LinkspanRuntime
 
-/// Carries messages over a raw WebSocket (RFC 6455), wrapped by an envelope codec.
+/// Carries messages over a raw WebSocket (RFC 6455), in the language of a message protocol.
 public struct WebSocketTransport: Transport {
     /// `websocket`.
     public let name = "websocket"
@@ -36,7 +36,7 @@ public struct WebSocketTransport: Transport {
         let closing = self.configuration.closing
         let keepAlive = self.configuration.keepAlive.map { "every \($0.interval), \($0.timeout) to answer" }
         return self.configuration.described(with: [
-            "codec": self.configuration.codec.comparison,
+            "protocol": self.configuration.protocol.comparison,
             "subprotocols": self.configuration.subprotocols.joined(separator: ","),
             "headers": self.configuration.headersDescription,
             "responseHeaders": self.configuration.responseHeaders.joined(separator: ","),
@@ -65,10 +65,10 @@ extension Transport where Self == WebSocketTransport {
     public static func webSocket(_ configuration: WebSocketConfiguration) -> Self { Self(configuration) }
 }
 
-extension EnvelopeCodec {
-    /// The codec as text that is the same for equal codecs alone.
+extension MessageProtocol {
+    /// The protocol as text that is the same for equal protocols alone.
     fileprivate var comparison: String {
-        self is JSONEnvelopeCodec
+        self is JSONMessageProtocol
             ? self.name
             : "\(self.name) (\(String(reflecting: Self.self)) \(String(UInt(bitPattern: self.hashValue), radix: 16)))"
     }
@@ -84,29 +84,29 @@ extension WebSocketTransport {
 }
 
 extension TransportFactory {
-    /// The raw WebSocket transport for a catalog: options `codec`, `subprotocols`, `headers`, `responseHeaders`,
+    /// The raw WebSocket transport for a catalog: options `protocol`, `subprotocols`, `headers`, `responseHeaders`,
     /// `closeCodes`, `pingInterval`, `pingTimeout`, `compression`, `renewalEvent`, `maximumMessageBytes`, and those of TLS
     /// (`ca`, `systemRoots`, `pins`, `revokedPins`, `certificate`, `key`, `minimumTLS`), of a proxy (`proxy`, `proxyUser`,
     /// `proxyPassword`), and `socket` for a Unix-domain socket.
-    public static var webSocket: Self { .webSocket(codecs: [:]) }
+    public static var webSocket: Self { .webSocket(protocols: [:]) }
 
-    /// The same with codecs of your own, which a file names by the option `codec`.
+    /// The same with further protocols, which a file names by the option `protocol`.
     ///
     /// ```swift
-    /// catalog.add(.webSocket(codecs: ["ticker": TickerCodec(symbols: ["BTC", "ETH"])]))
+    /// catalog.add(.webSocket(protocols: ["ticker": TickerProtocol(symbols: ["BTC"])]))
     /// ```
     ///
-    /// - Parameter codecs: by their names in the file; one that is called `json`, `text` or `binary` takes that one's place.
+    /// - Parameter protocols: by their names in the file; one that is called `json`, `text` or `binary` takes that one's place.
     /// - Returns: the transport for a catalog.
-    public static func webSocket(codecs: [String: any EnvelopeCodec]) -> Self {
-        let names = WebSocketOptions.codecs + codecs.keys.filter { !WebSocketOptions.codecs.contains($0) }.sorted()
+    public static func webSocket(protocols: [String: any MessageProtocol]) -> Self {
+        let protocols = WebSocketOptions.protocols.merging(protocols) { $1 }
         return Self(
             "websocket", schemes: ["ws", "wss", "http", "https"],
             options: [
                 PluginOption("subprotocols", .list, fallback: "none", "Sub-protocols to offer, the preferred first."),
                 PluginOption(
-                    "codec", .choice(names), fallback: "json",
-                    "The message format: JSON envelopes, plain texts, plain bytes or a codec of the app's own."),
+                    "protocol", .choice(protocols.keys.sorted()), fallback: "json",
+                    "What the messages mean: JSON envelopes, plain texts, plain bytes or a protocol of the app's own."),
                 PluginOption(
                     "headers", .list, fallback: "none", isSecret: true,
                     "Header fields of the request, such as `X-Client: 7`."),
@@ -125,7 +125,7 @@ extension TransportFactory {
             try configuration.take(values)
             configuration.headers = try WebSocketOptions.headers(values["headers"] ?? [])
             configuration.closeMeanings = try WebSocketOptions.closeMeanings(values["closeCodes"] ?? [])
-            configuration.codec = WebSocketOptions.codec(values["codec"] as String?, of: codecs)
+            if let name: String = values["protocol"], let named = protocols[name] { configuration.protocol = named }
             if let names: [String] = values["subprotocols"] { configuration.subprotocols = names }
             if let names: [String] = values["responseHeaders"] { configuration.responseHeaders = names }
             if let interval: Duration = values["pingInterval"] { configuration.keepAlive?.interval = interval }

@@ -102,7 +102,7 @@ struct ProbeTarget: ParsableArguments {
             return builder.transport(
                 .webSocket(
                     .init {
-                        $0.codec = self.envelope == .raw ? ProbeCodec() : JSONEnvelopeCodec()
+                        $0.protocol = self.envelope == .raw ? ProbeCodec() : JSONMessageProtocol()
                         ($0.subprotocols, $0.tls, $0.network) = (self.subprotocol, tls, self.network.backEnd)
                     }))
         }
@@ -124,10 +124,10 @@ struct ProbeTarget: ParsableArguments {
 }
 
 /// No envelope: each message of a raw WebSocket is an event `text` with a string or an event `binary` with bytes.
-struct ProbeCodec: EnvelopeCodec {
+struct ProbeCodec: MessageProtocol {
     let name = "raw"
-    private let text = TextEnvelopeCodec()
-    private let binary = BinaryEnvelopeCodec()
+    private let text = TextMessageProtocol()
+    private let binary = BinaryMessageProtocol()
 
     func encode(_ envelope: Envelope, to buffer: inout [UInt8]) throws(LinkspanError) -> EncodedKind {
         if case .event(self.binary.event, _, _) = envelope { return try self.binary.encode(envelope, to: &buffer) }

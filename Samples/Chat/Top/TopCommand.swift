@@ -91,7 +91,7 @@ final class TopFeed: Sendable {
 
     /// Connects, and follows the feed for as long as the connection is held.
     func open() async throws(LinkspanError) -> ConnectionHandler {
-        let transport = WebSocketTransport(.init { $0.codec = TextEnvelopeCodec() })
+        let transport = WebSocketTransport(.init { $0.protocol = TextMessageProtocol() })
         let source = CredentialSource.provider { [self] _ in
             var credentials = Credentials()
             // The printed token works once; the session that it has made is good for coming back.

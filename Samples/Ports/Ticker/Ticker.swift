@@ -8,11 +8,11 @@ struct Trade: Codable, Sendable, Hashable {
 }
 
 /// The market feed's own messages: trades in batches, pings, and a subscription on each new link.
-struct TickerCodec: EnvelopeCodec {
+struct TickerProtocol: MessageProtocol {
     let name = "ticker"
     let symbols: [String]
 
-    func sessionBegan() throws(LinkspanError) -> [WebSocketMessage] {
+    func begin(_ start: SessionStart) throws(LinkspanError) -> [WebSocketMessage] {
         [.text(try Payload(["subscribe": self.symbols]).elements)]
     }
 
@@ -40,7 +40,7 @@ struct Ticker {
     private let connection: ConnectionHandler
 
     init(_ url: String, symbols: [String]) throws {
-        let configuration = WebSocketConfiguration { $0.codec = TickerCodec(symbols: symbols) }
+        let configuration = WebSocketConfiguration { $0.protocol = TickerProtocol(symbols: symbols) }
         self.connection = try ConnectionBuilder(url).transport(.webSocket(configuration)).connect()
     }
 

@@ -22,6 +22,15 @@ struct AttemptTarget: Sendable {
         self.endpoints = next
     }
 
+    /// Adds the endpoints that the server has named to those that there are.
+    mutating func learn(_ urls: [ConnectionURL]) {
+        guard let own = self.latestURL, !urls.isEmpty else { return }
+        let known = self.endpoints?.urls ?? [own]
+        // Credentials go there, too: what the server says must not give up encryption.
+        let new = urls.filter { $0.scheme == own.scheme && !known.contains($0) }.prefix(32)
+        self.endpoints = self.endpoints?.adding(new) ?? EndpointRotation(known + new, Endpoints(returnAfter: nil)) { 0 }
+    }
+
     /// The place in the list, for the status of a connection that is up since then, or is down.
     func place(upSince since: Moment?) -> EndpointPlace? {
         guard let endpoints = self.endpoints, let first = endpoints.urls.first else { return nil }

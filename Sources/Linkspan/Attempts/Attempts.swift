@@ -269,6 +269,7 @@ extension Attempts {
         self.lastError = nil
         self.outage.patience = nil
         self.outage.isReported = false
+        self.target.learn(info.endpoints)
         self.target.endpoints?.connected()
         defer { self.outage.attempts = 0 }
         var change = self.change(from: from, to: .connected, .established(info), now: now)

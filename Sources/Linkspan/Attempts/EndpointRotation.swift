@@ -5,7 +5,7 @@ internal import LinkspanRuntime
 /// Pure: failures come in. Endpoints are tried in rounds; a round is over when each of them has failed.
 struct EndpointRotation: Sendable {
     /// The endpoints in the order in which they are tried.
-    let urls: [ConnectionURL]
+    private(set) var urls: [ConnectionURL]
     let rules: Endpoints
     /// The endpoint of the link or attempt, or of the next attempt.
     private(set) var index = 0
@@ -50,6 +50,13 @@ struct EndpointRotation: Sendable {
     func isLike(_ other: Self) -> Bool {
         self.rules.isShuffled == other.rules.isShuffled && self.rules.returnAfter == other.rules.returnAfter
             && (self.rules.isShuffled ? Set(self.urls) == Set(other.urls) : self.urls == other.urls)
+    }
+
+    /// The same with more endpoints behind the others.
+    func adding(_ more: some Sequence<ConnectionURL>) -> Self {
+        var wider = self
+        wider.urls += more
+        return wider
     }
 
     /// Begins at the endpoint that a former rotation used, if this one has it.

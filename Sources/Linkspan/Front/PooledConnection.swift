@@ -349,8 +349,10 @@ extension PooledConnection {
         let listener = EventListener(
             id: self.inbox.nextID(), isOnce: once && event != nil, onMark: onMark, hear: hear)
         self.core.call { core in
-            guard core.reader.incoming.router.add(listener, event: event), let event else { return }
-            core.sender.queue.append(.replay(event: event))
+            let hasMessages = core.reader.incoming.router.add(listener, event: event)
+            // Before anything that is sent from now on, which may be what brings the event.
+            core.reader.tellListening()
+            if hasMessages, let event { core.sender.queue.append(.replay(event: event)) }
         }
         let (core, id) = (self.core, listener.id)
         let asks: @Sendable (Subscription.Wish) -> Void = { wish in

@@ -32,4 +32,17 @@ extension EventRouter {
         /// The app has listened and stopped: nothing is held.
         case muted
     }
+
+    /// The events with listeners, as they were last told, and those for which that may have changed.
+    struct Followed {
+        private var told: Set<String> = []
+        var changed: Set<String>
+
+        init(changed: Set<String>) { self.changed = changed }
+
+        /// Notes whether an event has a listener, and answers whether that is news.
+        mutating func note(_ event: String, _ hasListener: Bool) -> Bool {
+            hasListener ? self.told.insert(event).inserted : self.told.remove(event) != nil
+        }
+    }
 }

@@ -30,10 +30,34 @@ final class EventRouter {
     private var removed: Set<UInt64> = []
     private var calls = 0
     private var isFinished = false
+    /// Nil while nobody wants to know which events have listeners.
+    private var followed: Followed?
     /// Counts the identities of the connection: what was sent to one is not shown to the next.
     private var generation = 0
 
     init(limits: HoldLimits = HoldLimits()) { self.limits = limits }
+
+    /// Begins to follow which events have listeners, or follows none any more; all count as changed.
+    func follow(_ follows: Bool) {
+        self.followed = follows ? Followed(changed: Set(self.channels.keys)) : nil
+    }
+
+    /// The events that have got their first listener since the last call, or have lost their last one, and which of both.
+    func takeChanges() -> [(event: String, hasListener: Bool)] {
+        guard self.followed?.changed.isEmpty == false, var followed = self.followed.take() else { return [] }
+        let changes = followed.changed.map { ($0, self.hasListener($0)) }.filter { followed.note($0, $1) }
+        followed.changed = []
+        self.followed = followed
+        return changes
+    }
+
+    private func hasListener(_ event: String) -> Bool {
+        switch self.channels[event] {
+        case .live(let listeners), .replaying(let listeners, _): !listeners.isEmpty
+        case .holding(let hold): !hold.awaiting.isEmpty
+        case .muted, nil: false
+        }
+    }
 
     /// Events of which something is known.
     var knownEvents: Int { self.channels.count }
@@ -137,6 +161,7 @@ extension EventRouter {
             guard marks.isEmpty else { continue }
             guard !hold.backlog.entries.isEmpty else { return }
             hold.awaiting.removeFirst()
+            self.followed?.changed.insert(event)
             guard self.isWanted(by: listener.id), let message = hold.backlog.takeOldest() else { continue }
             self.heldBytes -= message.byteCount
             if let index = self.held.firstIndex(where: { $0 === hold }) { self.held.remove(at: index) }
@@ -259,7 +284,9 @@ extension EventRouter {
 
     /// Forgets a hold without messages and listeners, unless it has a gap to tell and there is room for that.
     private func tidy(_ hold: Hold) {
-        guard hold.backlog.entries.isEmpty, hold.awaiting.isEmpty else { return }
+        guard hold.awaiting.isEmpty else { return }
+        self.followed?.changed.insert(hold.event)
+        guard hold.backlog.entries.isEmpty else { return }
         self.channels[hold.event] = nil
         if !hold.backlog.isEmpty, self.mayNote(hold.event) { self.channels[hold.event] = .holding(hold) }
     }
@@ -284,6 +311,7 @@ extension EventRouter {
             self.everything.append(listener)
             return false
         }
+        self.followed?.changed.insert(event)
         switch self.channels[event] {
         case .holding(let hold) where listener.isOnce:
             hold.awaiting.append(listener)
@@ -408,6 +436,7 @@ extension EventRouter {
     private func keepLive(_ event: String, _ listeners: [EventListener]) {
         guard listeners.isEmpty else { return self.channels[event] = .live(listeners) }
         self.channels[event] = .muted
+        self.followed?.changed.insert(event)
         self.muted.append(event)
         guard self.muted.count > self.limits.events, let first = self.muted.popFirst() else { return }
         self.channels[first] = nil

@@ -42,7 +42,7 @@ struct SlowListeners {
     mutating func add(_ event: LinkEvent) {
         switch event {
         case .message(let message): self.add(name: message.event)
-        case .reply: self.add(name: "(a reply)")
+        case .reply, .failed: self.add(name: "(a reply)")
         case .opened, .changed, .writable, .closed: ()
         }
     }

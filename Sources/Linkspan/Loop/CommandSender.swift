@@ -180,8 +180,7 @@ extension CommandSender {
             if let probe = self.probe, !ready.command.isSend, !self.isMeasurement(ready.command.id) {
                 probe.leaving(ready.command)
             }
-            if let intercepted { return link.send(intercepted) }
-            return if let message = ready.delivery { link.send(message) } else { link.send(ready.command.message) }
+            return ready.give(intercepted, to: link)
         }
     }
 
@@ -238,6 +237,18 @@ extension CommandSender {
             self.publishLoad(&hasTaken)
         }
         self.finish(command, outcome)
+    }
+
+    /// The server refuses what was sent with a number; nil for something else.
+    func fail(_ id: UInt64?, _ error: LinkspanError) {
+        guard let id else { return self.warn("The server reports an error", error) }
+        defer { self.collect() }
+        var outcome: Result<Payload, LinkspanError> = .failure(error)
+        if error.code == .serverUnavailable, self.outgoing.awaited[id]?.isDelivery == true {
+            guard let final = self.outgoing.outcome(ofReply: .empty, .later, to: id) else { return }
+            outcome = final
+        }
+        if let command = self.outgoing.takeAwaited(id) { self.finish(command, outcome) }
     }
 
     /// Gives a command its outcome.
@@ -358,7 +369,7 @@ extension CommandSender {
         }
     }
 
-    private func warn(_ message: Logger.Message, _ error: LinkspanError, _ others: Logger.Metadata = [:]) {
+    func warn(_ message: Logger.Message, _ error: LinkspanError, _ others: Logger.Metadata = [:]) {
         let facts: Logger.Metadata = ["url": "\(self.destination.url)", "error": "\(error)"]
         self.environment.logger.warning(message, metadata: facts.merging(others) { $1 })
     }

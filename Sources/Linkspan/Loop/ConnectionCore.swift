@@ -209,6 +209,7 @@ extension ConnectionCore {
         // Outputs are not carried out any more.
         self.turn.hasRoomForJob = false
         self.reader.pauseOrResume(isConnected: self.attempts.state == .connected)
+        self.reader.tellListening()
         self.setTimer()
         self.sender.publishLoad(&self.turn.hasTaken)
         for waiter in self.settlement.takeSettled(pendingWrites: self.sender.store.pendingWrites) { waiter.fulfill() }
@@ -332,6 +333,7 @@ extension ConnectionCore {
         }
         switch change.to {
         case .connected:
+            self.reader.linkOpened()
             let greeted = self.destination.options.greeting == nil ? nil : self.epoch
             self.sender.change { $0.linkOpened(greetedAs: greeted) }
         case .disconnected:

@@ -65,6 +65,9 @@ final class LinkReader {
         case .reply(let id, let payload):
             self.sender.link?.hasServerSpoken = true
             self.sender.reply(id, payload)
+        case .failed(let id, let error):
+            self.sender.link?.hasServerSpoken = true
+            self.sender.fail(id, error)
         case .opened(let info): core.linkOpened(info, epoch: epoch)
         case .changed(let info): if let measured = self.inbox.note(info) { self.probe?.measured(roundTrip: measured) }
         case .writable: self.sender.linkIsWritable()
@@ -133,6 +136,26 @@ final class LinkReader {
         self.sender.queue.calling { link.setReadingPaused(isWanted) }
     }
 
+    /// Follows which events have listeners if the link that has opened wants to know, and tells it.
+    func linkOpened() {
+        self.router.follow(self.sender.link?.link.followsListeners == true)
+        self.tellListening()
+    }
+
+    /// Tells the link which events have got their first listener, or lost their last one.
+    func tellListening() {
+        for (event, hasListener) in self.router.takeChanges() {
+            guard let link = self.sender.link?.link else { continue }
+            do throws(LinkspanError) {
+                try self.sender.queue.calling { () throws(LinkspanError) in
+                    try link.setListening(hasListener, to: event)
+                }
+            } catch {
+                self.sender.warn("An event cannot be listened to", error, ["event": "\(ForeignText.line(event))"])
+            }
+        }
+    }
+
     /// The reason for the end of a link, for a link that was not read from.
     private func causeOfEnd(_ error: LinkspanError) -> LinkspanError {
         guard self.isReadingPaused, error.code == .heartbeatMissed || error.code == .connectionLost else {
@@ -147,7 +170,7 @@ extension LinkEvent {
     fileprivate var isOwn: Bool {
         switch self {
         case .writable, .closed: true
-        case .opened, .changed, .message, .reply: false
+        case .opened, .changed, .message, .reply, .failed: false
         }
     }
 }

@@ -283,7 +283,8 @@ extension Deliveries {
     }
 
     /// Notes when a delivery is to be sent again, of those whose replies are `awaited`.
-    func watchReply(to id: Command.ID, until due: Moment, _ awaited: AwaitedCommands) {
+    func watchReply(_ number: UInt64, to id: Command.ID, until due: Moment, _ awaited: AwaitedCommands) {
+        self.queues.note(requestID: number, repeatAt: due, of: id)
         var awaited = awaited
         if self.repeats.isSparse(living: awaited.count) { self.repeats.compact { awaited.contains($0) } }
         self.repeats.insert(id, at: due)

@@ -324,9 +324,9 @@ extension Outgoing {
         let number = begun.requestID ?? self.nextRequestID()
         message.requestID = number
         let due = now + self.options.deliveries.repeatAfter
-        deliveries.queues.note(requestID: number, repeatAt: due, of: begun.command.id)
-        deliveries.watchReply(to: begun.command.id, until: due, self.awaited)
-        return ReadyCommand(command: begun.command, requestID: number, delivery: message)
+        deliveries.watchReply(number, to: begun.command.id, until: due, self.awaited)
+        let isRepeated = begun.command.isRestored || deliveries.queues.attempts(of: begun.command.id) != 1
+        return ReadyCommand(command: begun.command, requestID: number, delivery: message, isRepeated: isRepeated)
     }
 
     private mutating func nextRequestID() -> UInt64 {

@@ -7,6 +7,14 @@ struct ReadyCommand: ~Copyable {
     let requestID: UInt64?
     /// The message for the link when it is not the command's own: that of a delivery.
     let delivery: OutboundMessage?
+    /// Whether it is a delivery that may have reached the server before.
+    var isRepeated = false
 
     var message: OutboundMessage { self.delivery ?? self.command.message }
+
+    /// Gives the command to a link, as an interceptor has left it if there is one.
+    borrowing func give(_ intercepted: OutboundMessage?, to link: any Link) -> SendAcceptance {
+        guard let delivery = self.delivery else { return link.send(intercepted ?? self.command.message) }
+        return link.deliver(intercepted ?? delivery, key: self.command.key, isRepeated: self.isRepeated)
+    }
 }

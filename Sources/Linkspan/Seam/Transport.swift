@@ -109,6 +109,26 @@ public protocol Link: AnyObject {
     /// will ever reach the peer.
     func send(_ message: OutboundMessage) -> SendAcceptance
 
+    /// Takes a delivery for the wire: like ``send(_:)``, and its reply is the server's acknowledgement.
+    ///
+    /// - Parameters:
+    ///   - message: the message.
+    ///   - key: the idempotency key of the delivery.
+    ///   - isRepeated: whether it may have reached the server before.
+    /// - Returns: the result, as for ``send(_:)``.
+    func deliver(_ message: OutboundMessage, key: String?, isRepeated: Bool) -> SendAcceptance
+
+    /// Whether the peer sends only events that were asked for, so that ``setListening(_:to:)`` is called; false by default.
+    var followsListeners: Bool { get }
+
+    /// Tells that an event has its first listener, or has lost its last one.
+    ///
+    /// Called on an open link: for each event with listeners when it has opened, before anything is sent, and then with each
+    /// change.
+    ///
+    /// - Throws: ``LinkspanError``, which is logged: the peer cannot send events of this name.
+    func setListening(_ isListening: Bool, to event: String) throws(LinkspanError)
+
     /// Answers a received message that asked for a reply.
     ///
     /// - Parameters:
@@ -163,6 +183,14 @@ public protocol Link: AnyObject {
 }
 
 extension Link {
+    /// Sends the message: for transports on which a delivery is a request like others.
+    public func deliver(_ message: OutboundMessage, key: String?, isRepeated: Bool) -> SendAcceptance {
+        self.send(message)
+    }
+    /// False: for transports whose peers send whatever they like.
+    public var followsListeners: Bool { false }
+    /// Does nothing.
+    public func setListening(_ isListening: Bool, to event: String) throws(LinkspanError) {}
     /// Does nothing: for transports that cannot slow their peer.
     public func setReadingPaused(_ isPaused: Bool) {}
     /// Does nothing: for transports that send nothing by themselves.
@@ -236,6 +264,11 @@ public enum LinkEvent: Sendable {
     case message(InboundMessage)
     /// The reply to the message that was sent with this id.
     case reply(id: UInt64, payload: Payload)
+    /// The peer refuses the message that was sent with this id; nil for something else that does not end the link, which is
+    /// logged.
+    ///
+    /// A delivery that is refused with code `serverUnavailable` is sent again later.
+    indirect case failed(id: UInt64?, LinkspanError)
     /// After ``SendAcceptance/acceptedAndFull``: there is room again.
     case writable
     /// The link has ended. The code decides whether the core tries again.

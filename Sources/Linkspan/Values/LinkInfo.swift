@@ -12,6 +12,10 @@ public struct LinkInfo: Sendable, Hashable {
     ///
     /// Their values never print, since a server may set cookies by them.
     public var headers: [Credentials.Field] = []
+    /// The other nodes of the server's cluster that it has named; they are tried after the configured endpoints.
+    ///
+    /// Only those with the scheme of the link's own URL, up to 32.
+    public var endpoints: [ConnectionURL] = []
     /// Whether the server resumed the former session, so that nothing was missed.
     public var isContinuous: Bool
     /// The latest measured time from a question to its answer; nil as long as none was measured.

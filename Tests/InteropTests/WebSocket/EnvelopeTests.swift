@@ -20,7 +20,7 @@ extension Interop {
             try await Bench.use { bench in
                 let client = try await bench.webSocket(server)
                 let info = try await client.connected()
-                #expect(info.facts["codec"] == "json")
+                #expect(info.facts["messages"] == "json")
                 try client.handler.send("echo", Thing(), "second")
                 try client.handler.send("echo")
                 let messages = try await client.received("echo", count: 2)
@@ -109,7 +109,7 @@ extension Interop {
             let server = try await SharedServers.server(.webSocket)
             try await Bench.use { bench in
                 let client = try await bench.webSocket(
-                    server, "/echo", configuration: .init { $0.codec = BinaryEnvelopeCodec(event: "frame") })
+                    server, "/echo", configuration: .init { $0.protocol = BinaryMessageProtocol(event: "frame") })
                 let frames = [Data([0, 255, 128]), Data(), Data(repeating: 1, count: 200_000)]
                 for frame in frames { try client.handler.send("frame", frame) }
                 #expect(try await client.values("frame", count: 3, as: Data.self) == frames)

@@ -14,7 +14,7 @@ extension Interop {
             let server = try await SharedServers.server(.webSocket)
             try await Bench.use { bench in
                 let client = try await bench.webSocket(
-                    server, "/echo", configuration: .init { $0.codec = TextEnvelopeCodec(event: "line") })
+                    server, "/echo", configuration: .init { $0.protocol = TextMessageProtocol(event: "line") })
                 let texts = ["one", "", "\"quoted\" \\ \u{0}\u{1F600}\u{2028}", String(repeating: "ä", count: 100_000)]
                 for text in texts { try client.handler.send("line", text) }
                 #expect(try await client.values("line", count: 4, as: String.self) == texts)
@@ -29,7 +29,7 @@ extension Interop {
             let server = try await SharedServers.server(.webSocket)
             try await Bench.use(ConnectionManager(options: .init { $0.scheduler = clock })) { bench in
                 let client = try await bench.webSocket(
-                    server, "/echo", configuration: .init { $0.codec = BinaryEnvelopeCodec() })
+                    server, "/echo", configuration: .init { $0.protocol = BinaryMessageProtocol() })
                 let handler = client.handler
                 try await client.connected()
                 var held = Command(.send, event: "binary", payload: try Payload(Data([3])))
@@ -57,7 +57,7 @@ extension Interop {
             let server = try await SharedServers.server(.webSocket)
             try await Bench.use { bench in
                 let client = try await bench.webSocket(
-                    server, "/echo", configuration: .init { $0.codec = LineCodec() })
+                    server, "/echo", configuration: .init { $0.protocol = LineProtocol() })
                 try client.handler.send("join", "room 5")
                 try client.handler.send("say", "a: b")
                 let messages = try await client.messages.first(2)
@@ -194,7 +194,7 @@ extension Interop {
 }
 
 /// The example of the documentation: lines of the form `event: text`.
-private struct LineCodec: EnvelopeCodec {
+private struct LineProtocol: MessageProtocol {
     let name = "lines"
 
     func encode(_ envelope: Envelope, to buffer: inout [UInt8]) throws(LinkspanError) -> EncodedKind {

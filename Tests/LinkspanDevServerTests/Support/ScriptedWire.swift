@@ -153,7 +153,7 @@ final class ScriptedWire: LinkReceiver, @unchecked Sendable {
             case .opened(let info), .changed(let info): self.carrierNames.append(info.facts["carrier"] ?? "none")
             case .closed(let error): self.ends.append(error.code)
             case .message(let message): self.events.append(message.event)
-            case .reply, .writable: ()
+            case .reply, .failed, .writable: ()
             }
         }
     }

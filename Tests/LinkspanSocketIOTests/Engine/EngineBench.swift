@@ -28,7 +28,7 @@ final class EngineBench: @unchecked Sendable {
                     self.onMessage?(self)
                 case .reply(let id, _): self.replies.append(id)
                 case .closed(let error): self.errors.append(error)
-                case .opened, .changed, .writable: ()
+                case .opened, .changed, .failed, .writable: ()
                 }
             }
         }

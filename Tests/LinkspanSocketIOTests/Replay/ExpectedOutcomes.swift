@@ -25,6 +25,7 @@ enum Outcome: Equatable {
                 attachments: payload.attachments.map { Array($0) })
         // No session says these.
         case .changed: self = .opened("changed", sid: nil, isContinuous: false)
+        case .failed: self = .opened("failed", sid: nil, isContinuous: false)
         case .writable: self = .opened("writable", sid: nil, isContinuous: false)
         case .closed(let error):
             self = .closed(namespace, error.code, details: error.details.map { text($0.elements) })

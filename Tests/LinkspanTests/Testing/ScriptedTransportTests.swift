@@ -139,6 +139,7 @@ private final class Ear: LinkReceiver {
                 case .opened: "opened"
                 case .message(let message): "\(message.event) \(message.payload.text)"
                 case .reply(let id, _): "reply \(id)"
+                case .failed: "failed"
                 case .changed: "changed"
                 case .writable: "writable"
                 case .closed(let error): "closed \(error.code.rawValue)"

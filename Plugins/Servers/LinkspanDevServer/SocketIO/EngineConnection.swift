@@ -314,7 +314,7 @@ extension EngineConnection {
         case .opened(let info): self.send { $0.accepted(name, sessionID: info.sessionID ?? self.sid) }
         case .message(let message): self.send { $0.message(name, message) }
         case .reply(let id, let payload): self.send { $0.reply(name, id, payload) }
-        case .changed, .writable: ()
+        case .changed, .failed, .writable: ()
         case .closed(let error):
             guard error.code != .connectionLost else { return self.drop() }
             self.relays[name] = nil

@@ -74,7 +74,7 @@ final class EnvelopeConnection: ConnectionOwner {
         case .opened: self.hasEntered = true
         case .message(let message): self.send { $0.message(message) }
         case .reply(let id, let payload): self.send { $0.reply(id, payload) }
-        case .changed, .writable: ()
+        case .changed, .failed, .writable: ()
         case .closed(let error):
             guard let code = EnvelopeServerSession.closeCode(for: error, hasEntered: self.hasEntered) else {
                 return self.drop()

@@ -13,7 +13,7 @@ struct EnvelopeServerSession: Sendable {
         case violation(CloseCode, String)
     }
 
-    private let codec = JSONEnvelopeCodec()
+    private var format: any MessageProtocol = JSONMessageProtocol()
     private let requiresCredentials: Bool
     private var assembly: EnvelopeAssembly
     /// The kind of admission; nil before the client is admitted.
@@ -34,7 +34,7 @@ struct EnvelopeServerSession: Sendable {
             }
         }
         do throws(LinkspanError) {
-            let event = try self.assembly.receive(message, by: self.codec)
+            let event = try self.assembly.receive(message, by: &self.format)
             return self.enterUnnamed() + (event.flatMap(Self.event).map { [$0] } ?? [])
         } catch {
             if self.hasCredentials == false, case .text(let text) = message, Self.auth(text) != nil {
@@ -75,7 +75,7 @@ struct EnvelopeServerSession: Sendable {
         switch event {
         case .message(let message): .say(.message(message))
         case .reply(let id, let payload): .say(.reply(id: id, payload))
-        case .opened, .changed, .writable, .closed: nil
+        case .opened, .changed, .failed, .writable, .closed: nil
         }
     }
 
@@ -92,7 +92,7 @@ struct EnvelopeServerSession: Sendable {
     private func frames(_ envelope: Envelope, _ payload: Payload) -> [WebSocketMessage] {
         var text: [UInt8] = []
         // The only thing it refuses is too many attachments, which no client would take either.
-        guard (try? self.codec.encode(envelope, to: &text)) != nil else { return [] }
+        guard (try? JSONMessageProtocol().encode(envelope, to: &text)) != nil else { return [] }
         return [.text(text[...])] + payload.attachments.map { .binary($0) }
     }
 

@@ -259,7 +259,7 @@ extension SocketIOEngine {
             while true {
                 if let event = output.takeEvent(of: namespace) {
                     switch event {
-                    case .message, .changed, .writable: ()
+                    case .message, .failed, .changed, .writable: ()
                     case .reply(let request, _): self.turns.answered(request, in: link.turn)
                     case .opened(let info):
                         // Version 3 lets links into `/` without a CONNECT.

@@ -3,7 +3,7 @@ public import Linkspan
 /// No envelope at all: every text message is the one string of an event with a fixed name, both ways.
 ///
 /// For servers that speak a text format of their own. Replies cannot be recognised, so requests are refused.
-public struct TextEnvelopeCodec: EnvelopeCodec {
+public struct TextMessageProtocol: MessageProtocol {
     /// `text`.
     public let name = "text"
     /// The name under which messages arrive, and with which they are sent.
@@ -35,7 +35,7 @@ public struct TextEnvelopeCodec: EnvelopeCodec {
     }
 }
 
-extension EnvelopeCodec where Self == TextEnvelopeCodec {
+extension MessageProtocol where Self == TextMessageProtocol {
     /// No envelope: one string a message.
     public static var text: Self { Self() }
 }

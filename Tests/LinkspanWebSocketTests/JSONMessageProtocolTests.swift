@@ -3,7 +3,7 @@ internal import LinkspanWebSocket
 internal import Testing
 
 @Suite
-struct JSONEnvelopeCodecTests {
+struct JSONMessageProtocolTests {
     @Test
     func `an envelope above a limit of this side is refused with the limit`() {
         let envelopes = [
@@ -19,7 +19,7 @@ struct JSONEnvelopeCodecTests {
         ]
         for (envelope, message) in envelopes {
             let error = #expect(throws: LinkspanError.self) {
-                try JSONEnvelopeCodec().decode(text: Array(envelope.utf8)[...])
+                try JSONMessageProtocol().decode(text: Array(envelope.utf8)[...])
             }
             #expect(error?.code == .protocolViolation)
             #expect(error?.message == message)
@@ -30,7 +30,7 @@ struct JSONEnvelopeCodecTests {
     func `arguments that are less than half of a large envelope are copied`(blanks: Int, isPart: Bool) throws {
         let value = #""\#(String(repeating: "x", count: 33 << 10))""#
         let envelope = Array(#"{"event":"e",\#(String(repeating: " ", count: blanks))"data":[\#(value)]}"#.utf8)
-        let decoded = try JSONEnvelopeCodec().decode(text: envelope[...])
+        let decoded = try JSONMessageProtocol().decode(text: envelope[...])
         guard case .event(_, let payload, _)? = decoded.envelopes.first else {
             Issue.record("there is no event")
             return
@@ -47,16 +47,17 @@ struct JSONEnvelopeCodecTests {
 }
 
 @Suite("Text without an envelope")
-struct TextEnvelopeCodecTests {
-    private let codec = TextEnvelopeCodec(event: "line")
+struct TextMessageProtocolTests {
+    private let language = TextMessageProtocol(event: "line")
 
     @Test
     func `is the one string of an event`() throws {
         var buffer: [UInt8] = [1]
         let envelope = Envelope.event(name: "whatever", payload: try Payload("a \"b\" \n"), id: nil)
-        #expect(try self.codec.encode(envelope, to: &buffer) == .text)
+        #expect(try self.language.encode(envelope, to: &buffer) == .text)
         #expect(buffer == [1] + Array("a \"b\" \n".utf8))
-        guard case .event(let name, let payload, nil) = try self.codec.decode(text: buffer[1...]).envelopes.first else {
+        guard case .event(let name, let payload, nil) = try self.language.decode(text: buffer[1...]).envelopes.first
+        else {
             Issue.record("it is no event")
             return
         }
@@ -70,15 +71,14 @@ struct TextEnvelopeCodecTests {
             .event(name: "e", payload: .empty, id: nil), .event(name: "e", payload: try Payload(7), id: nil),
             .event(name: "e", payload: try Payload("a", "b"), id: nil),
             .event(name: "e", payload: try Payload("a"), id: 1), .reply(id: 1, payload: try Payload("a")),
-            .auth(try Payload("a")),
         ]
         for envelope in envelopes {
             var buffer: [UInt8] = []
-            let error = #expect(throws: LinkspanError.self) { try self.codec.encode(envelope, to: &buffer) }
+            let error = #expect(throws: LinkspanError.self) { try self.language.encode(envelope, to: &buffer) }
             #expect(error?.code == .encodingFailed)
             #expect(buffer.isEmpty)
         }
-        let error = #expect(throws: LinkspanError.self) { try self.codec.decode(binary: [1]) }
+        let error = #expect(throws: LinkspanError.self) { try self.language.decode(binary: [1]) }
         #expect(error?.code == .protocolViolation)
     }
 }

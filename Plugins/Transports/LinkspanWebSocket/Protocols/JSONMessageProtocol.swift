@@ -1,4 +1,5 @@
 public import Linkspan
+public import LinkspanNetwork
 
 /// The default envelope: one JSON object in a text message.
 ///
@@ -11,7 +12,7 @@ public import Linkspan
 /// ```
 ///
 /// `data` may be missing when there are no arguments. Unknown members are ignored.
-public struct JSONEnvelopeCodec: EnvelopeCodec {
+public struct JSONMessageProtocol: MessageProtocol {
     /// The most attachments of one envelope, as in Socket.IO.
     public static let maximumAttachments = 10
 
@@ -38,12 +39,16 @@ public struct JSONEnvelopeCodec: EnvelopeCodec {
             buffer.append(contentsOf: Self.ackStart)
             buffer.append(contentsOf: String(id).utf8)
             Self.append(payload, to: &buffer)
-        case .auth(let payload):
-            buffer.append(contentsOf: Self.authStart)
-            buffer.append(contentsOf: payload.isEmpty ? Array("null".utf8)[...] : payload.elements)
         }
         buffer.append(UInt8(ascii: "}"))
         return .text
+    }
+
+    /// The first message, when the credentials have an auth payload.
+    public func begin(_ start: SessionStart) -> [WebSocketMessage] {
+        guard let auth = start.credentials.auth else { return [] }
+        let value = auth.isEmpty ? Array("null".utf8)[...] : auth.elements
+        return [.text((Self.authStart + value + [UInt8(ascii: "}")])[...])]
     }
 
     /// Reads the object.
@@ -123,7 +128,7 @@ public struct JSONEnvelopeCodec: EnvelopeCodec {
     }
 }
 
-extension EnvelopeCodec where Self == JSONEnvelopeCodec {
+extension MessageProtocol where Self == JSONMessageProtocol {
     /// The default envelope.
     public static var json: Self { Self() }
 }

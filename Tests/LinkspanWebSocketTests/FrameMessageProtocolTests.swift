@@ -6,8 +6,8 @@ internal import LinkspanWebSocketProtocol
 internal import Testing
 
 @Suite("Frames without an envelope")
-struct FrameEnvelopeCodecTests {
-    private static let codec = FrameEnvelopeCodec()
+struct FrameMessageProtocolTests {
+    private static let language = FrameMessageProtocol()
 
     @Test(arguments: [
         ("text", EncodedKind.text), ("binary", .selfContained), ("ping", .ping), ("pong", .pong),
@@ -15,14 +15,14 @@ struct FrameEnvelopeCodecTests {
     func `each kind of frame is an event of that name, both ways`(_ event: String, _ kind: EncodedKind) throws {
         let payload = event == "text" ? try Payload("ab") : try Payload(Data("ab".utf8))
         var buffer: [UInt8] = []
-        #expect(try Self.codec.encode(.event(name: event, payload: payload, id: nil), to: &buffer) == kind)
+        #expect(try Self.language.encode(.event(name: event, payload: payload, id: nil), to: &buffer) == kind)
         #expect(buffer == Array("ab".utf8))
         let envelopes =
             switch kind {
-            case .text: try Self.codec.decode(text: buffer[...]).envelopes
-            case .ping: Self.codec.decode(ping: buffer[...])
-            case .pong: Self.codec.decode(pong: buffer[...])
-            case .binary, .selfContained: try Self.codec.decode(binary: buffer[...]).envelopes
+            case .text: try Self.language.decode(text: buffer[...]).envelopes
+            case .ping: Self.language.decode(ping: buffer[...])
+            case .pong: Self.language.decode(pong: buffer[...])
+            case .binary, .selfContained, .nothing: try Self.language.decode(binary: buffer[...]).envelopes
             }
         guard case .event(event, let read, nil)? = envelopes.first, envelopes.count == 1 else {
             throw LinkspanError(.protocolViolation, "\(envelopes)")
@@ -38,27 +38,33 @@ struct FrameEnvelopeCodecTests {
             .event(name: "other", payload: text, id: nil), .event(name: "ping", payload: text, id: nil),
             .event(name: "text", payload: text, id: 1),
             .event(name: "binary", payload: try Payload(Data(), Data()), id: nil),
-            .reply(id: 1, payload: text), .auth(text),
+            .reply(id: 1, payload: text),
         ]
         for envelope in refused {
             var buffer: [UInt8] = []
-            let error = #expect(throws: LinkspanError.self) { try Self.codec.encode(envelope, to: &buffer) }
+            let error = #expect(throws: LinkspanError.self) { try Self.language.encode(envelope, to: &buffer) }
             #expect(error?.code == .encodingFailed)
         }
+        var start = SessionStart(url: try ConnectionURL("ws://server.example"))
+        #expect(try Self.language.begin(start) == [])
+        start.credentials.auth = text
+        #expect(throws: LinkspanError.self) { try Self.language.begin(start) }
     }
 
     @Test
-    func `pings are answered unless the codec says otherwise`() {
-        #expect(JSONEnvelopeCodec().answersPings && FrameEnvelopeCodec().answersPings)
-        #expect(!FrameEnvelopeCodec(answersPings: false).answersPings)
+    func `pings are answered unless the protocol says otherwise`() {
+        #expect(JSONMessageProtocol().answersPings && FrameMessageProtocol().answersPings)
+        #expect(!FrameMessageProtocol(answersPings: false).answersPings)
     }
 
     @Test
-    func `a codec that reads neither pings nor pongs makes no event of them`() throws {
+    func `a protocol that reads neither pings nor pongs makes no event of them`() throws {
         for opcode in [Opcode.ping, .pong] {
             var assembly = EnvelopeAssembly(maximumBytes: 100)
-            #expect(try assembly.receive(opcode, payload: [1], by: JSONEnvelopeCodec()) == nil)
-            let event = try assembly.receive(opcode, payload: [1], by: FrameEnvelopeCodec())
+            var json: any MessageProtocol = JSONMessageProtocol()
+            var frames: any MessageProtocol = FrameMessageProtocol()
+            if assembly.receive(opcode, payload: [1], by: &json) != nil { Issue.record("the ping is an event") }
+            let event = assembly.receive(opcode, payload: [1], by: &frames)
             guard case .message(let message)? = event else { throw LinkspanError(.protocolViolation, "no event") }
             #expect(message.event == (opcode == .ping ? "ping" : "pong"))
         }

@@ -5,7 +5,7 @@ public import Linkspan
 /// `text` has one string; `binary`, `ping` and `pong` have one blob, the latter two of at most 125 bytes. For servers that
 /// use text and binary messages side by side, or put a meaning into pings. Replies cannot be recognised, so requests are
 /// refused.
-public struct FrameEnvelopeCodec: EnvelopeCodec {
+public struct FrameMessageProtocol: MessageProtocol {
     /// `frames`.
     public let name = "frames"
 
@@ -21,10 +21,10 @@ public struct FrameEnvelopeCodec: EnvelopeCodec {
             throw LinkspanError(.encodingFailed, "this codec sends only events")
         }
         switch name {
-        case "text": return try TextEnvelopeCodec().encode(envelope, to: &buffer)
-        case "binary": return try BinaryEnvelopeCodec().encode(envelope, to: &buffer)
+        case "text": return try TextMessageProtocol().encode(envelope, to: &buffer)
+        case "binary": return try BinaryMessageProtocol().encode(envelope, to: &buffer)
         case "ping", "pong":
-            _ = try BinaryEnvelopeCodec().encode(envelope, to: &buffer)
+            _ = try BinaryMessageProtocol().encode(envelope, to: &buffer)
             return name == "ping" ? .ping : .pong
         default:
             throw LinkspanError(.encodingFailed, "'\(name)' is no kind of frame: text, binary, ping and pong are")
@@ -33,12 +33,12 @@ public struct FrameEnvelopeCodec: EnvelopeCodec {
 
     /// Wraps the message as a string.
     public func decode(text: consuming ArraySlice<UInt8>) throws(LinkspanError) -> DecodedEnvelope {
-        try TextEnvelopeCodec().decode(text: text)
+        try TextMessageProtocol().decode(text: text)
     }
 
     /// Wraps the message as a blob.
     public func decode(binary: consuming ArraySlice<UInt8>) throws(LinkspanError) -> DecodedEnvelope {
-        try BinaryEnvelopeCodec().decode(binary: binary)
+        try BinaryMessageProtocol().decode(binary: binary)
     }
 
     /// Wraps the ping as a blob.
@@ -48,11 +48,11 @@ public struct FrameEnvelopeCodec: EnvelopeCodec {
     public func decode(pong: ArraySlice<UInt8>) -> [Envelope] { [Self.event("pong", pong)] }
 
     private static func event(_ name: String, _ payload: ArraySlice<UInt8>) -> Envelope {
-        .event(name: name, payload: BinaryEnvelopeCodec.payload(payload), id: nil)
+        .event(name: name, payload: BinaryMessageProtocol.payload(payload), id: nil)
     }
 }
 
-extension EnvelopeCodec where Self == FrameEnvelopeCodec {
+extension MessageProtocol where Self == FrameMessageProtocol {
     /// No envelope: each frame is an event named after its kind.
     public static var frames: Self { Self() }
 }

@@ -3,7 +3,7 @@ public import Linkspan
 /// No envelope at all: every binary message is the one blob of an event with a fixed name, both ways.
 ///
 /// For servers that speak a binary format of their own. Replies cannot be recognised, so requests are refused.
-public struct BinaryEnvelopeCodec: EnvelopeCodec {
+public struct BinaryMessageProtocol: MessageProtocol {
     /// `binary`.
     public let name = "binary"
     /// The name under which messages arrive, and with which they are sent.
@@ -39,7 +39,7 @@ public struct BinaryEnvelopeCodec: EnvelopeCodec {
     private static let placeholder = Array(#"{"_placeholder":true,"num":0}"#.utf8)[...]
 }
 
-extension EnvelopeCodec where Self == BinaryEnvelopeCodec {
+extension MessageProtocol where Self == BinaryMessageProtocol {
     /// No envelope: one blob a message.
     public static var binary: Self { Self() }
 }

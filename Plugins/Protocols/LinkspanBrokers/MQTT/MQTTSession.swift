@@ -1,0 +1,156 @@
+internal import Linkspan
+
+/// What changes during a session.
+struct MQTTSession: Sendable {
+    /// What waits for the broker's answer under a packet identifier.
+    enum Asked: Sendable {
+        case delivery(UInt64)
+        case subscription(String)
+    }
+
+    /// The broker's limits.
+    struct Limits: Sendable {
+        fileprivate(set) var keepAlive: Duration?
+        fileprivate(set) var largestPacket = MQTTPacket.largest
+        fileprivate(set) var receiveMaximum = 65_535
+        fileprivate(set) var aliasMaximum: UInt16 = 0
+
+        mutating func take(_ properties: MQTTProperties) {
+            self.keepAlive = properties.serverKeepAlive.map { .seconds(Int($0)) }
+            if let size = properties.largestPacket, size > 0 { self.largestPacket = Int(size) }
+            if let count = properties.receiveMaximum, count > 0 { self.receiveMaximum = Int(count) }
+            self.aliasMaximum = min(properties.topicAliasMaximum ?? 0, 1_024)
+        }
+    }
+
+    var feed = ByteFeed()
+    var isReady = false
+    var clientID = ""
+    var info = LinkInfo()
+    private(set) var isResuming = false
+    /// Whether the broker keeps the session of a lost link.
+    var isKept = false
+    private(set) var resumption: Secret?
+    var limits = Limits()
+    /// The time of the next heartbeat, and whether the last one waits for its answer.
+    var heartbeat: (due: Duration?, isAwaited: Bool) = (nil, false)
+    var subscriptions = MQTTSubscriptions()
+    var packets: [UInt16: Asked] = [:]
+    /// The packet identifiers of the deliveries that are under way.
+    var deliveries: [UInt64: UInt16] = [:]
+    private var lastPacket: UInt16 = 0
+    var questions = Questions<(topic: String, correlation: ArraySlice<UInt8>?)>()
+    /// The broker's topics by number, and ours.
+    var aliases: (incoming: [UInt16: String], outgoing: [String: UInt16]) = ([:], [:])
+
+    /// A packet identifier that is not in use.
+    mutating func nextPacket() throws(LinkspanError) -> UInt16 {
+        for _ in 0..<UInt16.max {
+            self.lastPacket = self.lastPacket == .max ? 1 : self.lastPacket + 1
+            if self.packets[self.lastPacket] == nil { return self.lastPacket }
+        }
+        throw LinkspanError(.encodingFailed, "65,535 messages wait for the broker's answer")
+    }
+
+    /// Goes on where a former session has left.
+    mutating func follow(_ resumption: Secret?) {
+        guard let lines = resumption?.exposed.split(separator: "\n"), let first = lines.first else { return }
+        (self.isResuming, self.clientID) = (true, String(first))
+        self.subscriptions = MQTTSubscriptions(lines.dropFirst())
+    }
+
+    /// Writes down what the next session needs.
+    mutating func writeResumption() {
+        guard self.isReady, self.isKept, !self.clientID.isEmpty else { return }
+        self.resumption = Secret("\(self.clientID)\n\(self.subscriptions.lines)")
+    }
+}
+
+/// The subscriptions, each with the number by which the broker marks its messages.
+///
+/// A broker sends the messages that it has kept before it gets the next link's subscriptions. So each link goes on with the numbers
+/// of the former one, as far as a topic does not tell the event.
+struct MQTTSubscriptions: Sendable {
+    private var last: UInt32 = 0
+    private var numbers: [String: UInt32] = [:]
+    private var events: [UInt32: String] = [:]
+
+    init() {}
+
+    /// Reads ``lines``.
+    init(_ lines: ArraySlice<Substring>) {
+        self.last = lines.first.flatMap { UInt32($0) } ?? 0
+        for line in lines.dropFirst() {
+            let parts = line.split(separator: " ", maxSplits: 1)
+            guard parts.count == 2, let number = UInt32(parts[0]) else { continue }
+            (self.numbers[String(parts[1])], self.events[number]) = (number, String(parts[1]))
+        }
+    }
+
+    /// The last number, and the filters with theirs.
+    var lines: String {
+        let filters = self.numbers.filter { MQTTTopic.isFilter($0.key) }.map { "\n\($0.value) \($0.key)" }
+        return "\(self.last)\(filters.sorted().joined())"
+    }
+
+    func contains(_ event: String) -> Bool { self.numbers[event] != nil }
+
+    /// Adds an event, if it is not there.
+    ///
+    /// - Returns: its number.
+    mutating func add(_ event: String) -> UInt32 {
+        if let known = self.numbers[event] { return known }
+        self.last = self.last % 268_435_455 + 1
+        (self.numbers[event], self.events[self.last]) = (self.last, event)
+        return self.last
+    }
+
+    /// Removes an event; false when it is not there.
+    mutating func remove(_ event: String) -> Bool {
+        guard let number = self.numbers.removeValue(forKey: event) else { return false }
+        self.events[number] = nil
+        return true
+    }
+
+    /// The events that a message stands for.
+    ///
+    /// - Parameters:
+    ///   - topic: its topic.
+    ///   - marks: the numbers of the subscriptions that it comes for; none before version 5.
+    /// - Returns: their names.
+    func events(for topic: String, _ marks: [UInt32]) -> [String] {
+        // A number that is not known is one of a former link, and no filter's.
+        guard marks.isEmpty else { return Set(marks.map { self.events[$0] ?? topic }).sorted() }
+        let filters = self.numbers.keys.filter { MQTTTopic.isFilter($0) && MQTTTopic.matches($0, topic) }
+        return (filters.isEmpty || self.contains(topic) ? [topic] : []) + filters.sorted()
+    }
+}
+
+/// The rules of topics and filters (section 4.7).
+enum MQTTTopic {
+    static func isFilter(_ event: String) -> Bool {
+        event.hasPrefix("$share/") || event.contains { $0 == "+" || $0 == "#" }
+    }
+
+    /// Refuses what is no topic, or for a listener no filter either.
+    static func check(_ topic: String, isForSending: Bool) throws(LinkspanError) {
+        let isWrong = topic.isEmpty || topic.utf8.count > 65_535 || topic.utf8.contains { $0 < 0x20 }
+        guard !isWrong, !isForSending || !Self.isFilter(topic) else {
+            let name = ForeignText.line(topic)
+            throw LinkspanError(.encodingFailed, "'\(name)' is no MQTT topic\(isForSending ? " to send to" : "")")
+        }
+    }
+
+    /// Whether a filter stands for a topic.
+    static func matches(_ filter: String, _ topic: String) -> Bool {
+        var levels = filter.split(separator: "/", omittingEmptySubsequences: false)[...]
+        if levels.first == "$share" { levels = levels.dropFirst(2) }
+        let parts = topic.split(separator: "/", omittingEmptySubsequences: false)
+        if topic.hasPrefix("$"), levels.first == "+" || levels.first == "#" { return false }
+        for (index, level) in levels.enumerated() {
+            if level == "#" { return true }
+            guard index < parts.count, level == "+" || level == parts[index] else { return false }
+        }
+        return levels.count == parts.count
+    }
+}

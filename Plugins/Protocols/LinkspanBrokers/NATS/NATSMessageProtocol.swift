@@ -1,0 +1,314 @@
+internal import Foundation
+public import Linkspan
+public import LinkspanNetwork
+public import LinkspanWebSocket
+
+/// NATS over WebSocket: events are messages on subjects, of a server that speaks protocol version 1 ("NATS client protocol"
+/// on docs.nats.io).
+///
+/// | here | there |
+/// | --- | --- |
+/// | the name of an event | the subject |
+/// | a listener | a subscription, of the subject or by wildcards; then the last argument of an event is its subject |
+/// | `send` | `PUB`: at most once |
+/// | `request` | a request with an inbox of its own; `serverUnavailable` at once when nobody listens |
+/// | `deliver` | a publication to JetStream, whose key is the message id: at least once, and once within the stream's window |
+/// | the credentials' auth payload | the fields `user` and `pass`, `token` or `jwt` of `CONNECT` |
+///
+/// The server's other nodes are endpoints from then on. One argument is the content of a message; several are a JSON array,
+/// which the header `Linkspan-Arguments` marks.
+public struct NATSMessageProtocol: MessageProtocol {
+    /// `nats`.
+    public let name = "nats"
+    /// The queue group of all subscriptions, whose members share the messages between them (default nil: none).
+    public var queueGroup: String?
+    /// The beginning of the subjects for replies, which the server has to allow (default `_INBOX`).
+    public var inboxPrefix = "_INBOX"
+    /// Signs the server's nonce for credentials of a public key (default nil: none).
+    public var signer: (any NATSSigner)?
+
+    private var session = Session()
+
+    private struct Session: Sendable {
+        var feed = ByteFeed()
+        var start: SessionStart?
+        var isReady = false
+        /// The beginning of this session's subjects for replies.
+        var inbox = ""
+        var largestContent = Int.max
+        var info = LinkInfo()
+        var lastSID: UInt64 = 1
+        var sids: [String: UInt64] = [:]
+        var events: [UInt64: String] = [:]
+        var questions = Questions<String>()
+    }
+
+    /// The defaults named at the properties, changed by `configure`.
+    public init(_ configure: (inout Self) -> Void = { _ in }) { configure(&self) }
+
+    /// Compares what is configured.
+    public static func == (one: Self, other: Self) -> Bool {
+        one.queueGroup == other.queueGroup && one.inboxPrefix == other.inboxPrefix
+            && one.signer?.publicKey == other.signer?.publicKey
+    }
+
+    /// Hashes what is configured.
+    public func hash(into hasher: inout Hasher) {
+        hasher.combine([self.queueGroup, self.inboxPrefix, self.signer?.publicKey])
+    }
+}
+
+/// Signs for a user whom the server knows by a public key (an nkey).
+public protocol NATSSigner: Sendable {
+    /// The public key as text, such as `UDXU4RCSJNZOIQHZNWXHXORDPRTGNJAHAHFRGZNEEJCPQTT2M7NLCNF4`.
+    var publicKey: String { get }
+
+    /// The Ed25519 signature of the server's nonce.
+    ///
+    /// - Throws: whatever there is; the attempt fails with code `credentialsUnavailable`.
+    func sign(_ nonce: [UInt8]) throws -> [UInt8]
+}
+
+// MARK: - The session
+
+extension NATSMessageProtocol {
+    /// Waits for the server's information; it answers that with the credentials.
+    public mutating func begin(_ start: SessionStart) -> [WebSocketMessage] {
+        self.session.start = start
+        return []
+    }
+
+    /// Ready when the server has taken the credentials.
+    public var state: SessionState { SessionState(isReady: self.session.isReady) }
+
+    /// The server's name and version, and the other nodes of its cluster.
+    public var info: LinkInfo { self.session.info }
+
+    /// Ends the subscriptions, so that other members of the queue group get further messages.
+    public mutating func end() -> [WebSocketMessage] {
+        self.session.events.keys.sorted().map { Self.line("UNSUB \($0)") }
+    }
+
+    private static func line(_ text: String) -> WebSocketMessage { .binary(Array("\(text)\r\n".utf8)[...]) }
+
+    /// Takes the server's information: the first one is answered by `CONNECT`, later ones name the nodes.
+    private mutating func take(_ info: PayloadValue) throws(LinkspanError) -> [WebSocketMessage] {
+        if let size = info["max_payload"]?.int, size > 0 { self.session.largestContent = size }
+        guard let start = self.session.start else { return [] }
+        let nodes = (info["connect_urls"]?.elements ?? []).compactMap(\.string)
+        self.session.info.endpoints = nodes.compactMap {
+            try? ConnectionURL("\(start.url.scheme)://\($0)\(start.url.path)")
+        }
+        guard self.session.inbox.isEmpty else { return [] }
+        self.session.info.facts["server"] = "NATS \(ForeignText.line(info["version"]?.string ?? "of unknown version"))"
+        self.session.info.sessionID = info["client_id"]?.int.map { "\($0)" }
+        let id = "\(info["server_id"]?.string ?? "").\(info["client_id"]?.int ?? 0)"
+        self.session.inbox = "\(self.inboxPrefix).\(id)."
+        let connect = try self.connect(start.credentials, nonce: info["nonce"]?.string)
+        return [Self.line("CONNECT \(connect)\r\nSUB \(self.session.inbox)* 1\r\nPING")]
+    }
+
+    private func connect(_ credentials: Credentials, nonce: String?) throws(LinkspanError) -> String {
+        var options = try Payload(["lang": "swift", "version": "1", "name": "linkspan"])
+        for (field, isOn) in [("verbose", false), ("pedantic", false), ("headers", true), ("no_responders", true)] {
+            try options.setField(field, to: isOn)
+        }
+        try options.setField("protocol", to: 1)
+        let given = credentials.auth?[0]
+        for (field, names) in [
+            ("user", ["user", "username"]), ("pass", ["pass", "password"]), ("auth_token", ["token", "auth_token"]),
+            ("jwt", ["jwt"]),
+        ] {
+            if let value = names.compactMap({ given?[$0]?.string }).first { try options.setField(field, to: value) }
+        }
+        if let signer = self.signer, let nonce {
+            do {
+                let signature = Data(try signer.sign(Array(nonce.utf8))).base64EncodedString()
+                    .replacing("+", with: "-").replacing("/", with: "_").replacing("=", with: "")
+                try options.setField("nkey", to: signer.publicKey)
+                try options.setField("sig", to: signature)
+            } catch {
+                throw LinkspanError(.credentialsUnavailable, "the server's nonce could not be signed", cause: error)
+            }
+        }
+        return String(decoding: options.elements, as: UTF8.self)
+    }
+
+    /// The error that the server reports, as the end of the link; nil when the link goes on.
+    private static func end(_ text: String) -> LinkspanError? {
+        let reason = ForeignText.line(text)
+        let meanings: [(String, LinkspanError.Code?)] = [
+            ("permissions violation", nil), ("invalid subject", nil), ("authorization", .credentialsRefused),
+            ("user authentication", .credentialsRefused), ("authentication", .credentialsRefused),
+            ("maximum payload", .messageRefused), ("stale connection", .heartbeatMissed),
+            ("maximum connections", .serverUnavailable), ("slow consumer", .serverUnavailable),
+            ("server shutdown", .serverUnavailable),
+        ]
+        guard let meaning = meanings.first(where: { text.lowercased().hasPrefix($0.0) }) else {
+            return LinkspanError(.protocolViolation, "the NATS server says: \(reason)")
+        }
+        return meaning.1.map { LinkspanError($0, "the NATS server says: \(reason)") }
+    }
+}
+
+// MARK: - Subscriptions
+
+extension NATSMessageProtocol {
+    /// True.
+    public var subscribes: Bool { true }
+
+    /// Subscribes to a subject, or to all that wildcards stand for.
+    public mutating func subscribe(to event: String) throws(LinkspanError) -> [WebSocketMessage] {
+        try Self.check(event, isForSending: false)
+        self.session.lastSID += 1
+        self.session.sids[event] = self.session.lastSID
+        self.session.events[self.session.lastSID] = event
+        let group = self.queueGroup.map { " \($0)" } ?? ""
+        return [Self.line("SUB \(event)\(group) \(self.session.lastSID)")]
+    }
+
+    /// Ends a subscription.
+    public mutating func unsubscribe(from event: String) -> [WebSocketMessage] {
+        guard let sid = self.session.sids.removeValue(forKey: event) else { return [] }
+        self.session.events[sid] = nil
+        return [Self.line("UNSUB \(sid)")]
+    }
+
+    private static func hasWildcard(_ subject: String) -> Bool {
+        subject.split(separator: ".").contains { $0 == "*" || $0 == ">" }
+    }
+
+    private static func check(_ subject: String, isForSending: Bool) throws(LinkspanError) {
+        let words = subject.split(separator: ".", omittingEmptySubsequences: false)
+        let isMalformed = words.contains(where: \.isEmpty) || subject.utf8.contains { $0 <= 0x20 || $0 == 0x7F }
+        guard !isMalformed, !isForSending || !Self.hasWildcard(subject) else {
+            throw LinkspanError(
+                .encodingFailed,
+                "'\(ForeignText.line(subject))' is no NATS subject\(isForSending ? " to send to" : "")")
+        }
+    }
+}
+
+// MARK: - Messages
+
+extension NATSMessageProtocol {
+    /// Appends a publication, a request or the reply to a question.
+    public mutating func encode(
+        _ envelope: consuming Envelope, to buffer: inout [UInt8]
+    ) throws(LinkspanError) -> EncodedKind {
+        switch consume envelope {
+        case .event(let name, let payload, let id):
+            try self.publish(name, payload, reply: id.map { "\(self.session.inbox)\($0)" }, [:], to: &buffer)
+        case .reply(let id, let payload):
+            try self.publish(try self.session.questions.take(id), payload, reply: nil, [:], to: &buffer)
+        }
+        return .selfContained
+    }
+
+    /// Appends a publication that JetStream acknowledges.
+    public mutating func encode(
+        _ delivery: EncodedDelivery, to buffer: inout [UInt8]
+    ) throws(LinkspanError) -> EncodedKind {
+        let headers = delivery.key.map { ["Nats-Msg-Id": $0] } ?? [:]
+        let inbox = "\(self.session.inbox)\(Self.deliveryMark)\(delivery.id)"
+        try self.publish(delivery.event, delivery.payload, reply: inbox, headers, to: &buffer)
+        return .selfContained
+    }
+
+    /// Stands before the number of a delivery in the subject for its acknowledgement.
+    private static let deliveryMark = "d"
+    private static let countHeader = "Linkspan-Arguments"
+
+    private func publish(
+        _ subject: String, _ payload: Payload, reply: String?, _ headers: [String: String], to buffer: inout [UInt8]
+    ) throws(LinkspanError) {
+        try Self.check(subject, isForSending: true)
+        let (content, count) = try BrokerPayload.encode(payload)
+        guard content.count <= self.session.largestContent else {
+            throw LinkspanError(
+                .messageTooLarge,
+                "'\(subject)' has \(content.count) bytes; the NATS server takes \(self.session.largestContent)")
+        }
+        var fields = headers
+        if let count { fields[Self.countHeader] = "\(count)" }
+        let head = fields.isEmpty ? "" : "NATS/1.0\r\n\(fields.map { "\($0): \($1)\r\n" }.sorted().joined())\r\n"
+        guard !fields.values.contains(where: { $0.utf8.contains { $0 == 13 || $0 == 10 } }) else {
+            throw LinkspanError(.encodingFailed, "the key of a delivery has a line break")
+        }
+        let size = content.count + head.utf8.count
+        let sizes = head.isEmpty ? "\(size)" : "\(head.utf8.count) \(size)"
+        let words = [head.isEmpty ? "PUB" : "HPUB", subject, reply, sizes].compactMap(\.self)
+        buffer += "\(words.joined(separator: " "))\r\n\(head)".utf8
+        buffer += content
+        buffer += "\r\n".utf8
+    }
+
+    /// Takes a part of the stream in a text message.
+    public mutating func decode(text: consuming ArraySlice<UInt8>) throws(LinkspanError) -> DecodedEnvelope {
+        try self.decode(binary: text)
+    }
+
+    /// Takes a part of the stream.
+    public mutating func decode(binary: consuming ArraySlice<UInt8>) throws(LinkspanError) -> DecodedEnvelope {
+        self.session.feed.append(binary)
+        var (envelopes, answers): ([Envelope], [WebSocketMessage]) = ([], [])
+        var failures: [DecodedEnvelope.Failure] = []
+        while let operation = try NATSOperation.next(&self.session.feed) {
+            switch operation {
+            case .info(let info): answers += try self.take(info)
+            case .ping: answers.append(Self.line("PONG"))
+            case .pong: self.session.isReady = true
+            case .ok: ()
+            case .error(let text):
+                if let error = Self.end(text) { throw error }
+                failures.append(.init(LinkspanError(.refused, "the NATS server says: \(ForeignText.line(text))")))
+            case .message(let message): self.take(message, &envelopes, &failures)
+            }
+        }
+        return DecodedEnvelope(envelopes, answers: answers, failures: failures)
+    }
+
+    private mutating func take(
+        _ message: NATSOperation.Message, _ envelopes: inout [Envelope], _ failures: inout [DecodedEnvelope.Failure]
+    ) {
+        let payload = BrokerPayload.decode(message.content, isList: message.headers[Self.countHeader] != nil)
+        if message.sid == 1 {
+            let number = message.subject.dropFirst(self.session.inbox.count)
+            let isDelivery = number.hasPrefix(Self.deliveryMark)
+            guard let id = UInt64(isDelivery ? number.dropFirst() : number) else { return }
+            if let error = Self.failure(message, payload, isDelivery: isDelivery) {
+                failures.append(.init(id: id, error))
+            } else {
+                envelopes.append(.reply(id: id, payload: payload))
+            }
+            return
+        }
+        // One that has ended meanwhile.
+        guard let event = self.session.events[message.sid] else { return }
+        let hasWildcard = Self.hasWildcard(event)
+        envelopes.append(
+            .event(
+                name: event, payload: hasWildcard ? payload.naming(message.subject) : payload,
+                id: message.reply.map { self.session.questions.add($0) }))
+    }
+
+    /// The failure that a reply means; nil for a success.
+    private static func failure(
+        _ message: NATSOperation.Message, _ payload: Payload, isDelivery: Bool
+    ) -> LinkspanError? {
+        if message.status == 503 {
+            let who = isDelivery ? "no stream of JetStream takes the subject now" : "nobody listens to the subject"
+            return LinkspanError(.serverUnavailable, who, certainty: .notSent)
+        }
+        guard isDelivery, let error = payload[0]?["error"] else { return nil }
+        let text = ForeignText.line(error["description"]?.string ?? "an error without a description")
+        let isTemporary = (error["code"]?.int ?? 500) >= 500
+        return LinkspanError(
+            isTemporary ? .serverUnavailable : .messageRefused, "JetStream says: \(text)", details: payload)
+    }
+}
+
+extension MessageProtocol where Self == NATSMessageProtocol {
+    /// NATS with the defaults.
+    public static var nats: Self { Self() }
+}

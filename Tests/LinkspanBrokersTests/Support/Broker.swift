@@ -1,0 +1,101 @@
+internal import Foundation
+internal import Linkspan
+internal import LinkspanBrokers
+internal import LinkspanNetwork
+internal import LinkspanWebSocket
+internal import Testing
+internal import TestSupport
+internal import TestedBackEnds
+
+#if canImport(Glibc)
+internal import Glibc
+#endif
+
+/// A broker of a test's own, with its data in a folder of its own, and the connections of the test.
+final class Broker: Sendable {
+    enum Kind: String {
+        case mosquitto, nats = "nats-server"
+    }
+
+    /// A node: its process and its ports for WebSockets and for its own wire.
+    struct Node: Decodable {
+        let pid: Int32
+        let port: Int
+        let plain: Int
+    }
+
+    let server: PythonServer
+    private let folder: String
+    let loop = makeLoop(name: "clients")
+    let manager = ConnectionManager(options: .init { $0.attempts.spacing = .milliseconds(20) })
+
+    private init(_ kind: Kind, _ options: [String]) {
+        self.folder = NSTemporaryDirectory() + "broker-\(UUID().uuidString)"
+        self.server = PythonServer("broker.py", ["--broker", kind.rawValue, "--folder", self.folder] + options)
+    }
+
+    /// Runs `body` with a broker.
+    ///
+    /// - Parameters:
+    ///   - kind: which one.
+    ///   - options: the options of `broker.py`.
+    ///   - body: the test.
+    /// - Throws: what the test does, or that there is no broker.
+    static func run(_ kind: Kind, _ options: String..., body: (Broker) async throws -> Void) async throws {
+        let broker = Broker(kind, options)
+        defer { try? FileManager.default.removeItem(atPath: broker.folder) }
+        try await broker.server.use {
+            let outcome: Result<Void, any Error>
+            do { outcome = .success(try await body(broker)) } catch { outcome = .failure(error) }
+            await broker.manager.shutdown()
+            broker.loop.shutdown()
+            try outcome.get()
+        }
+    }
+
+    /// The nodes, as they were started last.
+    var nodes: [Node] {
+        get throws {
+            let data = try Data(contentsOf: URL(fileURLWithPath: "\(self.folder)/nodes.json"))
+            return try JSONDecoder().decode([Node].self, from: data)
+        }
+    }
+
+    /// Connects to the first node.
+    func connect(
+        _ language: any MessageProtocol, auth: [String: String]? = nil,
+        _ change: (inout ConnectionOptions) -> Void = { _ in }
+    ) throws -> ConnectionHandler {
+        let transport = WebSocketTransport(.init { $0.protocol = language }, loop: self.loop)
+        var credentials = Credentials()
+        if let auth { credentials.auth = try Payload(auth) }
+        // Two clients of a test are two connections.
+        let account = "client \(UUID())"
+        return try ConnectionBuilder("ws://127.0.0.1:\(self.server.port)")
+            .transport(transport)
+            .credentials(.fixed(credentials, account: account))
+            .options {
+                $0.retry = RetryPolicy { _ in .milliseconds(50) }
+                change(&$0)
+            }
+            .connect(by: self.manager)
+    }
+
+    /// Runs `body` while another client, of another make, is there.
+    func withPeer(_ options: String..., of kind: Kind, body: () async throws -> Void) async throws {
+        let script = kind == .mosquitto ? "mqtt_peer.py" : "nats_peer.py"
+        try await PythonServer(script, ["--broker-port", "\(self.server.port)"] + options).use { try await body() }
+    }
+}
+
+extension ConnectionHandler {
+    /// What comes of an event, as it comes.
+    func journal(_ event: String) throws -> Journal<Message> {
+        let journal = Journal<Message>("messages of \(event)")
+        _ = try self.on(event) { journal.append($0) }
+        return journal
+    }
+
+    /// Waits until it is up.
+    func up() async throws { _ = try await self.connected(within: .seconds(60)) }
+}
