@@ -12,11 +12,11 @@ LEGACY := .venv-legacy
 # Where the conformance suite is kept.
 SUITE := .conformance
 # Tests that start servers and other processes, which run apart from the rest; see Tests/all.
-WITH_SERVERS := ^(InteropTests|ChatTests|SocketIOTests|LinkspanServicesTests|FuzzTests|LinkspanOutboxKillTests)[.]
+WITH_SERVERS := ^(InteropTests|ChatTests|ToolTests|SocketIOTests|LinkspanServicesTests|FuzzTests|LinkspanOutboxKillTests)[.]
 # What `make sanitize` looks for. Leaks are not among it: the detector does not see a reference that shares its word with the
 # tag of an enum, nor the side table of a weak one. Tests count objects, descriptors and memory instead.
 SANITIZER := thread
-FOLDERS := Sources Plugins Samples Tests Fuzz Benchmarks Package.swift
+FOLDERS := Sources Plugins Tool Samples Tests Fuzz Benchmarks Package.swift
 
 # The package's traits: both back ends of byte streams, so that the tests run over each. The demo is built as an app would be.
 export LINKSPAN_TRAITS ?= LWS,NIO

@@ -155,6 +155,7 @@ let products =
         // The service registry, without connections.
         library("LinkspanLifecycle", "LinkspanRuntime"),
         library("LinkspanServices", "LinkspanTelemetry"),
+        .executable(name: "linkspan", targets: ["linkspan"]),
         // TLS, proxies and compression; what a back end implements; loops that an app runs sockets of its own on.
         library("LinkspanNetwork", "LinkspanWebSocketProtocol", "LinkspanLWS", "LinkspanNIO"),
     ]
@@ -168,10 +169,22 @@ func program(_ name: String, in path: String, _ needs: [Target.Dependency], excl
 }
 
 let programs: [Target] = [
+    // The terminal of the tool and the chat, which is no part of the SDK.
+    .target(
+        name: "LinkspanTerminal", dependencies: ["Linkspan", "LinkspanNetwork", argumentParser], path: "Tool/Terminal",
+        packageAccess: false, swiftSettings: settings),
+    .executableTarget(
+        name: "linkspan",
+        dependencies: messaging + transports + network + builtIn
+            + ["LinkspanKit", "LinkspanInspector", "LinkspanOutbox", "LinkspanTerminal", argumentParser],
+        path: "Tool", exclude: ["Terminal", "README.md", "Dockerfile", "Dockerfile.dockerignore"],
+        swiftSettings: settings),
     program(
         "chat", in: "Samples/Chat",
-        messaging + transports + builtIn
-            + ["LinkspanNetwork", "LinkspanInspector", "LinkspanOutbox", "LinkspanDevServer", logging, argumentParser],
+        messaging + transports + builtIn + [
+            "LinkspanNetwork", "LinkspanInspector", "LinkspanOutbox", "LinkspanDevServer", "LinkspanTerminal", logging,
+            argumentParser,
+        ],
         exclude: [
             "README.md", "PROTOCOL.md", "requirements.txt", "chat.yaml", "cluster.sh", "front.py", "server.py",
             "chat_hub.py", "chat_history.py", "local_backplane.py", "redis_backplane.py", "redis_history.py",
@@ -235,6 +248,8 @@ let tests: [Target] = [
     // Journals of what has happened, connections of which each byte is a test's own, files of tests.
     fixtures("TestSupport", ["LinkspanRuntime"]),
     fixtures("ServiceFixtures", messaging + ["LinkspanConfiguration"]),
+    // Runs programs of the package and servers of theirs, and shows what is to be seen at a terminal.
+    fixtures("TestedPrograms", []),
     // Runs a test over each back end of byte streams.
     fixtures("TestedBackEnds", backEnd + ["LinkspanBackEnds", "LinkspanNIO"]),
     // A file system for SQLite that records what is written and when.
@@ -275,8 +290,12 @@ let tests: [Target] = [
     test("Interop", everything + ["quick-exit", "OldStarscreamPrograms", "TestSupport"], exclude: ["servers"]),
     test("Documentation", everything + ["TestSupport", serviceLifecycle, unixSignals, crypto, openCombine]),
     test(
-        "Chat", firstSteps.map { .target(name: $0.name) } + everything + ["chat", "TestSupport"],
-        exclude: ["echo.py", "listener.py"]),
+        "Chat",
+        firstSteps.map { .target(name: $0.name) } + everything
+            + ["chat", "linkspan", "LinkspanTerminal", "TestSupport", "TestedPrograms"], exclude: ["listener.py"]),
+    test(
+        "Tool", everything + ["linkspan", "chat", "LinkspanTerminal", "TestSupport", "TestedPrograms"],
+        exclude: ["Probe/echo.py"]),
     test("Ports", ["Ports", "LinkspanKit", "LinkspanDevServer", "LinkspanNetwork", "LinkspanTesting", "TestSupport"]),
 ]
 

@@ -1,4 +1,3 @@
-import ArgumentParser
 import Foundation
 import Linkspan
 import LinkspanMessaging
@@ -48,17 +47,6 @@ struct ChatConfiguration {
     }
 
     /// Makes the plan for a visitor.
-    ///
-    /// - Throws: the exit with status 64, after everything that is wrong was printed.
-    func plan(for visitor: Visitor, _ news: ChatNews) throws -> LoadedPlan {
-        do {
-            return try self.load(for: visitor, news)
-        } catch {
-            throw Self.complain(error)
-        }
-    }
-
-    /// Makes the plan for a visitor, printing nothing.
     func load(for visitor: Visitor, _ news: ChatNews) throws(ConfigurationError) -> LoadedPlan {
         var loaded = try self.loader(for: visitor, news).load(self.sources)
         loaded.plan.credentials = visitor.credentials
@@ -73,20 +61,6 @@ struct ChatConfiguration {
     /// Where the configuration comes from.
     var sources: ConfigurationSources {
         ConfigurationSources(file: self.file, overrides: self.overrides, defaults: self.defaults + self.fallbacks)
-    }
-
-    /// Prints everything that is wrong.
-    ///
-    /// - Returns: the exit with status 64.
-    static func complain(_ error: ConfigurationError) -> ExitCode {
-        if let problem = error.problems.first, error.problems.count == 1, problem.isMissing,
-            problem.path.hasSuffix(".url")
-        {
-            LineOutput.complain("\(problem.path) is missing: name the server, as in --url http://127.0.0.1:3000")
-        } else {
-            for line in error.description.split(separator: "\n") { LineOutput.complain(String(line)) }
-        }
-        return .validationFailure
     }
 
     /// What may be named in the configuration.

@@ -1,4 +1,5 @@
 import Linkspan
+import LinkspanTerminal
 
 /// One person's visit: lines from a source go to the room, what happens goes to the output, until the source ends.
 @available(macOS 15, *)

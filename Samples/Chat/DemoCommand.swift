@@ -6,6 +6,7 @@ import LinkspanInMemory
 import LinkspanMessaging
 import LinkspanNetwork
 import LinkspanSocketIO
+import LinkspanTerminal
 import LinkspanWebSocket
 
 /// The command `chat demo`.

@@ -1,6 +1,7 @@
 import Foundation
 import Linkspan
 import LinkspanMessaging
+import LinkspanTerminal
 
 /// One of the two people of the tour.
 @available(macOS 15, *)

@@ -3,6 +3,7 @@ import Foundation
 import Linkspan
 import LinkspanMessaging
 import LinkspanConfiguration
+import LinkspanTerminal
 
 /// The command `chat join`.
 @available(macOS 15, *)

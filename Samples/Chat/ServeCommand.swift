@@ -2,6 +2,7 @@ import ArgumentParser
 import Foundation
 import Linkspan
 import LinkspanDevServer
+import LinkspanTerminal
 
 /// The command `chat serve`.
 @available(macOS 15, *)

@@ -79,7 +79,7 @@ struct Visit: Sendable {
                 try await outbox.confirm(entry)
             }
         } catch {
-            LineOutput.complain("\(error)")
+            self.news.post(.refused("the outbox cannot be read: \(error)"))
         }
         #endif
     }

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """Drives the inspector's page and the chat's page in a real browser.
 
-    Tests/Browser/scenarios.py --chat PROGRAM [--shots FOLDER] [inspector | chat | foreign | pictures | conversation] …
+    Tests/Browser/scenarios.py --chat PROGRAM --tool PROGRAM [--shots FOLDER] [inspector | chat | foreign | pictures | conversation] …
 
-Starts the servers and terminals that it needs with the chat program, and prints one line for each scenario that went well.
+Starts the servers and terminals that it needs with the chat and the tool, and prints one line for each scenario that went well.
 """
 import argparse
 import json
@@ -66,8 +66,8 @@ class Program:
 class Stage:
     """A chat server, and what joins it."""
 
-    def __init__(self, chat, shots):
-        self.chat, self.shots = chat, shots
+    def __init__(self, chat, tool, shots):
+        self.chat, self.tool, self.shots = chat, tool, shots
         self.port = 0
         self.serve()
 
@@ -91,7 +91,7 @@ class Stage:
         """Sends events as a person in the lobby, and returns when the server has answered them all."""
         auth = json.dumps({"name": name, "rooms": ["lobby"]})
         commands = [part for line in lines for part in ("-x", line)]
-        program = Program(self.chat, "probe", f"http://127.0.0.1:{self.port}", "--auth", auth, *commands)
+        program = Program(self.tool, "probe", f"http://127.0.0.1:{self.port}", "--auth", auth, *commands)
         check(program.process.wait(60) == 0, f"the probe failed: {program.lines}")
 
     def shoot(self, page, name):
@@ -455,6 +455,7 @@ OTHERS = {"pictures": pictures, "conversation": conversation}
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--chat", required=True, help="the chat program")
+    parser.add_argument("--tool", required=True, help="the program linkspan")
     parser.add_argument("--shots", help="a folder for screenshots")
     parser.add_argument("scenarios", nargs="*")
     arguments = parser.parse_args()
@@ -465,7 +466,7 @@ def main():
         try:
             with Browser() as browser:
                 scenario = (SCENARIOS | OTHERS)[name]
-                scenario(Stage(arguments.chat, arguments.shots), browser)
+                scenario(Stage(arguments.chat, arguments.tool, arguments.shots), browser)
             print(f"browser: {name}: {scenario.__doc__}", flush=True)
         except Failure as failure:
             print(f"error: {name}: {failure}", flush=True)

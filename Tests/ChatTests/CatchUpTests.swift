@@ -4,6 +4,7 @@ internal import LinkspanInMemory
 internal import LinkspanRuntime
 internal import LinkspanSocketIO
 internal import LinkspanWebSocket
+internal import TestedPrograms
 internal import Testing
 
 @testable internal import chat

@@ -1,3 +1,4 @@
+internal import TestedPrograms
 internal import Testing
 
 @testable internal import chat
@@ -103,18 +104,15 @@ extension Chat {
             try await Bench.run { bench in
                 let text = "linkspan: { transport: { adapter: memory, memory: { url: \"memory://mine\" } } }\n"
                 _ = try await bench.start("mkdir", ["/bin/mkdir", "-p", "\(bench.folder)/linkspan-chat"]).exit()
-                let path = try bench.file("linkspan-chat/chat.yaml", text)
+                let path = try bench.file(
+                    "linkspan-chat/chat.yaml", text.replacing("adapter: memory", with: "adapter: pigeon"))
                 let environment = ["XDG_CONFIG_HOME": bench.folder]
-                let shown = try await bench.runChat(["config", "path"], environment: environment)
-                #expect(shown.output == [path] && shown.status == 0)
-                let own = try await bench.runChat(["config", "check"], environment: environment)
-                #expect(own.output.first?.hasPrefix("valid: memory to memory://mine/") == true)
-                let other = try bench.file("other.yaml", text.replacing("mine", with: "yours"))
-                let named = try await bench.runChat(["config", "check", "--config", other], environment: environment)
-                #expect(named.output.first?.hasPrefix("valid: memory to memory://yours/") == true)
-                let none = try await bench.runChat(["config", "path"])
-                #expect(none.status == 1 && none.output == [])
-                #expect(none.errors.first?.contains("/nowhere/linkspan-chat/chat.yaml") == true)
+                let own = try await bench.runChat(["join", "--name", "ann"], environment: environment)
+                #expect(own.errors.contains { $0.contains("'pigeon'") && $0.contains(path) }, "\(own)")
+                let other = try bench.file("other.yaml", text)
+                let flags = ["join", "--name", "ann", "--config", other]
+                let named = try await bench.runChat(flags, environment: environment)
+                #expect(named.output.contains("* connected over memory"), "\(named)")
             }
         }
     }

@@ -1,5 +1,6 @@
 #if os(Linux)
 internal import Foundation
+internal import TestedPrograms
 internal import Testing
 
 extension Chat {
@@ -15,7 +16,7 @@ extension Chat {
                 let changed = original.replacing("adapter: socketio ", with: "adapter: \(word) ")
                 #expect(changed != original || word == "socketio")
                 _ = try bench.file("app.yaml", changed)
-                let program = URL(fileURLWithPath: try Place.chat()).deletingLastPathComponent()
+                let program = URL(fileURLWithPath: try Place.program("chat")).deletingLastPathComponent()
                     .appendingPathComponent("first-steps").path
                 let ended = try await bench.start("first-steps", ["/usr/bin/env", "-C", bench.folder, program])
                 #expect(try await ended.exit() == 0)
@@ -30,7 +31,7 @@ extension Chat {
                 let original = try String(contentsOfFile: Place.root + "/Samples/FirstSteps/app.yaml", encoding: .utf8)
                 let changed = original.replacing("http://127.0.0.1:3010", with: "http://127.0.0.1:1")
                 _ = try bench.file("app.yaml", changed + "  connection: { replyTimeout: 1 }\n")
-                let program = URL(fileURLWithPath: try Place.chat()).deletingLastPathComponent()
+                let program = URL(fileURLWithPath: try Place.program("chat")).deletingLastPathComponent()
                     .appendingPathComponent("first-steps").path
                 let ended = try await bench.start("first-steps", ["/usr/bin/env", "-C", bench.folder, program])
                 #expect(try await ended.exit() != 0)

@@ -1,4 +1,5 @@
 internal import Foundation
+internal import TestedPrograms
 internal import Testing
 
 extension Chat {
@@ -19,11 +20,11 @@ extension Chat {
                 try first.type(lines)
                 try await first.output.wait(forLine: "* kept: line 50")
                 await first.kill()
-                let listed = try await bench.runChat(["outbox", "list", file])
+                let listed = try await bench.runTool(["outbox", "list", file])
                 #expect(listed.status == 0)
                 #expect(listed.output.count == 50)
                 #expect(listed.output.allSatisfy { $0.contains(" waiting ann ") })
-                #expect(listed.output.last?.hasSuffix("B: line 50") == true)
+                #expect(listed.output.last?.contains(#""text":"line 50""#) == true)
                 try await server.start()
                 let second = try await bench.chat(arguments + ["--drain", "60"])
                 try second.type(["afterwards"])
@@ -32,7 +33,7 @@ extension Chat {
                 #expect(try server.kept(from: "ann") == lines + ["afterwards"])
                 let news = try await second.output.all()
                 #expect(lines.allSatisfy { news.contains("* delivered from an earlier visit: \($0)") })
-                #expect(try await bench.runChat(["outbox", "list", file]).output.isEmpty)
+                #expect(try await bench.runTool(["outbox", "list", file]).output.isEmpty)
             }
         }
 
@@ -53,7 +54,7 @@ extension Chat {
                 try bob.type(["of bob"])
                 try bob.endInput()
                 #expect(try await bob.exit() == 0)
-                let listed = try await bench.runChat(["outbox", "list", file]).output
+                let listed = try await bench.runTool(["outbox", "list", file]).output
                 #expect(listed.contains { $0.contains(" waiting ann ") })
                 #expect(try server.kept(from: "ann").isEmpty)
             }
@@ -68,7 +69,7 @@ extension Chat {
                 let ann = try await bench.chat(arguments)
                 try ann.type(["hello"])
                 try await ann.output.wait(forLine: "* connected")
-                let erased = try await bench.runChat(["outbox", "erase", file, "k"])
+                let erased = try await bench.runTool(["outbox", "erase", file, "k"])
                 #expect(erased.status == 1)
                 #expect(erased.errors.contains { $0.contains("another outbox has the file open") })
                 let second = try await bench.chat(arguments)
@@ -76,7 +77,7 @@ extension Chat {
                 try await second.output.wait(forLine: "* not delivered: refused")
                 try ann.endInput()
                 #expect(try await ann.exit() == 0)
-                #expect(try await bench.runChat(["outbox", "retry", file, "k"]).status == 1)
+                #expect(try await bench.runTool(["outbox", "retry", file, "k"]).status == 1)
             }
         }
     }

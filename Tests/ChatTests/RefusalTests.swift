@@ -1,3 +1,4 @@
+internal import TestedPrograms
 internal import Testing
 
 extension Chat {
@@ -32,9 +33,7 @@ extension Chat {
             .timeLimit(.minutes(2)),
             arguments: [
                 (["jion", "--name", "ann"], "unknown command 'jion' (did you mean join?)"),
-                (["config", "pths"], "unknown command 'pths'; the commands are check, plan, explain, path"),
-                (["dance"], "unknown command 'dance'; the commands are demo, join"),
-                (["top", "http://127.0.0.1:1/"], "http://127.0.0.1:1/ is not a URL of an inspector"),
+                (["dance"], "unknown command 'dance'; the commands are demo, join, serve"),
             ])
         func `a mistyped command is one sentence with what to do, and status 64`(words: [String], start: String)
             async throws
@@ -43,33 +42,6 @@ extension Chat {
                 let ended = try await bench.runChat(words)
                 #expect(ended.status == 64 && ended.errors.count == 1)
                 #expect(ended.errors.first?.hasPrefix("chat: \(start)") == true, "\(ended.errors)")
-            }
-        }
-
-        @Test(.timeLimit(.minutes(2)))
-        func `without a transport, the scheme of the URL chooses it, and explain does not contradict itself`()
-            async throws
-        {
-            try await Bench.run { bench in
-                for (url, transport) in [("ws://127.0.0.1:1", "websocket"), ("https://localhost", "socketio")] {
-                    let ended = try await bench.runChat(["config", "explain", "transport.adapter", "--url", url])
-                    #expect(ended.output.first == "linkspan.transport.adapter = \(transport)")
-                    #expect(ended.output.contains("  from: --url"))
-                    #expect(!ended.output.contains { $0.contains("default: none") }, "\(ended.output)")
-                }
-            }
-        }
-
-        @Test(.timeLimit(.minutes(2)))
-        func `an inspector that is not there or does not know the URL is told with what to do`() async throws {
-            try await Bench.run { bench in
-                let dead = try await bench.runChat(["top", "--once", "http://127.0.0.1:1/?token=a"])
-                #expect(dead.status == 1)
-                #expect(dead.errors.first?.contains("127.0.0.1:1") == true)
-                let server = try await ChatServer.start(on: bench, [], .forgetful)
-                let url = await server.url(for: .socketio)
-                let used = try await bench.runChat(["top", "--once", "\(url)/?token=used"])
-                #expect(used.status == 1 && used.errors.count == 1, "\(used)")
             }
         }
 

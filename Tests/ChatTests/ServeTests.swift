@@ -1,5 +1,6 @@
 internal import Linkspan
 internal import LinkspanWebSocket
+internal import TestedPrograms
 internal import Testing
 internal import TestSupport
 
@@ -31,7 +32,7 @@ extension Chat {
         @Test
         func `idle connections beyond the limit for open files lock nobody out`() async throws {
             try await Bench.run { bench in
-                let command = "ulimit -n 128 && exec '\(try Place.chat())' serve --port 0"
+                let command = "ulimit -n 128 && exec '\(try Place.program("chat"))' serve --port 0"
                 let server = try await bench.start("the server", ["/bin/sh", "-c", command])
                 let line = try #require(
                     try await server.output.wait(forLine: Self.announcement).first {
@@ -204,7 +205,10 @@ extension Chat {
                 let script = "\(Place.root)/Tests/Browser/scenarios.py"
                 let child = try await bench.start(
                     scenario,
-                    [try Place.python(), "-c", ChatServer.guardian, script, "--chat", try Place.chat(), scenario])
+                    [
+                        try Place.python(), "-c", ChatServer.guardian, script, "--chat", try Place.program("chat"),
+                        "--tool", try Place.program("linkspan"), scenario,
+                    ])
                 let status = try await child.exit(within: .seconds(240))
                 let output = try await child.output.all() + child.errors.all()
                 #expect(status == 0, "\(output.joined(separator: "\n"))")

@@ -1,3 +1,4 @@
+internal import TestedPrograms
 internal import Testing
 
 extension Chat {

@@ -1,7 +1,7 @@
 import ArgumentParser
 import Foundation
 import LinkspanConfiguration
-import LinkspanNetwork
+import LinkspanTerminal
 
 /// The flags that say where the configuration comes from.
 @available(macOS 15, *)
@@ -30,27 +30,5 @@ struct ChatConfigurationFlags: ParsableArguments {
         ChatConfiguration(
             file: self.config ?? UserFile(environment: ProcessInfo.processInfo.environment).path,
             transport: self.transport, url: self.url, network: self.network.network)
-    }
-
-    /// The loader of a user who never enters.
-    var loader: ConfigurationLoader {
-        self.configuration.loader(for: Visitor(name: "nobody", room: "lobby"), ChatNews())
-    }
-
-    /// The sources of that configuration.
-    var sources: ConfigurationSources { self.configuration.sources }
-}
-
-/// The flag that says which library carries bytes.
-struct NetworkFlag: ParsableArguments {
-    @Option(help: "The library that carries bytes: libwebsockets or nio. Overrides the configuration.")
-    var network: String?
-
-    /// The library, or the usual one.
-    var backEnd: NetworkBackEnd { self.network.map { NetworkBackEnd(rawValue: $0) } ?? .standard }
-
-    func validate() throws {
-        // Without `--network`, the back end's own error names the missing trait.
-        if self.network != nil, let absence = self.backEnd.absence { throw ValidationError(absence) }
     }
 }

@@ -1,4 +1,5 @@
 import Linkspan
+import LinkspanTerminal
 
 /// What was said in a room: the last lines, with their numbers and the senders' keys.
 struct RoomHistory: Sendable {

@@ -1,5 +1,6 @@
 import Linkspan
 import LinkspanDevServer
+import LinkspanTerminal
 
 /// A fault of a server, provoked by a command.
 enum ServerFault: Sendable, Hashable {

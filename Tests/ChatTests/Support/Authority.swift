@@ -1,4 +1,5 @@
 internal import Foundation
+internal import TestedPrograms
 internal import Testing
 
 /// A certification authority that nobody knows, and a certificate of it for the loopback address.

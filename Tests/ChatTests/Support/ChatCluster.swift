@@ -1,4 +1,5 @@
 internal import Foundation
+internal import TestedPrograms
 
 /// What `cluster.sh` starts: several servers of one chat and a front for them, of which servers can be killed.
 actor ChatCluster {

@@ -1,3 +1,5 @@
+internal import TestedPrograms
+
 /// Types numbered lines at a steady pace.
 actor Typist {
     private let name: String

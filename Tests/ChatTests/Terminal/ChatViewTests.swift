@@ -1,4 +1,5 @@
 @testable internal import chat
+internal import LinkspanTerminal
 internal import Testing
 
 @Suite

@@ -1,5 +1,6 @@
 @testable internal import chat
 internal import Foundation
+internal import LinkspanTerminal
 internal import Testing
 
 /// The conversation of a `ChatView`: times, unread lines, searches, topics, calls.

@@ -1,4 +1,6 @@
 @testable internal import chat
+internal import LinkspanTerminal
+internal import TestedPrograms
 internal import Testing
 
 @Suite

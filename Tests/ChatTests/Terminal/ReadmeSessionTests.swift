@@ -1,4 +1,5 @@
 internal import Foundation
+internal import TestedPrograms
 internal import Testing
 
 extension Chat {

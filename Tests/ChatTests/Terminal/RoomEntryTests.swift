@@ -4,6 +4,8 @@ internal import LinkspanConfiguration
 internal import LinkspanDevServer
 internal import LinkspanInMemory
 internal import LinkspanMessaging
+internal import LinkspanTerminal
+internal import TestedPrograms
 internal import Testing
 
 @testable internal import chat

@@ -1,5 +1,7 @@
+internal import LinkspanTerminal
 internal import LinkspanTesting
 @testable internal import chat
+internal import TestedPrograms
 internal import Testing
 
 @Suite

@@ -1,3 +1,5 @@
+import LinkspanTerminal
+
 /// A visit at a terminal: keys and events come in, one after the other, and the screen follows.
 @available(macOS 15, *)
 struct InteractiveSession: Sendable {

@@ -1,3 +1,5 @@
+import LinkspanTerminal
+
 /// The state of an interactive session; it reads and writes nothing itself.
 @available(macOS 15, *)
 struct InteractiveState: Sendable {

@@ -1,3 +1,5 @@
+import LinkspanTerminal
+
 /// Finds highlights in a text: links, the user's name, search words.
 enum Highlight {
     /// A text without control characters in pieces, in which links, a name and a text that is searched for have looks of

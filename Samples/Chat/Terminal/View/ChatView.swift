@@ -1,3 +1,5 @@
+import LinkspanTerminal
+
 /// All that an interactive session knows: keys and events go in, requests and frames come out.
 struct ChatView: Sendable {
     /// What a key asks the session for.
@@ -106,10 +108,10 @@ struct ChatView: Sendable {
     }
 
     /// What Tab may complete.
-    var words: Completion.Words {
+    var words: ChatWords {
         let present = Set(self.people.values.joined()).union(self.speakers)
         let known = self.speakers + present.subtracting(self.speakers).sorted()
-        return Completion.Words(
+        return ChatWords(
             people: known.filter { $0 != self.name }, rooms: self.rooms,
             transports: ["memory", "socketio", "websocket"])
     }

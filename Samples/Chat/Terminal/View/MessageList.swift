@@ -1,3 +1,5 @@
+import LinkspanTerminal
+
 /// What was said and told, in rows for any width, with a view that can be scrolled.
 struct MessageList: Sendable {
     /// What an entry holds.

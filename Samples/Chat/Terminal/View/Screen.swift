@@ -1,3 +1,5 @@
+import LinkspanTerminal
+
 /// Makes a terminal show frames, with as little output as that takes.
 ///
 /// It stays on the normal screen, so that the conversation is still there after leaving, and in the scrollback while it
@@ -131,18 +133,6 @@ struct Screen: Sendable {
     }
 
     private static func move(_ row: Int, _ column: Int) -> String { "\u{1B}[\(row + 1);\(column + 1)H" }
-}
-
-/// The size of a terminal, in character cells.
-struct TerminalSize: Hashable, Sendable {
-    var columns: Int
-    var rows: Int
-
-    /// A size with at least one cell, and not more than anybody has.
-    init(columns: Int, rows: Int) {
-        self.columns = min(max(1, columns), 1_000)
-        self.rows = min(max(1, rows), 1_000)
-    }
 }
 
 /// What is to be seen: the conversation above, and what belongs to the session below.

@@ -1,3 +1,5 @@
+import LinkspanTerminal
+
 /// The line that tells where the connection stands.
 struct StatusLine: Sendable {
     var room: String?

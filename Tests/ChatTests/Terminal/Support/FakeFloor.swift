@@ -1,4 +1,6 @@
 @testable internal import chat
+internal import LinkspanTerminal
+internal import TestedPrograms
 
 /// A floor that notes what it is asked for and says what the test wants.
 actor FakeFloor: ChatFloor {

@@ -1,0 +1,156 @@
+internal import Foundation
+internal import TestedPrograms
+internal import Testing
+
+extension Tool {
+    /// `linkspan probe` against servers of another make.
+    @Suite
+    struct ProbeTests {
+        /// A server that sends back what it gets, and its URLs.
+        private struct Echo {
+            let child: Child
+            let socketIO: String
+            let webSocket: String
+
+            init(on bench: Bench) async throws {
+                let script = "\(Place.root)/Tests/ToolTests/Probe/echo.py"
+                self.child = try await bench.start("echo", [try Place.python(), script])
+                let line = try #require(try await self.child.output.wait(forLine: "listening ").first)
+                let ports = line.split(separator: " ").dropFirst()
+                self.socketIO = "http://127.0.0.1:\(ports.first ?? "")"
+                self.webSocket = "ws://127.0.0.1:\(ports.last ?? "")"
+            }
+        }
+
+        @Test(.timeLimit(.minutes(2)))
+        func `events, acknowledgements and binary go over Socket.IO`() async throws {
+            try await Bench.run { bench in
+                let echo = try await Echo(on: bench)
+                let lines = [#"say {"a":[1,2]} hex:00ff hello"#, #"? say {"b" : 1} hex:0102"#]
+                let ended = try await bench.runTool(
+                    ["probe", echo.socketIO] + lines.flatMap { ["-x", $0] } + ["--until", "echo", "--wait", "9"])
+                #expect(ended.status == 0)
+                #expect(ended.output.first == #"echo {"a":[1,2]} hex:00ff "hello""#)
+                #expect(ended.errors.first?.hasPrefix("* connected to \(echo.socketIO)/ in ") == true)
+                let asked = try await bench.runTool(["probe", "-q", echo.socketIO, "-x", lines[1]])
+                #expect(asked.output.contains(#"ack say {"b":1} hex:0102"#))
+                #expect(asked.status == 0 && asked.errors == [])
+                let json = try await bench.runTool(
+                    ["probe", echo.socketIO, "--format", "json", "-x", "? say hex:01"])
+                #expect(
+                    json.output.contains(
+                        #"{"acknowledges":"say","arguments":[{"_placeholder":true,"num":0}],"attachments":["AQ=="]}"#))
+            }
+        }
+
+        @Test(.timeLimit(.minutes(2)), arguments: ["websocket", "polling"])
+        func `namespace, auth and headers reach the server`(carriers: String) async throws {
+            try await Bench.run { bench in
+                let echo = try await Echo(on: bench)
+                let flags = ["--auth", #"{"token":"t"}"#, "-H", "X-Probe: me", "--carriers", carriers]
+                for url in [["\(echo.socketIO)/admin"], [echo.socketIO, "--namespace", "/admin"]] {
+                    let ended = try await bench.runTool(["probe"] + url + flags + ["-x", "? hi"])
+                    #expect(ended.status == 0 && ended.output.last?.hasPrefix("ack hi") == true, "\(ended)")
+                }
+                let line = "connect /admin {'token': 't'} me"
+                try await echo.child.output.wait(forLine: line, times: 2)
+            }
+        }
+
+        @Test(.timeLimit(.minutes(2)))
+        func `a question of the server is answered`() async throws {
+            try await Bench.run { bench in
+                let echo = try await Echo(on: bench)
+                let probe = try await bench.tool(["probe", echo.socketIO, "--wait", "5"])
+                try probe.type(["question"])
+                try await probe.output.wait(forLine: #"question "yes?""#)
+                try probe.type([#"! "indeed""#])
+                try await echo.child.output.wait(forLine: "reply indeed")
+                try probe.endInput()
+                #expect(try await probe.exit() == 0)
+            }
+        }
+
+        @Test(.timeLimit(.minutes(2)))
+        func `text and binary go over a raw WebSocket`() async throws {
+            try await Bench.run { bench in
+                let echo = try await Echo(on: bench)
+                let ended = try await bench.runTool(
+                    ["probe", echo.webSocket, "-H", "X-Probe: me", "--subprotocol", "probe", "-x", #"{"op": 1}"#, "-x"]
+                        + ["/binary hex:0aff", "-x", "last one", "--until", "last", "--wait", "9"])
+                #expect(ended.status == 0)
+                #expect(ended.output == [#"{"op": 1}"#, "hex:0aff", "last one"])
+                try await echo.child.output.wait(forLine: "headers me")
+                // Lines of standard input, and the end of it.
+                let piped = try await bench.tool([
+                    "probe", "--quiet", echo.webSocket, "--subprotocol", "probe", "--wait", "2",
+                ])
+                try piped.type(["one", "two"])
+                try piped.endInput()
+                #expect(try await piped.exit() == 0)
+                #expect(await piped.output.lines == ["one", "two"])
+            }
+        }
+
+        @Test(.timeLimit(.minutes(2)))
+        func `envelopes carry events over a raw WebSocket`() async throws {
+            try await Bench.run { bench in
+                let server = try await ChatServer.start(on: bench)
+                let ended = try await bench.runTool(
+                    [
+                        "probe", await server.url(for: .websocket), "--envelope", "json", "-x",
+                        #"? who {"room":"lobby"}"#,
+                    ]
+                        + ["--auth", #"{"name":"ann","rooms":["lobby"]}"#])
+                #expect(ended.status == 0)
+                #expect(ended.output.last == #"ack who {"ok":true,"members":["ann"]}"#)
+            }
+        }
+
+        @Test(.timeLimit(.minutes(2)))
+        func `the status tells failures apart`() async throws {
+            try await Bench.run { bench in
+                let echo = try await Echo(on: bench)
+                let refusing = try await ChatServer.start(on: bench, ["--refuse"])
+                let refused = await refusing.url(for: .socketio)
+                let cases: [(Int, [String])] = [
+                    (64, ["ftp://127.0.0.1"]), (64, [echo.socketIO, "-x", "say {"]),
+                    (64, [echo.socketIO, "--auth", "{"]),
+                    (64, [echo.socketIO, "--wait", "-1"]), (64, [echo.socketIO, "--carriers", "pigeon"]),
+                    (69, ["http://127.0.0.1:1", "-x", "hi"]),
+                    (69, [echo.webSocket, "--subprotocol", "probe", "-x", "bye", "--until", "never"]),
+                    (75, [echo.socketIO, "-x", "? silence", "--timeout", "0.5"]),
+                    (75, [echo.webSocket, "--subprotocol", "probe", "-x", "hi", "--until", "never", "--wait", "0.5"]),
+                    (77, [refused, "--auth", #"{"name":"ann"}"#]),
+                ]
+                for (status, arguments) in cases {
+                    let ended = try await bench.runTool(["probe"] + arguments)
+                    #expect(ended.status == status, "\(arguments) \(ended)")
+                    #expect(!ended.errors.isEmpty, "\(arguments)")
+                }
+            }
+        }
+
+        @Test(.timeLimit(.minutes(2)))
+        func `at a terminal, what comes is above the line, and Ctrl-D leaves`() async throws {
+            try await Bench.run { bench in
+                let echo = try await Echo(on: bench)
+                try await Seat.take(on: bench, program: "linkspan", ["probe", echo.socketIO]) { seat in
+                    try await seat.wait(for: "* connected to")
+                    try await seat.type(#"? say {"a":1}"# + "\r")
+                    try await seat.wait(for: "← acknowledged say")
+                    let screen = try await seat.wait(for: "the prompt below all") { screen in
+                        screen.lines.last { !$0.isEmpty } == ">"
+                    }
+                    #expect(screen.lines.contains(#"> ? say {"a":1}"#) && screen.lines.contains(#"{"a":1}"#))
+                    #expect(screen.unknown == [])
+                    try await seat.type("\u{4}")
+                    try await seat.wait(for: "status 0")
+                    _ = try? await seat.wait(for: "the end", within: .seconds(30)) { _ in false }
+                    let settings = try await seat.settings()
+                    #expect(settings.before == settings.after)
+                }
+            }
+        }
+    }
+}

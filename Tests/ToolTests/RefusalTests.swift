@@ -1,0 +1,38 @@
+internal import TestedPrograms
+internal import Testing
+
+extension Tool {
+    @Suite
+    struct RefusalTests {
+        @Test(
+            .timeLimit(.minutes(2)),
+            arguments: [
+                (["prob"], "unknown command 'prob' (did you mean probe?)"),
+                (["config", "pths"], "unknown command 'pths'; the commands are check, plan, explain"),
+                (["dance"], "unknown command 'dance'; the commands are "),
+                (["top", "http://127.0.0.1:1/"], "http://127.0.0.1:1/ is not a URL of an inspector"),
+            ])
+        func `a mistyped command is one sentence with what to do, and status 64`(words: [String], start: String)
+            async throws
+        {
+            try await Bench.run { bench in
+                let ended = try await bench.runTool(words)
+                #expect(ended.status == 64 && ended.errors.count == 1)
+                #expect(ended.errors.first?.hasPrefix("linkspan: \(start)") == true, "\(ended.errors)")
+            }
+        }
+
+        @Test(.timeLimit(.minutes(2)))
+        func `an inspector that is not there or does not know the URL is told with what to do`() async throws {
+            try await Bench.run { bench in
+                let dead = try await bench.runTool(["top", "--once", "http://127.0.0.1:1/?token=a"])
+                #expect(dead.status == 1)
+                #expect(dead.errors.first?.contains("127.0.0.1:1") == true)
+                let server = try await ChatServer.start(on: bench, [], .forgetful)
+                let url = await server.url(for: .socketio)
+                let used = try await bench.runTool(["top", "--once", "\(url)/?token=used"])
+                #expect(used.status == 1 && used.errors.count == 1, "\(used)")
+            }
+        }
+    }
+}

@@ -1,0 +1,74 @@
+@testable internal import LinkspanTerminal
+internal import Testing
+
+@Suite
+struct TextWrapTests {
+    static func rows(_ text: String, _ width: Int, indent: Int = 0) -> [String] {
+        [Span(text)].wrapped(to: width, indent: indent).map(\.text)
+    }
+
+    @Test
+    func `rows break between words, and within those that are too long`() {
+        #expect(Self.rows("", 10) == [""])
+        #expect(Self.rows("short", 10) == ["short"])
+        #expect(Self.rows("one two three", 7) == ["one two", "three"])
+        #expect(Self.rows("one two three", 8) == ["one two ", "three"])
+        #expect(Self.rows("abcdefghij", 4) == ["abcd", "efgh", "ij"])
+        #expect(Self.rows("ab abcdefghij", 6) == ["ab ", "abcdef", "ghij"])
+        #expect(Self.rows("one two three four", 10, indent: 2) == ["one two ", "  three ", "  four"])
+        #expect(Self.rows("世界世界", 5) == ["世界", "世界"])
+        #expect(Self.rows("世", 1) == ["?"])
+        #expect(Self.rows("ten chars!     ", 10) == ["ten chars!"])
+    }
+
+    @Test
+    func `looks stay with their text`() {
+        let rows = [Span("ann", .own), Span(": "), Span("hello there", .pending)].wrapped(to: 11, indent: 2)
+        #expect(
+            rows == [
+                [Span("ann", .own), Span(": "), Span("hello ", .pending)], [Span("  "), Span("there", .pending)],
+            ])
+    }
+
+    @Test(arguments: 1...40)
+    func `no row is wider than it may be, and no letter is lost`(width: Int) {
+        let text = "ann: The quick 狐 jumps over the lazy 犬 — e\u{301}té 👩‍👩‍👧 " + String(repeating: "long", count: 30)
+        let rows = Self.rows(text, width, indent: 2)
+        for row in rows { #expect(DisplayWidth.columns(of: row) <= width) }
+        let letters = { (text: String) in text.filter { $0 != " " }.count }
+        #expect(letters(rows.joined()) == letters(text))
+    }
+
+    @Test
+    func `text that does not fit into one row ends in an ellipsis`() {
+        #expect([Span("abc"), Span("def")].fitted(to: 6).text == "abcdef")
+        #expect([Span("abc"), Span("def")].fitted(to: 5).text == "abcd…")
+        #expect([Span("abc"), Span("def")].fitted(to: 3).text == "ab…")
+        #expect([Span("世界")].fitted(to: 3).text == "世…")
+        #expect([Span("世界")].fitted(to: 2).text == "…")
+        #expect([Span("abc")].fitted(to: 1).text == "…")
+        #expect([Span("abc")].fitted(to: 0).text == "")
+    }
+}
+
+@Suite
+struct DisplayWidthTests {
+    @Test(arguments: [
+        ("a", 1), (" ", 1), ("~", 1), ("é", 1), ("e\u{301}", 1), ("ß", 1), ("Ж", 1), ("→", 1), ("…", 1), ("─", 1),
+        ("\u{A0}", 1), ("\u{AD}", 1), ("世", 2), ("ア", 2), ("ｱ", 1), ("Ａ", 2), ("한", 2),
+        ("\u{1112}\u{1161}\u{11AB}", 2),
+        ("👍", 2), ("👍🏽", 2), ("👩‍👩‍👧", 2), ("🇩🇪", 2), ("1️⃣", 2), ("❤️", 2), ("❤", 1), ("☂", 1), ("⌚", 2), ("✓", 1),
+        ("⌚\u{FE0E}", 1), ("\u{200B}", 0), ("\u{200D}", 0), ("\u{FEFF}", 0), ("\u{301}", 0), ("\u{7}", 0),
+        ("𠀀", 2), ("𝒳", 1), ("اَ", 1), ("ก็", 1),
+    ])
+    func `a grapheme cluster takes 0, 1 or 2 columns`(text: String, columns: Int) throws {
+        try #require(text.count == 1)
+        #expect(DisplayWidth.columns(of: text) == columns)
+    }
+
+    @Test
+    func `a text takes as many columns as its clusters together`() {
+        #expect(DisplayWidth.columns(of: "") == 0)
+        #expect(DisplayWidth.columns(of: "ab世界e\u{301}👍") == 9)
+    }
+}

@@ -1,0 +1,109 @@
+#if OUTBOX
+import ArgumentParser
+import Linkspan
+import LinkspanOutbox
+import LinkspanTerminal
+
+/// The command `linkspan outbox`: lists, retries and erases the deliveries in a file of LinkspanOutbox.
+@available(macOS 15, *)
+struct OutboxCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "outbox", abstract: "Lists, retries and erases the deliveries of an outbox.",
+        discussion: """
+            FILE is the path of the configuration's section `outbox`.
+
+            Exit status: 0 when it is done; 1 when the file cannot be read, another program has it open for writing, or a key \
+            is not there; 64 for a mistake in the arguments.
+            """,
+        subcommands: [List.self, Retry.self, Erase.self])
+
+    /// `linkspan outbox list FILE`.
+    struct List: ParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Lists all deliveries, the oldest first; works while an app has the file open.")
+
+        @Argument(help: "The file.") var file: String
+        @Flag(help: "Prints one line of JSON for each delivery.") var json = false
+
+        func run() throws {
+            try OutboxCommand.complaining {
+                var last: UInt64 = 0
+                while true {
+                    let page = try Outbox.entries(at: self.file, after: last)
+                    guard let end = page.last else { return }
+                    for row in page.map(OutboxRow.init) {
+                        if self.json { try LineOutput.show(json: row) } else { LineOutput.show(row.line) }
+                    }
+                    last = end.delivery.number
+                }
+            }
+        }
+    }
+
+    /// `linkspan outbox retry FILE KEY …`.
+    struct Retry: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Queues deliveries again that failed; the app sends them when it next connects.")
+
+        @Argument(help: "The file.") var file: String
+        @Argument(help: "The keys of the deliveries, as listed.") var keys: [String]
+
+        func run() async throws {
+            try await OutboxCommand.change(self.file, self.keys) { outbox, key, account throws(OutboxError) in
+                try await outbox.retry(key: key, account: account)
+            }
+        }
+    }
+
+    /// `linkspan outbox erase FILE KEY …`.
+    struct Erase: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(abstract: "Erases deliveries, waiting or not.")
+
+        @Argument(help: "The file.") var file: String
+        @Argument(help: "The keys of the deliveries, as listed.") var keys: [String]
+
+        func run() async throws {
+            try await OutboxCommand.change(self.file, self.keys) { outbox, key, account throws(OutboxError) in
+                try await outbox.erase(key: key, account: account)
+            }
+        }
+    }
+
+    /// Changes the rows of some keys, of whatever account.
+    private static func change(
+        _ file: String, _ keys: [String],
+        _ change: (Outbox, String, String?) async throws(OutboxError) -> Bool
+    ) async throws {
+        var missing: [String] = []
+        do throws(OutboxError) {
+            let outbox = Outbox(path: file)
+            for key in keys {
+                let rows = try await outbox.entries(limit: .max).filter { $0.delivery.key == key }
+                var isDone = false
+                for row in rows {
+                    if try await change(outbox, key, row.delivery.account) { isDone = true }
+                }
+                if !isDone { missing.append(key) }
+            }
+            await outbox.close()
+        } catch {
+            LineOutput.complain(error.message)
+            throw ExitCode.failure
+        }
+        guard missing.isEmpty else {
+            LineOutput.complain(
+                "no such delivery in \(file), or not in a state for this: \(missing.joined(separator: ", "))")
+            throw ExitCode.failure
+        }
+    }
+
+    fileprivate static func complaining(_ body: () throws -> Void) throws {
+        do {
+            try body()
+        } catch let error as OutboxError {
+            LineOutput.complain(error.message)
+            throw ExitCode.failure
+        }
+    }
+}
+#endif

@@ -1,0 +1,119 @@
+import ArgumentParser
+import Foundation
+import Linkspan
+import LinkspanTerminal
+
+/// The command `linkspan probe`: talks to any server of Socket.IO or WebSocket.
+@available(macOS 15, *)
+struct ProbeCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "probe", abstract: "Talks to any Socket.IO or WebSocket server, line by line.",
+        discussion: """
+            \(ProbeLine.manual)
+
+            Lines come from -x, or else from standard input; what the server sends goes to standard output, and news of the \
+            connection to standard error.
+
+              linkspan probe http://127.0.0.1:3000 --auth '{"name":"ann","rooms":["lobby"]}' -x '? who {"room":"lobby"}'
+              linkspan probe wss://feed.example/v1 -x '{"op":"subscribe"}' --wait 5
+              linkspan probe https://chat.example/admin --until ready --wait 30 --format json | jq .
+
+            \(ProbeExit.manual)
+            """)
+
+    @OptionGroup var target: ProbeTarget
+
+    @Option(
+        name: [.customShort("x"), .long], help: "A line to send in place of those of standard input; may be repeated.")
+    var execute: [String] = []
+
+    @Option(
+        name: [.short, .long], help: "Seconds to stay after the last line, or at most with --until (default 0, or 10).")
+    var wait: Double?
+
+    @Option(help: "Ends as soon as this event has come; over a raw WebSocket, a message that contains this text.")
+    var until: String?
+
+    @Option(help: "The output: pretty, line or json (default pretty at a terminal, else line).")
+    var format: ProbeFormat?
+
+    @Option(help: "Seconds for connecting, and for each acknowledgement.")
+    var timeout = 10.0
+
+    @Flag(name: [.short, .long], help: "Prints no news of the connection.")
+    var quiet = false
+
+    func validate() throws {
+        for (name, seconds) in [("--wait", self.wait ?? 0), ("--timeout", self.timeout)] {
+            guard seconds.isFinite, (0...86_400).contains(seconds) else {
+                throw ValidationError("\(name) has to be a number of seconds from 0 to 86400")
+            }
+        }
+    }
+
+    func run() async throws {
+        let terminal = self.execute.isEmpty ? TerminalDevice(environment: ProcessInfo.processInfo.environment) : nil
+        let output = ProbeOutput(
+            format: self.format ?? (terminal != nil || isatty(STDOUT_FILENO) == 1 ? .pretty : .line),
+            isRaw: self.target.isRaw, isQuiet: self.quiet, terminal: terminal)
+        let run = ProbeRun(output: output, timeout: .seconds(self.timeout), until: self.until)
+        let end: ProbeExit
+        do throws(LinkspanError) {
+            let configuration = try self.target.configuration(timeout: .seconds(self.timeout))
+            let patience = Duration.seconds(self.wait ?? (self.until == nil ? 0 : 10))
+            end = await run.run(configuration, lines: self.lines(terminal, output), patience: patience)
+        } catch {
+            output.complain(error.message)
+            end = ProbeExit(error)
+        }
+        await output.end()
+        guard end == .done else { throw end.code }
+    }
+
+    private func lines(_ terminal: TerminalDevice?, _ output: ProbeOutput) -> AsyncStream<String> {
+        if let prompt = output.prompt { return prompt.lines }
+        guard self.execute.isEmpty else {
+            return AsyncStream { lines in
+                for line in self.execute { lines.yield(line) }
+                lines.finish()
+            }
+        }
+        return LineInput.lines()
+    }
+}
+
+/// How `linkspan probe` ends: the statuses of sysexits.h, so that scripts can tell failures apart.
+enum ProbeExit: Int32, Sendable {
+    /// All that was asked for has happened.
+    case done = 0
+    /// The arguments, or a line, cannot be understood.
+    case usage = 64
+    /// The server cannot be reached, or the connection was lost.
+    case unavailable = 69
+    /// An acknowledgement, or the event of `--until`, was not received in time.
+    case timedOut = 75
+    /// The server speaks something else.
+    case `protocol` = 76
+    /// The server refuses.
+    case refused = 77
+
+    /// The exit status and message for an error.
+    init(_ error: LinkspanError) {
+        switch error.code {
+        case .invalidURL, .invalidConfiguration, .encodingFailed: self = .usage
+        case .timedOut: self = .timedOut
+        case .protocolViolation, .unsupportedVersion, .tlsFailed, .redirected: self = .protocol
+        case .credentialsRefused, .refused, .closedByServer, .proxyRefused: self = .refused
+        default: self = .unavailable
+        }
+    }
+
+    var code: ExitCode { ExitCode(self.rawValue) }
+
+    /// The statuses, for the help text.
+    static let manual = """
+        Exit status: 0 when all that was asked for has happened; 64 for a mistake in the arguments or in a line; 69 when the \
+        server cannot be reached or the connection is lost; 75 when an acknowledgement or the event of --until has not come \
+        in time; 76 when the server speaks something else; 77 when it refuses.
+        """
+}

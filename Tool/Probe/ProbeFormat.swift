@@ -1,0 +1,132 @@
+import ArgumentParser
+import Foundation
+import Linkspan
+import LinkspanTerminal
+
+/// How messages are printed.
+enum ProbeFormat: String, CaseIterable, ExpressibleByArgument, Sendable {
+    /// JSON in lines with indents, for people.
+    case pretty
+    /// One line for each message.
+    case line
+    /// One line of JSON for each message, for programs.
+    case json
+
+    /// A received event.
+    enum Kind: Sendable {
+        case event(wantsReply: Bool)
+        /// The acknowledgement of an event of ours.
+        case acknowledgement
+    }
+
+    /// The text for a message.
+    ///
+    /// Over a raw WebSocket there are no events, and a text is printed as it is. What could pass for another line is
+    /// escaped or indented, except in JSON.
+    func text(_ kind: Kind, _ event: String, _ payload: Payload, isRaw: Bool) -> String {
+        if self == .json { return Self.json(kind, event, payload, isRaw: isRaw) }
+        if isRaw { return self.raw(event, payload) }
+        let event = ForeignText.line(event)
+        let arguments = payload.values.map { self.argument($0) }
+        switch (self, kind) {
+        case (.pretty, .event(false)): return (["← \(event)"] + arguments).joined(separator: "\n")
+        case (.pretty, .event(true)):
+            return (["← \(event) (wants an acknowledgement: !)"] + arguments).joined(separator: "\n")
+        case (.pretty, .acknowledgement): return (["← acknowledged \(event)"] + arguments).joined(separator: "\n")
+        case (_, .event): return ([event] + arguments).joined(separator: " ")
+        case (_, .acknowledgement): return (["ack", event] + arguments).joined(separator: " ")
+        }
+    }
+
+    private func raw(_ event: String, _ payload: Payload) -> String {
+        if let blob = payload[0]?.blob { return Self.hex(blob) }
+        let text = payload[0]?.string ?? ""
+        guard self == .pretty else { return ForeignText.line(text, limit: .max) }
+        let isJSON = text.hasPrefix("{") || text.hasPrefix("[")
+        guard isJSON, (try? PayloadValue(json: text)) != nil else {
+            let lines = text.split(omittingEmptySubsequences: false, whereSeparator: \.isNewline)
+            return "← \(lines.joined(separator: "\n  "))"
+        }
+        return "← \(PrettyJSON.lines(text))"
+    }
+
+    private func argument(_ value: PayloadValue) -> String {
+        if let blob = value.blob { return Self.hex(blob) }
+        let text = String(decoding: value.text, as: UTF8.self)
+        return self == .pretty ? PrettyJSON.lines(text) : PrettyJSON.compact(text)
+    }
+
+    private static func json(_ kind: Kind, _ event: String, _ payload: Payload, isRaw: Bool) -> String {
+        var members: [String] = []
+        if isRaw {
+            if let blob = payload[0]?.blob {
+                members = [#""binary":"\#(Data(blob).base64EncodedString())""#]
+            } else {
+                members = [#""text":\#(Self.text(payload.elements))"#]
+            }
+        } else {
+            let name = Self.text(((try? Payload(event)) ?? .empty).elements)
+            switch kind {
+            case .event(let wantsReply):
+                members.append(#""event":\#(name)"#)
+                if wantsReply { members.append(#""wantsAcknowledgement":true"#) }
+            case .acknowledgement: members.append(#""acknowledges":\#(name)"#)
+            }
+            members.append(#""arguments":[\#(PrettyJSON.compact(Self.text(payload.elements)))]"#)
+            if !payload.attachments.isEmpty {
+                let blobs = payload.attachments.map { #""\#(Data($0).base64EncodedString())""# }
+                members.append(#""attachments":[\#(blobs.joined(separator: ","))]"#)
+            }
+        }
+        return "{\(members.joined(separator: ","))}"
+    }
+
+    private static func text(_ bytes: ArraySlice<UInt8>) -> String { String(decoding: bytes, as: UTF8.self) }
+
+    private static func hex(_ bytes: ArraySlice<UInt8>) -> String {
+        let digits = Array("0123456789abcdef")
+        return bytes.reduce(into: "hex:") { text, byte in
+            text.append(digits[Int(byte >> 4)])
+            text.append(digits[Int(byte & 15)])
+        }
+    }
+}
+
+/// What a probe prints: messages on standard output, all else on standard error, or both above a prompt.
+@available(macOS 15, *)
+struct ProbeOutput: Sendable {
+    let format: ProbeFormat
+    /// Whether messages have no names.
+    let isRaw: Bool
+    private let isQuiet: Bool
+    /// Where lines are typed, at a terminal.
+    let prompt: Prompt?
+
+    init(format: ProbeFormat, isRaw: Bool, isQuiet: Bool, terminal: TerminalDevice?) {
+        (self.format, self.isRaw, self.isQuiet) = (format, isRaw, isQuiet)
+        self.prompt = terminal.map { Prompt($0) }
+    }
+
+    /// A message.
+    func show(_ kind: ProbeFormat.Kind, _ event: String, _ payload: Payload) {
+        let text = self.format.text(kind, event, payload, isRaw: self.isRaw)
+        guard let prompt = self.prompt else { return LineOutput.showLines(text) }
+        prompt.print(text)
+    }
+
+    /// News of the connection.
+    func tell(_ sentence: String) {
+        guard !self.isQuiet else { return }
+        guard let prompt = self.prompt else { return LineOutput.remark("* \(sentence)") }
+        prompt.print("* \(sentence)")
+    }
+
+    /// Something that is wrong.
+    func complain(_ sentence: String) {
+        guard let prompt = self.prompt else { return LineOutput.complain(sentence) }
+        prompt.print("* \(sentence)")
+    }
+
+    /// Gives the terminal back.
+    func end() async { await self.prompt?.end() }
+}

@@ -1,0 +1,173 @@
+import Linkspan
+import Synchronization
+
+/// A probe from its connection to its end.
+@available(macOS 15, *)
+struct ProbeRun: Sendable {
+    /// What ends the probe before its lines do.
+    private enum Ending: Sendable {
+        case exit(ProbeExit)
+        case lost(LinkspanError)
+        case seen
+        case linesEnded
+        case timeUp
+    }
+
+    let output: ProbeOutput
+    let timeout: Duration
+    /// The event, or a part of the message, that ends the probe.
+    let until: String?
+
+    /// Connects, sends lines and prints received events.
+    ///
+    /// - Parameters:
+    ///   - configuration: where to.
+    ///   - lines: the commands.
+    ///   - patience: how long to stay after the last line.
+    /// - Returns: how it ended.
+    func run(_ configuration: ConnectionConfiguration, lines: AsyncStream<String>, patience: Duration) async
+        -> ProbeExit
+    {
+        let questions = LatestQuestion()
+        let (endings, ended) = AsyncStream<Ending>.makeStream()
+        let connection: ConnectionHandler
+        do throws(LinkspanError) {
+            connection = try ConnectionManager().connect(configuration)
+            try connection.onAny { message in
+                if message.wantsReply { questions.latest = message.detached() }
+                self.output.show(.event(wantsReply: message.wantsReply), message.event, message.payload)
+                if self.isAwaited(message) { ended.yield(.seen) }
+            }
+            let start = ContinuousClock.now
+            // The attempt has the same time, and knows what it waited for.
+            try await connection.connected(within: self.timeout + .seconds(1))
+            self.output.tell(
+                "connected to \(connection.status.url) in \((ContinuousClock.now - start).milliseconds) ms")
+        } catch {
+            self.output.complain(error.innermost.sentence(for: configuration.url))
+            return ProbeExit(error.innermost)
+        }
+        let changes = connection.onStateChange { change in
+            if let error = change.reason.error { ended.yield(.lost(error)) }
+        }
+        defer { changes.cancel() }
+        let end = await self.stay(connection, lines, questions, endings, patience)
+        _ = await connection.drain(within: .seconds(2))
+        connection.release()
+        return end
+    }
+
+    /// Carries out the lines until the probe ends.
+    private func stay(
+        _ connection: ConnectionHandler, _ lines: AsyncStream<String>, _ questions: LatestQuestion,
+        _ endings: AsyncStream<Ending>, _ patience: Duration
+    ) async -> ProbeExit {
+        await withTaskGroup(of: Ending?.self) { group in
+            defer { group.cancelAll() }
+            group.addTask {
+                for await ending in endings { return ending }
+                return nil
+            }
+            group.addTask { await self.send(lines, over: connection, questions) }
+            while let ending = await group.next() {
+                switch ending {
+                case .exit(let exit): return exit
+                case .seen: return .done
+                case .lost(let error):
+                    self.output.complain("the connection has ended: \(error.message)")
+                    return ProbeExit(error)
+                case .linesEnded:
+                    guard patience > .zero else { return .done }
+                    group.addTask { (try? await Task.sleep(for: patience)).map { .timeUp } }
+                case .timeUp:
+                    guard let until = self.until else { return .done }
+                    self.output.complain("'\(until)' has not come within \(patience.milliseconds / 1_000) s")
+                    return .timedOut
+                case nil: ()
+                }
+            }
+            return .done
+        }
+    }
+
+    private func send(
+        _ lines: AsyncStream<String>, over connection: ConnectionHandler, _ questions: LatestQuestion
+    ) async -> Ending? {
+        for await line in lines where !line.isEmpty {
+            let exit = await self.perform(
+                self.output.isRaw ? ProbeLine.message(line) : ProbeLine.event(line), over: connection, questions)
+            // At a terminal one tries again.
+            if let exit, self.output.prompt == nil { return .exit(exit) }
+        }
+        return Task.isCancelled ? nil : self.output.prompt == nil ? .linesEnded : .exit(.done)
+    }
+
+    /// Carries out one line; returns the failure of the probe, if any.
+    private func perform(
+        _ line: ProbeLine, over connection: ConnectionHandler, _ questions: LatestQuestion
+    ) async -> ProbeExit? {
+        do throws(LinkspanError) {
+            switch line {
+            case .send(let event, let payload): try connection.perform(Command(.send, event: event, payload: payload))
+            case .ask(let event, let payload):
+                let reply = try await self.request(event, payload, over: connection)
+                self.output.show(.acknowledgement, event, reply)
+            case .answer(let payload):
+                guard let question = questions.take() else {
+                    throw LinkspanError(.encodingFailed, "no event waits for an acknowledgement")
+                }
+                question.reply(payload: payload)
+            case .mistake(let sentence): throw LinkspanError(.encodingFailed, sentence)
+            }
+            return nil
+        } catch {
+            self.output.complain(error.message)
+            return ProbeExit(error)
+        }
+    }
+
+    private func request(
+        _ event: String, _ payload: Payload, over connection: ConnectionHandler
+    ) async throws(LinkspanError) -> Payload {
+        let result = await withCheckedContinuation { continuation in
+            let command = Command(.request, event: event, payload: payload, timeout: self.timeout) {
+                continuation.resume(returning: $0)
+            }
+            do throws(LinkspanError) {
+                try connection.perform(command)
+            } catch {
+                continuation.resume(returning: .failure(error))
+            }
+        }
+        return try result.get()
+    }
+
+    private func isAwaited(_ message: Message) -> Bool {
+        guard let until = self.until else { return false }
+        guard self.output.isRaw else { return message.event == until }
+        return message.payload[0]?.string?.contains(until) == true
+    }
+}
+
+/// The latest event of the server that waits for an acknowledgement.
+@available(macOS 15, *)
+private final class LatestQuestion: Sendable {
+    private let question = Mutex<Message?>(nil)
+
+    var latest: Message? {
+        get { self.question.withLock { $0 } }
+        set { self.question.withLock { $0 = newValue } }
+    }
+
+    func take() -> Message? {
+        self.question.withLock { question in
+            defer { question = nil }
+            return question
+        }
+    }
+}
+
+extension Duration {
+    /// Whole milliseconds.
+    fileprivate var milliseconds: Int { Int(self / .milliseconds(1)) }
+}

@@ -1,0 +1,145 @@
+import ArgumentParser
+import Linkspan
+import LinkspanNetwork
+import LinkspanSocketIO
+import LinkspanTerminal
+import LinkspanWebSocket
+
+/// Where a probe connects to, and as whom: the flags of the command.
+struct ProbeTarget: ParsableArguments {
+    /// What is spoken.
+    enum Wire: String, CaseIterable, ExpressibleByArgument, Sendable { case socketio, websocket }
+
+    /// What a message of a raw WebSocket is.
+    enum Envelope: String, CaseIterable, ExpressibleByArgument, Sendable { case raw, json }
+
+    @Argument(help: "http:// or https:// for Socket.IO, ws:// or wss:// for a raw WebSocket.")
+    var url: String
+
+    @Option(help: "The protocol, if not the one of the URL: socketio or websocket.")
+    var transport: Wire?
+
+    @Option(help: "The namespace of Socket.IO; the same as the path of the URL.")
+    var namespace: String?
+
+    @Option(help: "The path of Socket.IO on the server.")
+    var path = "/socket.io/"
+
+    @Option(help: "The carriers of Socket.IO: websocket, polling, upgrade or fallback.")
+    var carriers = "websocket"
+
+    @Option(help: "The servers of Socket.IO: v4 for 3.x and 4.x, v2 for 2.x.")
+    var version = "v4"
+
+    @Option(help: "The messages of a raw WebSocket: raw, or json for envelopes with events and acknowledgements.")
+    var envelope = Envelope.raw
+
+    @Option(help: "The payload of CONNECT, or of the first envelope: JSON.")
+    var auth: String?
+
+    @Option(name: [.customShort("H"), .long], help: "A header of the request, 'Name: value'; may be repeated.")
+    var header: [String] = []
+
+    @Option(help: "A sub-protocol of a raw WebSocket to offer; may be repeated.")
+    var subprotocol: [String] = []
+
+    @Option(help: "A file with the roots to trust (PEM), in place of those of the system.")
+    var ca: String?
+
+    @OptionGroup var network: NetworkFlag
+
+    /// What is spoken, by the flag or the URL.
+    var wire: Wire { self.transport ?? (self.url.lowercased().hasPrefix("ws") ? .websocket : .socketio) }
+
+    /// Whether messages have no names.
+    var isRaw: Bool { self.wire == .websocket && self.envelope == .raw }
+
+    func validate() throws {
+        for header in self.header where !header.contains(":") {
+            throw ValidationError("--header has to be 'Name: value', not '\(header)'")
+        }
+        if let auth, (try? PayloadValue(json: auth)) == nil { throw ValidationError("--auth has to be JSON") }
+        guard SocketIOCarriers(rawValue: self.carriers) != nil else {
+            throw ValidationError(
+                "--carriers has to be websocket, polling, upgrade or fallback, not '\(self.carriers)'")
+        }
+        guard SocketIOConfiguration.Version(rawValue: self.version) != nil else {
+            throw ValidationError("--version has to be v4 or v2, not '\(self.version)'")
+        }
+        if let namespace, !namespace.hasPrefix("/") { throw ValidationError("--namespace has to begin with /") }
+    }
+
+    /// The connection, which tries once.
+    func configuration(timeout: Duration) throws(LinkspanError) -> ConnectionConfiguration {
+        let credentials = CredentialSource.fixed(
+            Credentials(auth: try self.authPayload, headers: self.header.map(Self.field)))
+        return try self.builder().credentials(credentials).options {
+            $0.retry = .never
+            $0.openDeadline = timeout
+        }.build()
+    }
+
+    private var authPayload: Payload? {
+        get throws(LinkspanError) {
+            guard let auth = self.auth else { return nil }
+            return try Payload(checking: Array(auth.utf8)[...])
+        }
+    }
+
+    private func builder() throws(LinkspanError) -> ConnectionBuilder.WithTransport {
+        let builder = ConnectionBuilder(try self.endpoint())
+        let tls = self.ca.map { TLSPolicy(roots: .file($0)) } ?? .system
+        switch self.wire {
+        case .socketio:
+            return builder.transport(
+                .socketIO(
+                    .init {
+                        $0.path = self.path
+                        $0.carriers = SocketIOCarriers(rawValue: self.carriers) ?? .webSocket
+                        $0.protocol = SocketIOConfiguration.Version(rawValue: self.version) ?? .v4
+                        ($0.tls, $0.network) = (tls, self.network.backEnd)
+                    }))
+        case .websocket:
+            return builder.transport(
+                .webSocket(
+                    .init {
+                        $0.protocol = self.envelope == .raw ? ProbeCodec() : JSONMessageProtocol()
+                        ($0.subprotocols, $0.tls, $0.network) = (self.subprotocol, tls, self.network.backEnd)
+                    }))
+        }
+    }
+
+    /// The URL, with the namespace as its path.
+    private func endpoint() throws(LinkspanError) -> String {
+        guard let namespace = self.namespace else { return self.url }
+        let url = try ConnectionURL(self.url)
+        let host = url.host.contains(":") ? "[\(url.host)]" : url.host
+        return "\(url.scheme)://\(host):\(url.port)\(namespace)\(url.query.map { "?\($0)" } ?? "")"
+    }
+
+    private static func field(_ header: String) -> Credentials.Field {
+        let parts = header.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
+        let value = parts.dropFirst().first.map { String($0.drop { $0 == " " }) } ?? ""
+        return Credentials.Field(String(parts[0]), Secret(value))
+    }
+}
+
+/// No envelope: each message of a raw WebSocket is an event `text` with a string or an event `binary` with bytes.
+struct ProbeCodec: MessageProtocol {
+    let name = "raw"
+    private let text = TextMessageProtocol()
+    private let binary = BinaryMessageProtocol()
+
+    func encode(_ envelope: Envelope, to buffer: inout [UInt8]) throws(LinkspanError) -> EncodedKind {
+        if case .event(self.binary.event, _, _) = envelope { return try self.binary.encode(envelope, to: &buffer) }
+        return try self.text.encode(envelope, to: &buffer)
+    }
+
+    func decode(text: ArraySlice<UInt8>) throws(LinkspanError) -> DecodedEnvelope {
+        try self.text.decode(text: text)
+    }
+
+    func decode(binary: ArraySlice<UInt8>) throws(LinkspanError) -> DecodedEnvelope {
+        try self.binary.decode(binary: binary)
+    }
+}

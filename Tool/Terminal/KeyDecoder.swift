@@ -1,0 +1,288 @@
+/// Makes keys of what a terminal sends, however the bytes are split.
+///
+/// A lone ESC may be the key or the begin of a sequence. The decoder waits, and its caller calls ``flush()`` when
+/// nothing has followed for a moment.
+public struct KeyDecoder: Sendable {
+    private enum State {
+        case ground
+        case escape
+        /// After `ESC [`, with the parameters read so far.
+        case sequence([UInt8])
+        /// After `ESC [ [`, which is how the Linux console begins function keys.
+        case console
+        /// After `ESC O`.
+        case shifted
+        case paste
+    }
+
+    private static let escape: UInt8 = 0x1B
+    private static let interrupt: UInt8 = 0x03
+    private static let pasteEnd = Array("\u{1B}[201~".utf8)
+    /// A longer sequence is none that we know.
+    private static let sequenceLimit = 32
+    /// More than a line may hold; the rest of a larger paste is dropped.
+    private static let pasteLimit = 65_536
+
+    private var state = State.ground
+    private var utf8 = UTF8Assembly()
+    private var pasted: [UInt8] = []
+
+    /// A decoder that has read nothing yet.
+    public init() {}
+
+    /// Whether the bytes so far have another meaning if nothing follows.
+    public var isAmbiguous: Bool {
+        switch self.state {
+        case .escape, .sequence, .console, .shifted: true
+        case .ground, .paste: false
+        }
+    }
+
+    /// Takes bytes that were read.
+    public mutating func decode(_ bytes: some Sequence<UInt8>) -> [Key] {
+        var keys: [Key] = []
+        for byte in bytes { self.take(byte, &keys) }
+        return keys
+    }
+
+    /// Nothing has followed: a lone ESC is the key, and a begun sequence is none.
+    public mutating func flush() -> [Key] {
+        guard self.isAmbiguous else { return [] }
+        defer { self.state = .ground }
+        if case .escape = self.state { return [.escape] }
+        return []
+    }
+
+    private mutating func take(_ byte: UInt8, _ keys: inout [Key]) {
+        switch self.state {
+        case .ground: self.ground(byte, &keys)
+        case .escape: self.afterEscape(byte, &keys)
+        case .sequence(let parameters): self.sequence(parameters, byte, &keys)
+        case .console:
+            self.state = .ground
+            if byte < 0x20 { self.ground(byte, &keys) }
+        case .shifted:
+            self.state = .ground
+            if byte < 0x20 {
+                self.ground(byte, &keys)
+            } else {
+                keys += Self.cursor(byte, modifier: 1)
+            }
+        case .paste: self.paste(byte, &keys)
+        }
+    }
+
+    private mutating func ground(_ byte: UInt8, _ keys: inout [Key]) {
+        guard byte < 0x20 || byte == 0x7F else {
+            keys += self.utf8.add(byte).filter(Self.isText).map(Key.text)
+            return
+        }
+        keys += self.utf8.interrupt().map(Key.text)
+        switch byte {
+        case Self.escape: self.state = .escape
+        case 0x0A, 0x0D: keys.append(.enter)
+        case 0x09: keys.append(.tab)
+        case 0x08, 0x7F: keys.append(.backspace)
+        case 0x01...0x1A: keys.append(.control(Unicode.Scalar(byte + 0x60)))
+        default: ()
+        }
+    }
+
+    private mutating func afterEscape(_ byte: UInt8, _ keys: inout [Key]) {
+        switch byte {
+        case UInt8(ascii: "["): self.state = .sequence([])
+        case UInt8(ascii: "O"): self.state = .shifted
+        case Self.escape: keys.append(.escape)
+        case 0x7F:
+            self.state = .ground
+            keys.append(.control("w"))
+        case 0x20..<0x7F:
+            self.state = .ground
+            keys.append(.alt(Unicode.Scalar(byte)))
+        default:
+            self.state = .ground
+            keys.append(.escape)
+            self.ground(byte, &keys)
+        }
+    }
+
+    private mutating func sequence(_ parameters: [UInt8], _ byte: UInt8, _ keys: inout [Key]) {
+        switch byte {
+        case 0x20..<0x40:
+            // One byte more than the limit marks it as too long.
+            self.state = .sequence(parameters.count > Self.sequenceLimit ? parameters : parameters + [byte])
+        case UInt8(ascii: "[") where parameters.isEmpty: self.state = .console
+        case 0x40..<0x7F:
+            self.state = .ground
+            if parameters.count <= Self.sequenceLimit { self.end(parameters, byte, &keys) }
+        default:
+            self.state = .ground
+            self.ground(byte, &keys)
+        }
+    }
+
+    private mutating func end(_ parameters: [UInt8], _ final: UInt8, _ keys: inout [Key]) {
+        guard parameters.first != UInt8(ascii: "<") else { return self.mouse(parameters.dropFirst(), &keys) }
+        let numbers = Self.numbers(parameters[...])
+        guard final == UInt8(ascii: "~") else {
+            keys += Self.cursor(final, modifier: numbers.dropFirst().first ?? 1)
+            return
+        }
+        switch numbers.first {
+        case 1, 7: keys.append(.home)
+        case 3: keys.append(.delete)
+        case 4, 8: keys.append(.end)
+        case 5: keys.append(.pageUp)
+        case 6: keys.append(.pageDown)
+        case 200: self.state = .paste
+        default: ()
+        }
+    }
+
+    /// A report of the mouse, of which only the wheel counts.
+    private func mouse(_ parameters: ArraySlice<UInt8>, _ keys: inout [Key]) {
+        // Shift, Alt and Control are the bits 4, 8 and 16.
+        switch Self.numbers(parameters).first.map({ $0 & ~0b1_1100 }) {
+        case 64: keys.append(.wheelUp)
+        case 65: keys.append(.wheelDown)
+        default: ()
+        }
+    }
+
+    private static func numbers(_ parameters: ArraySlice<UInt8>) -> [Int] {
+        parameters.split(separator: UInt8(ascii: ";"), omittingEmptySubsequences: false)
+            .map { Int(String(decoding: $0, as: UTF8.self)) ?? 0 }
+    }
+
+    private mutating func paste(_ byte: UInt8, _ keys: inout [Key]) {
+        // The way out stays open even if the end of the paste is lost.
+        guard byte != Self.interrupt else { return self.endPaste(.control("c"), &keys) }
+        self.pasted.append(byte)
+        if byte == Self.pasteEnd.last, self.pasted.suffix(Self.pasteEnd.count) == Self.pasteEnd[...] {
+            let content = self.pasted.dropLast(Self.pasteEnd.count).prefix(Self.pasteLimit)
+            self.endPaste(.paste(Self.text(content)), &keys)
+        } else if self.pasted.count > 2 * Self.pasteLimit {
+            self.pasted.removeSubrange(Self.pasteLimit..<(self.pasted.count - Self.pasteEnd.count))
+        }
+    }
+
+    private mutating func endPaste(_ key: Key, _ keys: inout [Key]) {
+        self.pasted = []
+        self.state = .ground
+        keys.append(key)
+    }
+
+    private static func text(_ bytes: some Collection<UInt8>) -> String {
+        var text = String.UnicodeScalarView()
+        var previous: Unicode.Scalar?
+        for scalar in String(decoding: bytes, as: UTF8.self).unicodeScalars {
+            if scalar != "\n" || previous != "\r" { text.append(scalar == "\r" ? "\n" : scalar) }
+            previous = scalar
+        }
+        return String(text)
+    }
+
+    private static func cursor(_ final: UInt8, modifier: Int) -> [Key] {
+        let isWord = modifier > 2
+        return switch final {
+        case UInt8(ascii: "A"): [.up]
+        case UInt8(ascii: "B"): [.down]
+        case UInt8(ascii: "C"): [isWord ? .wordRight : .right]
+        case UInt8(ascii: "D"): [isWord ? .wordLeft : .left]
+        case UInt8(ascii: "H"): [.home]
+        case UInt8(ascii: "F"): [.end]
+        case UInt8(ascii: "Z"): [.backTab]
+        default: []
+        }
+    }
+
+    private static func isText(_ scalar: Unicode.Scalar) -> Bool { scalar.properties.generalCategory != .control }
+}
+
+/// What was pressed, whatever bytes the terminal sends for it.
+public enum Key: Hashable, Sendable {
+    /// A scalar of text; a character may come as several.
+    case text(Unicode.Scalar)
+    /// Text from the clipboard, whole, its line ends being `\n`.
+    case paste(String)
+    /// A small letter with Control.
+    case control(Unicode.Scalar)
+    /// A character with Alt.
+    case alt(Unicode.Scalar)
+    case enter
+    case tab
+    case backspace
+    case delete
+    case escape
+    case up
+    case down
+    case left
+    case right
+    case wordLeft
+    case wordRight
+    case home
+    case end
+    case pageUp
+    case pageDown
+    /// Tab with Shift.
+    case backTab
+    case wheelUp
+    case wheelDown
+}
+
+/// Decodes UTF-8 byte by byte; invalid bytes become U+FFFD.
+struct UTF8Assembly: Sendable {
+    private static let replacement: Unicode.Scalar = "\u{FFFD}"
+
+    private var pending: [UInt8] = []
+
+    /// Takes the next byte and returns the scalars that it completes.
+    mutating func add(_ byte: UInt8) -> [Unicode.Scalar] {
+        guard let first = self.pending.first else { return self.begin(byte) }
+        guard self.continues(first, byte) else {
+            self.pending = []
+            return [Self.replacement] + self.begin(byte)
+        }
+        self.pending.append(byte)
+        guard self.pending.count == Self.length(first) else { return [] }
+        defer { self.pending = [] }
+        return Array(String(decoding: self.pending, as: UTF8.self).unicodeScalars)
+    }
+
+    /// Ends an incomplete scalar, because a key that is no text was read.
+    mutating func interrupt() -> [Unicode.Scalar] {
+        guard !self.pending.isEmpty else { return [] }
+        self.pending = []
+        return [Self.replacement]
+    }
+
+    private mutating func begin(_ byte: UInt8) -> [Unicode.Scalar] {
+        switch byte {
+        case 0..<0x80: return [Unicode.Scalar(byte)]
+        case 0xC2...0xF4:
+            self.pending = [byte]
+            return []
+        default: return [Self.replacement]
+        }
+    }
+
+    /// Whether a byte may follow; the second one excludes overlong forms, surrogates and values beyond Unicode.
+    private func continues(_ first: UInt8, _ byte: UInt8) -> Bool {
+        guard self.pending.count == 1 else { return (0x80...0xBF).contains(byte) }
+        return switch first {
+        case 0xE0: (0xA0...0xBF).contains(byte)
+        case 0xED: (0x80...0x9F).contains(byte)
+        case 0xF0: (0x90...0xBF).contains(byte)
+        case 0xF4: (0x80...0x8F).contains(byte)
+        default: (0x80...0xBF).contains(byte)
+        }
+    }
+
+    private static func length(_ first: UInt8) -> Int {
+        switch first {
+        case 0xC2...0xDF: 2
+        case 0xE0...0xEF: 3
+        default: 4
+        }
+    }
+}

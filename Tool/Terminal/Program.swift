@@ -1,0 +1,51 @@
+public import ArgumentParser
+
+/// The main function of a program with commands.
+@available(macOS 15, *)
+public enum Program {
+    /// Runs the command that the arguments name; invalid arguments end it with status 64, after an error and the usage on
+    /// standard error.
+    public static func run(_ root: (some AsyncParsableCommand).Type) async {
+        do {
+            var command = try root.parseAsRoot()
+            if var asynchronous = command as? any AsyncParsableCommand {
+                try await asynchronous.run()
+            } else {
+                try command.run()
+            }
+        } catch let status as ExitCode {
+            // The code that chose the status has printed the reason.
+            root.exit(withError: status)
+        } catch {
+            guard root.exitCode(for: error) == .validationFailure else { root.exit(withError: error) }
+            self.complain(error, root)
+            root.exit(withError: ExitCode.validationFailure)
+        }
+    }
+
+    /// The sentence for the first word that should be a command and is none.
+    private static func unknownCommand(_ root: any ParsableCommand.Type) -> String? {
+        var type = root
+        for word in CommandLine.arguments.dropFirst() where !word.hasPrefix("-") {
+            let commands = type.configuration.subcommands
+            guard !commands.isEmpty else { return nil }
+            guard let next = commands.first(where: { $0._commandName == word }) else {
+                let names = commands.map { $0._commandName }
+                return "unknown command '\(word)'\(Spelling.guess(word, among: names)); "
+                    + "the commands are \(names.joined(separator: ", "))"
+            }
+            type = next
+        }
+        return nil
+    }
+
+    /// Prints the problem with the arguments, then the usage.
+    private static func complain(_ error: any Error, _ root: any ParsableCommand.Type) {
+        if let sentence = self.unknownCommand(root) { return LineOutput.complain(sentence) }
+        LineOutput.complain(root.message(for: error))
+        let lines = root.fullMessage(for: error).split(separator: "\n", omittingEmptySubsequences: false)
+        for line in lines.drop(while: { !$0.hasPrefix("Usage:") }) where !line.isEmpty {
+            LineOutput.showUsage(String(line))
+        }
+    }
+}
