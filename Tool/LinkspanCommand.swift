@@ -19,7 +19,9 @@ struct LinkspanCommand: AsyncParsableCommand {
         subcommands: Self.subcommands)
 
     private static var subcommands: [any ParsableCommand.Type] {
-        let always: [any ParsableCommand.Type] = [ProbeCommand.self, TopCommand.self, ConfigCommand.self]
+        let always: [any ParsableCommand.Type] = [
+            DoctorCommand.self, ProbeCommand.self, TopCommand.self, ConfigCommand.self,
+        ]
         #if OUTBOX
         return always + [OutboxCommand.self]
         #else

@@ -46,6 +46,12 @@ struct ProbeTarget: ParsableArguments {
     @Option(help: "A file with the roots to trust (PEM), in place of those of the system.")
     var ca: String?
 
+    @Option(help: "The pin of a public key that the server's chain has to have, sha256/…; may be repeated.")
+    var pin: [String] = []
+
+    @Option(help: "The proxy to go through: http://HOST:PORT or socks5://HOST:PORT.")
+    var proxy: String?
+
     @OptionGroup var network: NetworkFlag
 
     /// What is spoken, by the flag or the URL.
@@ -72,7 +78,7 @@ struct ProbeTarget: ParsableArguments {
     /// The connection, which tries once.
     func configuration(timeout: Duration) throws(LinkspanError) -> ConnectionConfiguration {
         let credentials = CredentialSource.fixed(
-            Credentials(auth: try self.authPayload, headers: self.header.map(Self.field)))
+            Credentials(auth: try self.authPayload, headers: self.headers))
         return try self.builder().credentials(credentials).options {
             $0.retry = .never
             $0.openDeadline = timeout
@@ -86,9 +92,22 @@ struct ProbeTarget: ParsableArguments {
         }
     }
 
+    /// The headers of `--header`.
+    var headers: [Credentials.Field] { self.header.map(Self.field) }
+
+    /// The roots of `--ca` and the keys of `--pin`.
+    var tls: TLSPolicy {
+        get throws(LinkspanError) {
+            var policy = self.ca.map { TLSPolicy(roots: .file($0)) } ?? .system
+            for pin in self.pin { policy.pins.insert(try PublicKeyPin(pin)) }
+            return policy
+        }
+    }
+
     private func builder() throws(LinkspanError) -> ConnectionBuilder.WithTransport {
         let builder = ConnectionBuilder(try self.endpoint())
-        let tls = self.ca.map { TLSPolicy(roots: .file($0)) } ?? .system
+        let tls = try self.tls
+        let proxy = try self.proxy.map { proxy throws(LinkspanError) in try NetworkProxy(proxy) }
         switch self.wire {
         case .socketio:
             return builder.transport(
@@ -97,20 +116,21 @@ struct ProbeTarget: ParsableArguments {
                         $0.path = self.path
                         $0.carriers = SocketIOCarriers(rawValue: self.carriers) ?? .webSocket
                         $0.protocol = SocketIOConfiguration.Version(rawValue: self.version) ?? .v4
-                        ($0.tls, $0.network) = (tls, self.network.backEnd)
+                        ($0.tls, $0.proxy, $0.network) = (tls, proxy, self.network.backEnd)
                     }))
         case .websocket:
             return builder.transport(
                 .webSocket(
                     .init {
                         $0.protocol = self.envelope == .raw ? ProbeCodec() : JSONMessageProtocol()
-                        ($0.subprotocols, $0.tls, $0.network) = (self.subprotocol, tls, self.network.backEnd)
+                        ($0.subprotocols, $0.tls) = (self.subprotocol, tls)
+                        ($0.proxy, $0.network) = (proxy, self.network.backEnd)
                     }))
         }
     }
 
     /// The URL, with the namespace as its path.
-    private func endpoint() throws(LinkspanError) -> String {
+    func endpoint() throws(LinkspanError) -> String {
         guard let namespace = self.namespace else { return self.url }
         let url = try ConnectionURL(self.url)
         let host = url.host.contains(":") ? "[\(url.host)]" : url.host

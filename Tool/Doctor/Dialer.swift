@@ -1,0 +1,114 @@
+import Foundation
+import Linkspan
+import LinkspanBackEnds
+import LinkspanNetwork
+import LinkspanRuntime
+
+#if canImport(Glibc)
+import Glibc
+#elseif canImport(Musl)
+import Musl
+#elseif canImport(Android)
+import Android
+#elseif canImport(Darwin)
+import Darwin
+#endif
+
+/// Reaches one server: look-ups, TCP connections, HTTP exchanges and WebSockets, each with a deadline.
+struct Dialer: Sendable {
+    /// An endpoint of HTTP or WebSocket; a WebSocket's is secure with `wss`.
+    let url: ConnectionURL
+    let headers: [StreamRequest.Header]
+    let tls: TLSPolicy
+    let proxy: NetworkProxy?
+    let loop: any NetworkLoop
+    /// The time for each step.
+    let patience: Duration
+
+    /// Makes a request of the server; `isSecure` overrides the URL's scheme.
+    func request(
+        _ target: String, _ purpose: StreamRequest.Purpose = .get, headers: [StreamRequest.Header] = [],
+        isSecure: Bool? = nil
+    ) -> StreamRequest {
+        var request = StreamRequest(
+            host: self.url.host, port: self.url.port, isSecure: isSecure ?? self.url.isSecure, target: target,
+            headers: headers + self.headers, tls: self.tls, deadline: self.patience, proxy: self.proxy)
+        request.purpose = purpose
+        return request
+    }
+
+    /// Carries out one exchange over a connection of its own.
+    func exchange(_ request: StreamRequest) async -> Result<HTTPAnswer, ByteStreamError> {
+        await withCheckedContinuation { continuation in
+            self.loop.execute {
+                self.loop.exchange(request, limit: 1 << 20) { continuation.resume(returning: $0) }
+            }
+        }
+    }
+
+    /// Begins to open a WebSocket.
+    func open(_ target: String, headers: [StreamRequest.Header] = [], subprotocols: [String] = []) -> Conversation {
+        let request = self.request(target, .upgrade, headers: headers)
+        return Conversation(request, subprotocols: subprotocols, on: self.loop, within: self.patience)
+    }
+
+    /// The addresses of a name.
+    static func addresses(of name: String, within limit: Duration) async -> Result<[String], ByteStreamError> {
+        await withCheckedContinuation { continuation in
+            let isAnswered = Lock(false)
+            let answer = { @Sendable (result: Result<[String], ByteStreamError>) in
+                if isAnswered.withLock({ isAnswered in isAnswered ? false : { isAnswered = true; return true }() }) {
+                    continuation.resume(returning: result)
+                }
+            }
+            Resolver.system.resolve(name, answer)
+            DispatchQueue.global().asyncAfter(deadline: .now() + (limit / .seconds(1))) {
+                answer(.failure(ByteStreamError(timedOutIn: .resolving(.server))))
+            }
+        }
+    }
+
+    /// Why an address does not take a TCP connection; nil when it does.
+    enum Obstacle: Sendable, Hashable {
+        case refused
+        case silent
+        case other(String)
+    }
+
+    /// Connects by TCP to a numeric address, and closes the connection at once.
+    static func obstacle(at address: String, port: Int, within limit: Duration) async -> Obstacle? {
+        await withCheckedContinuation { continuation in
+            // A thread, because the calls block.
+            Thread.detachNewThread { continuation.resume(returning: self.connect(address, port, limit)) }
+        }
+    }
+
+    private static func connect(_ address: String, _ port: Int, _ limit: Duration) -> Obstacle? {
+        var (hints, list) = (addrinfo(), UnsafeMutablePointer<addrinfo>?.none)
+        (hints.ai_flags, hints.ai_protocol) = (AI_NUMERICHOST, Int32(IPPROTO_TCP))
+        let code = getaddrinfo(address, "\(port)", &hints, &list)
+        defer { freeaddrinfo(list) }
+        guard code == 0, let info = list?.pointee else { return .other("not an address") }
+        let descriptor = socket(info.ai_family, info.ai_socktype, info.ai_protocol)
+        guard descriptor >= 0 else { return .other(String(cString: strerror(errno))) }
+        defer { close(descriptor) }
+        _ = fcntl(descriptor, F_SETFL, O_NONBLOCK)
+        var problem: Int32 = 0
+        if Foundation.connect(descriptor, info.ai_addr, info.ai_addrlen) != 0 {
+            guard errno == EINPROGRESS else { return self.obstacle(errno) }
+            var wait = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
+            guard poll(&wait, 1, Int32(limit / .milliseconds(1))) > 0 else { return .silent }
+            var size = socklen_t(MemoryLayout<Int32>.size)
+            getsockopt(descriptor, SOL_SOCKET, SO_ERROR, &problem, &size)
+        }
+        return problem == 0 ? nil : self.obstacle(problem)
+    }
+
+    private static func obstacle(_ number: Int32) -> Obstacle {
+        switch number {
+        case ECONNREFUSED: .refused
+        case ETIMEDOUT: .silent
+        default: .other(String(cString: strerror(number)))
+        }
+    }
+}

@@ -1,0 +1,130 @@
+import ArgumentParser
+import Foundation
+import Linkspan
+import LinkspanBackEnds
+import LinkspanNetwork
+import LinkspanTerminal
+
+/// The command `linkspan doctor`.
+@available(macOS 15, *)
+struct DoctorCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "doctor", abstract: "Finds out why a connection fails, stage by stage.",
+        discussion: """
+            Goes through name, addresses, proxy, TLS, HTTP, origin, upgrade, namespace, size of messages, polling, the upgrade \
+            from polling and the heartbeat, and prints how each went and how long it took; at the end, the cause of a fault and \
+            its remedy. Of a raw WebSocket the stages that it has. It sends no event to the app behind the server.
+
+              linkspan doctor https://chat.example/admin --auth '{"token":"…"}'
+              linkspan doctor wss://feed.example/v1 --idle 70 --timeout 90
+              linkspan doctor https://chat.example --origin https://app.example --json | jq .verdict
+
+            Exit status: 0 healthy, perhaps with a warning; 1 a fault was found; 64 a mistake in the arguments.
+            """)
+
+    @OptionGroup var target: ProbeTarget
+
+    @Option(help: "Seconds for the whole examination; a step takes at most a sixth of it.") var timeout = 60.0
+
+    @Option(help: "Seconds for which a raw WebSocket is silent, to see whether it is cut.") var idle = 5.0
+
+    @Option(help: "The origin of the web pages that connect, such as https://app.example; the server's own unless given.")
+    var origin: String?
+
+    @Option(name: .customLong("message-size"), help: "The bytes of the largest message that the app sends.")
+    var messageSize = 16_384
+
+    @Flag(help: "Prints one object of JSON at the end.") var json = false
+
+    func validate() throws {
+        for (name, seconds) in [("--timeout", self.timeout), ("--idle", self.idle)] {
+            guard seconds.isFinite, (1...86_400).contains(seconds) else {
+                throw ValidationError("\(name) has to be a number of seconds from 1 to 86400")
+            }
+        }
+        guard (1...(1 << 24)).contains(self.messageSize) else {
+            throw ValidationError("--message-size has to be from 1 to 16777216")
+        }
+    }
+
+    func run() async throws {
+        let output = DoctorOutput(Style(hasColours: !self.json && isatty(STDOUT_FILENO) == 1), isJSON: self.json)
+        let plan: Examination.Plan
+        do throws(LinkspanError) {
+            plan = try self.plan
+        } catch {
+            LineOutput.complain(error.message)
+            throw ExitCode.validationFailure
+        }
+        let report = await Examination(plan, show: output.show).run()
+        try output.end(report)
+        if report.health == .fault { throw ExitCode.failure }
+    }
+
+    private var plan: Examination.Plan {
+        get throws(LinkspanError) {
+            let url = try ConnectionURL(try self.target.endpoint())
+            guard ["http", "https", "ws", "wss"].contains(url.scheme) else {
+                throw LinkspanError(.invalidURL, "\(url) has to begin with http://, https://, ws:// or wss://")
+            }
+            let patience = Duration.seconds(min(10, self.timeout / 6))
+            let dialer = Dialer(
+                url: url, headers: self.target.headers.map { ($0.name, $0.value.exposed) }, tls: try self.target.tls,
+                proxy: try self.target.proxy.map { proxy throws(LinkspanError) in try NetworkProxy(proxy) },
+                loop: self.target.network.backEnd.sharedLoop, patience: patience)
+            return Examination.Plan(
+                target: self.target, url: url, dialer: dialer, timeout: .seconds(self.timeout), idle: .seconds(self.idle),
+                origin: self.origin, messageSize: self.messageSize)
+        }
+    }
+}
+
+/// Prints an examination: each stage as it is done, and the verdict, or everything as JSON at the end.
+struct DoctorOutput: Sendable {
+    private let style: Style
+    private let isJSON: Bool
+
+    init(_ style: Style, isJSON: Bool) { (self.style, self.isJSON) = (style, isJSON) }
+
+    /// A stage.
+    func show(_ result: StageResult) {
+        guard !self.isJSON else { return }
+        let (mark, role): (String, Role) =
+            switch result.outcome {
+            case .passed: ("✓", .good)
+            case .warned: ("!", .warning)
+            case .failed: ("✗", .bad)
+            case .skipped: ("-", .hint)
+            }
+        let name = result.stage.title.padding(toLength: 20, withPad: " ", startingAt: 0)
+        let time = result.outcome == .skipped ? "" : "  (\(result.milliseconds) ms)"
+        self.print([
+            Span("\(mark) ", role), Span(name), Span(ForeignText.line(result.detail, limit: 400), role == .hint ? .hint : .plain),
+            Span(time, .hint),
+        ])
+    }
+
+    /// The verdict.
+    func end(_ report: Report) throws {
+        guard !self.isJSON else { return try LineOutput.show(json: report) }
+        guard let verdict = report.verdict else { return self.print([Span("\nhealthy: every stage passed", .good)]) }
+        let isFault = report.health == .fault
+        self.print([
+            Span("\n\(isFault ? "fault" : "healthy, with a warning"): ", isFault ? .bad : .warning),
+            Span("\(ForeignText.line(verdict.cause, limit: 400)); \(verdict.remedy). [\(verdict.code.rawValue)]"),
+        ])
+    }
+
+    private func print(_ spans: [Span]) { Swift.print(self.style.paint(spans)) }
+}
+
+extension Stage {
+    /// The stage in words.
+    fileprivate var title: String {
+        switch self {
+        case .messageSize: "message size"
+        case .switching: "upgrade from polling"
+        default: self.rawValue
+        }
+    }
+}

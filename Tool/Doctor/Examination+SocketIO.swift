@@ -1,0 +1,398 @@
+import Linkspan
+import LinkspanNetwork
+
+/// The server's values in the open packet of Engine.IO, as they were sent.
+struct EngineIOOpen: Sendable {
+    var sid: String
+    var upgrades: [String]
+    var pingInterval: Duration
+    var pingTimeout: Duration
+    /// The most bytes of a message; nil when the server does not say.
+    var maxPayload: Int?
+
+    /// Reads an open packet of version 4; nil when the text is something else.
+    init?(_ text: some StringProtocol) {
+        guard text.first == "0", let object = try? PayloadValue(json: String(text.dropFirst())),
+            let sid = object["sid"]?.string, let interval = object["pingInterval"]?.double,
+            let timeout = object["pingTimeout"]?.double
+        else { return nil }
+        self.sid = sid
+        self.upgrades = object["upgrades"]?.elements?.compactMap(\.string) ?? []
+        (self.pingInterval, self.pingTimeout) = (.milliseconds(interval), .milliseconds(timeout))
+        self.maxPayload = object["maxPayload"]?.int
+    }
+}
+
+@available(macOS 15, *)
+extension Examination {
+    private var query: String { self.plan.url.query.map { "&\($0)" } ?? "" }
+    private var path: String { self.plan.target.path }
+    private var namespace: String { self.plan.url.path.isEmpty ? "/" : self.plan.url.path }
+    private var pollingTarget: String { "\(self.path)?EIO=4&transport=polling\(self.query)" }
+    /// What the packet of a namespace begins with after its type.
+    private var prefix: String { self.namespace == "/" ? "" : "\(self.namespace)," }
+
+    /// Examines a server of Socket.IO.
+    func examineSocketIO() async throws(Verdict) {
+        // Nil when the server does not serve polling.
+        let polled = try await self.stage(.http) { () throws(Verdict) in try await self.examineHTTP() }
+        if polled != nil {
+            await self.stage(.origin) { await self.examineOrigin() }
+        } else {
+            self.skip(.origin, "needs polling")
+        }
+        let (conversation, open) = try await self.stage(.upgrade) { () throws(Verdict) in try await self.upgrade(polled) }
+        let hasTime = open.pingTimeout > self.roundTrip
+        let joined: Void? = try? await self.stage(.namespace) { () throws(Verdict) in
+            // The server is about to close the connection, for a reason that the last stage tells.
+            if hasTime { try await self.join(conversation) }
+            return ((), hasTime ? "\(self.namespace) accepts the connection" : "not asked")
+        }
+        if joined != nil, hasTime {
+            try? await self.stage(.messageSize) { () throws(Verdict) in
+                ((), try await self.examineSize(conversation, open))
+            }
+        }
+        if polled == nil {
+            self.skip(.polling, "the server has polling switched off")
+            self.skip(.switching, "the server has polling switched off")
+        } else {
+            let works = await self.examinePolling(joins: joined != nil)
+            if works, open.upgrades.contains("websocket") || polled?.upgrades.contains("websocket") == true {
+                await self.stage(.switching) { await self.examineSwitch() }
+            } else {
+                self.skip(.switching, works ? "the server does not offer it" : "polling does not work")
+            }
+        }
+        if self.report.health == .fault, hasTime { return conversation.close() }
+        try await self.stage(.heartbeat) { () throws(Verdict) in ((), try await self.examineHeartbeat(conversation, open)) }
+    }
+
+    // MARK: - HTTP
+
+    /// Asks for a session by polling.
+    private func examineHTTP() async throws(Verdict) -> (EngineIOOpen?, String) {
+        switch await self.exchange(self.dialer.request(self.pollingTarget)) {
+        case .success(let answer): return try await self.judge(answer)
+        case .failure(let error):
+            if let verdict = await self.tlsVerdict() { throw verdict }
+            guard error.code == .timedOut else { throw Verdict(error, to: self.place) }
+            throw await self.verdictOfSilence(error)
+        }
+    }
+
+    private func judge(_ answer: HTTPAnswer) async throws(Verdict) -> (EngineIOOpen?, String) {
+        let (status, words) = (answer.head.status, answer.words)
+        let packets = answer.text.split(separator: "\u{1E}")
+        if status == 200, let open = packets.first.flatMap({ EngineIOOpen($0) }) {
+            return (open, "200, Engine.IO 4, session \(ForeignText.line(open.sid, limit: 24))")
+        }
+        let error = try? PayloadValue(json: answer.text)
+        let isOld = status == 200 && (answer.body.first == 0 || answer.text.isLegacyPayload)
+        if isOld || error?["code"]?.int == 5 || status == 400 && words.contains("unsupported version") {
+            throw Verdict(
+                .oldProtocol, "\(self.place) speaks Engine.IO 3 of Socket.IO 2.x, and this client version 4",
+                "upgrade the server to Socket.IO 3 or newer, or let clients speak the old one (protocol v2, "
+                    + "allowEIO3 in the server for old clients)")
+        }
+        if status == 400, error?["code"]?.int == 0 || words.lowercased().contains("transport") {
+            return (nil, "polling is switched off (\(words))")
+        }
+        if status == 400, answer.wantsTLS, let verdict = await self.tlsVerdict() { throw verdict }
+        if (200...299).contains(status) {
+            throw Verdict(
+                .notSocketIO, "\(self.place)\(self.path) is no Socket.IO server: it answered \(status) with "
+                    + (words.isEmpty ? "a web page" : "other text (\(words))"),
+                "check host, port and --path; a raw WebSocket has ws:// or wss:// in its URL")
+        }
+        throw Verdict(status: status, of: "GET \(self.path)", location: answer.head["location"], words: words)
+    }
+
+    /// The verdict about polling that is not answered.
+    private func verdictOfSilence(_ error: ByteStreamError) async -> Verdict {
+        let (conversation, event) = await self.openSocket()
+        defer { conversation.close() }
+        guard case .opened? = event else { return Verdict(error, to: self.place) }
+        guard case .text(let text)? = await conversation.nextText(), EngineIOOpen(text) != nil else {
+            return Verdict(
+                .noOpen, "\(self.place) accepts WebSockets and sends no open packet of Engine.IO, nor answers polling",
+                "check that the server behind this path is Socket.IO and not blocked")
+        }
+        return Verdict(
+            .pollingSilent, "\(self.place) serves WebSockets, and does not answer long polling",
+            "let the proxy pass answers on at once (nginx: proxy_buffering off), or switch polling off on both sides")
+    }
+
+    // MARK: - Origin
+
+    private func examineOrigin() async -> (StageResult.Outcome, String, Verdict?) {
+        switch await self.exchange(self.dialer.request(self.pollingTarget, headers: [("Origin", self.origin)])) {
+        case .success(let answer) where answer.head.status == 200:
+            guard let origin = self.plan.origin else { return (.passed, "pages of \(self.origin) may connect", nil) }
+            let allowed = answer.head["access-control-allow-origin"]
+            guard allowed != origin, allowed != "*" else { return (.passed, "pages of \(origin) may connect", nil) }
+            let cause = allowed.map { "the server allows \(ForeignText.line($0))" } ?? "the answer allows no origin"
+            let verdict = Verdict(
+                .corsMissing, "browsers keep the answers from web pages of \(origin): \(cause)",
+                "add it to the server's allowed origins (cors, cors_allowed_origins)")
+            return (.failed, cause, verdict)
+        case .success(let answer): return self.refusal("\(answer.head.status) \(answer.words)")
+        case .failure(let error): return self.refusal(error.message)
+        }
+    }
+
+    // MARK: - WebSocket
+
+    /// Opens a WebSocket, with a session of polling to go on with or a new one.
+    private func openSocket(
+        _ sid: String? = nil, _ headers: [StreamRequest.Header] = []
+    ) async -> (Conversation, Conversation.Event?) {
+        let session = sid.map { "&sid=\($0)" } ?? ""
+        let conversation = self.dialer.open(
+            "\(self.path)?EIO=4&transport=websocket\(session)\(self.query)", headers: headers)
+        return (conversation, await conversation.next())
+    }
+
+    private func upgrade(_ polled: EngineIOOpen?) async throws(Verdict) -> ((Conversation, EngineIOOpen), String) {
+        let (conversation, event) = await self.openSocket()
+        switch event {
+        case .opened: ()
+        case .ended(let end): throw await self.verdict(upgrade: end, polled)
+        default: throw Verdict(ByteStreamError(timedOutIn: .upgrade), to: self.place)
+        }
+        switch await conversation.nextText() {
+        case .text(let text):
+            if let open = EngineIOOpen(text) {
+                let beat = "ping every \(open.pingInterval.seconds), \(open.pingTimeout.seconds) to answer"
+                return ((conversation, open), "101, \(beat)")
+            }
+            conversation.close()
+            throw Verdict(
+                .notSocketIO, "the WebSocket at \(self.path) is not Socket.IO: it began with \(ForeignText.line(text, limit: 60))",
+                "check --path; a raw WebSocket has ws:// or wss:// in its URL")
+        case .ended(let end): throw Verdict(end, "before the open packet of Engine.IO")
+        default:
+            conversation.close()
+            throw polled == nil
+                ? Verdict(
+                    .noOpen, "the server accepts the WebSocket and sends no open packet of Engine.IO",
+                    "check that the server behind this path is Socket.IO and not blocked")
+                : Verdict(
+                    .upgradeSilent, "the WebSocket is accepted and carries nothing, while polling works",
+                    "switch buffering off in the proxy (nginx: proxy_buffering off), or let it pass WebSockets on as streams")
+        }
+    }
+
+    private func verdict(upgrade end: WebSocketEnd, _ polled: EngineIOOpen?) async -> Verdict {
+        switch end {
+        case .handshake(let error): return .handshake(error)
+        case .stream(let error):
+            let isAnswered = error.status.map { (300...599).contains($0) && $0 != 400 && $0 != 426 && $0 != 501 } ?? false
+            if isAnswered, let status = error.status {
+                return Verdict(status: status, of: "the upgrade of \(self.path)", location: nil, words: "")
+            }
+            guard let polled else {
+                return error.status.map {
+                    Verdict(status: $0, of: "the upgrade of \(self.path)", location: nil, words: "")
+                } ?? Verdict(error, to: self.place)
+            }
+            let cause = error.status.map { "was answered with \($0)" } ?? "failed (\(error.message))"
+            guard polled.upgrades.contains("websocket") else {
+                return Verdict(
+                    .pollingOnly, "the server serves polling alone: it offers no upgrade, and the WebSocket \(cause)",
+                    "add websocket to the server's transports (with python-socketio, install what its server needs for it)")
+            }
+            return Verdict(
+                .upgradeStripped, "polling works and the server offers WebSockets, but the upgrade \(cause)",
+                "let the proxy pass Upgrade and Connection on (nginx: proxy_http_version 1.1, proxy_set_header Upgrade "
+                    + "$http_upgrade, proxy_set_header Connection \"upgrade\")")
+        default: return Verdict(end, "before the open packet of Engine.IO")
+        }
+    }
+
+    // MARK: - Namespace and size
+
+    private func join(_ conversation: Conversation) async throws(Verdict) {
+        conversation.send("40\(self.prefix)\(self.plan.target.auth ?? "")")
+        while true {
+            switch await conversation.nextText() {
+            case .text(let text) where text.hasPrefix("40"): return
+            case .text(let text) where text.hasPrefix("44"):
+                throw self.refusal(of: String(text.dropFirst(2 + self.prefix.count)))
+            case .text(let text) where text == "1" || text.hasPrefix("41"):
+                throw Verdict(
+                    .authRefused, "the server closed the session at the CONNECT of \(self.namespace)",
+                    "pass the credentials with --auth or --header")
+            case .text: ()
+            case .ended(let end): throw Verdict(end, "at the CONNECT of \(self.namespace)")
+            default:
+                throw Verdict(
+                    .namespaceSilent, "the CONNECT of \(self.namespace) is not answered",
+                    "check that the server's connect handler and middleware return")
+            }
+        }
+    }
+
+    /// The verdict about an error that answers CONNECT.
+    private func refusal(of text: String) -> Verdict {
+        let value = try? PayloadValue(json: text)
+        let words = value?["message"]?.string ?? value?.string ?? text
+        let cause = "the namespace \(self.namespace) refuses the connection: \(ForeignText.line(words))"
+        // The main namespace always exists; another one refuses for its credentials only if it says so.
+        if self.namespace == "/" || words.isAboutCredentials {
+            return Verdict(
+                .authRefused, cause,
+                self.plan.target.auth == nil
+                    ? "pass the credentials with --auth '{\"token\":\"…\"}' or --header"
+                    : "check the credentials of --auth and --header")
+        }
+        return Verdict(
+            .namespaceRefused, cause, "correct the namespace, which is the URL's path, or add it to the server")
+    }
+
+    private func examineSize(_ conversation: Conversation, _ open: EngineIOOpen) async throws(Verdict) -> String {
+        let size = self.plan.messageSize
+        if let most = open.maxPayload, most < size {
+            throw Verdict(
+                .messageLimit, "the server takes messages of at most \(most) bytes, fewer than \(size)",
+                "raise maxHttpBufferSize (max_http_buffer_size) in the server, or send less; --message-size is what is needed")
+        }
+        // The data of a pong of Engine.IO reaches no app.
+        conversation.send("3" + String(repeating: "x", count: size - 1))
+        conversation.ping()
+        while let event = await conversation.next() {
+            switch event {
+            case .ended:
+                throw Verdict(
+                    .messageLimit, "a message of \(size) bytes ends the connection",
+                    "raise the limit of the server (maxHttpBufferSize) or of the proxy")
+            case .pong: return "\(size) bytes arrive" + (open.maxPayload.map { "; the limit is \($0)" } ?? "")
+            default: ()
+            }
+        }
+        return "\(size) bytes do not end the connection"
+    }
+
+    // MARK: - Polling
+
+    /// Runs sessions by polling, each request over a connection of its own, first without cookies.
+    ///
+    /// - Returns: whether they work.
+    private func examinePolling(joins: Bool) async -> Bool {
+        var works = true
+        await self.stage(.polling) {
+            var (failure, cookies): (String?, Bool) = (nil, false)
+            for _ in 1...4 where failure == nil { failure = await self.poll(joins, withCookies: false, &cookies) }
+            guard let failure else { return (.passed, "4 sessions of 3 requests, each over its own connection", nil) }
+            if cookies {
+                var second: String?
+                for _ in 1...4 where second == nil { second = await self.poll(joins, withCookies: true, &cookies) }
+                if second == nil { return (.passed, "sessions stick to a server by a cookie, which clients have to keep", nil) }
+            }
+            works = false
+            let verdict = Verdict(
+                .sessionsSplit, "a request of a session by polling was refused: \(failure)",
+                "several servers share this address and do not know each other's sessions: let the balancer keep a session on "
+                    + "one (nginx: ip_hash; haproxy: cookie), or let clients use WebSockets alone")
+            return (.failed, failure, verdict)
+        }
+        return works
+    }
+
+    /// Runs one session; returns what went wrong.
+    private func poll(_ joins: Bool, withCookies: Bool, _ cookies: inout Bool) async -> String? {
+        guard case .success(let answer) = await self.exchange(self.dialer.request(self.pollingTarget)),
+            let open = EngineIOOpen(answer.text.prefix { $0 != "\u{1E}" })
+        else { return "no session was opened" }
+        let set = answer.head.values("set-cookie").compactMap { $0.split(separator: ";").first }
+        cookies = cookies || !set.isEmpty
+        let headers = withCookies && !set.isEmpty ? [("Cookie", set.joined(separator: "; "))] : []
+        let target = "\(self.pollingTarget)&sid=\(open.sid)"
+        let connect = "40\(self.prefix)\(self.plan.target.auth ?? "")"
+        // Without a namespace that accepts it, a session carries an answer to a ping.
+        let steps: [StreamRequest.Purpose] = joins ? [.post(Array(connect.utf8)), .get] : [.post(Array("3".utf8))]
+        for purpose in steps + [.post(Array("1".utf8))] {
+            let type = [("Content-Type", "text/plain;charset=UTF-8")]
+            switch await self.exchange(self.dialer.request(target, purpose, headers: headers + type)) {
+            case .success(let answer) where answer.head.status != 200:
+                return "\(answer.head.status) \(answer.words)"
+            case .failure(let error): return error.message
+            case .success: ()
+            }
+        }
+        return nil
+    }
+
+    /// Changes a session from polling to a WebSocket.
+    private func examineSwitch() async -> (StageResult.Outcome, String, Verdict?) {
+        let failure = { (cause: String) -> (StageResult.Outcome, String, Verdict?) in
+            let verdict = Verdict(
+                .switchFailed, "a session by polling cannot change to a WebSocket: \(cause)",
+                "let the balancer send a session's polling and its WebSocket to the same server, or let clients begin with "
+                    + "a WebSocket (transports: [\"websocket\"])")
+            return (.failed, cause, verdict)
+        }
+        guard case .success(let answer) = await self.exchange(self.dialer.request(self.pollingTarget)),
+            let open = EngineIOOpen(answer.text.prefix { $0 != "\u{1E}" })
+        else { return failure("no session was opened") }
+        let cookies = answer.head.values("set-cookie").compactMap { $0.split(separator: ";").first }
+        let headers = cookies.isEmpty ? [] : [("Cookie", cookies.joined(separator: "; "))]
+        let (conversation, event) = await self.openSocket(open.sid, headers)
+        defer { conversation.close() }
+        guard case .opened? = event else {
+            guard case .ended(.stream(let error))? = event else { return failure("the upgrade is not answered") }
+            return failure(error.message)
+        }
+        conversation.send("2probe")
+        guard case .text("3probe")? = await conversation.nextText() else { return failure("the probe is not answered") }
+        conversation.send("5")
+        return (.passed, "a session changed to a WebSocket", nil)
+    }
+
+    // MARK: - Heartbeat
+
+    private func examineHeartbeat(_ conversation: Conversation, _ open: EngineIOOpen) async throws(Verdict) -> String {
+        let beat = open.pingInterval + open.pingTimeout
+        if open.pingTimeout <= self.roundTrip {
+            throw Verdict(
+                .pingTimeoutTooShort,
+                "the server waits \(open.pingTimeout.seconds) for the answer to its ping, and the round trip takes "
+                    + self.roundTrip.seconds,
+                "raise pingTimeout (ping_timeout) in the server above the slowest path, 20 s by default")
+        }
+        let limit = min(beat + .seconds(1), self.rest)
+        let start = ContinuousClock.now
+        while case let left = limit - start.duration(to: .now), left > .zero {
+            switch await conversation.next(within: left) {
+            case .ping:
+                // A server that got the answer too late closes after its patience.
+                if open.pingTimeout < .seconds(2), case .ended(let end)? = await conversation.nextText(within: open.pingTimeout + self.roundTrip) {
+                    throw self.verdict(idle: end, conversation, open.pingInterval)
+                }
+                conversation.close()
+                return "a ping within \(start.duration(to: .now).seconds), as every \(open.pingInterval.seconds)"
+            case .text("1"):
+                throw Verdict(
+                    .closedByServer, "the server closed the session after \(start.duration(to: .now).seconds)",
+                    "look into the server's log; it may disconnect clients that do not authenticate")
+            case .ended(let end): throw self.verdict(idle: end, conversation, open.pingInterval)
+            default: ()
+            }
+        }
+        conversation.close()
+        guard limit > beat else {
+            return "not cut within \(limit.seconds); the ping comes every \(open.pingInterval.seconds), for which --timeout is too short"
+        }
+        throw Verdict(
+            .noPings, "no ping within \(limit.seconds), while the server promises one every \(open.pingInterval.seconds)",
+            "check that the server's event loop is not blocked and that the proxy passes messages on at once")
+    }
+}
+
+extension String {
+    /// Whether this is a body of Engine.IO 3: a length in front of each packet.
+    fileprivate var isLegacyPayload: Bool {
+        let digits = self.prefix { $0.isNumber }
+        return !digits.isEmpty && self[digits.endIndex...].hasPrefix(":0{")
+    }
+}

@@ -1,0 +1,156 @@
+import Linkspan
+import LinkspanNetwork
+import LinkspanWebSocketProtocol
+
+@available(macOS 15, *)
+extension Examination {
+    /// Examines a raw WebSocket.
+    func examineWebSocket() async throws(Verdict) {
+        let url = self.plan.url
+        let target = url.path + (url.query.map { "?\($0)" } ?? "")
+        let subprotocols = self.plan.target.subprotocol
+        let conversation = try await self.stage(.upgrade) { () throws(Verdict) in
+            let conversation = self.dialer.open(target, subprotocols: subprotocols)
+            let start = ContinuousClock.now
+            switch await conversation.next() {
+            case .opened:
+                // A server that dislikes something may say so only now.
+                if case .ended(let end)? = await conversation.nextText(within: .milliseconds(300)) {
+                    throw Self.verdict(end, "at once", hasSubprotocol: !subprotocols.isEmpty)
+                }
+                return (conversation, "101 after \(Int(start.duration(to: .now) / .milliseconds(1)) - 300) ms")
+            case .ended(let end): throw await self.verdict(upgrade: end, target, subprotocols)
+            default: throw Verdict(ByteStreamError(timedOutIn: .upgrade), to: self.place)
+            }
+        }
+        await self.stage(.origin) {
+            let browser = self.dialer.open(target, headers: [("Origin", self.origin)], subprotocols: subprotocols)
+            defer { browser.close() }
+            switch await browser.next() {
+            case .opened?: return (.passed, "pages of \(self.origin) may connect", nil)
+            case .ended(.stream(let error))?: return self.refusal(error.message)
+            default: return self.refusal("the upgrade with this Origin does not succeed")
+            }
+        }
+        try await self.stage(.heartbeat) { () throws(Verdict) in
+            let start = ContinuousClock.now
+            let idle = min(self.plan.idle, self.rest)
+            conversation.ping()
+            var hasPong = false
+            while case let left = idle - start.duration(to: .now), left > .zero || !hasPong {
+                switch await conversation.next(within: max(left, hasPong ? .zero : self.dialer.patience)) {
+                case .pong?: hasPong = true
+                case .ended(let end)?: throw self.verdict(idle: end, conversation, nil)
+                case nil where !hasPong:
+                    throw Verdict(
+                        .noPong, "the server does not answer the ping of a WebSocket",
+                        "check that the server reads from its sockets, and that the proxy passes control frames on")
+                default: ()
+                }
+            }
+            conversation.close()
+            return ((), "a ping is answered; not cut within \(start.duration(to: .now).seconds)")
+        }
+    }
+
+    /// The verdict about an upgrade that failed.
+    private func verdict(upgrade end: WebSocketEnd, _ target: String, _ subprotocols: [String]) async -> Verdict {
+        switch end {
+        case .stream(let error):
+            guard let status = error.status else {
+                if let verdict = await self.tlsVerdict() { return verdict }
+                return Verdict(error, to: self.place)
+            }
+            return await self.verdict(refusal: status, target, subprotocols)
+        case .handshake(let error): return .handshake(error)
+        default: return Self.verdict(end, "at once", hasSubprotocol: !subprotocols.isEmpty)
+        }
+    }
+
+    /// Asks again for the upgrade, to read the reason of the refusal.
+    private func verdict(refusal status: Int, _ target: String, _ subprotocols: [String]) async -> Verdict {
+        let handshake = try? ClientHandshake(
+            nonce: (.random(in: .min ... .max), .random(in: .min ... .max)), subprotocols: subprotocols)
+        let result = await self.exchange(self.dialer.request(target, headers: handshake?.headers ?? []))
+        let answer = try? result.get()
+        let (words, text) = (answer?.words ?? "", answer?.text.lowercased() ?? "")
+        if status == 400, answer?.wantsTLS == true, let verdict = await self.tlsVerdict() { return verdict }
+        if text.contains("subprotocol") || answer?.head["sec-websocket-protocol"] != nil && subprotocols.isEmpty {
+            return .subprotocol(words)
+        }
+        if text.contains("origin"), status == 403 || status == 400 {
+            return self.refusal(words).2 ?? .handshake(nil)
+        }
+        if status == 426 || status < 500 && status != 404 && text.contains("upgrade") {
+            return Verdict(
+                .upgradeStripped, "the server did not get the headers of the upgrade: it answered \(status) (\(words))",
+                "let the proxy pass Upgrade and Connection on (nginx: proxy_http_version 1.1, proxy_set_header Upgrade "
+                    + "$http_upgrade, proxy_set_header Connection \"upgrade\")")
+        }
+        if (200...299).contains(status) {
+            return Verdict(
+                .notWebSocket, "\(self.place)\(target.prefix { $0 != "?" }) is a web page: the upgrade was answered with \(status)",
+                "check the path of the WebSocket, and that the proxy passes the headers Upgrade and Connection on")
+        }
+        return Verdict(
+            status: status, of: "the upgrade of \(target.prefix { $0 != "?" })", location: answer?.head["location"],
+            words: words)
+    }
+
+    /// The verdict about a WebSocket that the server ended soon.
+    private static func verdict(_ end: WebSocketEnd, _ time: String, hasSubprotocol: Bool) -> Verdict {
+        guard case .closed(let event) = end else { return Verdict(end, time) }
+        let reason = event.reason.lowercased()
+        if !hasSubprotocol, reason.contains("protocol"), event.violation == nil { return .subprotocol(event.reason) }
+        if [3000, 4401, 4403].contains(event.code.rawValue) || reason.isAboutCredentials {
+            return Verdict(
+                .authRefused, "the server closed the WebSocket with code \(event.code.rawValue) \(ForeignText.line(event.reason))",
+                "pass the credentials with --header, or in the URL's query")
+        }
+        return Verdict(end, time)
+    }
+
+    /// The verdict about a connection that ended while nothing was sent.
+    func verdict(idle end: WebSocketEnd, _ conversation: Conversation, _ interval: Duration?) -> Verdict {
+        let silence = conversation.lastActivity.duration(to: .now)
+        if case .closed(let event) = end, event.code != .noStatus { return Verdict(end, "after \(silence.seconds)") }
+        let beat = interval.map { "the server pings every \($0.seconds)" } ?? "nothing was sent"
+        return Verdict(
+            .idleCut, "the connection was cut after \(silence.seconds) of silence, while \(beat)",
+            "raise the idle timeout of the proxy above the interval of pings (nginx: proxy_read_timeout, haproxy: timeout "
+                + "tunnel), or let the server ping more often")
+    }
+}
+
+extension Verdict {
+    /// The verdict about an answer to the upgrade that breaks a rule.
+    static func handshake(_ error: WebSocketProtocolError?) -> Self {
+        Self(
+            .badHandshake, "the answer to the upgrade is wrong: \(error?.message ?? "no reason")",
+            "correct the server's handshake (RFC 6455 section 4.2.2), or remove the proxy that changes or caches it")
+    }
+
+    fileprivate static func subprotocol(_ words: String) -> Self {
+        Self(
+            .subprotocolMissing, "the server wants a sub-protocol: \(ForeignText.line(words))",
+            "offer one that it knows with --subprotocol")
+    }
+}
+
+extension String {
+    /// Whether a server's words speak of credentials.
+    var isAboutCredentials: Bool {
+        let text = self.lowercased()
+        return ["auth", "token", "credential", "login", "forbidden", "denied", "jwt", "not allowed"].contains {
+            text.contains($0)
+        }
+    }
+}
+
+extension Duration {
+    /// Seconds with one digit, for sentences.
+    var seconds: String {
+        let tenths = Int((self / .milliseconds(100)).rounded())
+        return tenths % 10 == 0 ? "\(tenths / 10) s" : "\(tenths / 10).\(tenths % 10) s"
+    }
+}

@@ -1,0 +1,267 @@
+import Linkspan
+import LinkspanNetwork
+
+/// The way through the stages of a connection, up to the first fault that all later ones depend on.
+@available(macOS 15, *)
+final class Examination {
+    /// The parameters, which the command line gives.
+    struct Plan {
+        var target: ProbeTarget
+        var url: ConnectionURL
+        var dialer: Dialer
+        /// The time for everything.
+        var timeout: Duration
+        /// How long a raw WebSocket stays silent.
+        var idle: Duration
+        /// The origin of web pages; nil for the server's own.
+        var origin: String?
+        /// The bytes of the largest message of the app.
+        var messageSize: Int
+    }
+
+    let plan: Plan
+    var dialer: Dialer { self.plan.dialer }
+    private(set) var report: Report
+    private let deadline: ContinuousClock.Instant
+    private let show: (StageResult) -> Void
+    /// The shortest time that a request and its answer took.
+    private(set) var roundTrip = Duration.seconds(60)
+
+    init(_ plan: Plan, show: @escaping (StageResult) -> Void) {
+        (self.plan, self.show) = (plan, show)
+        self.report = Report(url: "\(plan.url)")
+        self.deadline = .now + plan.timeout
+    }
+
+    /// The time that is left.
+    var rest: Duration { max(.zero, ContinuousClock.now.duration(to: self.deadline)) }
+
+    /// Host and port, for sentences.
+    var place: String {
+        let url = self.plan.url
+        return "\(url.host.contains(":") ? "[\(url.host)]" : url.host):\(url.port)"
+    }
+
+    /// Whether a raw WebSocket is examined.
+    var isRaw: Bool { self.plan.target.wire == .websocket }
+
+    /// Examines every stage.
+    func run() async -> Report {
+        do throws(Verdict) {
+            try await self.examineNetwork()
+            if self.isRaw { try await self.examineWebSocket() } else { try await self.examineSocketIO() }
+        } catch {
+            // The stage has been recorded with it.
+        }
+        let done = Set(self.report.stages.map(\.stage))
+        for stage in Stage.allCases where !done.contains(stage) && self.applies(stage) {
+            self.skip(stage, "not reached")
+        }
+        return self.report
+    }
+
+    private func applies(_ stage: Stage) -> Bool {
+        switch stage {
+        case .proxy: self.dialer.proxy != nil
+        case .tls: self.plan.url.isSecure
+        case .http, .namespace, .polling, .switching: !self.isRaw
+        default: true
+        }
+    }
+
+    // MARK: - Recording
+
+    /// Runs a stage; the verdict that it throws is recorded as its failure.
+    ///
+    /// - Parameter body: returns its value, and what was found.
+    func stage<Value>(
+        _ stage: Stage, _ body: () async throws(Verdict) -> (Value, String)
+    ) async throws(Verdict) -> Value {
+        let start = ContinuousClock.now
+        do throws(Verdict) {
+            let (value, detail) = try await body()
+            self.record(StageResult(stage: stage, outcome: .passed, detail: detail), since: start)
+            return value
+        } catch {
+            self.record(StageResult(stage: stage, outcome: .failed, detail: error.cause), error, since: start)
+            throw error
+        }
+    }
+
+    /// Records a stage on whose success no other depends.
+    func stage(_ stage: Stage, _ body: () async -> (StageResult.Outcome, String, Verdict?)) async {
+        let start = ContinuousClock.now
+        let (outcome, detail, verdict) = await body()
+        self.record(StageResult(stage: stage, outcome: outcome, detail: detail), verdict, since: start)
+    }
+
+    func skip(_ stage: Stage, _ why: String) {
+        self.record(StageResult(stage: stage, outcome: .skipped, detail: why), since: .now)
+    }
+
+    private func record(
+        _ result: StageResult, _ verdict: Verdict? = nil, since start: ContinuousClock.Instant
+    ) {
+        var result = result
+        result.milliseconds = Int(start.duration(to: .now) / .milliseconds(1))
+        self.report.add(result, verdict)
+        self.show(result)
+    }
+
+    /// An exchange of HTTP, whose time counts as a round trip.
+    func exchange(_ request: StreamRequest) async -> Result<HTTPAnswer, ByteStreamError> {
+        let start = ContinuousClock.now
+        let result = await self.dialer.exchange(request)
+        if case .success = result { self.roundTrip = min(self.roundTrip, start.duration(to: .now)) }
+        return result
+    }
+
+    // MARK: - Name, addresses, proxy, TLS
+
+    private func examineNetwork() async throws(Verdict) {
+        if self.dialer.proxy == nil {
+            try await self.examineAddresses(try await self.findAddresses())
+        } else {
+            self.skip(.name, "the proxy looks the name up")
+            self.skip(.address, "the proxy connects")
+            try await self.stage(.proxy) { () throws(Verdict) in
+                let answer = await self.exchange(self.dialer.request("/"))
+                if case .failure(let error) = answer, error.isOfProxy { throw Verdict(error, to: self.place) }
+                return ((), "connects to \(self.place)")
+            }
+        }
+        if self.plan.url.isSecure { try await self.examineTLS() }
+    }
+
+    private func findAddresses() async throws(Verdict) -> [String] {
+        let host = self.plan.url.host
+        guard !NumericAddress.isIPv4(host), !NumericAddress.isIPv6(host) else {
+            self.skip(.name, "\(host) is an address")
+            return [host]
+        }
+        return try await self.stage(.name) { () throws(Verdict) in
+            switch await Dialer.addresses(of: host, within: self.dialer.patience) {
+            case .success(let addresses) where !addresses.isEmpty:
+                return (addresses, "\(host) is \(addresses.joined(separator: ", "))")
+            case .success: throw .unresolved(self.place, "there is no record")
+            case .failure(let error): throw .unresolved(self.place, error.message)
+            }
+        }
+    }
+
+    /// Connects to every address, at the same time.
+    private func examineAddresses(_ addresses: [String]) async throws(Verdict) {
+        let (port, patience) = (self.plan.url.port, min(self.dialer.patience, .seconds(5)))
+        let start = ContinuousClock.now
+        let obstacles = await withTaskGroup(of: (String, Dialer.Obstacle?).self) { group in
+            for address in addresses {
+                group.addTask { (address, await Dialer.obstacle(at: address, port: port, within: patience)) }
+            }
+            var obstacles: [String: Dialer.Obstacle] = [:]
+            for await (address, obstacle) in group { obstacles[address] = obstacle }
+            return obstacles
+        }
+        let failed = addresses.filter { obstacles[$0] != nil }
+        guard let first = failed.first, let obstacle = obstacles[first] else {
+            let families = Set(addresses.map { $0.contains(":") ? "IPv6" : "IPv4" }).sorted()
+            let detail = "TCP connects to \(addresses.joined(separator: ", ")) (\(families.joined(separator: ", ")))"
+            return self.record(StageResult(stage: .address, outcome: .passed, detail: detail), since: start)
+        }
+        let problem = "\(failed.joined(separator: ", ")) at port \(port) \(obstacle)"
+        guard failed.count == addresses.count else {
+            let verdict = Verdict(
+                .deadAddress, "\(failed.count) of \(addresses.count) addresses of \(self.place) do not connect: \(problem)",
+                "let the server listen there, or remove the record: clients that do not race addresses wait or fail")
+            return self.record(
+                StageResult(stage: .address, outcome: .warned, detail: problem), verdict, since: start)
+        }
+        let verdict =
+            obstacle == .refused
+            ? Verdict(
+                .connectionRefused, "\(self.place) refuses TCP connections: nothing listens at this port",
+                "start the server, or correct host and port")
+            : obstacle == .silent
+                ? .silentAddress(self.place)
+                : Verdict(.unreachable, problem, "check the address, the network and the firewall")
+        self.record(StageResult(stage: .address, outcome: .failed, detail: problem), verdict, since: start)
+        throw verdict
+    }
+
+    private func examineTLS() async throws(Verdict) {
+        try await self.stage(.tls) { () throws(Verdict) in
+            guard case .failure(let error) = await self.exchange(self.dialer.request("/")),
+                error.code.tlsFailure != nil || error.stage == .tls
+            else {
+                let pins = self.plan.target.pin.isEmpty ? "" : ", a pinned key"
+                return ((), "the certificate has a trusted chain, valid dates, the name \(self.plan.url.host)\(pins)")
+            }
+            if [.other, .handshakeCut].contains(error.code.tlsFailure) || error.stage == .tls {
+                let plain = await self.dialer.exchange(self.dialer.request("/", isSecure: false))
+                if case .success(let answer) = plain, !answer.wantsTLS {
+                    throw Verdict(
+                        .plainServer, "\(self.place) speaks HTTP without TLS",
+                        "use \(self.isRaw ? "ws" : "http")://, or switch TLS on in the server or proxy")
+                }
+            }
+            throw Verdict(error, to: self.place)
+        }
+    }
+
+    /// The verdict about a plain connection to a port of TLS; nil when the port is none.
+    func tlsVerdict() async -> Verdict? {
+        guard !self.plan.url.isSecure else { return nil }
+        switch await self.dialer.exchange(self.dialer.request("/", isSecure: true)) {
+        case .success: ()
+        case .failure(let error):
+            guard let failure = error.code.tlsFailure, ![.other, .handshakeCut].contains(failure) else { return nil }
+        }
+        return Verdict(
+            .tlsRequired, "\(self.place) speaks TLS",
+            "use \(self.isRaw ? "wss" : "https")://, or a port without TLS")
+    }
+
+    // MARK: - Origin
+
+    /// The origin that a browser would send.
+    var origin: String {
+        let (url, scheme) = (self.plan.url, self.plan.url.isSecure ? "https" : "http")
+        let isStandard = url.port == (url.isSecure ? 443 : 80)
+        return self.plan.origin ?? "\(scheme)://\(isStandard ? String(self.place.dropLast("\(url.port)".count + 1)) : self.place)"
+    }
+
+    /// The result for an origin that is refused: a fault of an origin that was asked about, else a warning.
+    func refusal(_ cause: String) -> (StageResult.Outcome, String, Verdict?) {
+        let verdict = Verdict(
+            .originRefused, "web pages of \(self.origin) are refused: \(cause)",
+            self.plan.origin == nil
+                ? "allow this origin in the server, or name the pages' origin with --origin; a proxy has to pass Host on"
+                : "add it to the server's allowed origins (cors, cors_allowed_origins)")
+        return (self.plan.origin == nil ? .warned : .failed, cause, verdict)
+    }
+}
+
+extension Dialer.Obstacle: CustomStringConvertible {
+    var description: String {
+        switch self {
+        case .refused: "refuses the connection"
+        case .silent: "does not answer"
+        case .other(let text): "cannot be reached (\(text))"
+        }
+    }
+}
+
+extension ByteStreamError {
+    /// Whether the proxy failed, and not the server.
+    var isOfProxy: Bool {
+        [.proxyUnreachable, .proxyUnauthorized, .proxyRefused].contains(self.code) || self.stage == .proxy
+            || self.stage == .connecting(.proxy) || self.stage == .resolving(.proxy)
+    }
+}
+
+extension HTTPAnswer {
+    /// Whether a port of TLS says in plain HTTP that it wants TLS, as nginx and Apache do.
+    var wantsTLS: Bool {
+        let text = self.text.lowercased()
+        return self.head.status == 400 && (text.contains("https") || text.contains("ssl") || text.contains("tls"))
+    }
+}
