@@ -7,7 +7,11 @@
 #include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <math.h>
 #include <netdb.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <poll.h>
 #include <pthread.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -37,6 +41,60 @@ static inline int64_t clinkspan_descriptor_limit(void) {
     struct rlimit limit;
     if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur > plenty) return plenty;
     return (int64_t)limit.rlim_cur;
+}
+
+/// The number of the last failure of this thread; Swift does not see the macro.
+static inline int clinkspan_failure(void) { return errno; }
+
+/// Has a socket of TCP neither block nor delay what is written, and a write to a closed one fail without a signal.
+static inline void clinkspan_prepare_socket(int descriptor) {
+    int one = 1;
+    fcntl(descriptor, F_SETFD, FD_CLOEXEC);
+    fcntl(descriptor, F_SETFL, O_NONBLOCK);
+    setsockopt(descriptor, IPPROTO_TCP, TCP_NODELAY, &one, sizeof one);
+#if defined(SO_NOSIGPIPE)
+    setsockopt(descriptor, SOL_SOCKET, SO_NOSIGPIPE, &one, sizeof one);
+#endif
+}
+
+/// Opens a socket that listens at an address, or that begins to connect to it; -1 with errno.
+static inline int clinkspan_open_socket(const struct sockaddr *address, socklen_t length, _Bool listens) {
+    int one = 1, descriptor = socket(address->sa_family, SOCK_STREAM, 0);
+    if (descriptor < 0) return -1;
+    clinkspan_prepare_socket(descriptor);
+    if (listens) {
+        setsockopt(descriptor, SOL_SOCKET, SO_REUSEADDR, &one, sizeof one);
+        if (bind(descriptor, address, length) == 0 && listen(descriptor, SOMAXCONN) == 0) return descriptor;
+    } else if (connect(descriptor, address, length) == 0 || errno == EINPROGRESS) {
+        return descriptor;
+    }
+    int reason = errno;
+    close(descriptor);
+    errno = reason;
+    return -1;
+}
+
+/// Accepts a connection; -1 when none waits.
+static inline int clinkspan_accept(int listener) {
+    int descriptor = accept(listener, 0, 0);
+    if (descriptor >= 0) clinkspan_prepare_socket(descriptor);
+    return descriptor;
+}
+
+/// Writes to a socket, without a signal when its peer is gone.
+static inline ssize_t clinkspan_send(int descriptor, const void *bytes, size_t count) {
+#if defined(MSG_NOSIGNAL)
+    return send(descriptor, bytes, count, MSG_NOSIGNAL);
+#else
+    return send(descriptor, bytes, count, 0);
+#endif
+}
+
+/// Closes a socket of TCP so that its peer sees a reset.
+static inline void clinkspan_reset_socket(int descriptor) {
+    struct linger linger = {1, 0};
+    setsockopt(descriptor, SOL_SOCKET, SO_LINGER, &linger, sizeof linger);
+    close(descriptor);
 }
 
 #if defined(__GLIBC__)

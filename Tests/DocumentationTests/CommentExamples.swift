@@ -394,6 +394,25 @@ private enum CommentExamples {
     }
 }
 
+private enum Faults {
+    static func examples(_ server: DevServer, _ manager: ConnectionManager) async throws {
+        let proxy = try FaultProxy(to: "127.0.0.1", port: server.port, seed: 7) {
+            $0.delay = .milliseconds(20)
+            $0.loss = 0.01
+        }
+        let connection = try ConnectionBuilder("http://127.0.0.1:\(proxy.port)")
+            .transport(.socketIO).connect(by: manager)
+        try await connection.connected()
+        proxy.use(.init { ($0.cut, $0.ending) = (0, .reset) })
+        let outage = FaultProfile([
+            .init { ($0.delay, $0.loss) = (.milliseconds(40), 0.01) },
+            .init(at: .seconds(30)) { ($0.cut, $0.ending) = (0, .reset) },
+            .init(at: .seconds(45)),
+        ])
+        _ = outage
+    }
+}
+
 private final class CounterService: LifecycleService {
     let name: ServiceName = "counter"
 }

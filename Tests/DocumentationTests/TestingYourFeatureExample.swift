@@ -1,3 +1,4 @@
+internal import LinkspanDevServer
 internal import LinkspanKit
 internal import LinkspanTesting
 internal import Testing
@@ -172,5 +173,35 @@ struct TestingYourFeatureExample {
         clock.settle()
         #expect(try await members.decode(Int.self) == 2)
         connection.release()
+    }
+
+    @Test
+    func `a room shows lines again after the network was cut`() async throws {
+        let hub = InMemoryHub()
+        hub.onConnect { peer in
+            peer.on("say") { message in
+                peer.emit("line", message.payload)
+                message.reply(.empty)
+            }
+        }
+        let server = DevServer(hub: hub)
+        let port = try await server.start()
+        let proxy = try FaultProxy(to: "127.0.0.1", port: port, seed: 7) {
+            $0.delay = .milliseconds(5)
+            $0.jitter = .milliseconds(20)
+        }
+        let connection = try ConnectionBuilder("http://127.0.0.1:\(proxy.port)")
+            .transport(.socketIO).connect(by: ConnectionManager())
+        let room = try Room(connection)
+        try await room.say("before")
+        proxy.use(
+            FaultProfile([
+                .init { ($0.cut, $0.ending) = (0, .reset) }, .init(at: .milliseconds(50)),
+            ]))
+        try await room.say("after")
+        #expect(room.lines.contains("after"))
+        connection.release()
+        await proxy.stop()
+        await server.stop()
     }
 }

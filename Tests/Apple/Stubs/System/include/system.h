@@ -56,6 +56,7 @@ int *__error(void);
 #define EROFS 30
 #define EPIPE 32
 #define EINPROGRESS 36
+#define ENOTCONN 57
 #define EADDRINUSE 48
 #define ENETUNREACH 51
 #define ECONNRESET 54
@@ -90,6 +91,7 @@ void exit(int) __attribute__((noreturn));
 void _exit(int) __attribute__((noreturn));
 double floor(double);
 double pow(double, double);
+double log1p(double);
 
 // Files
 struct timespec { time_t tv_sec; long tv_nsec; };
@@ -303,6 +305,8 @@ const char *_Nullable inet_ntop(int, const void *, char *, socklen_t);
 #define SO_ERROR 0x1007
 #define SO_NOSIGPIPE 0x1022
 #define SO_LINGER 0x80
+struct linger { int l_onoff; int l_linger; };
+#define SOMAXCONN 128
 #define SHUT_WR 1
 #define SHUT_RDWR 2
 #define IPPROTO_TCP 6
@@ -322,6 +326,9 @@ void cfmakeraw(struct termios *);
 struct pollfd { int fd; short events; short revents; };
 int poll(struct pollfd *_Nullable, unsigned int, int);
 #define POLLIN 1
+#define POLLOUT 4
+#define POLLHUP 16
+typedef unsigned int nfds_t;
 #define TIOCGWINSZ 0x40087468UL
 #define TCSAFLUSH 2
 #define ECHO 8
