@@ -110,7 +110,8 @@ let modules: [Target] = [
     module("Sources/Linkspan", ["LinkspanRuntime", logging, deque, heap]),
     module("Sources/LinkspanMessaging", core + ["LinkspanLifecycle"]),
     module("Sources/LinkspanConfiguration", messaging + [product("Yams", "Yams", "YAML")]),
-    module("Sources/LinkspanTesting", core + ["CLinkspanRuntime", deque]),
+    module("Sources/LinkspanFaults", core + ["CLinkspanRuntime", deque]),
+    module("Sources/LinkspanTesting", core + ["LinkspanFaults", "CLinkspanRuntime", deque]),
     module("Plugins/Transports/LinkspanInMemory", core + [deque]),
     module("Plugins/Transports/LinkspanWebSocket", core + network),
     // Without package access, like a protocol of a third party.
@@ -147,14 +148,15 @@ func library(_ name: String, _ others: String...) -> Product { .library(name: na
 /// The libraries on which an app can depend.
 let products =
     [
-        "LinkspanKit", "LinkspanConfiguration", "LinkspanTesting", "LinkspanSocketIO", "LinkspanWebSocket",
-        "LinkspanBrokers", "LinkspanInspector", "LinkspanReactive", "LinkspanServiceLifecycle", "LinkspanOutbox",
-        "LinkspanEncryption", "LinkspanDevServer", "SocketIO", "Starscream",
+        "LinkspanKit", "LinkspanConfiguration", "LinkspanSocketIO", "LinkspanWebSocket", "LinkspanBrokers",
+        "LinkspanInspector", "LinkspanReactive", "LinkspanServiceLifecycle", "LinkspanOutbox", "LinkspanEncryption",
+        "LinkspanDevServer", "SocketIO", "Starscream",
     ].map { library($0) } + [
         library("Linkspan", "LinkspanMessaging", "LinkspanRuntime", "LinkspanInMemory"),
         // The service registry, without connections.
         library("LinkspanLifecycle", "LinkspanRuntime"),
         library("LinkspanServices", "LinkspanTelemetry"),
+        library("LinkspanTesting", "LinkspanFaults"),
         .executable(name: "linkspan", targets: ["linkspan"]),
         // TLS, proxies and compression; what a back end implements; loops that an app runs sockets of its own on.
         library("LinkspanNetwork", "LinkspanWebSocketProtocol", "LinkspanLWS", "LinkspanNIO"),

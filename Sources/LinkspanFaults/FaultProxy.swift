@@ -184,7 +184,7 @@ private final class ProxyLoop {
 
     /// The most bytes that wait for a side that does not read, before the other is not read either.
     private static let roomBytes = 256 * 1_024
-    private static let sides = [Conversation.Side.client, .server]
+    private static let sides = [FaultProfile.Side.client, .server]
 
     private let listener: CInt
     private let wake: CInt

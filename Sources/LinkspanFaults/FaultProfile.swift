@@ -31,7 +31,7 @@ public struct FaultProfile: Sendable, Hashable, Decodable {
         /// The time at which it begins, since the proxy began or was given the profile.
         public var at = Duration.zero
         /// The side whose bytes it concerns; nil for both.
-        public var from: Conversation.Side?
+        public var from: Side?
         /// The time that each byte takes.
         public var delay = Duration.zero
         /// The most time that is added, by chance, to the delay of a segment of 1,460 bytes.
@@ -59,6 +59,14 @@ public struct FaultProfile: Sendable, Hashable, Decodable {
         }
     }
 
+    /// A side of a connection.
+    public enum Side: String, Sendable, Hashable, Decodable {
+        /// The one that connects to the proxy.
+        case client
+        /// The one that the proxy connects to.
+        case server
+    }
+
     /// How a connection ends.
     public enum Ending: String, Sendable, Hashable, Decodable, CaseIterable {
         /// Both sides see an orderly end.
@@ -70,7 +78,7 @@ public struct FaultProfile: Sendable, Hashable, Decodable {
     }
 
     /// The phase that counts for the bytes of a side at a time since the beginning.
-    package func phase(from side: Conversation.Side, at time: Duration) -> Phase {
+    package func phase(from side: Side, at time: Duration) -> Phase {
         self.phases.filter { $0.at <= time && $0.from.map { $0 == side } ?? true }
             .max { $0.at < $1.at } ?? Phase()
     }
@@ -123,7 +131,7 @@ extension FaultProfile.Phase: Decodable {
         self.drops = try number(.drops, 0...1)
         self.rate = try count(.rate, from: 1)
         self.cut = try count(.cut, from: 0)
-        self.from = try fields.decodeIfPresent(Conversation.Side.self, forKey: .from)
+        self.from = try fields.decodeIfPresent(FaultProfile.Side.self, forKey: .from)
         self.ending = try fields.decodeIfPresent(FaultProfile.Ending.self, forKey: .ending) ?? .close
     }
 }

@@ -7,9 +7,9 @@ internal import DequeModule
 package struct FaultedConnection: Sendable {
     /// What the proxy has to do.
     package enum Action: Sendable, Equatable {
-        case send([UInt8], to: Conversation.Side)
+        case send([UInt8], to: FaultProfile.Side)
         /// The other side sends nothing more.
-        case finish(to: Conversation.Side)
+        case finish(to: FaultProfile.Side)
         /// The profile ends the connection; there are no further actions.
         case end(FaultProfile.Ending)
     }
@@ -51,7 +51,7 @@ package struct FaultedConnection: Sendable {
     package var lostSegments: Int { self.lanes[0].lostSegments + self.lanes[1].lostSegments }
 
     /// Whether a side should not be read from, because what it sent waits.
-    package func isFull(_ side: Conversation.Side) -> Bool { self.lanes[side.index].waitingBytes >= 256 * 1024 }
+    package func isFull(_ side: FaultProfile.Side) -> Bool { self.lanes[side.index].waitingBytes >= 256 * 1024 }
 
     /// Replaces the faults; their time line begins now.
     package mutating func use(_ profile: FaultProfile, at now: Duration) {
@@ -59,13 +59,13 @@ package struct FaultedConnection: Sendable {
     }
 
     /// Takes bytes from a side.
-    package mutating func receive(_ bytes: [UInt8], from side: Conversation.Side, at now: Duration) {
+    package mutating func receive(_ bytes: [UInt8], from side: FaultProfile.Side, at now: Duration) {
         guard !self.isOver else { return }
         self.lanes[side.index].receive(bytes, self.phase(side, now), at: now)
     }
 
     /// Takes the end of what a side sends.
-    package mutating func finish(from side: Conversation.Side, at now: Duration) {
+    package mutating func finish(from side: FaultProfile.Side, at now: Duration) {
         guard !self.isOver else { return }
         self.lanes[side.index].finish(self.phase(side, now), at: now)
     }
@@ -106,7 +106,7 @@ package struct FaultedConnection: Sendable {
         return times.min()
     }
 
-    private func phase(_ side: Conversation.Side, _ now: Duration) -> FaultProfile.Phase {
+    private func phase(_ side: FaultProfile.Side, _ now: Duration) -> FaultProfile.Phase {
         self.profile.phase(from: side, at: now - self.origin)
     }
 
@@ -139,7 +139,7 @@ private struct Lane: Sendable {
     private static let segmentBytes = 1_460
     private static let resendTime = Duration.milliseconds(200)
 
-    let side: Conversation.Side
+    let side: FaultProfile.Side
     private(set) var waitingBytes = 0
     private(set) var corruptedBytes = 0
     private(set) var lostSegments = 0
@@ -154,7 +154,7 @@ private struct Lane: Sendable {
     /// When the line is free for more, and when the last byte arrives.
     private var (free, last) = (Duration.zero, Duration.zero)
 
-    init(from side: Conversation.Side, seed: UInt64) {
+    init(from side: FaultProfile.Side, seed: UInt64) {
         self.side = side
         self.generator = SeededGenerator(seed: seed)
     }
@@ -230,7 +230,7 @@ private struct Lane: Sendable {
     }
 }
 
-extension Conversation.Side {
+extension FaultProfile.Side {
     fileprivate var other: Self { self == .client ? .server : .client }
     fileprivate var index: Int { self == .client ? 0 : 1 }
 }
