@@ -178,7 +178,11 @@ let programs: [Target] = [
     .executableTarget(
         name: "linkspan",
         dependencies: messaging + transports + network + builtIn
-            + ["LinkspanKit", "LinkspanInspector", "LinkspanOutbox", "LinkspanTerminal", argumentParser],
+            + [
+                "LinkspanKit", "LinkspanInspector", "LinkspanOutbox", "LinkspanFaults", "LinkspanTerminal",
+                argumentParser, logging,
+            ]
+            + [product("Yams", "Yams", "YAML")],
         path: "Tool", exclude: ["Terminal", "README.md", "Dockerfile", "Dockerfile.dockerignore"],
         swiftSettings: settings),
     program(

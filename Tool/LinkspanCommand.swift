@@ -20,7 +20,8 @@ struct LinkspanCommand: AsyncParsableCommand {
 
     private static var subcommands: [any ParsableCommand.Type] {
         let always: [any ParsableCommand.Type] = [
-            DoctorCommand.self, ProbeCommand.self, TopCommand.self, ConfigCommand.self,
+            DoctorCommand.self, ProbeCommand.self, LoadCommand.self, ProxyCommand.self, TopCommand.self,
+            ConfigCommand.self,
         ]
         #if OUTBOX
         return always + [OutboxCommand.self]

@@ -94,22 +94,19 @@ extension FaultProfile.Phase: Decodable {
         case at, from, delay, jitter, rate, loss, corruption, cut, drops, ending
     }
 
-    private struct Name: CodingKey {
-        var stringValue: String
-        var intValue: Int? { nil }
-        init(stringValue: String) { self.stringValue = stringValue }
-        init?(intValue: Int) { nil }
+    /// A value of which only the name counts.
+    private struct AnyValue: Decodable {
+        init(from decoder: any Decoder) {}
     }
 
     /// Reads a phase; a missing field is as in a phase without faults.
     ///
     /// - Throws: `DecodingError` for an unknown name, and for a value outside of its range.
     public init(from decoder: any Decoder) throws {
-        for name in try decoder.container(keyedBy: Name.self).allKeys where Field(stringValue: name.stringValue) == nil
-        {
+        for name in try [String: AnyValue](from: decoder).keys.sorted() where Field(stringValue: name) == nil {
             let known = Field.allCases.map(\.rawValue).joined(separator: ", ")
             throw DecodingError.dataCorrupted(
-                .init(codingPath: decoder.codingPath, debugDescription: "'\(name.stringValue)' is none of \(known)"))
+                .init(codingPath: decoder.codingPath, debugDescription: "'\(name)' is none of \(known)"))
         }
         let fields = try decoder.container(keyedBy: Field.self)
         func number(_ field: Field, _ range: ClosedRange<Double>) throws -> Double {

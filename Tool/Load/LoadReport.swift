@@ -1,0 +1,187 @@
+import Foundation
+
+/// The result of a load, as it is written.
+struct LoadReport: Codable, Sendable {
+    /// Times in milliseconds.
+    struct Times: Codable, Sendable {
+        var count: Int
+        var mean: Double
+        /// The times at the shares of ``LoadReport/shares``.
+        var quantiles: [String: Double]
+        var max: Double
+
+        init(_ histogram: LatencyHistogram) {
+            (self.count, self.mean) = (histogram.count, histogram.mean.fractionalMilliseconds)
+            self.max = histogram.longest.fractionalMilliseconds
+            self.quantiles = LoadReport.shares.mapValues { histogram.quantile($0).fractionalMilliseconds }
+        }
+    }
+
+    /// The cost of the client itself.
+    struct Cost: Codable, Sendable {
+        var processorSeconds: Double
+        /// The processors in use while the steps were taken.
+        var processors: Double
+        var microsecondsPerMessage: Double
+        var residentMiB: Double
+        var kibPerClient: Double
+    }
+
+    /// A threshold and the value that it was held against.
+    struct Verdict: Codable, Sendable {
+        var threshold: String
+        var value: Double
+        var isMet: Bool
+    }
+
+    static let shares = ["p50": 0.5, "p90": 0.9, "p99": 0.99, "p99.9": 0.999, "p99.99": 0.9999]
+    /// The names of the times, in the order of a report.
+    static let kinds = ["connect", "reconnect", "request", "delivery", "lateness"]
+
+    var url: String
+    var clients: Int
+    var failedClients: Int
+    var seed: UInt64
+    var seconds: Double
+    var sent: Int
+    var received: Int
+    var strange: Int
+    var times: [String: Times]
+    var toServer: SequenceBook.Faults
+    var fromServer: SequenceBook.Faults
+    var errors: [String: Int]
+    var cost: Cost
+    var bottleneck: String?
+    var thresholds: [Verdict]
+    var timeline: [LoadTally.Second]
+
+    /// A number with three digits that mean something.
+    static func text(_ value: Double) -> String {
+        value == 0 || value >= 100
+            ? String(format: "%.0f", value) : String(format: value >= 10 ? "%.1f" : "%.3g", value)
+    }
+
+    /// The values that a threshold can name.
+    var values: [String: Double] {
+        let faults = self.toServer + self.fromServer
+        var values: [String: Double] = [
+            "lost": Double(faults.lost), "doubled": Double(faults.doubled), "reordered": Double(faults.reordered),
+            "failed": Double(self.failedClients), "errors": Double(self.errors.values.reduce(0, +)),
+            "sent": Double(self.sent), "received": Double(self.received), "cpu": self.cost.microsecondsPerMessage,
+            "memory": self.cost.residentMiB,
+        ]
+        for (kind, times) in self.times {
+            (values["\(kind).mean"], values["\(kind).max"]) = (times.mean, times.max)
+            for (name, value) in times.quantiles { values["\(kind).\(name)"] = value }
+        }
+        return values
+    }
+
+    /// The tables of the report: titles and rows, the first of which is the heading.
+    var tables: [(title: String, rows: [[String]])] {
+        let shares = Self.shares.sorted { $0.value < $1.value }.map(\.key)
+        let times = Self.kinds.compactMap { kind in
+            self.times[kind].map { times in
+                [kind, "\(times.count)", Self.text(times.mean)] + shares.map { Self.text(times.quantiles[$0] ?? 0) }
+                    + [Self.text(times.max)]
+            }
+        }
+        let faults = [("to the server", self.toServer), ("from the server", self.fromServer)].map {
+            [$0.0, "\($0.1.lost)", "\($0.1.doubled)", "\($0.1.reordered)"]
+        }
+        let cost = self.cost
+        var tables = [
+            (
+                "Clients",
+                [
+                    ["clients", "failed", "seconds", "sent", "received"],
+                    [
+                        "\(self.clients)", "\(self.failedClients)", Self.text(self.seconds), "\(self.sent)",
+                        "\(self.received)",
+                    ],
+                ]
+            ),
+            ("Times in ms", [["time", "count", "mean"] + shares + ["max"]] + times),
+            ("Messages", [["way", "lost", "doubled", "reordered"]] + faults),
+            (
+                "Cost of the client",
+                [
+                    ["µs/message", "processors", "processor s", "MiB", "KiB/client"],
+                    [
+                        cost.microsecondsPerMessage, cost.processors, cost.processorSeconds, cost.residentMiB,
+                        cost.kibPerClient,
+                    ]
+                    .map(Self.text),
+                ]
+            ),
+        ]
+        if times.isEmpty { tables.remove(at: 1) }
+        if !self.errors.isEmpty {
+            tables.append(
+                ("Errors", [["error", "count"]] + self.errors.sorted { $0.value > $1.value }.map { [$0, "\($1)"] }))
+        }
+        if !self.thresholds.isEmpty {
+            tables.append(
+                (
+                    "Thresholds",
+                    [["threshold", "value", "met"]]
+                        + self.thresholds.map { [$0.threshold, Self.text($0.value), $0.isMet ? "yes" : "no"] }
+                ))
+        }
+        return tables
+    }
+
+    /// The report as Markdown.
+    var markdown: String {
+        var text = "# Load of \(self.url)\n"
+        if let bottleneck { text += "\n**\(bottleneck)**\n" }
+        for (title, rows) in self.tables {
+            text += "\n## \(title)\n\n"
+            for (index, row) in rows.enumerated() {
+                text += "| \(row.map { $0.replacing("|", with: "\\|") }.joined(separator: " | ")) |\n"
+                if index == 0 { text += "|\(row.map { _ in " --- |" }.joined())\n" }
+            }
+        }
+        return text
+    }
+}
+
+/// A condition for a value of a report, such as `request.p99<50ms`.
+struct LoadThreshold: Sendable {
+    private let text: String
+    private let name: String
+    private let isMet: @Sendable (Double) -> Bool
+
+    /// Reads a condition.
+    ///
+    /// - Throws: `LoadProblem` for one that cannot be read.
+    init(_ text: String) throws {
+        guard let found = text.wholeMatch(of: /\s*([\w.]+)\s*(<=|<|==|>=|>)\s*([\d.]+)\s*(us|ms|s)?\s*/),
+            let number = Double(found.3)
+        else { throw LoadProblem("the threshold '\(text)' cannot be read: write it as request.p99<50ms or lost==0") }
+        let limit = number * (["us": 0.001, "s": 1_000][found.4 ?? ""] ?? 1)
+        let kinds = LoadReport.kinds.flatMap { kind in
+            (LoadReport.shares.keys + ["mean", "max"]).map { "\(kind).\($0)" }
+        }
+        let others = ["lost", "doubled", "reordered", "failed", "errors", "sent", "received", "cpu", "memory"]
+        self.name = String(found.1)
+        guard (kinds + others).contains(self.name) else {
+            throw LoadProblem(
+                "the threshold '\(text)' names no value: use \(others.joined(separator: ", ")), or one of "
+                    + "\(LoadReport.kinds.joined(separator: ", ")) with .mean, .p50, .p90, .p99, .p99.9, .p99.99 or .max"
+            )
+        }
+        let compare =
+            ["<": { $0 < $1 }, "<=": { $0 <= $1 }, "==": { $0 == $1 }, ">=": { $0 >= $1 }, ">": { $0 > $1 }]
+            as [Substring: @Sendable (Double, Double) -> Bool]
+        let comparison = compare[found.2]
+        self.text = text
+        self.isMet = { comparison?($0, limit) ?? false }
+    }
+
+    /// The verdict about a report; a time of which there is none is not met.
+    func judge(_ report: LoadReport) -> LoadReport.Verdict {
+        let value = report.values[self.name]
+        return .init(threshold: self.text, value: value ?? 0, isMet: value.map(self.isMet) ?? false)
+    }
+}

@@ -1,0 +1,241 @@
+import Foundation
+import Linkspan
+import LinkspanFaults
+import LinkspanRuntime
+import Logging
+
+/// A load from its first client to its report.
+@available(macOS 15, *)
+final class LoadRun: Sendable {
+    let scenario: LoadScenario
+    /// The URL of each namespace, through the proxy if there is one.
+    let urls: [String]
+    let steps: [(LoadScenario.Step, PayloadTemplate)]
+    /// The events for which a step waits.
+    let expected: Set<String>
+    let rounds: Int
+    let timeout: Duration
+    let tally: Lock<LoadTally>
+    private let target: String
+    private let transport: any Transport
+    private let headers: [Credentials.Field]
+    private let auth: PayloadTemplate?
+    private let users: [[String: String]]
+    private let proxy: FaultProxy?
+    private let manager = ConnectionManager(
+        options: .init {
+            // Each client stands for one of its own, and the report tells its failures.
+            ($0.attempts.perSecond, $0.attempts.burst) = (100_000, 100_000)
+            $0.logger.logLevel = .critical
+        })
+    private let origin = ContinuousClock.now
+    private let deadline = Lock<ContinuousClock.Instant?>(nil)
+
+    /// Makes a run.
+    ///
+    /// - Parameters:
+    ///   - scenario: the clients and their steps.
+    ///   - base: a connection as each client makes it, but for credentials, namespace and proxy.
+    ///   - headers: the header fields of each client.
+    ///   - users: the text of the table of users.
+    ///   - timeout: the time that a client has to connect.
+    /// - Throws: `LoadProblem` or `LinkspanError` for what cannot be run.
+    init(
+        _ scenario: LoadScenario, _ base: ConnectionConfiguration, headers: [Credentials.Field], users: String?,
+        timeout: Duration
+    ) throws {
+        let table = LoadScenario.users(users ?? "")
+        self.steps = try scenario.steps.map { ($0, try PayloadTemplate($0.payload, columns: table.columns)) }
+        self.auth = try scenario.auth.map { try PayloadTemplate($0, columns: table.columns) }
+        self.users = table.rows
+        self.expected = Set(scenario.steps.compactMap { if case .expect(let event) = $0.action { event } else { nil } })
+        self.rounds = scenario.rounds ?? (scenario.duration == nil ? 1 : .max)
+        let url = base.url
+        self.target = url.description
+        var place = "\(url.host.contains(":") ? "[\(url.host)]" : url.host):\(url.port)"
+        if scenario.profile != nil || scenario.drop > 0 {
+            guard ["http", "ws"].contains(url.scheme) else {
+                throw LoadProblem(
+                    "a profile and --drop need http:// or ws://, because they work on a proxy without TLS, not \(url)")
+            }
+            var profile = scenario.profile ?? FaultProfile([.init()])
+            if scenario.drop > 0 {
+                for index in profile.phases.indices {
+                    (profile.phases[index].drops, profile.phases[index].ending) = (scenario.drop, .reset)
+                }
+            }
+            let proxy = try FaultProxy(to: url.host, port: url.port, profile: profile, seed: scenario.seed)
+            (self.proxy, place) = (proxy, "127.0.0.1:\(proxy.port)")
+        } else {
+            self.proxy = nil
+        }
+        let query = url.query.map { "?\($0)" } ?? ""
+        self.urls = (scenario.namespaces ?? [url.path]).map { "\(url.scheme)://\(place)\($0)\(query)" }
+        (self.scenario, self.transport, self.headers, self.timeout) = (scenario, base.transport, headers, timeout)
+        self.tally = Lock(LoadTally(receivers: scenario.clients * self.urls.count))
+    }
+
+    /// The time since the beginning.
+    var now: Duration { .now - self.origin }
+
+    /// Whether the time for the steps is up.
+    var isOver: Bool { self.deadline.withLock { $0.map { $0 <= .now } ?? false } }
+
+    /// Waits, but not beyond the end of the run.
+    func sleep(_ time: Duration) async {
+        let rest = self.deadline.withLock { $0.map { $0 - .now } }
+        try? await Task.sleep(for: min(time, rest ?? time))
+    }
+
+    /// Makes a connection of a client, which does not open before it is told to.
+    func prepare(_ url: String, client: Int, _ user: [String: String]) throws(LinkspanError) -> ConnectionHandler {
+        let stamp = MessageStamp(sender: client, number: 0, time: 0)
+        let credentials = Credentials(auth: self.auth?.payload(stamp, user: user), headers: self.headers)
+        return try self.manager.prepare(
+            // Another account is another connection of the pool.
+            ConnectionBuilder(url).transport(self.transport).credentials(.fixed(credentials, account: "\(client)"))
+                .options {
+                    $0.retry = self.proxy == nil ? .never : .standard
+                    $0.openDeadline = self.timeout
+                    $0.buffer.commands = 100_000
+                }.build())
+    }
+
+    /// Connects all clients, takes the steps, and waits for messages under way.
+    ///
+    /// - Parameter progress: gets a line about each second.
+    /// - Returns: the report.
+    func run(_ progress: @escaping @Sendable (String) -> Void) async -> LoadReport {
+        let idle = ProcessCost.now
+        let clients = (0..<self.scenario.clients).map { number in
+            LoadClient(number, user: self.users.isEmpty ? [:] : self.users[number % self.users.count], self)
+        }
+        return await withTaskGroup(of: Void.self) { group in
+            group.addTask { await self.watch(progress) }
+            let connected = await self.connect(clients)
+            let begun = ProcessCost.now
+            self.deadline.withLock { $0 = self.scenario.duration.map { .now + .seconds($0) } }
+            await withDiscardingTaskGroup { group in
+                for client in connected { group.addTask { await client.work() } }
+            }
+            let worked = ProcessCost.now
+            await self.settle()
+            group.cancelAll()
+            let report = self.report(idle, begun, worked)
+            self.deadline.withLock { $0 = .now }
+            await self.manager.shutdown(within: .seconds(2))
+            await self.proxy?.stop()
+            return report
+        }
+    }
+
+    /// Connects client after client in the time of the ramp; returns those that are.
+    private func connect(_ clients: [LoadClient]) async -> [LoadClient] {
+        let start = ContinuousClock.now
+        return await withTaskGroup(of: LoadClient?.self) { group in
+            for (index, client) in clients.enumerated() {
+                let due = start + .seconds(self.scenario.ramp * Double(index) / Double(clients.count))
+                if due - .now > .milliseconds(1) { try? await Task.sleep(until: due) }
+                group.addTask { await client.connect() ? client : nil }
+            }
+            return await group.reduce(into: []) { $0 += $1.map { [$0] } ?? [] }
+        }
+    }
+
+    /// Waits until every message that should come back has, or the time for that is up.
+    private func settle() async {
+        let end = ContinuousClock.now + .seconds(self.scenario.settle)
+        while .now < end {
+            let (due, received) = self.tally.withLock { $0.book.progress($0.receivers) }
+            guard received < due else { return }
+            try? await Task.sleep(for: .milliseconds(50))
+        }
+    }
+
+    private func watch(_ progress: @escaping @Sendable (String) -> Void) async {
+        while (try? await Task.sleep(for: .seconds(1))) != nil {
+            let now = self.now
+            let tally = self.tally.withLock { tally in
+                tally.endSecond(at: now)
+                return (
+                    tally.open, tally.sent, tally.received, tally.seconds.last?.p99 ?? 0,
+                    tally.errors.values.reduce(0, +)
+                )
+            }
+            progress(
+                "\(Int(now / .seconds(1))) s  \(tally.0) of \(self.scenario.clients * self.urls.count) connected  "
+                    + "sent \(tally.1)  received \(tally.2)  p99 \(LoadReport.text(tally.3)) ms  errors \(tally.4)")
+        }
+    }
+
+    private func report(_ idle: ProcessCost, _ begun: ProcessCost, _ worked: ProcessCost) -> LoadReport {
+        let tally = self.tally.withLock { $0 }
+        let (toServer, fromServer) = tally.book.faults(tally.receivers)
+        let messages = tally.sent + tally.received
+        let share = (worked.processor - begun.processor) / max(0.001, (worked.time - begun.time) / .seconds(1))
+        let late = tally.lateness.quantile(0.99)
+        let isBottleneck = messages > 0 && (share > 0.9 || late > .milliseconds(20))
+        return LoadReport(
+            url: self.target, clients: self.scenario.clients, failedClients: tally.failedClients,
+            seed: self.scenario.seed,
+            seconds: (worked.time - begun.time) / .seconds(1), sent: tally.sent, received: tally.received,
+            strange: tally.strange,
+            times: [
+                "connect": .init(tally.connect), "reconnect": .init(tally.reconnect), "request": .init(tally.request),
+                "delivery": .init(tally.delivery), "lateness": .init(tally.lateness),
+            ].filter { $0.value.count > 0 },
+            toServer: toServer, fromServer: fromServer, errors: tally.errors,
+            cost: .init(
+                processorSeconds: worked.processor - idle.processor, processors: share,
+                microsecondsPerMessage: messages == 0
+                    ? 0 : (worked.processor - begun.processor) / Double(messages) * 1e6,
+                residentMiB: Double(ProcessMemory.resident) / 1_048_576,
+                kibPerClient: Double(begun.memory - idle.memory) / 1_024 / Double(self.scenario.clients)),
+            bottleneck: isBottleneck
+                ? "the client was the bottleneck: it used \(LoadReport.text(share)) processors, and messages left "
+                    + "\(LoadReport.text(late.fractionalMilliseconds)) ms late (p99); lower the rate, or share the clients among machines"
+                : nil,
+            thresholds: [], timeline: tally.seconds)
+    }
+}
+
+/// The processor time and the memory that the process has used.
+struct ProcessCost {
+    let time = ContinuousClock.now
+    let memory = ProcessMemory.resident
+    /// User and system seconds.
+    let processor: Double
+
+    static var now: Self {
+        var usage = rusage()
+        #if canImport(Glibc)
+        getrusage(__rusage_who_t(RUSAGE_SELF.rawValue), &usage)
+        #else
+        getrusage(RUSAGE_SELF, &usage)
+        #endif
+        return Self(
+            processor: Double(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec)
+                + Double(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) / 1e6)
+    }
+
+    /// Has the process may open as many files as a load needs.
+    ///
+    /// - Throws: `LoadProblem` when the system does not allow that.
+    static func allow(files: Int) throws {
+        var limit = rlimit()
+        #if canImport(Glibc)
+        let kind = __rlimit_resource_t(RLIMIT_NOFILE.rawValue)
+        #else
+        let kind = RLIMIT_NOFILE
+        #endif
+        getrlimit(kind, &limit)
+        guard limit.rlim_cur < rlim_t(files) else { return }
+        let allowed = limit.rlim_max
+        limit.rlim_cur = min(rlim_t(files), allowed)
+        guard allowed >= rlim_t(files), setrlimit(kind, &limit) == 0 else {
+            throw LoadProblem(
+                "this load needs \(files) open files and the system allows \(allowed): raise the limit with "
+                    + "`ulimit -n \(files)` as root, or use fewer clients")
+        }
+    }
+}

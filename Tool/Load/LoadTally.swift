@@ -1,0 +1,72 @@
+import Linkspan
+import LinkspanRuntime
+
+/// Everything that a load has counted.
+struct LoadTally: Sendable {
+    /// A second of the run.
+    struct Second: Codable, Sendable {
+        var time: Double
+        var open: Int
+        var sent: Int
+        var received: Int
+        /// The times of the second in milliseconds: of requests and of messages that came back.
+        var p50: Double
+        var p99: Double
+    }
+
+    var connect = LatencyHistogram()
+    var reconnect = LatencyHistogram()
+    var request = LatencyHistogram()
+    var delivery = LatencyHistogram()
+    /// How late messages left, after the time at which they were due.
+    var lateness = LatencyHistogram()
+    var open = 0
+    var failedClients = 0
+    var sent = 0
+    var received = 0
+    /// Received messages with a number that was never given.
+    var strange = 0
+    var errors: [String: Int] = [:]
+    var book: SequenceBook
+    /// The receivers that connected.
+    var receivers: [Int] = []
+    private(set) var seconds: [Second] = []
+    private var recent = LatencyHistogram()
+    private var counted = (sent: 0, received: 0)
+
+    init(receivers: Int) { self.book = SequenceBook(receivers) }
+
+    /// Counts a failure, by what it says.
+    mutating func fail(_ error: LinkspanError) {
+        let text = "\(error.code.rawValue): \(error.message)"
+        // As many kinds as a report can show.
+        self.errors[self.errors.count < 20 || self.errors[text] != nil ? text : "others", default: 0] += 1
+    }
+
+    /// Takes a message with a stamp, `now` after the beginning.
+    mutating func receive(_ stamp: MessageStamp, at receiver: Int, now: Duration) {
+        guard self.book.receive(stamp.number, of: stamp.sender, at: receiver) else { return self.strange += 1 }
+        let time = now - .nanoseconds(stamp.time)
+        self.delivery.record(time)
+        self.recent.record(time)
+    }
+
+    /// Takes an answer.
+    mutating func answer(after time: Duration, _ stamp: MessageStamp) {
+        self.received += 1
+        self.request.record(time)
+        self.recent.record(time)
+        self.book.acknowledge(stamp.number, of: stamp.sender)
+    }
+
+    /// Ends a second of the time line.
+    mutating func endSecond(at time: Duration) {
+        self.seconds.append(
+            Second(
+                time: time / .seconds(1), open: self.open, sent: self.sent - self.counted.sent,
+                received: self.received - self.counted.received, p50: self.recent.quantile(0.5).fractionalMilliseconds,
+                p99: self.recent.quantile(0.99).fractionalMilliseconds))
+        self.counted = (self.sent, self.received)
+        self.recent = LatencyHistogram()
+    }
+}

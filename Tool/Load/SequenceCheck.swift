@@ -1,0 +1,138 @@
+/// Finds lost, doubled and reordered messages among numbers that were given from 1 on, as one receiver gets them from one
+/// sender.
+struct SequenceCheck: Sendable {
+    /// The lowest number above all that came.
+    private var next = 1
+    private var missing: Set<Int> = []
+    private(set) var doubled: [Int] = []
+    /// The numbers that came after a higher one, the first time that they came.
+    private(set) var reordered: [Int] = []
+    private(set) var count = 0
+
+    /// Takes a number.
+    mutating func receive(_ number: Int) {
+        self.count += 1
+        if number == self.next {
+            self.next += 1
+        } else if number > self.next {
+            self.missing.formUnion(self.next..<number)
+            self.next = number + 1
+        } else if self.missing.remove(number) != nil {
+            self.reordered.append(number)
+        } else {
+            self.doubled.append(number)
+        }
+    }
+
+    /// The numbers up to the last one sent that did not come.
+    func lost(of sent: Int) -> Set<Int> {
+        self.next > sent ? self.missing : self.missing.union(self.next...sent)
+    }
+}
+
+/// The numbers of all senders at all receivers.
+struct SequenceBook: Sendable {
+    /// The receivers to which a server passes a message on.
+    enum Audience: String, Decodable, Sendable, CaseIterable { case none, sender, others, everyone }
+
+    /// Faults, by the way on which they happened.
+    struct Faults: Codable, Equatable, Sendable {
+        var lost = 0
+        var doubled = 0
+        var reordered = 0
+        static func + (left: Self, right: Self) -> Self {
+            Self(
+                lost: left.lost + right.lost, doubled: left.doubled + right.doubled,
+                reordered: left.reordered + right.reordered)
+        }
+    }
+
+    private struct Sender: Sendable {
+        var sent = 0
+        var audience = Audience.none
+        /// The check of what comes back to the sender itself.
+        var own = SequenceCheck()
+        var others: [Int: SequenceCheck] = [:]
+        /// The numbers that the server was asked to acknowledge and has not.
+        var unacknowledged: Set<Int> = []
+    }
+
+    private var senders: [Sender]
+
+    /// Begins a book for senders and receivers with numbers from 0 on.
+    init(_ count: Int) { self.senders = Array(repeating: Sender(), count: count) }
+
+    /// Returns the number for the next message of a sender.
+    mutating func next(of sender: Int, to audience: Audience, isAcknowledged: Bool = false) -> Int {
+        self.senders[sender].sent += 1
+        self.senders[sender].audience = audience
+        if isAcknowledged { self.senders[sender].unacknowledged.insert(self.senders[sender].sent) }
+        return self.senders[sender].sent
+    }
+
+    /// Notes an acknowledgement.
+    mutating func acknowledge(_ number: Int, of sender: Int) { self.senders[sender].unacknowledged.remove(number) }
+
+    /// Takes a number of a sender at a receiver; false for one that was never sent.
+    mutating func receive(_ number: Int, of sender: Int, at receiver: Int) -> Bool {
+        guard self.senders.indices.contains(sender), 1...max(1, self.senders[sender].sent) ~= number else {
+            return false
+        }
+        if sender == receiver {
+            self.senders[sender].own.receive(number)
+        } else {
+            self.senders[sender].others[receiver, default: SequenceCheck()].receive(number)
+        }
+        return true
+    }
+
+    /// The messages that receivers were to get, and those that they got.
+    ///
+    /// - Parameter receivers: those that were there to receive.
+    func progress(_ receivers: [Int]) -> (due: Int, received: Int) {
+        self.senders.indices.reduce(into: (0, 0)) { sum, index in
+            let checks = self.checks(of: index, receivers)
+            sum.0 += self.senders[index].sent * checks.count
+            sum.1 += checks.reduce(0) { $0 + $1.count - $1.doubled.count }
+        }
+    }
+
+    /// The faults on the way to the server and on the way from it.
+    ///
+    /// What all of several receivers saw happened on the way to the server, and so did the loss of a message that the server
+    /// was asked to acknowledge and did not. Of an echo without acknowledgements only the whole way is known: it counts as the
+    /// way from the server.
+    func faults(_ receivers: [Int]) -> (toServer: Faults, fromServer: Faults) {
+        var (to, from) = (Faults(), Faults())
+        for (index, sender) in self.senders.enumerated() where sender.sent > 0 {
+            let checks = self.checks(of: index, receivers)
+            if checks.isEmpty { to.lost += sender.unacknowledged.count }
+            Self.divide(checks.map { $0.lost(of: sender.sent) }, known: sender.unacknowledged, &to.lost, &from.lost)
+            Self.divide(checks.map { Set($0.doubled) }, &to.doubled, &from.doubled)
+            Self.divide(checks.map { Set($0.reordered) }, &to.reordered, &from.reordered)
+        }
+        return (to, from)
+    }
+
+    /// Counts numbers that all receivers name, or that are known anyway, once for the server, others for each receiver.
+    private static func divide(_ sets: [Set<Int>], known: Set<Int> = [], _ to: inout Int, _ from: inout Int) {
+        guard let first = sets.first else { return }
+        let common = sets.dropFirst().reduce(first) { $0.intersection($1) }
+        let server = sets.count > 1 ? common : common.intersection(known)
+        to += server.count
+        from += sets.reduce(0) { $0 + $1.subtracting(server).count }
+    }
+
+    private func checks(of index: Int, _ receivers: [Int]) -> [SequenceCheck] {
+        let sender = self.senders[index]
+        switch sender.audience {
+        case .none: return []
+        case .sender: return [sender.own]
+        case .others, .everyone:
+            return receivers.compactMap { receiver in
+                if receiver == index { return sender.audience == .everyone ? sender.own : nil }
+                return sender.others[receiver] ?? SequenceCheck()
+            }
+        }
+    }
+}
