@@ -29,7 +29,9 @@ package struct EnvelopeAssembly: Sendable {
     package init(maximumBytes: Int) { self.maximumBytes = maximumBytes }
 
     /// The next event of those that were put off, or of a message that brought several.
-    package mutating func popPending() -> LinkEvent? { self.early.popLast() ?? self.pending.popLast() }
+    package mutating func popPending() -> LinkEvent? {
+        self.early.isEmpty ? self.pending.popLast() : self.early.popLast()
+    }
 
     /// Puts the events of the last message off, behind those that were put off before.
     mutating func putOff(_ first: LinkEvent?) {

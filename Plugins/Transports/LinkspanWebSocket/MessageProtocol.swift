@@ -79,10 +79,10 @@ public protocol MessageProtocol: Sendable, Hashable {
     /// - Throws: ``/Linkspan/LinkspanError``; the link then ends with it.
     mutating func begin(_ start: SessionStart) throws(LinkspanError) -> [WebSocketMessage]
 
-    /// The state of the session; by default it is ready from the beginning and waits for nothing.
+    /// The state of the session, looked at after each call that may change it.
     ///
-    /// Looked at after each call that may change it.
-    var state: SessionState { get }
+    /// Nil, as by default, for a protocol that is always ready and waits for nothing.
+    var state: SessionState? { get }
 
     /// What the server has said about the session; empty by default.
     ///
@@ -160,8 +160,8 @@ extension MessageProtocol {
         return []
     }
 
-    /// Ready.
-    public var state: SessionState { SessionState() }
+    /// Nil.
+    public var state: SessionState? { nil }
 
     /// Nothing.
     public var info: LinkInfo { LinkInfo() }

@@ -20,7 +20,7 @@ final class WebSocketLink: Link {
     // Both call nobody but each other, and do not know the link, so that no access meets another.
     @exclusivity(unchecked) private var assembly: EnvelopeAssembly
     @exclusivity(unchecked) private var session: any MessageProtocol
-    /// The beginning of the session.
+    /// The beginning of a session that has a state; nil for one that is always ready, as most are.
     private var beginning: Moment?
     /// Whether the session takes nothing more for now, or has refused something since.
     private var isFull = false
@@ -177,7 +177,7 @@ final class WebSocketLink: Link {
         switch self.owned {
         case .some(let owned):
             let acceptance = self.send(attachments, isCompressible: isCompressible, over: owned.object, encode)
-            return self.followSession() ? .acceptedAndFull : acceptance
+            return self.beginning != nil && self.followSession() ? .acceptedAndFull : acceptance
         case nil: return .refused
         }
     }
@@ -235,11 +235,13 @@ extension WebSocketLink {
     /// - Returns: whether the session takes nothing more for now.
     @discardableResult
     private func followSession() -> Bool {
-        let state = self.session.state
+        guard let state = self.session.state else { return false }
         if state.deadline != self.alarm?.due { self.setAlarm(state.deadline) }
         if state.isFull { self.isFull = true }
         return state.isFull
     }
+
+    private var isReady: Bool { self.session.state?.isReady ?? true }
 
     private func setAlarm(_ deadline: Duration?) {
         self.alarm?.work.cancel()
@@ -260,7 +262,7 @@ extension WebSocketLink {
 
     /// Follows the session after something that was not sent: it may be ready, or have room again.
     private func sessionHasMoved() {
-        if self.state == .greeting, self.session.state.isReady { self.receiver.receive([self.becomeOpen()]) }
+        if self.state == .greeting, self.isReady { self.receiver.receive([self.becomeOpen()]) }
         guard !self.followSession(), self.isFull, self.state == .open else { return }
         self.isFull = false
         self.receiver.receive([.writable])
@@ -288,7 +290,7 @@ extension WebSocketLink: WebSocketChannelHandler {
         let start = SessionStart(
             credentials: request.credentials, resumption: request.resumption, subprotocol: subprotocol,
             url: request.url)
-        self.beginning = .now
+        self.beginning = self.session.state == nil ? nil : .now
         do throws(LinkspanError) {
             self.sendFrames(try self.session.begin(start))
         } catch {
@@ -345,7 +347,7 @@ extension WebSocketLink: WebSocketChannelHandler {
     /// - Returns: that the link is open, if the session is ready now; the messages until then follow.
     private func greeted(_ event: LinkEvent?) -> LinkEvent? {
         self.assembly.putOff(event)
-        return self.session.state.isReady ? self.becomeOpen() : nil
+        return self.isReady ? self.becomeOpen() : nil
     }
 
     func received(_ control: Opcode, payload: ArraySlice<UInt8>) {

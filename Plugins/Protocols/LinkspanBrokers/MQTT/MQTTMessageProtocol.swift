@@ -141,7 +141,7 @@ extension MQTTMessageProtocol {
     }
 
     /// Ready when the broker has accepted the session, full when it has as many deliveries as it takes at a time.
-    public var state: SessionState {
+    public var state: SessionState? {
         SessionState(
             isReady: self.session.isReady, isFull: self.session.deliveries.count >= self.session.limits.receiveMaximum,
             deadline: self.session.heartbeat.due)

@@ -79,7 +79,7 @@ extension NATSMessageProtocol {
     }
 
     /// Ready when the server has taken the credentials.
-    public var state: SessionState { SessionState(isReady: self.session.isReady) }
+    public var state: SessionState? { SessionState(isReady: self.session.isReady) }
 
     /// The server's name and version, and the other nodes of its cluster.
     public var info: LinkInfo { self.session.info }

@@ -5,7 +5,7 @@ public import Linkspan
 /// For servers that speak a binary format of their own. Replies cannot be recognised, so requests are refused.
 public struct BinaryMessageProtocol: MessageProtocol {
     /// `binary`.
-    public let name = "binary"
+    public var name: String { "binary" }
     /// The name under which messages arrive, and with which they are sent.
     public let event: String
 

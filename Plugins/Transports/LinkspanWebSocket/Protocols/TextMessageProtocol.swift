@@ -5,7 +5,7 @@ public import Linkspan
 /// For servers that speak a text format of their own. Replies cannot be recognised, so requests are refused.
 public struct TextMessageProtocol: MessageProtocol {
     /// `text`.
-    public let name = "text"
+    public var name: String { "text" }
     /// The name under which messages arrive, and with which they are sent.
     public let event: String
 
