@@ -124,7 +124,7 @@ let modules: [Target] = [
     module("Plugins/Bridges/LinkspanServiceLifecycle", messaging + [serviceLifecycle]),
     module("Plugins/Stores/LinkspanOutbox", core + ["LinkspanMessaging", logging, metrics, grdb, sqlite]),
     module("Plugins/Interceptors/LinkspanEncryption", ["Linkspan", "LinkspanOutbox", crypto]),
-    module("Plugins/Kit/LinkspanKit", messaging + transports + builtIn + ["LinkspanTelemetry"]),
+    module("Plugins/Kit/LinkspanKit", messaging + transports + builtIn + ["LinkspanBrokers", "LinkspanTelemetry"]),
     // The modules' names are those of the libraries that they replace, so that apps keep their imports.
     module("Plugins/Compatibility/SocketIO", compatible + ["LinkspanSocketIO"], [.swiftLanguageMode(.v5)]),
     module("Plugins/Compatibility/Starscream", compatible + ["LinkspanWebSocket"], [.swiftLanguageMode(.v5)]),
@@ -200,6 +200,10 @@ let programs: [Target] = [
     .target(
         name: "Ports", dependencies: ["LinkspanKit", "LinkspanNetwork", "LinkspanRuntime"], path: "Samples/Ports",
         exclude: ["README.md", "Service/service.yaml"], packageAccess: false, swiftSettings: settings),
+    // Protocols of servers, as a third party writes them.
+    .target(
+        name: "Protocols", dependencies: ["LinkspanKit", "LinkspanNetwork"], path: "Samples/Protocols",
+        exclude: ["README.md"], packageAccess: false, swiftSettings: settings),
     program(
         "workloads", in: "Benchmarks/Workloads",
         messaging + transports
@@ -302,6 +306,7 @@ let tests: [Target] = [
     test(
         "Tool", everything + ["linkspan", "chat", "LinkspanTerminal", "TestSupport", "TestedPrograms"],
         exclude: ["Probe/echo.py"]),
+    test("Protocols", ["Protocols", "LinkspanBrokers", "LinkspanKit", "LinkspanNetwork", "TestSupport"]),
     test("Ports", ["Ports", "LinkspanKit", "LinkspanDevServer", "LinkspanNetwork", "LinkspanTesting", "TestSupport"]),
 ]
 

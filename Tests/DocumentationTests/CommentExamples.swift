@@ -542,9 +542,9 @@ struct LineProtocol: MessageProtocol {
     }
 }
 
-/// The article about message formats.
-@Suite("A message format of your own")
-struct MessageFormatExample {
+/// The article about protocols of servers.
+@Suite("Speak your server's protocol")
+struct YourProtocolExample {
     @Test(arguments: ["say: hello", "price #7: BTC", "#7: 64000"])
     func `a line is read as an event, a request or a reply`(line: String) throws {
         let decoded = try LineProtocol().decode(text: Array(line.utf8)[...])

@@ -44,7 +44,11 @@ final class Conversation: WebSocketChannelHandler, Sendable {
     ///
     /// - Parameter limit: how long to wait; the time of a step unless given.
     func next(within limit: Duration? = nil) async -> Event? {
-        let (wait, event) = (self.waits.withLock { $0 += 1; return $0 }, self.event)
+        let (wait, event) = (
+            self.waits.withLock {
+                $0 += 1; return $0
+            }, self.event
+        )
         // No parent is left to own it when an event comes in time; then nobody looks at what it says.
         let alarm = Task {
             try? await Task.sleep(for: limit ?? self.patience)

@@ -57,7 +57,13 @@ struct Dialer: Sendable {
         await withCheckedContinuation { continuation in
             let isAnswered = Lock(false)
             let answer = { @Sendable (result: Result<[String], ByteStreamError>) in
-                if isAnswered.withLock({ isAnswered in isAnswered ? false : { isAnswered = true; return true }() }) {
+                if isAnswered.withLock({ isAnswered in
+                    isAnswered
+                        ? false
+                        : {
+                            isAnswered = true; return true
+                        }()
+                }) {
                     continuation.resume(returning: result)
                 }
             }

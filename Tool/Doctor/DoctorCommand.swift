@@ -28,7 +28,8 @@ struct DoctorCommand: AsyncParsableCommand {
 
     @Option(help: "Seconds for which a raw WebSocket is silent, to see whether it is cut.") var idle = 5.0
 
-    @Option(help: "The origin of the web pages that connect, such as https://app.example; the server's own unless given.")
+    @Option(
+        help: "The origin of the web pages that connect, such as https://app.example; the server's own unless given.")
     var origin: String?
 
     @Option(name: .customLong("message-size"), help: "The bytes of the largest message that the app sends.")
@@ -73,7 +74,8 @@ struct DoctorCommand: AsyncParsableCommand {
                 proxy: try self.target.proxy.map { proxy throws(LinkspanError) in try NetworkProxy(proxy) },
                 loop: self.target.network.backEnd.sharedLoop, patience: patience)
             return Examination.Plan(
-                target: self.target, url: url, dialer: dialer, timeout: .seconds(self.timeout), idle: .seconds(self.idle),
+                target: self.target, url: url, dialer: dialer, timeout: .seconds(self.timeout),
+                idle: .seconds(self.idle),
                 origin: self.origin, messageSize: self.messageSize)
         }
     }
@@ -99,7 +101,8 @@ struct DoctorOutput: Sendable {
         let name = result.stage.title.padding(toLength: 20, withPad: " ", startingAt: 0)
         let time = result.outcome == .skipped ? "" : "  (\(result.milliseconds) ms)"
         self.print([
-            Span("\(mark) ", role), Span(name), Span(ForeignText.line(result.detail, limit: 400), role == .hint ? .hint : .plain),
+            Span("\(mark) ", role), Span(name),
+            Span(ForeignText.line(result.detail, limit: 400), role == .hint ? .hint : .plain),
             Span(time, .hint),
         ])
     }

@@ -41,7 +41,8 @@ extension Examination {
         } else {
             self.skip(.origin, "needs polling")
         }
-        let (conversation, open) = try await self.stage(.upgrade) { () throws(Verdict) in try await self.upgrade(polled) }
+        let (conversation, open) = try await self.stage(.upgrade) { () throws(Verdict) in try await self.upgrade(polled)
+        }
         let hasTime = open.pingTimeout > self.roundTrip
         let joined: Void? = try? await self.stage(.namespace) { () throws(Verdict) in
             // The server is about to close the connection, for a reason that the last stage tells.
@@ -65,7 +66,9 @@ extension Examination {
             }
         }
         if self.report.health == .fault, hasTime { return conversation.close() }
-        try await self.stage(.heartbeat) { () throws(Verdict) in ((), try await self.examineHeartbeat(conversation, open)) }
+        try await self.stage(.heartbeat) { () throws(Verdict) in
+            ((), try await self.examineHeartbeat(conversation, open))
+        }
     }
 
     // MARK: - HTTP
@@ -101,7 +104,8 @@ extension Examination {
         if status == 400, answer.wantsTLS, let verdict = await self.tlsVerdict() { throw verdict }
         if (200...299).contains(status) {
             throw Verdict(
-                .notSocketIO, "\(self.place)\(self.path) is no Socket.IO server: it answered \(status) with "
+                .notSocketIO,
+                "\(self.place)\(self.path) is no Socket.IO server: it answered \(status) with "
                     + (words.isEmpty ? "a web page" : "other text (\(words))"),
                 "check host, port and --path; a raw WebSocket has ws:// or wss:// in its URL")
         }
@@ -168,7 +172,8 @@ extension Examination {
             }
             conversation.close()
             throw Verdict(
-                .notSocketIO, "the WebSocket at \(self.path) is not Socket.IO: it began with \(ForeignText.line(text, limit: 60))",
+                .notSocketIO,
+                "the WebSocket at \(self.path) is not Socket.IO: it began with \(ForeignText.line(text, limit: 60))",
                 "check --path; a raw WebSocket has ws:// or wss:// in its URL")
         case .ended(let end): throw Verdict(end, "before the open packet of Engine.IO")
         default:
@@ -179,7 +184,8 @@ extension Examination {
                     "check that the server behind this path is Socket.IO and not blocked")
                 : Verdict(
                     .upgradeSilent, "the WebSocket is accepted and carries nothing, while polling works",
-                    "switch buffering off in the proxy (nginx: proxy_buffering off), or let it pass WebSockets on as streams")
+                    "switch buffering off in the proxy (nginx: proxy_buffering off), or let it pass WebSockets on as streams"
+                )
         }
     }
 
@@ -187,7 +193,8 @@ extension Examination {
         switch end {
         case .handshake(let error): return .handshake(error)
         case .stream(let error):
-            let isAnswered = error.status.map { (300...599).contains($0) && $0 != 400 && $0 != 426 && $0 != 501 } ?? false
+            let isAnswered =
+                error.status.map { (300...599).contains($0) && $0 != 400 && $0 != 426 && $0 != 501 } ?? false
             if isAnswered, let status = error.status {
                 return Verdict(status: status, of: "the upgrade of \(self.path)", location: nil, words: "")
             }
@@ -200,7 +207,8 @@ extension Examination {
             guard polled.upgrades.contains("websocket") else {
                 return Verdict(
                     .pollingOnly, "the server serves polling alone: it offers no upgrade, and the WebSocket \(cause)",
-                    "add websocket to the server's transports (with python-socketio, install what its server needs for it)")
+                    "add websocket to the server's transports (with python-socketio, install what its server needs for it)"
+                )
             }
             return Verdict(
                 .upgradeStripped, "polling works and the server offers WebSockets, but the upgrade \(cause)",
@@ -255,7 +263,8 @@ extension Examination {
         if let most = open.maxPayload, most < size {
             throw Verdict(
                 .messageLimit, "the server takes messages of at most \(most) bytes, fewer than \(size)",
-                "raise maxHttpBufferSize (max_http_buffer_size) in the server, or send less; --message-size is what is needed")
+                "raise maxHttpBufferSize (max_http_buffer_size) in the server, or send less; --message-size is what is needed"
+            )
         }
         // The data of a pong of Engine.IO reaches no app.
         conversation.send("3" + String(repeating: "x", count: size - 1))
@@ -287,7 +296,9 @@ extension Examination {
             if cookies {
                 var second: String?
                 for _ in 1...4 where second == nil { second = await self.poll(joins, withCookies: true, &cookies) }
-                if second == nil { return (.passed, "sessions stick to a server by a cookie, which clients have to keep", nil) }
+                if second == nil {
+                    return (.passed, "sessions stick to a server by a cookie, which clients have to keep", nil)
+                }
             }
             works = false
             let verdict = Verdict(
@@ -366,7 +377,9 @@ extension Examination {
             switch await conversation.next(within: left) {
             case .ping:
                 // A server that got the answer too late closes after its patience.
-                if open.pingTimeout < .seconds(2), case .ended(let end)? = await conversation.nextText(within: open.pingTimeout + self.roundTrip) {
+                if open.pingTimeout < .seconds(2),
+                    case .ended(let end)? = await conversation.nextText(within: open.pingTimeout + self.roundTrip)
+                {
                     throw self.verdict(idle: end, conversation, open.pingInterval)
                 }
                 conversation.close()
@@ -381,10 +394,12 @@ extension Examination {
         }
         conversation.close()
         guard limit > beat else {
-            return "not cut within \(limit.seconds); the ping comes every \(open.pingInterval.seconds), for which --timeout is too short"
+            return
+                "not cut within \(limit.seconds); the ping comes every \(open.pingInterval.seconds), for which --timeout is too short"
         }
         throw Verdict(
-            .noPings, "no ping within \(limit.seconds), while the server promises one every \(open.pingInterval.seconds)",
+            .noPings,
+            "no ping within \(limit.seconds), while the server promises one every \(open.pingInterval.seconds)",
             "check that the server's event loop is not blocked and that the proxy passes messages on at once")
     }
 }

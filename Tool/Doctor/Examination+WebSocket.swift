@@ -89,7 +89,8 @@ extension Examination {
         }
         if (200...299).contains(status) {
             return Verdict(
-                .notWebSocket, "\(self.place)\(target.prefix { $0 != "?" }) is a web page: the upgrade was answered with \(status)",
+                .notWebSocket,
+                "\(self.place)\(target.prefix { $0 != "?" }) is a web page: the upgrade was answered with \(status)",
                 "check the path of the WebSocket, and that the proxy passes the headers Upgrade and Connection on")
         }
         return Verdict(
@@ -104,7 +105,8 @@ extension Examination {
         if !hasSubprotocol, reason.contains("protocol"), event.violation == nil { return .subprotocol(event.reason) }
         if [3000, 4401, 4403].contains(event.code.rawValue) || reason.isAboutCredentials {
             return Verdict(
-                .authRefused, "the server closed the WebSocket with code \(event.code.rawValue) \(ForeignText.line(event.reason))",
+                .authRefused,
+                "the server closed the WebSocket with code \(event.code.rawValue) \(ForeignText.line(event.reason))",
                 "pass the credentials with --header, or in the URL's query")
         }
         return Verdict(end, time)

@@ -170,7 +170,8 @@ final class Examination {
         let problem = "\(failed.joined(separator: ", ")) at port \(port) \(obstacle)"
         guard failed.count == addresses.count else {
             let verdict = Verdict(
-                .deadAddress, "\(failed.count) of \(addresses.count) addresses of \(self.place) do not connect: \(problem)",
+                .deadAddress,
+                "\(failed.count) of \(addresses.count) addresses of \(self.place) do not connect: \(problem)",
                 "let the server listen there, or remove the record: clients that do not race addresses wait or fail")
             return self.record(
                 StageResult(stage: .address, outcome: .warned, detail: problem), verdict, since: start)
@@ -226,7 +227,8 @@ final class Examination {
     var origin: String {
         let (url, scheme) = (self.plan.url, self.plan.url.isSecure ? "https" : "http")
         let isStandard = url.port == (url.isSecure ? 443 : 80)
-        return self.plan.origin ?? "\(scheme)://\(isStandard ? String(self.place.dropLast("\(url.port)".count + 1)) : self.place)"
+        return self.plan.origin
+            ?? "\(scheme)://\(isStandard ? String(self.place.dropLast("\(url.port)".count + 1)) : self.place)"
     }
 
     /// The result for an origin that is refused: a fault of an origin that was asked about, else a warning.

@@ -52,7 +52,9 @@ struct Verdict: Error, Encodable, Hashable, Sendable {
     var cause: String
     var remedy: String
 
-    init(_ code: Code, _ cause: String, _ remedy: String) { (self.code, self.cause, self.remedy) = (code, cause, remedy) }
+    init(_ code: Code, _ cause: String, _ remedy: String) {
+        (self.code, self.cause, self.remedy) = (code, cause, remedy)
+    }
 }
 
 /// The result of an examination.

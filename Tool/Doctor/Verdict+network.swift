@@ -129,7 +129,9 @@ extension Verdict {
     }
 
     static func unresolved(_ place: String, _ message: String) -> Self {
-        Self(.nameNotResolved, "the name of \(place) has no address: \(message)", "check its spelling and its DNS record")
+        Self(
+            .nameNotResolved, "the name of \(place) has no address: \(message)", "check its spelling and its DNS record"
+        )
     }
 
     static func silentAddress(_ place: String) -> Self {
@@ -139,7 +141,9 @@ extension Verdict {
     }
 
     static func proxy(_ message: String) -> Self {
-        Self(.proxyFailed, "the proxy does not connect to the server: \(message)", "check --proxy, and the proxy's rules")
+        Self(
+            .proxyFailed, "the proxy does not connect to the server: \(message)", "check --proxy, and the proxy's rules"
+        )
     }
 }
 

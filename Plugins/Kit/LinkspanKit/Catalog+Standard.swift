@@ -1,3 +1,4 @@
+internal import LinkspanBrokers
 internal import LinkspanServices
 internal import LinkspanTelemetry
 
@@ -10,7 +11,7 @@ extension Catalog {
     public static var standard: Self {
         var catalog = Self()
         catalog.add(.socketIO)
-        catalog.add(.webSocket)
+        catalog.add(.webSocket(protocols: ["mqtt": .mqtt, "nats": .nats]))
         for service in [ServiceFactory.logging(), .journal, .presence, .networkPath, .memoryPressure] {
             catalog.add(service)
         }

@@ -8,7 +8,7 @@ public import LinkspanNetwork
 ///
 /// The simplest protocol translates single messages, by ``encode(_:to:)``, ``decode(text:)`` and ``decode(binary:)`` alone.
 /// Others greet and wait for an answer, subscribe, acknowledge, send heartbeats or resume; everything for that has a default.
-/// The article <doc:MessageFormat> builds one of each kind.
+/// The article <doc:YourProtocol> builds one of each kind.
 ///
 /// Compared by its configuration, so that holders of one connection see that they agree: a structure without a state needs
 /// to do nothing for that.

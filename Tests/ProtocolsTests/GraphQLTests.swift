@@ -1,0 +1,69 @@
+internal import LinkspanKit
+
+internal import TestSupport
+internal import Testing
+
+@testable internal import Protocols
+
+/// A protocol as a third party writes it, against a server of another author (strawberry).
+@Suite(.timeLimit(.minutes(2)))
+struct GraphQLTests {
+    private static let language = GraphQLProtocol([
+        "double": "query ($number: Int!) { double(number: $number) }",
+        "listeners": "query { listeners }",
+        "say": "mutation ($text: String!) { say(text: $text) }",
+        "said": "subscription { said }",
+        "count": "subscription { count }",
+        "wrong": "query { nothing }",
+    ])
+
+    private static func connect(_ server: PythonServer) throws -> ConnectionHandler {
+        let configuration = WebSocketConfiguration { $0.protocol = Self.language }
+        return try ConnectionBuilder("ws://127.0.0.1:\(server.port)/graphql").transport(.webSocket(configuration))
+            .options { $0.retry = RetryPolicy { _ in .milliseconds(20) } }.connect()
+    }
+
+    @Test
+    func `requests run operations, and listeners are subscriptions, again after a loss`() async throws {
+        let server = PythonServer("graphql_server.py")
+        try await server.use {
+            let connection = try Self.connect(server)
+            let said = Journal<Message>("what was said")
+            let subscription = try connection.on("said") { said.append($0) }
+            let counted = Journal<Message>("numbers")
+            _ = try connection.on("count") { counted.append($0) }
+            #expect(try await counted.first(3).map { $0.payload[0]?["count"]?.int } == [0, 1, 2])
+            #expect(try await connection.request("double", ["number": 21])[0]?["double"]?.int == 42)
+            #expect(try await connection.request("say", ["text": "hello"])[0]?["say"]?.int == 1)
+            #expect(try await said.first(1)[0].payload[0]?["said"]?.string == "hello")
+
+            await server.stop()
+            try await server.start()
+            try await eventually("it listens again") {
+                (try? await connection.request("listeners")[0]?["listeners"]?.int) == 1
+            }
+            _ = try await connection.request("say", ["text": "again"])
+            #expect(try await said.first(2)[1].payload[0]?["said"]?.string == "again")
+
+            subscription.cancel()
+            try await eventually("it listens no more") {
+                try await connection.request("listeners")[0]?["listeners"]?.int == 0
+            }
+            connection.release()
+        }
+    }
+
+    @Test
+    func `an operation that the server refuses fails alone`() async throws {
+        let server = PythonServer("graphql_server.py")
+        try await server.use {
+            let connection = try Self.connect(server)
+            let error = await #expect(throws: LinkspanError.self) { try await connection.request("wrong") }
+            #expect(error?.code == .messageRefused)
+            let unknown = await #expect(throws: LinkspanError.self) { try await connection.request("unknown") }
+            #expect(unknown?.code == .encodingFailed)
+            #expect(try await connection.request("double", ["number": 2])[0]?["double"]?.int == 4)
+            connection.release()
+        }
+    }
+}
