@@ -127,6 +127,8 @@ struct PaddingCodec: SocketIOCodec {
 struct PaddingMessageProtocol: MessageProtocol {
     let name = "padding"
 
+    func begin(_ start: SessionStart) -> [WebSocketMessage] { JSONMessageProtocol().begin(start) }
+
     func encode(_ envelope: Envelope, to buffer: inout [UInt8]) throws(LinkspanError) -> EncodedKind {
         let kind = try JSONMessageProtocol().encode(envelope, to: &buffer)
         buffer += Array(repeating: UInt8(ascii: " "), count: buffer.count)

@@ -22,7 +22,7 @@ final class WebSocketLink: Link {
     @exclusivity(unchecked) private var session: any MessageProtocol
     /// The beginning of a session that has a state; nil for one that is always ready, as most are.
     private var beginning: Moment?
-    /// Whether the session takes nothing more for now, or has refused something since.
+    /// Whether the session takes nothing more for now.
     private var isFull = false
     /// The next deadline of the session.
     private var alarm: (due: Duration, work: any ScheduledWork)?
@@ -177,7 +177,8 @@ final class WebSocketLink: Link {
         switch self.owned {
         case .some(let owned):
             let acceptance = self.send(attachments, isCompressible: isCompressible, over: owned.object, encode)
-            return self.beginning != nil && self.followSession() ? .acceptedAndFull : acceptance
+            guard self.beginning != nil, self.followSession(), acceptance == .accepted else { return acceptance }
+            return .acceptedAndFull
         case nil: return .refused
         }
     }
@@ -199,22 +200,23 @@ final class WebSocketLink: Link {
             return .rejected(error)
         }
         return encoded.withUnsafeBufferPointer { encoded in
-            if kind == .ping || kind == .pong {
+            switch kind {
+            case .text, .binary:
+                return channel.send(
+                    kind == .text ? .text : .binary, length: encoded.count, attachments: attachments,
+                    isCompressible: isCompressible
+                ) { $0.append(contentsOf: encoded) }
+            case .selfContained:
+                return channel.send(.binary, length: encoded.count, isCompressible: isCompressible) {
+                    $0.append(contentsOf: encoded)
+                }
+            case .nothing: return .accepted
+            case .ping, .pong:
                 guard encoded.count <= 125 else {
                     return .rejected(LinkspanError(.encodingFailed, "a ping or pong has at most 125 bytes"))
                 }
                 return channel.sendControl(kind == .ping ? .ping : .pong, payload: encoded)
             }
-            if kind == .nothing { return .accepted }
-            if kind == .selfContained {
-                return channel.send(.binary, length: encoded.count, isCompressible: isCompressible) {
-                    $0.append(contentsOf: encoded)
-                }
-            }
-            return channel.send(
-                kind == .text ? .text : .binary, length: encoded.count, attachments: attachments,
-                isCompressible: isCompressible
-            ) { $0.append(contentsOf: encoded) }
         }
     }
 }
@@ -383,7 +385,7 @@ extension WebSocketLink: WebSocketChannelHandler {
     }
 
     func writable() {
-        if self.state == .open { self.receiver.receive([.writable]) }
+        if self.state == .open, !self.isFull { self.receiver.receive([.writable]) }
     }
 
     func closed(_ end: WebSocketEnd) {

@@ -32,9 +32,11 @@ struct PhoenixProtocol: MessageProtocol {
 
     var state: SessionState? { SessionState(deadline: self.session.deadline) }
 
-    mutating func deadlinePassed(at time: Duration) throws(LinkspanError) -> [WebSocketMessage] {
+    mutating func deadlinePassed(
+        at time: Duration
+    ) throws(LinkspanError) -> [WebSocketMessage] {
         guard !self.session.awaitsHeartbeat else {
-            throw LinkspanError(.heartbeatMissed, "Phoenix has not answered a heartbeat for \(self.heartbeat)")
+            throw LinkspanError(.heartbeatMissed, "Phoenix has not answered a heartbeat")
         }
         self.session.awaitsHeartbeat = true
         self.session.deadline = time + self.heartbeat
@@ -106,7 +108,8 @@ struct PhoenixProtocol: MessageProtocol {
         guard answer["status"]?.string != "ok" else {
             return DecodedEnvelope(id.map { [.reply(id: $0, payload: response)] } ?? [])
         }
-        let error = LinkspanError(.messageRefused, "Phoenix refuses '\(reference)' of '\(topic)'", details: response)
+        let error = LinkspanError(
+            .messageRefused, "Phoenix refuses '\(reference)' of '\(topic)'", details: response)
         return DecodedEnvelope([], failures: [.init(id: id, error)])
     }
 
