@@ -150,11 +150,11 @@ extension MessageProtocol {
     /// None.
     public func decode(pong: ArraySlice<UInt8>) -> [Envelope] { [] }
 
-    /// Nothing; an auth payload is refused with code `encodingFailed`.
+    /// Nothing; an auth payload is refused with code `invalidConfiguration`, which ends the attempts.
     public func begin(_ start: SessionStart) throws(LinkspanError) -> [WebSocketMessage] {
         guard start.credentials.auth == nil else {
             throw LinkspanError(
-                .encodingFailed,
+                .invalidConfiguration,
                 "protocol '\(self.name)' has no message for an auth payload; give the credentials as header fields")
         }
         return []
