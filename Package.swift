@@ -304,8 +304,9 @@ let tests: [Target] = [
         firstSteps.map { .target(name: $0.name) } + everything
             + ["chat", "linkspan", "LinkspanTerminal", "TestSupport", "TestedPrograms"], exclude: ["listener.py"]),
     test(
-        "Tool", everything + ["linkspan", "chat", "LinkspanTerminal", "TestSupport", "TestedPrograms"],
-        exclude: ["Probe/echo.py"]),
+        "Tool",
+        everything + ["linkspan", "chat", "LinkspanTerminal", "TestSupport", "TestedPrograms", argumentParser],
+        exclude: ["Probe/echo.py", "Doctor/faults.py"]),
     test("Protocols", ["Protocols", "LinkspanBrokers", "LinkspanKit", "LinkspanNetwork", "TestSupport"]),
     test("Ports", ["Ports", "LinkspanKit", "LinkspanDevServer", "LinkspanNetwork", "LinkspanTesting", "TestSupport"]),
 ]

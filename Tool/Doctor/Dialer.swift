@@ -22,18 +22,19 @@ struct Dialer: Sendable {
     let tls: TLSPolicy
     let proxy: NetworkProxy?
     let loop: any NetworkLoop
+    var resolver = Resolver.system
     /// The time for each step.
-    let patience: Duration
+    var patience: Duration
 
     /// Makes a request of the server; `isSecure` overrides the URL's scheme.
     func request(
         _ target: String, _ purpose: StreamRequest.Purpose = .get, headers: [StreamRequest.Header] = [],
-        isSecure: Bool? = nil
+        origin: String? = nil, isSecure: Bool? = nil
     ) -> StreamRequest {
         var request = StreamRequest(
             host: self.url.host, port: self.url.port, isSecure: isSecure ?? self.url.isSecure, target: target,
             headers: headers + self.headers, tls: self.tls, deadline: self.patience, proxy: self.proxy)
-        request.purpose = purpose
+        (request.purpose, request.origin) = (purpose, origin)
         return request
     }
 
@@ -47,13 +48,15 @@ struct Dialer: Sendable {
     }
 
     /// Begins to open a WebSocket.
-    func open(_ target: String, headers: [StreamRequest.Header] = [], subprotocols: [String] = []) -> Conversation {
-        let request = self.request(target, .upgrade, headers: headers)
+    func open(
+        _ target: String, headers: [StreamRequest.Header] = [], origin: String? = nil, subprotocols: [String] = []
+    ) -> Conversation {
+        let request = self.request(target, .upgrade, headers: headers, origin: origin)
         return Conversation(request, subprotocols: subprotocols, on: self.loop, within: self.patience)
     }
 
     /// The addresses of a name.
-    static func addresses(of name: String, within limit: Duration) async -> Result<[String], ByteStreamError> {
+    func addresses(of name: String) async -> Result<[String], ByteStreamError> {
         await withCheckedContinuation { continuation in
             let isAnswered = Lock(false)
             let answer = { @Sendable (result: Result<[String], ByteStreamError>) in
@@ -67,8 +70,8 @@ struct Dialer: Sendable {
                     continuation.resume(returning: result)
                 }
             }
-            Resolver.system.resolve(name, answer)
-            DispatchQueue.global().asyncAfter(deadline: .now() + (limit / .seconds(1))) {
+            self.resolver.resolve(name, answer)
+            DispatchQueue.global().asyncAfter(deadline: .now() + (self.patience / .seconds(1))) {
                 answer(.failure(ByteStreamError(timedOutIn: .resolving(.server))))
             }
         }

@@ -43,6 +43,9 @@ struct DoctorCommand: AsyncParsableCommand {
                 throw ValidationError("\(name) has to be a number of seconds from 1 to 86400")
             }
         }
+        guard self.target.version == "v4" else {
+            throw ValidationError("--version has to be v4: the doctor examines servers of Socket.IO 3 and newer")
+        }
         guard (1...(1 << 24)).contains(self.messageSize) else {
             throw ValidationError("--message-size has to be from 1 to 16777216")
         }
@@ -98,7 +101,7 @@ struct DoctorOutput: Sendable {
             case .failed: ("✗", .bad)
             case .skipped: ("-", .hint)
             }
-        let name = result.stage.title.padding(toLength: 20, withPad: " ", startingAt: 0)
+        let name = result.stage.title.padding(toLength: 22, withPad: " ", startingAt: 0)
         let time = result.outcome == .skipped ? "" : "  (\(result.milliseconds) ms)"
         self.print([
             Span("\(mark) ", role), Span(name),

@@ -29,6 +29,7 @@ extension Examination {
     private var path: String { self.plan.target.path }
     private var namespace: String { self.plan.url.path.isEmpty ? "/" : self.plan.url.path }
     private var pollingTarget: String { "\(self.path)?EIO=4&transport=polling\(self.query)" }
+    private var socketTarget: String { "\(self.path)?EIO=4&transport=websocket\(self.query)" }
     /// What the packet of a namespace begins with after its type.
     private var prefix: String { self.namespace == "/" ? "" : "\(self.namespace)," }
 
@@ -130,7 +131,7 @@ extension Examination {
     // MARK: - Origin
 
     private func examineOrigin() async -> (StageResult.Outcome, String, Verdict?) {
-        switch await self.exchange(self.dialer.request(self.pollingTarget, headers: [("Origin", self.origin)])) {
+        switch await self.exchange(self.dialer.request(self.pollingTarget, origin: self.origin)) {
         case .success(let answer) where answer.head.status == 200:
             guard let origin = self.plan.origin else { return (.passed, "pages of \(self.origin) may connect", nil) }
             let allowed = answer.head["access-control-allow-origin"]
@@ -152,8 +153,7 @@ extension Examination {
         _ sid: String? = nil, _ headers: [StreamRequest.Header] = []
     ) async -> (Conversation, Conversation.Event?) {
         let session = sid.map { "&sid=\($0)" } ?? ""
-        let conversation = self.dialer.open(
-            "\(self.path)?EIO=4&transport=websocket\(session)\(self.query)", headers: headers)
+        let conversation = self.dialer.open(self.socketTarget + session, headers: headers)
         return (conversation, await conversation.next())
     }
 
@@ -167,6 +167,7 @@ extension Examination {
         switch await conversation.nextText() {
         case .text(let text):
             if let open = EngineIOOpen(text) {
+                await self.measureRoundTrip(conversation)
                 let beat = "ping every \(open.pingInterval.seconds), \(open.pingTimeout.seconds) to answer"
                 return ((conversation, open), "101, \(beat)")
             }
@@ -189,6 +190,13 @@ extension Examination {
         }
     }
 
+    /// Takes the time of a ping of the WebSocket, which is that of Engine.IO, for the round trip.
+    private func measureRoundTrip(_ conversation: Conversation) async {
+        let start = ContinuousClock.now
+        conversation.ping()
+        if case .pong? = await conversation.next(within: self.roundTrip) { self.roundTrip = start.duration(to: .now) }
+    }
+
     private func verdict(upgrade end: WebSocketEnd, _ polled: EngineIOOpen?) async -> Verdict {
         switch end {
         case .handshake(let error): return .handshake(error)
@@ -203,10 +211,12 @@ extension Examination {
                     Verdict(status: $0, of: "the upgrade of \(self.path)", location: nil, words: "")
                 } ?? Verdict(error, to: self.place)
             }
-            let cause = error.status.map { "was answered with \($0)" } ?? "failed (\(error.message))"
-            guard polled.upgrades.contains("websocket") else {
+            let words = error.status == nil ? nil : await self.refusedUpgrade(self.socketTarget)?.words
+            let cause = error.status.map { "was answered with \($0) \(words ?? "")" } ?? "failed (\(error.message))"
+            // Some servers offer an upgrade that they do not take.
+            guard polled.upgrades.contains("websocket"), words?.lowercased().contains("transport") != true else {
                 return Verdict(
-                    .pollingOnly, "the server serves polling alone: it offers no upgrade, and the WebSocket \(cause)",
+                    .pollingOnly, "the server serves polling alone: the upgrade to a WebSocket \(cause)",
                     "add websocket to the server's transports (with python-socketio, install what its server needs for it)"
                 )
             }
@@ -229,8 +239,8 @@ extension Examination {
                 throw self.refusal(of: String(text.dropFirst(2 + self.prefix.count)))
             case .text(let text) where text == "1" || text.hasPrefix("41"):
                 throw Verdict(
-                    .authRefused, "the server closed the session at the CONNECT of \(self.namespace)",
-                    "pass the credentials with --auth or --header")
+                    .closedByServer, "the server ended the session at the CONNECT of \(self.namespace)",
+                    "look into the server's log; it may want credentials (--auth, --header)")
             case .text: ()
             case .ended(let end): throw Verdict(end, "at the CONNECT of \(self.namespace)")
             default:
@@ -290,31 +300,29 @@ extension Examination {
     private func examinePolling(joins: Bool) async -> Bool {
         var works = true
         await self.stage(.polling) {
-            var (failure, cookies): (String?, Bool) = (nil, false)
+            var (failure, cookies): (Verdict?, Bool) = (nil, false)
             for _ in 1...4 where failure == nil { failure = await self.poll(joins, withCookies: false, &cookies) }
             guard let failure else { return (.passed, "4 sessions of 3 requests, each over its own connection", nil) }
             if cookies {
-                var second: String?
+                var second: Verdict?
                 for _ in 1...4 where second == nil { second = await self.poll(joins, withCookies: true, &cookies) }
                 if second == nil {
                     return (.passed, "sessions stick to a server by a cookie, which clients have to keep", nil)
                 }
             }
             works = false
-            let verdict = Verdict(
-                .sessionsSplit, "a request of a session by polling was refused: \(failure)",
-                "several servers share this address and do not know each other's sessions: let the balancer keep a session on "
-                    + "one (nginx: ip_hash; haproxy: cookie), or let clients use WebSockets alone")
-            return (.failed, failure, verdict)
+            return (.failed, failure.cause, failure)
         }
         return works
     }
 
     /// Runs one session; returns what went wrong.
-    private func poll(_ joins: Bool, withCookies: Bool, _ cookies: inout Bool) async -> String? {
-        guard case .success(let answer) = await self.exchange(self.dialer.request(self.pollingTarget)),
-            let open = EngineIOOpen(answer.text.prefix { $0 != "\u{1E}" })
-        else { return "no session was opened" }
+    private func poll(_ joins: Bool, withCookies: Bool, _ cookies: inout Bool) async -> Verdict? {
+        let (answer, open): (HTTPAnswer, EngineIOOpen)
+        switch await self.openSession() {
+        case .success(let session): (answer, open) = session
+        case .failure(let verdict): return verdict
+        }
         let set = answer.head.values("set-cookie").compactMap { $0.split(separator: ";").first }
         cookies = cookies || !set.isEmpty
         let headers = withCookies && !set.isEmpty ? [("Cookie", set.joined(separator: "; "))] : []
@@ -326,12 +334,41 @@ extension Examination {
             let type = [("Content-Type", "text/plain;charset=UTF-8")]
             switch await self.exchange(self.dialer.request(target, purpose, headers: headers + type)) {
             case .success(let answer) where answer.head.status != 200:
-                return "\(answer.head.status) \(answer.words)"
-            case .failure(let error): return error.message
+                return self.verdict(polling: answer)
+            case .failure(let error): return Verdict(error, to: self.place)
             case .success: ()
             }
         }
         return nil
+    }
+
+    private func openSession() async -> Result<(HTTPAnswer, EngineIOOpen), Verdict> {
+        do throws(Verdict) {
+            switch await self.exchange(self.dialer.request(self.pollingTarget)) {
+            case .success(let answer):
+                guard let open = try await self.judge(answer).0 else { throw self.verdict(polling: answer) }
+                return .success((answer, open))
+            case .failure(let error): throw Verdict(error, to: self.place)
+            }
+        } catch {
+            return .failure(error)
+        }
+    }
+
+    /// The verdict about a refused request of a session, which the server has just opened.
+    private func verdict(polling answer: HTTPAnswer) -> Verdict {
+        let (status, words) = (answer.head.status, answer.words)
+        let code = (try? PayloadValue(json: answer.text))?["code"]?.int
+        guard
+            code == 1
+                || (400...410).contains(status) && ["session", "sid"].contains(where: words.lowercased().contains)
+        else {
+            return Verdict(status: status, of: "a request by polling", location: answer.head["location"], words: words)
+        }
+        return Verdict(
+            .sessionsSplit, "a request of a new session by polling was refused as unknown: \(status) \(words)",
+            "several servers share this address and do not know each other's sessions: let the balancer keep a session on "
+                + "one (nginx: ip_hash; haproxy: cookie), or let clients use WebSockets alone")
     }
 
     /// Changes a session from polling to a WebSocket.
@@ -343,9 +380,11 @@ extension Examination {
                     + "a WebSocket (transports: [\"websocket\"])")
             return (.failed, cause, verdict)
         }
-        guard case .success(let answer) = await self.exchange(self.dialer.request(self.pollingTarget)),
-            let open = EngineIOOpen(answer.text.prefix { $0 != "\u{1E}" })
-        else { return failure("no session was opened") }
+        let (answer, open): (HTTPAnswer, EngineIOOpen)
+        switch await self.openSession() {
+        case .success(let session): (answer, open) = session
+        case .failure(let verdict): return (.failed, verdict.cause, verdict)
+        }
         let cookies = answer.head.values("set-cookie").compactMap { $0.split(separator: ";").first }
         let headers = cookies.isEmpty ? [] : [("Cookie", cookies.joined(separator: "; "))]
         let (conversation, event) = await self.openSocket(open.sid, headers)

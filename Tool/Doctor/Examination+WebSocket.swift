@@ -24,7 +24,7 @@ extension Examination {
             }
         }
         await self.stage(.origin) {
-            let browser = self.dialer.open(target, headers: [("Origin", self.origin)], subprotocols: subprotocols)
+            let browser = self.dialer.open(target, origin: self.origin, subprotocols: subprotocols)
             defer { browser.close() }
             switch await browser.next() {
             case .opened?: return (.passed, "pages of \(self.origin) may connect", nil)
@@ -67,12 +67,15 @@ extension Examination {
         }
     }
 
-    /// Asks again for the upgrade, to read the reason of the refusal.
-    private func verdict(refusal status: Int, _ target: String, _ subprotocols: [String]) async -> Verdict {
+    /// Asks again for an upgrade that was refused, to read the body of the answer.
+    func refusedUpgrade(_ target: String, _ subprotocols: [String] = []) async -> HTTPAnswer? {
         let handshake = try? ClientHandshake(
             nonce: (.random(in: .min ... .max), .random(in: .min ... .max)), subprotocols: subprotocols)
-        let result = await self.exchange(self.dialer.request(target, headers: handshake?.headers ?? []))
-        let answer = try? result.get()
+        return try? await self.exchange(self.dialer.request(target, headers: handshake?.headers ?? [])).get()
+    }
+
+    private func verdict(refusal status: Int, _ target: String, _ subprotocols: [String]) async -> Verdict {
+        let answer = await self.refusedUpgrade(target, subprotocols)
         let (words, text) = (answer?.words ?? "", answer?.text.lowercased() ?? "")
         if status == 400, answer?.wantsTLS == true, let verdict = await self.tlsVerdict() { return verdict }
         if text.contains("subprotocol") || answer?.head["sec-websocket-protocol"] != nil && subprotocols.isEmpty {
@@ -81,7 +84,7 @@ extension Examination {
         if text.contains("origin"), status == 403 || status == 400 {
             return self.refusal(words).2 ?? .handshake(nil)
         }
-        if status == 426 || status < 500 && status != 404 && text.contains("upgrade") {
+        if status == 426 || status == 505 || status < 500 && status != 404 && text.contains("upgrade") {
             return Verdict(
                 .upgradeStripped, "the server did not get the headers of the upgrade: it answered \(status) (\(words))",
                 "let the proxy pass Upgrade and Connection on (nginx: proxy_http_version 1.1, proxy_set_header Upgrade "

@@ -20,12 +20,17 @@ final class Examination {
     }
 
     let plan: Plan
-    var dialer: Dialer { self.plan.dialer }
+    /// Steps take no longer than the time that is left.
+    var dialer: Dialer {
+        var dialer = self.plan.dialer
+        dialer.patience = max(.milliseconds(100), min(dialer.patience, self.rest))
+        return dialer
+    }
     private(set) var report: Report
     private let deadline: ContinuousClock.Instant
     private let show: (StageResult) -> Void
     /// The shortest time that a request and its answer took.
-    private(set) var roundTrip = Duration.seconds(60)
+    var roundTrip = Duration.seconds(60)
 
     init(_ plan: Plan, show: @escaping (StageResult) -> Void) {
         (self.plan, self.show) = (plan, show)
@@ -64,7 +69,7 @@ final class Examination {
         switch stage {
         case .proxy: self.dialer.proxy != nil
         case .tls: self.plan.url.isSecure
-        case .http, .namespace, .polling, .switching: !self.isRaw
+        case .http, .namespace, .messageSize, .polling, .switching: !self.isRaw
         default: true
         }
     }
@@ -79,6 +84,11 @@ final class Examination {
     ) async throws(Verdict) -> Value {
         let start = ContinuousClock.now
         do throws(Verdict) {
+            guard self.rest > .milliseconds(300) else {
+                throw Verdict(
+                    .noAnswer, "\(self.plan.timeout.seconds) were over before this stage", "give more time by --timeout"
+                )
+            }
             let (value, detail) = try await body()
             self.record(StageResult(stage: stage, outcome: .passed, detail: detail), since: start)
             return value
@@ -90,6 +100,7 @@ final class Examination {
 
     /// Records a stage on whose success no other depends.
     func stage(_ stage: Stage, _ body: () async -> (StageResult.Outcome, String, Verdict?)) async {
+        guard self.rest > .milliseconds(300) else { return self.skip(stage, "no time is left; --timeout gives more") }
         let start = ContinuousClock.now
         let (outcome, detail, verdict) = await body()
         self.record(StageResult(stage: stage, outcome: outcome, detail: detail), verdict, since: start)
@@ -140,7 +151,7 @@ final class Examination {
             return [host]
         }
         return try await self.stage(.name) { () throws(Verdict) in
-            switch await Dialer.addresses(of: host, within: self.dialer.patience) {
+            switch await self.dialer.addresses(of: host) {
             case .success(let addresses) where !addresses.isEmpty:
                 return (addresses, "\(host) is \(addresses.joined(separator: ", "))")
             case .success: throw .unresolved(self.place, "there is no record")

@@ -1,0 +1,213 @@
+internal import ArgumentParser
+internal import Foundation
+internal import Linkspan
+internal import LinkspanBackEnds
+internal import LinkspanNetwork
+@testable internal import linkspan
+internal import TestedPrograms
+internal import Testing
+
+extension Tool {
+    /// `linkspan doctor` against servers and proxies of `faults.py`.
+    @Suite
+    struct DoctorTests {
+        /// What the JSON of a report says.
+        struct Findings: Decodable {
+            struct Verdict: Decodable {
+                var code: String
+                var cause: String
+                var remedy: String
+            }
+
+            struct Stage: Decodable {
+                var stage: String
+                var outcome: String
+            }
+
+            var health: String
+            var verdict: Verdict?
+            var stages: [Stage]
+        }
+
+        /// Examines the server of a case.
+        ///
+        /// - Parameters:
+        ///   - scheme: the scheme of the URL, and after a colon its path.
+        ///   - flags: flags of the doctor, in which `AUTHORITY` stands for the file of the case's authority.
+        private static func examine(
+            _ name: String, _ scheme: String, _ flags: [String]
+        ) async throws -> (Findings, Int) {
+            let findings = Findings(health: "", verdict: nil, stages: [])
+            let result = Result(findings, 0)
+            try await Bench.run { bench in
+                let script = "\(Place.root)/Tests/ToolTests/Doctor/faults.py"
+                let server = try await bench.start(name, [try Place.python(), script, name, bench.folder])
+                let line = try #require(try await server.output.wait(forLine: "listening ").first)
+                let port = try #require(line.split(separator: " ").last)
+                let parts = scheme.split(separator: ":", maxSplits: 1)
+                let url = "\(parts[0])://127.0.0.1:\(port)\(parts.dropFirst().joined())"
+                let options = flags.map { $0 == "AUTHORITY" ? "\(bench.folder)/authority.pem" : $0 }
+                let ended = try await bench.runTool(["doctor", url, "--json", "--timeout", "24"] + options)
+                let text = try #require(ended.output.first, "\(ended.errors)")
+                await result.set(try JSONDecoder().decode(Findings.self, from: Data(text.utf8)), ended.status)
+            }
+            return await result.value
+        }
+
+        private actor Result {
+            private(set) var value: (Findings, Int)
+
+            init(_ findings: Findings, _ status: Int) { self.value = (findings, status) }
+
+            func set(_ findings: Findings, _ status: Int) { self.value = (findings, status) }
+        }
+
+        private static let cors = ["--origin", "https://app.example"]
+        private static let trusting = ["--ca", "AUTHORITY"]
+        private static let pin = ["--pin", "sha256/AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA="]
+
+        @Test(
+            .timeLimit(.minutes(2)),
+            arguments: [
+                ("full", "http", [], "unreachable"), ("silent", "http", [], "noAnswer"),
+                ("silent", "ws", [], "noAnswer"), ("noisy", "http", [], "notHTTP"),
+                ("hanging", "http", [], "hungUp"), ("hanging", "ws", [], "hungUp"), ("page", "http", [], "notSocketIO"),
+                ("page", "ws", [], "notWebSocket"), ("status-401", "http", [], "unauthorized"),
+                ("status-401", "ws", [], "unauthorized"), ("status-403", "http", [], "forbidden"),
+                ("status-404", "http", [], "notFound"), ("status-404", "ws", [], "notFound"),
+                ("status-500", "http", [], "serverError"), ("redirect", "http", [], "redirected"),
+                ("old", "http", [], "oldProtocol"), ("unsupported", "http", [], "oldProtocol"),
+                ("cors", "http", cors, "originRefused"), ("no-cors", "http", cors, "corsMissing"),
+                ("origins", "ws", cors + ["--idle", "1"], "originRefused"), ("small", "http", [], "messageLimit"),
+                ("refusing", "http", [], "authRefused"), ("healthy", "http:/nope", [], "namespaceRefused"),
+                ("polling-only", "http", [], "pollingOnly"), ("no-pings", "http", [], "noPings"),
+                ("no-open", "http", [], "noOpen"), ("hang-up", "http", [], "closedAfterUpgrade"),
+                ("slow-path", "http", [], "pingTimeoutTooShort"), ("wrong-accept", "http", [], "badHandshake"),
+                ("wrong-accept", "ws", [], "badHandshake"), ("subprotocol", "ws", [], "subprotocolMissing"),
+                ("closing", "ws", [], "authRefused"),
+            ] as [(String, String, [String], String)])
+        func `the fault of a server is the verdict`(
+            name: String, scheme: String, flags: [String], code: String
+        ) async throws {
+            try await Self.expect(code, of: name, scheme, flags)
+        }
+
+        @Test(
+            .timeLimit(.minutes(2)),
+            arguments: [
+                ("nginx-dead", "http", "badGateway"), ("nginx-slow", "http", "gatewayTimeout"),
+                ("nginx-no-upgrade", "http", "upgradeStripped"), ("nginx-raw-no-upgrade", "ws", "upgradeStripped"),
+                ("nginx-idle", "http", "idleCut"), ("nginx-raw-idle", "ws", "idleCut"),
+                ("nginx-split", "http", "sessionsSplit"), ("haproxy-dead", "http", "unavailable"),
+                ("haproxy-split", "http", "sessionsSplit"), ("haproxy-idle", "http", "idleCut"),
+                ("buffering", "http", "upgradeSilent"),
+            ])
+        func `the fault of a proxy is the verdict`(name: String, scheme: String, code: String) async throws {
+            try await Self.expect(code, of: name, scheme, [])
+        }
+
+        @Test(
+            .timeLimit(.minutes(2)),
+            arguments: [
+                ("tls-expired", "https", trusting, "certificateExpired"),
+                ("tls-future", "https", trusting, "certificateNotYetValid"),
+                ("tls-wrongname", "https", trusting, "certificateWrongName"),
+                ("tls-selfsigned", "https", [], "certificateSelfSigned"),
+                ("tls-incomplete", "https", trusting, "certificateIncomplete"),
+                ("tls-good", "wss", trusting + pin, "pinMismatch"), ("tls-good", "http", [], "tlsRequired"),
+                ("tls-good", "ws", [], "tlsRequired"), ("healthy", "https", [], "plainServer"),
+                ("healthy-websocket", "wss", [], "plainServer"),
+            ])
+        func `a fault of TLS is the verdict`(
+            name: String, scheme: String, flags: [String], code: String
+        ) async throws {
+            try await Self.expect(code, of: name, scheme, flags)
+        }
+
+        private static func expect(
+            _ code: String, of name: String, _ scheme: String, _ flags: [String]
+        ) async throws {
+            let (findings, status) = try await Self.examine(name, scheme, flags)
+            #expect(findings.verdict?.code == code, "\(findings)")
+            #expect(findings.health == "fault" && status == 1)
+            #expect(findings.stages.contains { $0.outcome == "failed" })
+            #expect(findings.verdict?.remedy.isEmpty == false)
+        }
+
+        @Test(
+            .timeLimit(.minutes(2)),
+            arguments: [
+                ("healthy", "http", []), ("websocket-only", "http", []),
+                ("refusing", "http", ["--auth", #"{"token":"good"}"#]),
+                ("cors", "http", ["--origin", "https://elsewhere.example"]),
+                ("healthy-websocket", "ws", ["--idle", "1"]),
+                ("subprotocol", "ws", ["--subprotocol", "chat.v2", "--idle", "1"]), ("healthy-nginx", "http", []),
+                ("healthy-nginx-two", "http", []), ("healthy-nginx-websocket", "ws", ["--idle", "1"]),
+                ("healthy-nginx-tls", "https", trusting), ("healthy-haproxy-two", "http", []),
+            ])
+        func `a healthy server has no verdict`(name: String, scheme: String, flags: [String]) async throws {
+            let (findings, status) = try await Self.examine(name, scheme, flags)
+            #expect(findings.verdict == nil, "\(findings)")
+            #expect(findings.health == "healthy" && status == 0)
+        }
+
+        @Test(.timeLimit(.minutes(2)), arguments: ["http", "ws"])
+        func `the development server has no verdict`(scheme: String) async throws {
+            try await Bench.run { bench in
+                let server = try await ChatServer.start(on: bench, [], .forgetful)
+                let url = await server.url(for: .socketio).replacing("http:", with: "\(scheme):")
+                let flags = ["--auth", #"{"name":"ann","rooms":["lobby"]}"#, "--timeout", "5", "--idle", "1"]
+                let ended = try await bench.runTool(["doctor", url] + flags)
+                #expect(ended.status == 0, "\(ended)")
+                #expect(ended.output.last == "healthy: every stage passed", "\(ended)")
+            }
+        }
+
+        @Test(.timeLimit(.minutes(2)))
+        func `what cannot be reached is told with cause and remedy, and a mistake in the arguments has status 64`()
+            async throws
+        {
+            try await Bench.run { bench in
+                let closed = try await bench.runTool(["doctor", "http://127.0.0.1:1"])
+                #expect(closed.status == 1)
+                #expect(
+                    closed.output.last
+                        == "fault: 127.0.0.1:1 refuses TCP connections: nothing listens at this port; start the server, or "
+                        + "correct host and port. [connectionRefused]")
+                let unknown = try await bench.runTool(["doctor", "wss://server.invalid"])
+                #expect(unknown.status == 1 && unknown.output.last?.contains("[nameNotResolved]") == true)
+                #expect(!(closed.output + unknown.output).joined().contains("\u{1B}"))
+                for flags in [
+                    ["ftp://127.0.0.1"], ["http://127.0.0.1", "--timeout", "0"], ["http://x", "--version", "v2"],
+                ] {
+                    let ended = try await bench.runTool(["doctor"] + flags)
+                    #expect(ended.status == 64 && !ended.errors.isEmpty, "\(ended)")
+                }
+            }
+        }
+
+        @available(macOS 15, *)
+        @Test(.timeLimit(.minutes(1)))
+        func `an address that is dead beside one that lives is a warning`() async throws {
+            try await Bench.run { bench in
+                let script = "\(Place.root)/Tests/ToolTests/Doctor/faults.py"
+                let server = try await bench.start(
+                    "server", [try Place.python(), script, "healthy-websocket", bench.folder])
+                let line = try #require(try await server.output.wait(forLine: "listening ").first)
+                let url = try ConnectionURL("ws://two.example:\(line.split(separator: " ").last ?? "")/")
+                let resolver = Resolver { _, _ in .success(["::1", "127.0.0.1"]) }
+                let loop = NetworkBackEnd.standard.makeLoop(name: "doctor", resolver: resolver)
+                defer { loop.shutdown() }
+                let dialer = Dialer(
+                    url: url, headers: [], tls: .system, proxy: nil, loop: loop, resolver: resolver,
+                    patience: .seconds(5))
+                let plan = Examination.Plan(
+                    target: try ProbeTarget.parse([url.text]), url: url, dialer: dialer, timeout: .seconds(20),
+                    idle: .milliseconds(100), origin: nil, messageSize: 1_000)
+                let report = await Examination(plan) { _ in }.run()
+                #expect(report.health == .warning && report.verdict?.code == .deadAddress, "\(report)")
+                #expect(report.verdict?.cause.contains("::1") == true)
+            }
+        }
+    }
+}

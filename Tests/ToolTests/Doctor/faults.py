@@ -1,0 +1,388 @@
+"""Servers and proxies with one fault each, for the tests of the doctor: `faults.py CASE FOLDER`.
+
+Prints `listening PORT` when it serves, and ends with its input. Real proxies are nginx and haproxy of the system.
+"""
+
+import asyncio
+import base64
+import contextlib
+import ctypes
+import hashlib
+import json
+import pathlib
+import shutil
+import signal
+import socket
+import ssl
+import subprocess
+import sys
+import time
+
+HOST = "127.0.0.1"
+CASE, FOLDER = sys.argv[1], pathlib.Path(sys.argv[2])
+OPEN = {"sid": "abc", "upgrades": ["websocket"], "pingInterval": 25_000, "pingTimeout": 20_000, "maxPayload": 1_000_000}
+
+
+def free_port() -> int:
+    with socket.create_server((HOST, 0)) as probe:
+        return probe.getsockname()[1]
+
+
+def program(*command: str) -> None:
+    """Starts a program that ends with this one."""
+    path = shutil.which(command[0], path="/usr/sbin:/usr/local/sbin:/usr/bin:/usr/local/bin:/opt/homebrew/bin")
+    if path is None:
+        sys.exit(f"there is no {command[0]}: install it as .ci/prerequisites tests does")
+    libc = ctypes.CDLL(None)
+    end_with_parent = lambda: libc.prctl(1, signal.SIGKILL) if hasattr(libc, "prctl") else None
+    subprocess.Popen([path, *command[1:]], preexec_fn=end_with_parent, stdin=subprocess.DEVNULL)
+
+
+async def wait_for(port: int) -> None:
+    deadline = time.monotonic() + 20
+    while time.monotonic() < deadline:
+        with contextlib.suppress(OSError):
+            (await asyncio.open_connection(HOST, port))[1].close()
+            return
+        await asyncio.sleep(0.02)
+    sys.exit(f"nothing listens at {port}")
+
+
+# Servers of Socket.IO.
+
+async def socket_io(cors="*", refuses=False, transports=None, **options) -> int:
+    """A server of python-socketio on aiohttp."""
+    import socketio
+    from aiohttp import web
+
+    options = {"ping_interval": 1, "ping_timeout": 5} | options
+    server = socketio.AsyncServer(
+        async_mode="aiohttp", cors_allowed_origins=cors, transports=transports, **options)
+
+    @server.event
+    async def connect(sid, environ, auth):
+        if refuses and (auth or {}).get("token") != "good":
+            raise socketio.exceptions.ConnectionRefusedError("not authorized")
+
+    application = web.Application()
+    server.attach(application)
+    runner = web.AppRunner(application, access_log=None)
+    await runner.setup()
+    site = web.TCPSite(runner, HOST, 0)
+    await site.start()
+    return site._server.sockets[0].getsockname()[1]
+
+
+async def old_socket_io() -> int:
+    """A server that speaks Engine.IO 3 as 2.x does: it answers each version so."""
+    text = "0" + json.dumps(OPEN)
+    return await answering(body=f"{len(text)}:{text}2:40", kind="text/plain; charset=UTF-8")
+
+
+# Servers on raw sockets.
+
+async def raw(serve, context=None) -> int:
+    """A server that runs a coroutine for each connection."""
+    async def accept(reader, writer):
+        with contextlib.suppress(ConnectionError, asyncio.IncompleteReadError, asyncio.CancelledError, ssl.SSLError):
+            await serve(reader, writer)
+        writer.close()
+
+    server = await asyncio.start_server(accept, HOST, 0, ssl=context)
+    return server.sockets[0].getsockname()[1]
+
+
+async def request(reader) -> tuple[str, dict[str, str]]:
+    """The target and the fields of a request."""
+    head = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1").split("\r\n")
+    fields = {name.lower(): value for name, _, value in (line.partition(": ") for line in head[1:])}
+    if length := int(fields.get("content-length", 0)):
+        await reader.readexactly(length)
+    return head[0].split(" ")[1], fields
+
+
+def answer(status="200 OK", body="", kind="text/html", fields="") -> bytes:
+    data = body.encode()
+    return f"HTTP/1.1 {status}\r\nContent-Type: {kind}\r\nContent-Length: {len(data)}\r\n{fields}Connection: close\r\n\r\n".encode() + data
+
+
+async def answering(status="200 OK", body="<!doctype html><h1>Welcome</h1>", kind="text/html", fields="", context=None) -> int:
+    async def serve(reader, writer):
+        await request(reader)
+        writer.write(answer(status, body, kind, fields))
+        await writer.drain()
+
+    return await raw(serve, context)
+
+
+def accepted(fields: dict[str, str], key_suffix="258EAFA5-E914-47DA-95CA-C5AB0DC85B11") -> bytes:
+    """The answer to an upgrade."""
+    digest = base64.b64encode(hashlib.sha1((fields["sec-websocket-key"] + key_suffix).encode()).digest()).decode()
+    return f"HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Accept: {digest}\r\n\r\n".encode()
+
+
+def frame(text: str) -> bytes:
+    data = text.encode()
+    return (bytes([0x81, len(data)]) if len(data) < 126 else bytes([0x81, 126]) + len(data).to_bytes(2)) + data
+
+
+async def engine(socket_frames=(), polls=True, holds=True, **values) -> int:
+    """Engine.IO by hand: answers polling with an open packet, and an upgrade with these frames; CONNECT is accepted."""
+    sessions = 0
+
+    async def serve(reader, writer):
+        nonlocal sessions
+        target, fields = await request(reader)
+        if "upgrade" in fields:
+            writer.write(accepted(fields))
+            for text in socket_frames if "sid=" not in target else ():
+                writer.write(frame(text))
+            await writer.drain()
+            while holds and (head := await reader.readexactly(2)):
+                length = head[1] & 127
+                length = int.from_bytes(await reader.readexactly(2)) if length == 126 else length
+                mask = await reader.readexactly(4)
+                data = bytes(byte ^ mask[i % 4] for i, byte in enumerate(await reader.readexactly(length)))
+                if head[0] & 15 == 9:
+                    writer.write(bytes([0x8A, len(data)]) + data)
+                elif data.startswith(b"40"):
+                    writer.write(frame('40{"sid":"x"}'))
+                elif data == b"2probe":
+                    writer.write(frame("3probe"))
+        elif polls:
+            body = "40{}" if "sid=" in target and "content-length" not in fields else "ok" if "sid=" in target else "0" + json.dumps(OPEN | values)
+            writer.write(answer(body=body, kind="text/plain"))
+            await writer.drain()
+        else:
+            await reader.read()
+
+    return await raw(serve)
+
+
+# Proxies.
+
+async def relay(port: int, delay=0.0, withholds_after_upgrade=False) -> int:
+    """A proxy that carries bytes later, or keeps what follows an upgrade for itself."""
+    async def carry(reader, writer, withholds):
+        is_silent = False
+        while data := await reader.read(65536):
+            # Each piece is late by the same time, and none waits for another.
+            if not is_silent:
+                asyncio.get_running_loop().call_later(delay, writer.write, data)
+            is_silent = is_silent or withholds and b" 101 " in data
+        asyncio.get_running_loop().call_later(delay, writer.close)
+
+    async def serve(reader, writer):
+        upstream, down = await asyncio.open_connection(HOST, port)
+        await asyncio.gather(carry(reader, down, False), carry(upstream, writer, withholds_after_upgrade))
+        await asyncio.sleep(delay + 0.1)
+
+    return await raw(serve)
+
+
+UPGRADES = 'proxy_http_version 1.1; proxy_set_header Upgrade $http_upgrade; proxy_set_header Connection "upgrade"; '
+
+
+async def nginx(ports: list[int], settings: str, balance="", tls="") -> int:
+    port = free_port()
+    servers = " ".join(f"server {HOST}:{each};" for each in ports)
+    temporary = " ".join(f"{kind}_temp_path {FOLDER}/{kind};" for kind in ("client_body", "proxy", "fastcgi", "uwsgi", "scgi"))
+    (FOLDER / "nginx.conf").write_text(
+        f"daemon off; master_process off; pid {FOLDER}/nginx.pid; error_log stderr crit; events {{}} http {{ access_log off; "
+        f"{temporary} upstream nodes {{ {balance} {servers} }} server {{ listen {HOST}:{port}{' ssl' if tls else ''}; {tls} "
+        f"location / {{ proxy_pass http://nodes; proxy_set_header Host $http_host; {settings} }} }} }}")
+    program("nginx", "-e", "stderr", "-p", str(FOLDER), "-c", str(FOLDER / "nginx.conf"))
+    await wait_for(port)
+    return port
+
+
+async def haproxy(ports: list[int], settings: str, cookie=False) -> int:
+    port = free_port()
+    servers = "\n".join(f" server s{each} {HOST}:{each}" + (f" cookie s{each}" if cookie else "") for each in ports)
+    (FOLDER / "haproxy.cfg").write_text(
+        f"defaults\n mode http\n timeout connect 5s\n timeout client 60s\n timeout server 60s\nfrontend front\n bind {HOST}:{port}\n"
+        f" default_backend nodes\nbackend nodes\n balance roundrobin\n{settings}\n{servers}\n")
+    program("haproxy", "-q", "-db", "-f", str(FOLDER / "haproxy.cfg"))
+    await wait_for(port)
+    return port
+
+
+# Certificates.
+
+def openssl(*arguments: str) -> None:
+    subprocess.run(["openssl", *arguments], cwd=FOLDER, check=True, capture_output=True)
+
+
+def certificate(kind: str) -> ssl.SSLContext:
+    """A context whose certificate has a fault; its authority is authority.pem of the folder."""
+    (FOLDER / "index.txt").write_text("")
+    (FOLDER / "serial").write_text("01")
+    (FOLDER / "ca.cnf").write_text(
+        "[ca]\ndefault_ca=own\n[own]\ndir=.\ndatabase=index.txt\nserial=serial\nnew_certs_dir=.\ndefault_md=sha256\npolicy=any\n"
+        "email_in_dn=no\n[any]\ncommonName=supplied\n[leaf]\nsubjectAltName=DNS:localhost,IP:127.0.0.1\n"
+        "[other]\nsubjectAltName=DNS:other.example\n[authority]\nbasicConstraints=critical,CA:TRUE\n")
+    new = ["req", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes"]
+    openssl(*new, "-x509", "-days", "30", "-subj", "/CN=Authority", "-keyout", "authority.key", "-out", "authority.pem")
+    if kind == "selfsigned":
+        openssl(*new, "-x509", "-days", "30", "-subj", "/CN=localhost", "-addext", "subjectAltName=IP:127.0.0.1",
+                "-keyout", "leaf.key", "-out", "leaf.pem")
+    else:
+        dates = {"expired": ("20200101000000Z", "20210101000000Z"), "future": ("20990101000000Z", "20991231000000Z")}
+        start, end = dates.get(kind, ("20250101000000Z", "20351231000000Z"))
+        issuer = ["-cert", "authority.pem", "-keyfile", "authority.key"]
+        if kind == "incomplete":
+            openssl(*new, "-subj", "/CN=Intermediate", "-keyout", "middle.key", "-out", "middle.csr")
+            openssl("ca", "-batch", "-config", "ca.cnf", *issuer, "-extensions", "authority", "-startdate", start, "-enddate", end,
+                    "-in", "middle.csr", "-out", "middle.pem", "-notext")
+            issuer = ["-cert", "middle.pem", "-keyfile", "middle.key"]
+        openssl(*new, "-subj", "/CN=leaf", "-keyout", "leaf.key", "-out", "leaf.csr")
+        openssl("ca", "-batch", "-config", "ca.cnf", *issuer, "-extensions", "other" if kind == "wrongname" else "leaf",
+                "-startdate", start, "-enddate", end, "-in", "leaf.csr", "-out", "leaf.pem", "-notext")
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(FOLDER / "leaf.pem", FOLDER / "leaf.key")
+    return context
+
+
+# Raw WebSockets.
+
+async def websocket(**options) -> int:
+    from websockets.asyncio.server import serve
+
+    async def echo(connection):
+        async for message in connection:
+            await connection.send(message)
+
+    server = await serve(echo, HOST, 0, **options)
+    return server.sockets[0].getsockname()[1]
+
+
+async def closing(code: int, reason: str) -> int:
+    from websockets.asyncio.server import serve
+
+    server = await serve(lambda connection: connection.close(code, reason), HOST, 0)
+    return server.sockets[0].getsockname()[1]
+
+
+async def silent() -> int:
+    return await raw(lambda reader, writer: asyncio.sleep(3600))
+
+
+async def full() -> int:
+    """A port whose queue of connections is full, so that the system drops each further one."""
+    listener = socket.create_server((HOST, 0), backlog=0)
+    listener.setblocking(False)
+    for _ in range(4):
+        client = socket.socket()
+        client.setblocking(False)
+        client.connect_ex(listener.getsockname())
+        KEPT.append(client)
+    KEPT.append(listener)
+    return listener.getsockname()[1]
+
+
+async def wrong_accept() -> int:
+    async def serve(reader, writer):
+        _, fields = await request(reader)
+        writer.write(accepted(fields, "wrong") if "upgrade" in fields else answer(body="0" + json.dumps(OPEN), kind="text/plain"))
+        await writer.drain()
+        await reader.read()
+
+    return await raw(serve)
+
+
+async def pair() -> list[int]:
+    return [await socket_io(), await socket_io()]
+
+
+async def noisy() -> int:
+    async def serve(reader, writer):
+        writer.write(b"SSH-2.0-OpenSSH_9.2p1 Debian-2\r\n")
+        await writer.drain()
+        await reader.read(1000)
+
+    return await raw(serve)
+
+
+async def hanging() -> int:
+    async def serve(reader, writer):
+        await reader.read(1)
+
+    return await raw(serve)
+
+
+def frames(**values):
+    return ["0" + json.dumps(OPEN | values)]
+
+
+async def behind_tls() -> int:
+    certificate("good")
+    return await nginx([await socket_io()], UPGRADES, tls=f"ssl_certificate {FOLDER}/leaf.pem; ssl_certificate_key {FOLDER}/leaf.key;")
+
+
+async def behind(proxy, servers, *arguments, **options) -> int:
+    ports = await servers
+    return await proxy(ports if isinstance(ports, list) else [ports], *arguments, **options)
+
+
+async def relayed(server, **options) -> int:
+    return await relay(await server, **options)
+
+
+KEPT = []
+CASES = {
+    # Faults of servers.
+    "full": full, "silent": silent, "noisy": noisy, "hanging": hanging,
+    "page": answering,
+    "status-401": lambda: answering("401 Unauthorized", "who are you?", "text/plain"),
+    "status-403": lambda: answering("403 Forbidden", "no", "text/plain"),
+    "status-404": lambda: answering("404 Not Found", "nothing here", "text/plain"),
+    "status-500": lambda: answering("500 Internal Server Error", "oops", "text/plain"),
+    "redirect": lambda: answering("301 Moved Permanently", "", "text/plain", "Location: https://elsewhere.example/\r\n"),
+    "old": old_socket_io,
+    "unsupported": lambda: answering("400 Bad Request", '{"code":5,"message":"Unsupported protocol version"}', "application/json"),
+    "cors": lambda: socket_io(cors=["https://elsewhere.example"]),
+    "no-cors": lambda: socket_io(cors=[]),
+    "small": lambda: socket_io(max_http_buffer_size=1024),
+    "refusing": lambda: socket_io(refuses=True),
+    "polling-only": lambda: socket_io(transports=["polling"]),
+    "websocket-only": lambda: socket_io(transports=["websocket"]),
+    "no-pings": lambda: engine(frames(pingInterval=500, pingTimeout=500)),
+    "no-open": lambda: engine(polls=False),
+    "hang-up": lambda: engine(holds=False),
+    "slow-path": lambda: relayed(socket_io(ping_interval=5, ping_timeout=0.1), delay=0.2),
+    "wrong-accept": wrong_accept,
+    # Faults of proxies.
+    "nginx-dead": lambda: nginx([free_port()], UPGRADES),
+    "nginx-slow": lambda: behind(nginx, silent(), UPGRADES + "proxy_read_timeout 1s;"),
+    "nginx-no-upgrade": lambda: behind(nginx, socket_io(), ""),
+    "nginx-idle": lambda: behind(nginx, socket_io(ping_interval=25), UPGRADES + "proxy_read_timeout 1s;"),
+    "nginx-split": lambda: behind(nginx, pair(), UPGRADES),
+    "nginx-raw-no-upgrade": lambda: behind(nginx, websocket(), ""),
+    "nginx-raw-idle": lambda: behind(nginx, websocket(ping_interval=None), UPGRADES + "proxy_read_timeout 1s;"),
+    "haproxy-dead": lambda: haproxy([free_port()], ""),
+    "haproxy-split": lambda: behind(haproxy, pair(), ""),
+    "haproxy-idle": lambda: behind(haproxy, socket_io(ping_interval=25), " timeout tunnel 1s"),
+    "buffering": lambda: relayed(socket_io(), withholds_after_upgrade=True),
+    # TLS.
+    **{f"tls-{kind}": (lambda kind=kind: answering(body="ok", kind="text/plain", context=certificate(kind)))
+       for kind in ("expired", "future", "wrongname", "selfsigned", "incomplete", "good")},
+    # Raw WebSockets.
+    "subprotocol": lambda: websocket(subprotocols=["chat.v2"]),
+    "origins": lambda: websocket(origins=["https://elsewhere.example", None]),
+    "closing": lambda: closing(4401, "token expired"),
+    # Healthy ones.
+    "healthy": socket_io, "healthy-websocket": websocket,
+    "healthy-nginx": lambda: behind(nginx, socket_io(), UPGRADES),
+    "healthy-nginx-two": lambda: behind(nginx, pair(), UPGRADES, balance="ip_hash;"),
+    "healthy-nginx-websocket": lambda: behind(nginx, websocket(), UPGRADES),
+    "healthy-nginx-tls": behind_tls,
+    "healthy-haproxy-two": lambda: behind(haproxy, pair(), " cookie node insert indirect nocache", cookie=True),
+}
+
+
+async def main() -> None:
+    print("listening", await CASES[CASE](), flush=True)
+    await asyncio.to_thread(sys.stdin.read)
+
+
+asyncio.run(main())
