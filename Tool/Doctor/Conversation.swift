@@ -40,9 +40,7 @@ final class Conversation: WebSocketChannelHandler, Sendable {
     /// When a message was last sent or received.
     var lastActivity: ContinuousClock.Instant { self.activity.withLock { $0 } }
 
-    /// The next event; nil when none comes in time.
-    ///
-    /// - Parameter limit: how long to wait; the time of a step unless given.
+    /// The next event; nil when none comes in time, which is that of a step unless given.
     func next(within limit: Duration? = nil) async -> Event? {
         let (wait, event) = (
             self.waits.withLock {

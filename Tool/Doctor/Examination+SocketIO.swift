@@ -94,21 +94,15 @@ extension Examination {
         let error = try? PayloadValue(json: answer.text)
         let isOld = status == 200 && (answer.body.first == 0 || answer.text.isLegacyPayload)
         if isOld || error?["code"]?.int == 5 || status == 400 && words.contains("unsupported version") {
-            throw Verdict(
-                .oldProtocol, "\(self.place) speaks Engine.IO 3 of Socket.IO 2.x, and this client version 4",
-                "upgrade the server to Socket.IO 3 or newer, or let clients speak the old one (protocol v2, "
-                    + "allowEIO3 in the server for old clients)")
+            throw Verdict(.oldProtocol, "\(self.place) speaks Engine.IO 3 of Socket.IO 2.x, and this client version 4")
         }
         if status == 400, error?["code"]?.int == 0 || words.lowercased().contains("transport") {
             return (nil, "polling is switched off (\(words))")
         }
         if status == 400, answer.wantsTLS, let verdict = await self.tlsVerdict() { throw verdict }
         if (200...299).contains(status) {
-            throw Verdict(
-                .notSocketIO,
-                "\(self.place)\(self.path) is no Socket.IO server: it answered \(status) with "
-                    + (words.isEmpty ? "a web page" : "other text (\(words))"),
-                "check host, port and --path; a raw WebSocket has ws:// or wss:// in its URL")
+            let body = words.isEmpty ? "a web page" : "other text (\(words))"
+            throw Verdict(.notSocketIO, "\(self.place)\(self.path) is no Socket.IO server: it answered \(body)")
         }
         throw Verdict(status: status, of: "GET \(self.path)", location: answer.head["location"], words: words)
     }
@@ -120,27 +114,22 @@ extension Examination {
         guard case .opened? = event else { return Verdict(error, to: self.place) }
         guard case .text(let text)? = await conversation.nextText(), EngineIOOpen(text) != nil else {
             return Verdict(
-                .noOpen, "\(self.place) accepts WebSockets and sends no open packet of Engine.IO, nor answers polling",
-                "check that the server behind this path is Socket.IO and not blocked")
+                .noOpen, "\(self.place) accepts WebSockets and sends no open packet of Engine.IO, nor answers polling")
         }
-        return Verdict(
-            .pollingSilent, "\(self.place) serves WebSockets, and does not answer long polling",
-            "let the proxy pass answers on at once (nginx: proxy_buffering off), or switch polling off on both sides")
+        return Verdict(.pollingSilent, "\(self.place) serves WebSockets, and does not answer long polling")
     }
 
     // MARK: - Origin
 
-    private func examineOrigin() async -> (StageResult.Outcome, String, Verdict?) {
+    private func examineOrigin() async -> Finding {
         switch await self.exchange(self.dialer.request(self.pollingTarget, origin: self.origin)) {
         case .success(let answer) where answer.head.status == 200:
-            guard let origin = self.plan.origin else { return (.passed, "pages of \(self.origin) may connect", nil) }
             let allowed = answer.head["access-control-allow-origin"]
-            guard allowed != origin, allowed != "*" else { return (.passed, "pages of \(origin) may connect", nil) }
+            guard let origin = self.plan.origin, allowed != origin, allowed != "*" else {
+                return .passed("pages of \(self.origin) may connect")
+            }
             let cause = allowed.map { "the server allows \(ForeignText.line($0))" } ?? "the answer allows no origin"
-            let verdict = Verdict(
-                .corsMissing, "browsers keep the answers from web pages of \(origin): \(cause)",
-                "add it to the server's allowed origins (cors, cors_allowed_origins)")
-            return (.failed, cause, verdict)
+            return .failed(Verdict(.corsMissing, "browsers keep the answers from web pages of \(origin): \(cause)"))
         case .success(let answer): return self.refusal("\(answer.head.status) \(answer.words)")
         case .failure(let error): return self.refusal(error.message)
         }
@@ -172,21 +161,14 @@ extension Examination {
                 return ((conversation, open), "101, \(beat)")
             }
             conversation.close()
-            throw Verdict(
-                .notSocketIO,
-                "the WebSocket at \(self.path) is not Socket.IO: it began with \(ForeignText.line(text, limit: 60))",
-                "check --path; a raw WebSocket has ws:// or wss:// in its URL")
+            let beginning = ForeignText.line(text, limit: 60)
+            throw Verdict(.notSocketIO, "the WebSocket at \(self.path) is not Socket.IO: it began with \(beginning)")
         case .ended(let end): throw Verdict(end, "before the open packet of Engine.IO")
         default:
             conversation.close()
             throw polled == nil
-                ? Verdict(
-                    .noOpen, "the server accepts the WebSocket and sends no open packet of Engine.IO",
-                    "check that the server behind this path is Socket.IO and not blocked")
-                : Verdict(
-                    .upgradeSilent, "the WebSocket is accepted and carries nothing, while polling works",
-                    "switch buffering off in the proxy (nginx: proxy_buffering off), or let it pass WebSockets on as streams"
-                )
+                ? Verdict(.noOpen, "the server accepts the WebSocket and sends no open packet of Engine.IO")
+                : Verdict(.upgradeSilent, "the WebSocket is accepted and carries nothing, while polling works")
         }
     }
 
@@ -201,29 +183,19 @@ extension Examination {
         switch end {
         case .handshake(let error): return .handshake(error)
         case .stream(let error):
-            let isAnswered =
-                error.status.map { (300...599).contains($0) && $0 != 400 && $0 != 426 && $0 != 501 } ?? false
-            if isAnswered, let status = error.status {
-                return Verdict(status: status, of: "the upgrade of \(self.path)", location: nil, words: "")
-            }
-            guard let polled else {
-                return error.status.map {
-                    Verdict(status: $0, of: "the upgrade of \(self.path)", location: nil, words: "")
-                } ?? Verdict(error, to: self.place)
-            }
             let words = error.status == nil ? nil : await self.refusedUpgrade(self.socketTarget)?.words
+            // A server or a proxy that does not see an upgrade answers with one of these.
+            guard let polled, error.status.map({ $0 < 300 || [400, 426, 501].contains($0) }) ?? true else {
+                guard let status = error.status else { return Verdict(error, to: self.place) }
+                return Verdict(
+                    status: status, of: "the upgrade of \(self.path)", location: nil, words: words ?? "")
+            }
             let cause = error.status.map { "was answered with \($0) \(words ?? "")" } ?? "failed (\(error.message))"
             // Some servers offer an upgrade that they do not take.
             guard polled.upgrades.contains("websocket"), words?.lowercased().contains("transport") != true else {
-                return Verdict(
-                    .pollingOnly, "the server serves polling alone: the upgrade to a WebSocket \(cause)",
-                    "add websocket to the server's transports (with python-socketio, install what its server needs for it)"
-                )
+                return Verdict(.pollingOnly, "the server serves polling alone: the upgrade to a WebSocket \(cause)")
             }
-            return Verdict(
-                .upgradeStripped, "polling works and the server offers WebSockets, but the upgrade \(cause)",
-                "let the proxy pass Upgrade and Connection on (nginx: proxy_http_version 1.1, proxy_set_header Upgrade "
-                    + "$http_upgrade, proxy_set_header Connection \"upgrade\")")
+            return Verdict(.upgradeStripped, "polling works and the server offers WebSockets, but the upgrade \(cause)")
         default: return Verdict(end, "before the open packet of Engine.IO")
         }
     }
@@ -238,15 +210,11 @@ extension Examination {
             case .text(let text) where text.hasPrefix("44"):
                 throw self.refusal(of: String(text.dropFirst(2 + self.prefix.count)))
             case .text(let text) where text == "1" || text.hasPrefix("41"):
-                throw Verdict(
-                    .closedByServer, "the server ended the session at the CONNECT of \(self.namespace)",
-                    "look into the server's log; it may want credentials (--auth, --header)")
+                throw Verdict(.closedByServer, "the server ended the session at the CONNECT of \(self.namespace)")
             case .text: ()
             case .ended(let end): throw Verdict(end, "at the CONNECT of \(self.namespace)")
             default:
-                throw Verdict(
-                    .namespaceSilent, "the CONNECT of \(self.namespace) is not answered",
-                    "check that the server's connect handler and middleware return")
+                throw Verdict(.namespaceSilent, "the CONNECT of \(self.namespace) is not answered")
             }
         }
     }
@@ -257,24 +225,14 @@ extension Examination {
         let words = value?["message"]?.string ?? value?.string ?? text
         let cause = "the namespace \(self.namespace) refuses the connection: \(ForeignText.line(words))"
         // The main namespace always exists; another one refuses for its credentials only if it says so.
-        if self.namespace == "/" || words.isAboutCredentials {
-            return Verdict(
-                .authRefused, cause,
-                self.plan.target.auth == nil
-                    ? "pass the credentials with --auth '{\"token\":\"…\"}' or --header"
-                    : "check the credentials of --auth and --header")
-        }
-        return Verdict(
-            .namespaceRefused, cause, "correct the namespace, which is the URL's path, or add it to the server")
+        let isRefused = self.namespace == "/" || words.isAboutCredentials
+        return Verdict(isRefused ? .authRefused : .namespaceRefused, cause)
     }
 
     private func examineSize(_ conversation: Conversation, _ open: EngineIOOpen) async throws(Verdict) -> String {
         let size = self.plan.messageSize
         if let most = open.maxPayload, most < size {
-            throw Verdict(
-                .messageLimit, "the server takes messages of at most \(most) bytes, fewer than \(size)",
-                "raise maxHttpBufferSize (max_http_buffer_size) in the server, or send less; --message-size is what is needed"
-            )
+            throw Verdict(.messageLimit, "the server takes messages of at most \(most) bytes, fewer than \(size)")
         }
         // The data of a pong of Engine.IO reaches no app.
         conversation.send("3" + String(repeating: "x", count: size - 1))
@@ -282,9 +240,7 @@ extension Examination {
         while let event = await conversation.next() {
             switch event {
             case .ended:
-                throw Verdict(
-                    .messageLimit, "a message of \(size) bytes ends the connection",
-                    "raise the limit of the server (maxHttpBufferSize) or of the proxy")
+                throw Verdict(.messageLimit, "a message of \(size) bytes ends the connection")
             case .pong: return "\(size) bytes arrive" + (open.maxPayload.map { "; the limit is \($0)" } ?? "")
             default: ()
             }
@@ -302,16 +258,16 @@ extension Examination {
         await self.stage(.polling) {
             var (failure, cookies): (Verdict?, Bool) = (nil, false)
             for _ in 1...4 where failure == nil { failure = await self.poll(joins, withCookies: false, &cookies) }
-            guard let failure else { return (.passed, "4 sessions of 3 requests, each over its own connection", nil) }
+            guard let failure else { return .passed("4 sessions, each request over its own connection") }
             if cookies {
                 var second: Verdict?
                 for _ in 1...4 where second == nil { second = await self.poll(joins, withCookies: true, &cookies) }
                 if second == nil {
-                    return (.passed, "sessions stick to a server by a cookie, which clients have to keep", nil)
+                    return .passed("sessions stick to a server by a cookie, which clients have to keep")
                 }
             }
             works = false
-            return (.failed, failure.cause, failure)
+            return .failed(failure)
         }
         return works
     }
@@ -366,24 +322,18 @@ extension Examination {
             return Verdict(status: status, of: "a request by polling", location: answer.head["location"], words: words)
         }
         return Verdict(
-            .sessionsSplit, "a request of a new session by polling was refused as unknown: \(status) \(words)",
-            "several servers share this address and do not know each other's sessions: let the balancer keep a session on "
-                + "one (nginx: ip_hash; haproxy: cookie), or let clients use WebSockets alone")
+            .sessionsSplit, "a request of a new session by polling was refused as unknown: \(status) \(words)")
     }
 
     /// Changes a session from polling to a WebSocket.
-    private func examineSwitch() async -> (StageResult.Outcome, String, Verdict?) {
-        let failure = { (cause: String) -> (StageResult.Outcome, String, Verdict?) in
-            let verdict = Verdict(
-                .switchFailed, "a session by polling cannot change to a WebSocket: \(cause)",
-                "let the balancer send a session's polling and its WebSocket to the same server, or let clients begin with "
-                    + "a WebSocket (transports: [\"websocket\"])")
-            return (.failed, cause, verdict)
+    private func examineSwitch() async -> Finding {
+        let failure = { (cause: String) -> Finding in
+            .failed(Verdict(.switchFailed, "a session by polling cannot change to a WebSocket: \(cause)"))
         }
         let (answer, open): (HTTPAnswer, EngineIOOpen)
         switch await self.openSession() {
         case .success(let session): (answer, open) = session
-        case .failure(let verdict): return (.failed, verdict.cause, verdict)
+        case .failure(let verdict): return .failed(verdict)
         }
         let cookies = answer.head.values("set-cookie").compactMap { $0.split(separator: ";").first }
         let headers = cookies.isEmpty ? [] : [("Cookie", cookies.joined(separator: "; "))]
@@ -396,7 +346,7 @@ extension Examination {
         conversation.send("2probe")
         guard case .text("3probe")? = await conversation.nextText() else { return failure("the probe is not answered") }
         conversation.send("5")
-        return (.passed, "a session changed to a WebSocket", nil)
+        return .passed("a session changed to a WebSocket")
     }
 
     // MARK: - Heartbeat
@@ -404,11 +354,9 @@ extension Examination {
     private func examineHeartbeat(_ conversation: Conversation, _ open: EngineIOOpen) async throws(Verdict) -> String {
         let beat = open.pingInterval + open.pingTimeout
         if open.pingTimeout <= self.roundTrip {
-            throw Verdict(
-                .pingTimeoutTooShort,
-                "the server waits \(open.pingTimeout.seconds) for the answer to its ping, and the round trip takes "
-                    + self.roundTrip.seconds,
-                "raise pingTimeout (ping_timeout) in the server above the slowest path, 20 s by default")
+            let times =
+                "\(open.pingTimeout.seconds) for the answer to its ping, and the round trip takes \(self.roundTrip.seconds)"
+            throw Verdict(.pingTimeoutTooShort, "the server waits \(times)")
         }
         let limit = min(beat + .seconds(1), self.rest)
         let start = ContinuousClock.now
@@ -425,21 +373,15 @@ extension Examination {
                 return "a ping within \(start.duration(to: .now).seconds), as every \(open.pingInterval.seconds)"
             case .text("1"):
                 throw Verdict(
-                    .closedByServer, "the server closed the session after \(start.duration(to: .now).seconds)",
-                    "look into the server's log; it may disconnect clients that do not authenticate")
+                    .closedByServer, "the server closed the session after \(start.duration(to: .now).seconds)")
             case .ended(let end): throw self.verdict(idle: end, conversation, open.pingInterval)
             default: ()
             }
         }
         conversation.close()
-        guard limit > beat else {
-            return
-                "not cut within \(limit.seconds); the ping comes every \(open.pingInterval.seconds), for which --timeout is too short"
-        }
-        throw Verdict(
-            .noPings,
-            "no ping within \(limit.seconds), while the server promises one every \(open.pingInterval.seconds)",
-            "check that the server's event loop is not blocked and that the proxy passes messages on at once")
+        let promise = "the server pings every \(open.pingInterval.seconds)"
+        guard limit > beat else { return "not cut within \(limit.seconds); \(promise): --timeout gives more time" }
+        throw Verdict(.noPings, "no ping came within \(limit.seconds), while \(promise) by its own words")
     }
 }
 

@@ -27,7 +27,7 @@ extension Examination {
             let browser = self.dialer.open(target, origin: self.origin, subprotocols: subprotocols)
             defer { browser.close() }
             switch await browser.next() {
-            case .opened?: return (.passed, "pages of \(self.origin) may connect", nil)
+            case .opened?: return .passed("pages of \(self.origin) may connect")
             case .ended(.stream(let error))?: return self.refusal(error.message)
             default: return self.refusal("the upgrade with this Origin does not succeed")
             }
@@ -42,9 +42,7 @@ extension Examination {
                 case .pong?: hasPong = true
                 case .ended(let end)?: throw self.verdict(idle: end, conversation, nil)
                 case nil where !hasPong:
-                    throw Verdict(
-                        .noPong, "the server does not answer the ping of a WebSocket",
-                        "check that the server reads from its sockets, and that the proxy passes control frames on")
+                    throw Verdict(.noPong, "the server does not answer the ping of a WebSocket")
                 default: ()
                 }
             }
@@ -76,29 +74,23 @@ extension Examination {
 
     private func verdict(refusal status: Int, _ target: String, _ subprotocols: [String]) async -> Verdict {
         let answer = await self.refusedUpgrade(target, subprotocols)
+        let request = "the upgrade of \(target.prefix { $0 != "?" })"
         let (words, text) = (answer?.words ?? "", answer?.text.lowercased() ?? "")
         if status == 400, answer?.wantsTLS == true, let verdict = await self.tlsVerdict() { return verdict }
         if text.contains("subprotocol") || answer?.head["sec-websocket-protocol"] != nil && subprotocols.isEmpty {
             return .subprotocol(words)
         }
         if text.contains("origin"), status == 403 || status == 400 {
-            return self.refusal(words).2 ?? .handshake(nil)
+            return Verdict(.originRefused, "the upgrade is refused for its origin: \(words)")
         }
         if status == 426 || status == 505 || status < 500 && status != 404 && text.contains("upgrade") {
             return Verdict(
-                .upgradeStripped, "the server did not get the headers of the upgrade: it answered \(status) (\(words))",
-                "let the proxy pass Upgrade and Connection on (nginx: proxy_http_version 1.1, proxy_set_header Upgrade "
-                    + "$http_upgrade, proxy_set_header Connection \"upgrade\")")
+                .upgradeStripped, "the server did not get the headers of the upgrade: it answered \(status) (\(words))")
         }
         if (200...299).contains(status) {
-            return Verdict(
-                .notWebSocket,
-                "\(self.place)\(target.prefix { $0 != "?" }) is a web page: the upgrade was answered with \(status)",
-                "check the path of the WebSocket, and that the proxy passes the headers Upgrade and Connection on")
+            return Verdict(.notWebSocket, "\(request) was answered with \(status), as a web page is")
         }
-        return Verdict(
-            status: status, of: "the upgrade of \(target.prefix { $0 != "?" })", location: answer?.head["location"],
-            words: words)
+        return Verdict(status: status, of: request, location: answer?.head["location"], words: words)
     }
 
     /// The verdict about a WebSocket that the server ended soon.
@@ -107,10 +99,8 @@ extension Examination {
         let reason = event.reason.lowercased()
         if !hasSubprotocol, reason.contains("protocol"), event.violation == nil { return .subprotocol(event.reason) }
         if [3000, 4401, 4403].contains(event.code.rawValue) || reason.isAboutCredentials {
-            return Verdict(
-                .authRefused,
-                "the server closed the WebSocket with code \(event.code.rawValue) \(ForeignText.line(event.reason))",
-                "pass the credentials with --header, or in the URL's query")
+            let words = "code \(event.code.rawValue) \(ForeignText.line(event.reason))"
+            return Verdict(.authRefused, "the server closed the WebSocket with \(words)")
         }
         return Verdict(end, time)
     }
@@ -120,25 +110,18 @@ extension Examination {
         let silence = conversation.lastActivity.duration(to: .now)
         if case .closed(let event) = end, event.code != .noStatus { return Verdict(end, "after \(silence.seconds)") }
         let beat = interval.map { "the server pings every \($0.seconds)" } ?? "nothing was sent"
-        return Verdict(
-            .idleCut, "the connection was cut after \(silence.seconds) of silence, while \(beat)",
-            "raise the idle timeout of the proxy above the interval of pings (nginx: proxy_read_timeout, haproxy: timeout "
-                + "tunnel), or let the server ping more often")
+        return Verdict(.idleCut, "the connection was cut after \(silence.seconds) of silence, while \(beat)")
     }
 }
 
 extension Verdict {
     /// The verdict about an answer to the upgrade that breaks a rule.
-    static func handshake(_ error: WebSocketProtocolError?) -> Self {
-        Self(
-            .badHandshake, "the answer to the upgrade is wrong: \(error?.message ?? "no reason")",
-            "correct the server's handshake (RFC 6455 section 4.2.2), or remove the proxy that changes or caches it")
+    static func handshake(_ error: WebSocketProtocolError) -> Self {
+        Self(.badHandshake, "the answer to the upgrade is wrong: \(error.message)")
     }
 
     fileprivate static func subprotocol(_ words: String) -> Self {
-        Self(
-            .subprotocolMissing, "the server wants a sub-protocol: \(ForeignText.line(words))",
-            "offer one that it knows with --subprotocol")
+        Self(.subprotocolMissing, "the server wants a sub-protocol: \(ForeignText.line(words))")
     }
 }
 

@@ -76,18 +76,14 @@ final class Examination {
 
     // MARK: - Recording
 
-    /// Runs a stage; the verdict that it throws is recorded as its failure.
-    ///
-    /// - Parameter body: returns its value, and what was found.
+    /// Runs a stage, whose body returns a value and what was found; a verdict that it throws is recorded as its failure.
     func stage<Value>(
         _ stage: Stage, _ body: () async throws(Verdict) -> (Value, String)
     ) async throws(Verdict) -> Value {
         let start = ContinuousClock.now
         do throws(Verdict) {
             guard self.rest > .milliseconds(300) else {
-                throw Verdict(
-                    .noAnswer, "\(self.plan.timeout.seconds) were over before this stage", "give more time by --timeout"
-                )
+                throw Verdict(.timeUp, "\(self.plan.timeout.seconds) were over before the stage \(stage.rawValue)")
             }
             let (value, detail) = try await body()
             self.record(StageResult(stage: stage, outcome: .passed, detail: detail), since: start)
@@ -99,11 +95,17 @@ final class Examination {
     }
 
     /// Records a stage on whose success no other depends.
-    func stage(_ stage: Stage, _ body: () async -> (StageResult.Outcome, String, Verdict?)) async {
+    func stage(_ stage: Stage, _ body: () async -> Finding) async {
         guard self.rest > .milliseconds(300) else { return self.skip(stage, "no time is left; --timeout gives more") }
         let start = ContinuousClock.now
-        let (outcome, detail, verdict) = await body()
-        self.record(StageResult(stage: stage, outcome: outcome, detail: detail), verdict, since: start)
+        switch await body() {
+        case .passed(let detail):
+            self.record(StageResult(stage: stage, outcome: .passed, detail: detail), since: start)
+        case .warned(let verdict):
+            self.record(StageResult(stage: stage, outcome: .warned, detail: verdict.cause), verdict, since: start)
+        case .failed(let verdict):
+            self.record(StageResult(stage: stage, outcome: .failed, detail: verdict.cause), verdict, since: start)
+        }
     }
 
     func skip(_ stage: Stage, _ why: String) {
@@ -152,10 +154,8 @@ final class Examination {
         }
         return try await self.stage(.name) { () throws(Verdict) in
             switch await self.dialer.addresses(of: host) {
-            case .success(let addresses) where !addresses.isEmpty:
-                return (addresses, "\(host) is \(addresses.joined(separator: ", "))")
-            case .success: throw .unresolved(self.place, "there is no record")
-            case .failure(let error): throw .unresolved(self.place, error.message)
+            case .success(let addresses): return (addresses, "\(host) is \(addresses.joined(separator: ", "))")
+            case .failure(let error): throw Verdict(error, to: self.place)
             }
         }
     }
@@ -173,30 +173,18 @@ final class Examination {
             return obstacles
         }
         let failed = addresses.filter { obstacles[$0] != nil }
-        guard let first = failed.first, let obstacle = obstacles[first] else {
-            let families = Set(addresses.map { $0.contains(":") ? "IPv6" : "IPv4" }).sorted()
-            let detail = "TCP connects to \(addresses.joined(separator: ", ")) (\(families.joined(separator: ", ")))"
+        let problem = failed.map { "\($0) \(obstacles[$0]?.description ?? "")" }.joined(separator: ", ")
+        if failed.isEmpty {
+            let detail = "TCP connects to \(addresses.joined(separator: ", "))"
             return self.record(StageResult(stage: .address, outcome: .passed, detail: detail), since: start)
         }
-        let problem = "\(failed.joined(separator: ", ")) at port \(port) \(obstacle)"
-        guard failed.count == addresses.count else {
-            let verdict = Verdict(
-                .deadAddress,
-                "\(failed.count) of \(addresses.count) addresses of \(self.place) do not connect: \(problem)",
-                "let the server listen there, or remove the record: clients that do not race addresses wait or fail")
-            return self.record(
-                StageResult(stage: .address, outcome: .warned, detail: problem), verdict, since: start)
-        }
-        let verdict =
-            obstacle == .refused
-            ? Verdict(
-                .connectionRefused, "\(self.place) refuses TCP connections: nothing listens at this port",
-                "start the server, or correct host and port")
-            : obstacle == .silent
-                ? .silentAddress(self.place)
-                : Verdict(.unreachable, problem, "check the address, the network and the firewall")
-        self.record(StageResult(stage: .address, outcome: .failed, detail: problem), verdict, since: start)
-        throw verdict
+        let isDead = failed.count == addresses.count
+        let code: Verdict.Code =
+            !isDead ? .deadAddress : obstacles.values.contains(.refused) ? .connectionRefused : .unreachable
+        let verdict = Verdict(code, "\(self.place) is not reached by TCP: \(problem)")
+        self.record(
+            StageResult(stage: .address, outcome: isDead ? .failed : .warned, detail: problem), verdict, since: start)
+        if isDead { throw verdict }
     }
 
     private func examineTLS() async throws(Verdict) {
@@ -210,9 +198,7 @@ final class Examination {
             if [.other, .handshakeCut].contains(error.code.tlsFailure) || error.stage == .tls {
                 let plain = await self.dialer.exchange(self.dialer.request("/", isSecure: false))
                 if case .success(let answer) = plain, !answer.wantsTLS {
-                    throw Verdict(
-                        .plainServer, "\(self.place) speaks HTTP without TLS",
-                        "use \(self.isRaw ? "ws" : "http")://, or switch TLS on in the server or proxy")
+                    throw Verdict(.plainServer, "\(self.place) speaks HTTP without TLS")
                 }
             }
             throw Verdict(error, to: self.place)
@@ -227,9 +213,7 @@ final class Examination {
         case .failure(let error):
             guard let failure = error.code.tlsFailure, ![.other, .handshakeCut].contains(failure) else { return nil }
         }
-        return Verdict(
-            .tlsRequired, "\(self.place) speaks TLS",
-            "use \(self.isRaw ? "wss" : "https")://, or a port without TLS")
+        return Verdict(.tlsRequired, "\(self.place) speaks TLS")
     }
 
     // MARK: - Origin
@@ -242,14 +226,10 @@ final class Examination {
             ?? "\(scheme)://\(isStandard ? String(self.place.dropLast("\(url.port)".count + 1)) : self.place)"
     }
 
-    /// The result for an origin that is refused: a fault of an origin that was asked about, else a warning.
-    func refusal(_ cause: String) -> (StageResult.Outcome, String, Verdict?) {
-        let verdict = Verdict(
-            .originRefused, "web pages of \(self.origin) are refused: \(cause)",
-            self.plan.origin == nil
-                ? "allow this origin in the server, or name the pages' origin with --origin; a proxy has to pass Host on"
-                : "add it to the server's allowed origins (cors, cors_allowed_origins)")
-        return (self.plan.origin == nil ? .warned : .failed, cause, verdict)
+    /// The finding for an origin that is refused: a fault of an origin that was asked about, else a warning.
+    func refusal(_ cause: String) -> Finding {
+        let verdict = Verdict(.originRefused, "web pages of \(self.origin) are refused: \(cause)")
+        return self.plan.origin == nil ? .warned(verdict) : .failed(verdict)
     }
 }
 

@@ -32,29 +32,11 @@ struct StageResult: Encodable, Sendable {
     var milliseconds = 0
 }
 
-/// The cause of a fault, and what to do about it.
-struct Verdict: Error, Encodable, Hashable, Sendable {
-    /// A kind of fault; its name is part of the JSON, for scripts.
-    enum Code: String, Encodable, CaseIterable, Sendable {
-        case nameNotResolved, connectionRefused, unreachable, deadAddress, proxyFailed
-        case certificateExpired, certificateNotYetValid, certificateWrongName, certificateSelfSigned
-        case certificateUntrusted, certificateIncomplete, certificateRejected, pinMismatch
-        case tlsVersion, clientCertificateWanted, tlsFailed, plainServer, tlsRequired
-        case noAnswer, hungUp, notHTTP, notFound, unauthorized, forbidden, redirected, badGateway, unavailable
-        case gatewayTimeout, serverError, refused
-        case notSocketIO, notWebSocket, oldProtocol, originRefused, corsMissing
-        case upgradeStripped, upgradeRefused, pollingOnly, badHandshake, subprotocolMissing, closedAfterUpgrade, noOpen
-        case upgradeSilent, pollingSilent, namespaceRefused, authRefused, namespaceSilent
-        case messageLimit, sessionsSplit, switchFailed, noPings, pingTimeoutTooShort, noPong, idleCut, closedByServer
-    }
-
-    var code: Code
-    var cause: String
-    var remedy: String
-
-    init(_ code: Code, _ cause: String, _ remedy: String) {
-        (self.code, self.cause, self.remedy) = (code, cause, remedy)
-    }
+/// What a stage found on whose success no other depends.
+enum Finding: Sendable {
+    case passed(String)
+    case warned(Verdict)
+    case failed(Verdict)
 }
 
 /// The result of an examination.

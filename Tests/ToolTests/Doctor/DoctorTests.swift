@@ -29,11 +29,9 @@ extension Tool {
             var stages: [Stage]
         }
 
-        /// Examines the server of a case.
+        /// Examines the server of a case by a URL with this scheme and, after a colon, this path.
         ///
-        /// - Parameters:
-        ///   - scheme: the scheme of the URL, and after a colon its path.
-        ///   - flags: flags of the doctor, in which `AUTHORITY` stands for the file of the case's authority.
+        /// Among the flags, `AUTHORITY` stands for the file of the case's authority.
         private static func examine(
             _ name: String, _ scheme: String, _ flags: [String]
         ) async throws -> (Findings, Int) {
@@ -172,7 +170,7 @@ extension Tool {
                 #expect(closed.status == 1)
                 #expect(
                     closed.output.last
-                        == "fault: 127.0.0.1:1 refuses TCP connections: nothing listens at this port; start the server, or "
+                        == "fault: 127.0.0.1:1 is not reached by TCP: 127.0.0.1 refuses the connection; start the server, or "
                         + "correct host and port. [connectionRefused]")
                 let unknown = try await bench.runTool(["doctor", "wss://server.invalid"])
                 #expect(unknown.status == 1 && unknown.output.last?.contains("[nameNotResolved]") == true)

@@ -1,0 +1,95 @@
+/// The cause of a fault, and what to do about it.
+struct Verdict: Error, Encodable, Hashable, Sendable {
+    var code: Code
+    var cause: String
+    var remedy: String
+
+    init(_ code: Code, _ cause: String) { (self.code, self.cause, self.remedy) = (code, cause, code.remedy) }
+
+    /// A kind of fault; its name is part of the JSON, for scripts.
+    enum Code: String, Encodable, Sendable {
+        // Name, addresses, proxy.
+        case nameNotResolved, connectionRefused, unreachable, deadAddress, proxyFailed
+        // TLS.
+        case certificateExpired, certificateNotYetValid, certificateWrongName, certificateSelfSigned
+        case certificateUntrusted, certificateIncomplete, certificateRejected, pinMismatch
+        case tlsVersion, clientCertificateWanted, tlsFailed, plainServer, tlsRequired
+        // HTTP.
+        case noAnswer, hungUp, notHTTP, notFound, unauthorized, forbidden, redirected, badGateway, unavailable
+        case gatewayTimeout, serverError, refused, notSocketIO, notWebSocket, oldProtocol, originRefused, corsMissing
+        // The upgrade, and what follows it.
+        case upgradeStripped, pollingOnly, badHandshake, subprotocolMissing, closedAfterUpgrade, noOpen
+        case upgradeSilent, pollingSilent, namespaceRefused, authRefused, namespaceSilent, messageLimit
+        case sessionsSplit, switchFailed, noPings, pingTimeoutTooShort, noPong, idleCut, closedByServer
+        /// `--timeout` is over.
+        case timeUp
+    }
+}
+
+extension Verdict.Code {
+    /// What to do, for the operator of the server.
+    var remedy: String {
+        switch self {
+        case .nameNotResolved: "check the spelling of the name and its DNS record"
+        case .connectionRefused: "start the server, or correct host and port"
+        case .unreachable: "check that the machine is up, and that no firewall or security group drops the port"
+        case .deadAddress: "let the server listen there, or remove the DNS record: some clients wait or fail"
+        case .proxyFailed: "check --proxy, and the proxy's rules"
+        case .certificateExpired: "renew it, and reload the server"
+        case .certificateNotYetValid: "check the clocks of this machine and of the issuer"
+        case .certificateWrongName: "connect by a name in its subjectAltName, or issue one that has this host there"
+        case .certificateSelfSigned, .certificateUntrusted:
+            "use one of a public authority, or pass the authority by --ca"
+        case .certificateIncomplete: "give the server the full chain (fullchain.pem), or pass the authority by --ca"
+        case .certificateRejected: "issue one for servers, with a strong key"
+        case .pinMismatch: "pin the new key in the clients, or give the server a certificate with a pinned key"
+        case .tlsVersion: "switch TLS 1.2 or 1.3 on in the server"
+        case .clientCertificateWanted: "switch that off in the server, or give clients one (tls.clientCertificate)"
+        case .tlsFailed: "check the TLS settings and the log of the server"
+        case .plainServer: "use http:// or ws://, or switch TLS on in the server or proxy"
+        case .tlsRequired: "use https:// or wss://, or a port without TLS"
+        case .noAnswer: "check that the server is not blocked, and that a proxy in front of it reaches it"
+        case .hungUp: "check the log of the server or balancer, and whether its port is one of HTTP"
+        case .notHTTP: "check the port: a server of another protocol listens there"
+        case .notFound: "check the path (--path for Socket.IO), and the proxy's rule for it"
+        case .unauthorized: "pass the credentials, as in --header 'Authorization: Bearer …'"
+        case .forbidden: "check the credentials (--header), the allowed origins (--origin) and the firewall"
+        case .redirected: "use the URL that it leads to: redirects of WebSockets are not followed"
+        case .badGateway: "start the server behind the proxy, and check the proxy's upstream address"
+        case .unavailable: "check that the server runs and that the balancer's health checks pass"
+        case .gatewayTimeout: "check that the server is not blocked, and raise the proxy's read timeout"
+        case .serverError, .refused: "look into the server's log for the reason"
+        case .notSocketIO: "check host, port and --path; a raw WebSocket has ws:// or wss:// in its URL"
+        case .notWebSocket: "check the path, and that the proxy passes the headers Upgrade and Connection on"
+        case .oldProtocol: "upgrade the server to Socket.IO 3 or newer, or let clients speak protocol v2"
+        case .originRefused, .corsMissing:
+            "add the origin to the server's allowed ones (cors), and let a proxy pass Host on"
+        case .upgradeStripped:
+            "let the proxy pass Upgrade and Connection on (nginx: proxy_http_version 1.1; proxy_set_header Upgrade "
+                + "$http_upgrade; proxy_set_header Connection \"upgrade\")"
+        case .pollingOnly: "add websocket to the server's transports, or let clients use polling alone"
+        case .badHandshake: "correct the server's handshake (RFC 6455 section 4.2.2), or the proxy that changes it"
+        case .subprotocolMissing: "offer one that the server knows by --subprotocol"
+        case .closedAfterUpgrade: "look into the log of the server, and of a proxy that took the upgrade in its place"
+        case .noOpen: "check that the server behind this path is Socket.IO and not blocked"
+        case .upgradeSilent, .pollingSilent: "switch buffering off in the proxy (nginx: proxy_buffering off)"
+        case .namespaceRefused: "correct the namespace, which is the URL's path, or add it to the server"
+        case .authRefused: "pass the right credentials by --auth '{\"token\":\"…\"}', --header or the URL's query"
+        case .namespaceSilent: "check that the server's connect handler and middleware return"
+        case .messageLimit:
+            "raise maxHttpBufferSize and the proxy's limit, or pass what the app needs by --message-size"
+        case .sessionsSplit:
+            "let the balancer keep a session on one server (nginx: ip_hash; haproxy: cookie), or let clients use "
+                + "WebSockets alone"
+        case .switchFailed: "let the balancer send a session's WebSocket to the server of its polling"
+        case .noPings: "check that the server's event loop is not blocked and that the proxy does not buffer"
+        case .pingTimeoutTooShort: "raise the server's pingTimeout above the slowest path; 20 s is usual"
+        case .noPong: "check that the server reads from its sockets, and that the proxy passes control frames on"
+        case .idleCut:
+            "raise the proxy's idle timeout above the interval of pings (nginx: proxy_read_timeout; haproxy: timeout "
+                + "tunnel), or let the server ping more often"
+        case .closedByServer: "look up code and reason in the server's documentation: it may expect a message first"
+        case .timeUp: "give more time by --timeout"
+        }
+    }
+}
