@@ -48,6 +48,8 @@ def heard(client: paho.Client, _: Any, message: paho.MQTTMessage) -> None:
         case "answer":
             is_same = properties.CorrelationData == b"\x00\xffq"
             client.publish("client/answered", message.payload if is_same else b'"wrong"', qos=1)
+        case "say":
+            client.publish(message.topic.split("/", 2)[2], message.payload, qos=1)
         case "retain":
             client.publish("client/kept/" + message.topic.split("/")[2], message.payload, qos=1, retain=True)
 

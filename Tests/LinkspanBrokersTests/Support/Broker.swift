@@ -61,17 +61,24 @@ final class Broker: Sendable {
         }
     }
 
-    /// Connects to the first node.
+    /// Sends a signal to a node.
+    func signal(_ number: Int32, to node: Int = 0) throws { _ = kill(try self.nodes[node].pid, number) }
+
+    /// Connects to the first node, or through a relay to it.
     func connect(
-        _ language: any MessageProtocol, auth: [String: String]? = nil,
-        _ change: (inout ConnectionOptions) -> Void = { _ in }
+        _ language: any MessageProtocol, through relay: PythonServer? = nil, auth: [String: String]? = nil,
+        keepAlive: WebSocketKeepAlive? = .init(), _ change: (inout ConnectionOptions) -> Void = { _ in }
     ) throws -> ConnectionHandler {
-        let transport = WebSocketTransport(.init { $0.protocol = language }, loop: self.loop)
+        let configuration = WebSocketConfiguration {
+            $0.protocol = language
+            $0.keepAlive = keepAlive
+        }
+        let transport = WebSocketTransport(configuration, loop: self.loop)
         var credentials = Credentials()
         if let auth { credentials.auth = try Payload(auth) }
         // Two clients of a test are two connections.
         let account = "client \(UUID())"
-        return try ConnectionBuilder("ws://127.0.0.1:\(self.server.port)")
+        return try ConnectionBuilder("ws://127.0.0.1:\((relay ?? self.server).port)")
             .transport(transport)
             .credentials(.fixed(credentials, account: account))
             .options {
@@ -86,6 +93,12 @@ final class Broker: Sendable {
         let script = kind == .mosquitto ? "mqtt_peer.py" : "nats_peer.py"
         try await PythonServer(script, ["--broker-port", "\(self.server.port)"] + options).use { try await body() }
     }
+
+    /// Runs `body` with a relay to the first node, whose end cuts the links through it.
+    func withRelay(body: (PythonServer) async throws -> Void) async throws {
+        let relay = PythonServer("relay.py", ["--to", "\(self.server.port)"])
+        try await relay.use { try await body(relay) }
+    }
 }
 
 extension ConnectionHandler {
@@ -94,6 +107,22 @@ extension ConnectionHandler {
         let journal = Journal<Message>("messages of \(event)")
         _ = try self.on(event) { journal.append($0) }
         return journal
+    }
+
+    /// The errors with which links have ended, and the marks of those that have opened.
+    func changes() -> Journal<StateChange> {
+        let journal = Journal<StateChange>("changes of state")
+        self.onStateChange { journal.append($0) }
+        return journal
+    }
+
+    /// Returns when the broker has taken everything that was sent before: a message of one's own has come back.
+    func settle(_ separator: String = "/") async throws {
+        let event = "settle\(separator)\(UUID().uuidString)"
+        let back = try self.journal(event)
+        try self.send(event, "now")
+        _ = try await back.first(1)
+        self.off(event)
     }
 
     /// Waits until it is up.
