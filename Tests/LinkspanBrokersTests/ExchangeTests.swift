@@ -15,23 +15,8 @@ struct ExchangeTests {
         var text: String
     }
 
-    /// A broker with its protocol, and the event for words that are separated as there.
-    struct Case: Sendable, CustomTestStringConvertible {
-        let kind: Broker.Kind
-        let language: any MessageProtocol
-        let separator: String
-
-        static let all = [
-            Self(kind: .mosquitto, language: MQTTMessageProtocol(), separator: "/"),
-            Self(kind: .nats, language: NATSMessageProtocol(), separator: "."),
-        ]
-
-        var testDescription: String { self.language.name }
-        func event(_ words: String...) -> String { words.joined(separator: self.separator) }
-    }
-
-    @Test(arguments: Case.all)
-    func `what is sent arrives as it was sent, and so does what another client sends`(_ of: Case) async throws {
+    @Test(arguments: BrokerCase.all)
+    func `what is sent arrives as it was sent, and so does what another client sends`(_ of: BrokerCase) async throws {
         try await Broker.run(of.kind) { broker in
             let connection = try broker.connect(of.language)
             let (described, echo) = (
@@ -58,8 +43,8 @@ struct ExchangeTests {
         }
     }
 
-    @Test(arguments: Case.all)
-    func `requests are answered both ways`(_ of: Case) async throws {
+    @Test(arguments: BrokerCase.all)
+    func `requests are answered both ways`(_ of: BrokerCase) async throws {
         try await Broker.run(of.kind) { broker in
             let connection = try broker.connect(of.language)
             let answered = try connection.journal(of.event("client", "answered"))
@@ -76,9 +61,9 @@ struct ExchangeTests {
         }
     }
 
-    @Test(arguments: Case.all)
+    @Test(arguments: BrokerCase.all)
     func `a listener of several topics hears which one it is, and one that has ended hears nothing`(
-        _ of: Case
+        _ of: BrokerCase
     ) async throws {
         try await Broker.run(of.kind) { broker in
             let (one, other) = (try broker.connect(of.language), try broker.connect(of.language))
@@ -104,8 +89,8 @@ struct ExchangeTests {
         }
     }
 
-    @Test(arguments: Case.all)
-    func `refused credentials end the attempts with their own code, and good ones connect`(_ of: Case) async throws {
+    @Test(arguments: BrokerCase.all)
+    func `refused credentials end the attempts with their own code, and good ones connect`(_ of: BrokerCase) async throws {
         try await Broker.run(of.kind, "--password", "secret") { broker in
             let bad = try broker.connect(of.language, auth: ["username": "ann", "password": "wrong"])
             try await eventually("it is refused") { bad.status.lastError?.code == .credentialsRefused }
@@ -114,8 +99,8 @@ struct ExchangeTests {
         }
     }
 
-    @Test(arguments: Case.all)
-    func `after a kill of the broker listeners hear again, and what waited is sent once`(_ of: Case) async throws {
+    @Test(arguments: BrokerCase.all)
+    func `after a kill of the broker listeners hear again, and what waited is sent once`(_ of: BrokerCase) async throws {
         try await Broker.run(of.kind) { broker in
             let connection = try broker.connect(of.language)
             let heard = try connection.journal(of.event("self", "news"))
@@ -131,8 +116,8 @@ struct ExchangeTests {
         }
     }
 
-    @Test(arguments: Case.all)
-    func `a name that the broker cannot have is refused, and a message that is too large`(_ of: Case) async throws {
+    @Test(arguments: BrokerCase.all)
+    func `a name that the broker cannot have is refused, and a message that is too large`(_ of: BrokerCase) async throws {
         try await Broker.run(of.kind) { broker in
             let connection = try broker.connect(of.language)
             try await connection.up()

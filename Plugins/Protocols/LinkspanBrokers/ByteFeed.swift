@@ -1,3 +1,5 @@
+internal import Linkspan
+
 /// The bytes of a stream that comes in WebSocket messages whose bounds mean nothing.
 struct ByteFeed: Sendable {
     private var bytes: [UInt8] = []
@@ -21,5 +23,12 @@ struct ByteFeed: Sendable {
     mutating func take(_ count: Int) -> ArraySlice<UInt8> {
         defer { self.start += count }
         return self.rest.prefix(count)
+    }
+
+    /// Refuses more events in one WebSocket message than memory should be spent on.
+    static func check(_ count: Int) throws(LinkspanError) {
+        guard count <= 65_536 else {
+            throw LinkspanError(.protocolViolation, "one message brings more than 65,536 events")
+        }
     }
 }

@@ -14,6 +14,18 @@ from nats.aio.msg import Msg
 import command_line
 
 
+async def texts_of_stream(client: Client) -> list[object]:
+    """What the stream `jobs` has, in its order."""
+    subscription = await client.jetstream(timeout=30).subscribe("jobs.>", ordered_consumer=True)
+    texts: list[object] = []
+    pending = (await client.jetstream(timeout=30).stream_info("jobs")).state.messages
+    while len(texts) < pending:
+        message = await subscription.next_msg(timeout=30)
+        texts.append([message.subject, json.loads(message.data or b"null")])
+    await subscription.unsubscribe()
+    return texts
+
+
 async def heard(client: Client, message: Msg) -> None:
     match message.subject.split(".")[1]:
         case "describe":
@@ -27,13 +39,9 @@ async def heard(client: Client, message: Msg) -> None:
             answer = await client.request("client.question", message.data, timeout=30)
             await client.publish("client.answered", answer.data)
         case "stream":
-            manager = client.jetstream()
-            info = await manager.stream_info("jobs")
-            texts = []
-            for number in range(1, info.state.messages + 1):
-                kept = await manager.get_msg("jobs", number)
-                texts.append(json.loads(kept.data or b"null"))
-            await message.respond(json.dumps(texts).encode())
+            for text in await texts_of_stream(client):
+                await client.publish("client.kept", json.dumps(text).encode())
+            await client.publish("client.kept", b"null")
 
 
 async def main() -> None:
@@ -42,10 +50,10 @@ async def main() -> None:
     parser.add_argument("--stream", action="store_true", help="makes the stream `jobs` of the subjects `jobs.>`")
     parser.add_argument("--copies", type=int, default=1, help="how many nodes keep the stream")
     arguments = command_line.parse(parser)
-    client = await nats.connect(f"ws://127.0.0.1:{arguments.broker_port}", max_reconnect_attempts=-1)
+    client = await nats.connect(
+        f"ws://127.0.0.1:{arguments.broker_port}", max_reconnect_attempts=-1, reconnect_time_wait=0.1)
     if arguments.stream:
-        await client.jetstream(timeout=30).add_stream(
-            name="jobs", subjects=["jobs.>"], num_replicas=arguments.copies)
+        await make_stream(client, arguments.copies)
 
     async def call(message: Msg) -> None:
         await heard(client, message)
@@ -54,6 +62,17 @@ async def main() -> None:
     await client.flush()
     print(f"listening {arguments.broker_port}", flush=True)
     await asyncio.Event().wait()
+
+
+async def make_stream(client: Client, copies: int) -> None:
+    for _ in range(300):
+        try:
+            await client.jetstream(timeout=5).add_stream(name="jobs", subjects=["jobs.>"], num_replicas=copies)
+            return
+        # As long as the cluster has no leader.
+        except nats.errors.Error:
+            await asyncio.sleep(0.1)
+    raise TimeoutError("the cluster takes no stream")
 
 
 if __name__ == "__main__":

@@ -64,9 +64,15 @@ final class Broker: Sendable {
     /// Sends a signal to a node.
     func signal(_ number: Int32, to node: Int = 0) throws { _ = kill(try self.nodes[node].pid, number) }
 
-    /// Connects to the first node, or through a relay to it.
+    /// Kills the first node, and starts it again with its data.
+    func crash() async throws {
+        try self.signal(SIGKILL)
+        try await self.server.restart()
+    }
+
+    /// Connects to a node, or through a relay to the first one.
     func connect(
-        _ language: any MessageProtocol, through relay: PythonServer? = nil, auth: [String: String]? = nil,
+        _ language: any MessageProtocol, to node: Int = 0, through relay: PythonServer? = nil, auth: [String: String]? = nil,
         keepAlive: WebSocketKeepAlive? = .init(), _ change: (inout ConnectionOptions) -> Void = { _ in }
     ) throws -> ConnectionHandler {
         let configuration = WebSocketConfiguration {
@@ -78,7 +84,8 @@ final class Broker: Sendable {
         if let auth { credentials.auth = try Payload(auth) }
         // Two clients of a test are two connections.
         let account = "client \(UUID())"
-        return try ConnectionBuilder("ws://127.0.0.1:\((relay ?? self.server).port)")
+        let port = try relay?.port ?? self.nodes[node].port
+        return try ConnectionBuilder("ws://127.0.0.1:\(port)")
             .transport(transport)
             .credentials(.fixed(credentials, account: account))
             .options {
@@ -89,9 +96,30 @@ final class Broker: Sendable {
     }
 
     /// Runs `body` while another client, of another make, is there.
-    func withPeer(_ options: String..., of kind: Kind, body: () async throws -> Void) async throws {
+    func withPeer(
+        _ options: String..., of kind: Kind, at node: Int = 0, body: () async throws -> Void
+    ) async throws {
         let script = kind == .mosquitto ? "mqtt_peer.py" : "nats_peer.py"
-        try await PythonServer(script, ["--broker-port", "\(self.server.port)"] + options).use { try await body() }
+        let port = try self.nodes[node].port
+        try await PythonServer(script, ["--broker-port", "\(port)"] + options).use { try await body() }
+    }
+
+    /// What the stream `jobs` of a NATS server has, by subject, as the other client reads it.
+    func stream(at node: Int = 0) async throws -> [String: [Int]] {
+        let connection = try self.connect(.nats, to: node)
+        let kept = try connection.journal("client.kept")
+        try await connection.up()
+        try await connection.settle(".")
+        try await self.withPeer(of: .nats, at: node) {
+            try connection.send("peer.stream")
+            try await kept.entries { $0.last?.payload[0]?.isNull == true }
+        }
+        var numbers: [String: [Int]] = [:]
+        for message in kept.entries.dropLast() {
+            let pair = try #require(message.payload[0]?.elements)
+            numbers[pair[0].string ?? "", default: []].append(pair[1].int ?? -1)
+        }
+        return numbers
     }
 
     /// Runs `body` with a relay to the first node, whose end cuts the links through it.

@@ -212,8 +212,9 @@ extension MQTTMessageProtocol {
 
     private mutating func subscription(to event: String) throws(LinkspanError) -> [UInt8] {
         try MQTTTopic.check(event, isForSending: false)
-        let (number, id) = (try self.session.nextPacket(), self.session.subscriptions.add(event))
-        self.session.writeResumption()
+        let number = try self.session.nextPacket()
+        let (id, isNew) = self.session.subscriptions.add(event)
+        if isNew { self.session.writeResumption() }
         var writer = MQTTWriter(isV5: self.isV5)
         writer.number(number)
         try writer.properties { writer throws(LinkspanError) in
@@ -230,7 +231,7 @@ extension MQTTMessageProtocol {
     /// Ends a subscription.
     public mutating func unsubscribe(from event: String) -> [WebSocketMessage] {
         guard self.session.subscriptions.remove(event) else { return [] }
-        self.session.writeResumption()
+        if MQTTTopic.isFilter(event) { self.session.writeResumption() }
         var writer = MQTTWriter(isV5: self.isV5)
         do throws(LinkspanError) {
             let number = try self.session.nextPacket()
@@ -351,6 +352,7 @@ extension MQTTMessageProtocol {
         var (envelopes, answers): ([Envelope], [UInt8]) = ([], [])
         var failures: [DecodedEnvelope.Failure] = []
         while var packet = try MQTTPacket.next(&self.session.feed) {
+            try ByteFeed.check(envelopes.count + failures.count)
             guard self.session.isReady || [.connack, .auth, .disconnect].contains(packet.kind) else {
                 throw MQTTPacket.violation("\(packet.kind) came before CONNACK")
             }
@@ -392,7 +394,7 @@ extension MQTTMessageProtocol {
             topic = self.session.aliases.incoming[alias] ?? ""
         }
         guard !topic.isEmpty else { throw MQTTPacket.violation("a message has no topic") }
-        let payload = BrokerPayload.decode(packet.rest(), isList: properties.users["arguments"] != nil)
+        let payload = BrokerPayload.decode(packet.rest(), isList: properties.isList)
         if topic == self.responseTopic, let correlation = properties.correlation {
             let id = UInt64(String(decoding: correlation, as: UTF8.self))
             if let id { envelopes.append(.reply(id: id, payload: payload)) }

@@ -108,7 +108,8 @@ struct MQTTProperties: Sendable {
     var correlation: ArraySlice<UInt8>?
     var topicAlias: UInt16?
     var subscriptions: [UInt32] = []
-    var users: [String: String] = [:]
+    /// Whether the content is a list of arguments, as the user property says.
+    var isList = false
 
     fileprivate mutating func take(_ packet: inout MQTTPacket) throws(LinkspanError) {
         switch try packet.byte() {
@@ -123,7 +124,9 @@ struct MQTTProperties: Sendable {
         case 0x09: self.correlation = try packet.data()
         case 0x23: self.topicAlias = try packet.number()
         case 0x0B: self.subscriptions.append(try packet.variable())
-        case 0x26: self.users[try packet.text()] = try packet.text()
+        case 0x26:
+            if try packet.text() == "arguments" { self.isList = true }
+            _ = try packet.text()
         // Payload format, maximum QoS, retain, wildcards, identifiers, shared subscriptions, problem information.
         case 0x01, 0x24, 0x25, 0x28, 0x29, 0x2A, 0x17, 0x19: _ = try packet.byte()
         case 0x02, 0x18: _ = try packet.long()

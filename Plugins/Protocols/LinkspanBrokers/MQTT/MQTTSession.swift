@@ -66,49 +66,55 @@ struct MQTTSession: Sendable {
     }
 }
 
-/// The subscriptions, each with the number by which the broker marks its messages.
+/// The subscriptions; the broker marks messages for each filter by a number, and those for topics by one for all.
 ///
 /// A broker sends the messages that it has kept before it gets the next link's subscriptions. So each link goes on with the numbers
-/// of the former one, as far as a topic does not tell the event.
+/// of the former one.
 struct MQTTSubscriptions: Sendable {
-    private var last: UInt32 = 0
+    /// The number of all subscriptions that are no filters.
+    private static let ofTopics: UInt32 = 1
+
+    private var last = Self.ofTopics
+    private var topics: Set<String> = []
     private var numbers: [String: UInt32] = [:]
-    private var events: [UInt32: String] = [:]
+    private var filters: [UInt32: String] = [:]
 
     init() {}
 
     /// Reads ``lines``.
     init(_ lines: ArraySlice<Substring>) {
-        self.last = lines.first.flatMap { UInt32($0) } ?? 0
+        self.last = lines.first.flatMap { UInt32($0) } ?? Self.ofTopics
         for line in lines.dropFirst() {
             let parts = line.split(separator: " ", maxSplits: 1)
             guard parts.count == 2, let number = UInt32(parts[0]) else { continue }
-            (self.numbers[String(parts[1])], self.events[number]) = (number, String(parts[1]))
+            (self.numbers[String(parts[1])], self.filters[number]) = (number, String(parts[1]))
         }
     }
 
     /// The last number, and the filters with theirs.
-    var lines: String {
-        let filters = self.numbers.filter { MQTTTopic.isFilter($0.key) }.map { "\n\($0.value) \($0.key)" }
-        return "\(self.last)\(filters.sorted().joined())"
-    }
+    var lines: String { "\(self.last)\(self.numbers.map { "\n\($0.value) \($0.key)" }.sorted().joined())" }
 
-    func contains(_ event: String) -> Bool { self.numbers[event] != nil }
+    func contains(_ event: String) -> Bool { self.topics.contains(event) || self.numbers[event] != nil }
 
     /// Adds an event, if it is not there.
     ///
-    /// - Returns: its number.
-    mutating func add(_ event: String) -> UInt32 {
-        if let known = self.numbers[event] { return known }
-        self.last = self.last % 268_435_455 + 1
-        (self.numbers[event], self.events[self.last]) = (self.last, event)
-        return self.last
+    /// - Returns: its number, and whether it is one of its own that was not there.
+    mutating func add(_ event: String) -> (number: UInt32, isNew: Bool) {
+        guard MQTTTopic.isFilter(event) else {
+            self.topics.insert(event)
+            return (Self.ofTopics, false)
+        }
+        if let known = self.numbers[event] { return (known, false) }
+        // The highest number that there is (section 3.8.2.1.2).
+        self.last = self.last >= 268_435_455 ? Self.ofTopics + 1 : self.last + 1
+        (self.numbers[event], self.filters[self.last]) = (self.last, event)
+        return (self.last, true)
     }
 
     /// Removes an event; false when it is not there.
     mutating func remove(_ event: String) -> Bool {
-        guard let number = self.numbers.removeValue(forKey: event) else { return false }
-        self.events[number] = nil
+        guard let number = self.numbers.removeValue(forKey: event) else { return self.topics.remove(event) != nil }
+        self.filters[number] = nil
         return true
     }
 
@@ -119,10 +125,13 @@ struct MQTTSubscriptions: Sendable {
     ///   - marks: the numbers of the subscriptions that it comes for; none before version 5.
     /// - Returns: their names.
     func events(for topic: String, _ marks: [UInt32]) -> [String] {
-        // A number that is not known is one of a former link, and no filter's.
-        guard marks.isEmpty else { return Set(marks.map { self.events[$0] ?? topic }).sorted() }
-        let filters = self.numbers.keys.filter { MQTTTopic.isFilter($0) && MQTTTopic.matches($0, topic) }
-        return (filters.isEmpty || self.contains(topic) ? [topic] : []) + filters.sorted()
+        let marked = marks.compactMap { $0 == Self.ofTopics ? topic : self.filters[$0] }
+        // Otherwise it is for a former process, whose numbers nobody has written down.
+        if !marks.isEmpty, marked.count == marks.count, marked.allSatisfy({ MQTTTopic.matches($0, topic) }) {
+            return Set(marked).sorted()
+        }
+        let filters = self.numbers.keys.filter { MQTTTopic.matches($0, topic) }
+        return (filters.isEmpty || self.topics.contains(topic) ? [topic] : []) + filters.sorted()
     }
 }
 
@@ -134,7 +143,11 @@ enum MQTTTopic {
 
     /// Refuses what is no topic, or for a listener no filter either.
     static func check(_ topic: String, isForSending: Bool) throws(LinkspanError) {
-        let isWrong = topic.isEmpty || topic.utf8.count > 65_535 || topic.utf8.contains { $0 < 0x20 }
+        let levels = topic.split(separator: "/", omittingEmptySubsequences: false)
+        let isWrong =
+            topic.isEmpty || topic.utf8.count > 65_535 || topic.utf8.contains { $0 < 0x20 }
+            || levels.dropLast().contains("#") || levels.contains { $0.count > 1 && $0.contains { "+#".contains($0) } }
+            || levels[0] == "$share" && (levels.count < 3 || levels[1].isEmpty)
         guard !isWrong, !isForSending || !Self.isFilter(topic) else {
             let name = ForeignText.line(topic)
             throw LinkspanError(.encodingFailed, "'\(name)' is no MQTT topic\(isForSending ? " to send to" : "")")

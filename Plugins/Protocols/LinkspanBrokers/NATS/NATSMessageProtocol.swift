@@ -92,7 +92,7 @@ extension NATSMessageProtocol {
     private static func line(_ text: String) -> WebSocketMessage { .binary(Array("\(text)\r\n".utf8)[...]) }
 
     /// Takes the server's information: the first one is answered by `CONNECT`, later ones name the nodes.
-    private mutating func take(_ info: PayloadValue) throws(LinkspanError) -> [WebSocketMessage] {
+    private mutating func take(_ info: PayloadValue) throws(LinkspanError) -> [UInt8] {
         if let size = info["max_payload"]?.int, size > 0 { self.session.largestContent = size }
         guard let start = self.session.start else { return [] }
         let nodes = (info["connect_urls"]?.elements ?? []).compactMap(\.string)
@@ -105,7 +105,7 @@ extension NATSMessageProtocol {
         let id = "\(info["server_id"]?.string ?? "").\(info["client_id"]?.int ?? 0)"
         self.session.inbox = "\(self.inboxPrefix).\(id)."
         let connect = try self.connect(start.credentials, nonce: info["nonce"]?.string)
-        return [Self.line("CONNECT \(connect)\r\nSUB \(self.session.inbox)* 1\r\nPING")]
+        return Array("CONNECT \(connect)\r\nSUB \(self.session.inbox)* 1\r\nPING\r\n".utf8)
     }
 
     private func connect(_ credentials: Credentials, nonce: String?) throws(LinkspanError) -> String {
@@ -217,7 +217,6 @@ extension NATSMessageProtocol {
 
     /// Stands before the number of a delivery in the subject for its acknowledgement.
     private static let deliveryMark = "d"
-    private static let countHeader = "Linkspan-Arguments"
 
     private func publish(
         _ subject: String, _ payload: Payload, reply: String?, _ headers: [String: String], to buffer: inout [UInt8]
@@ -230,7 +229,7 @@ extension NATSMessageProtocol {
                 "'\(subject)' has \(content.count) bytes; the NATS server takes \(self.session.largestContent)")
         }
         var fields = headers
-        if let count { fields[Self.countHeader] = "\(count)" }
+        if let count { fields[NATSOperation.Message.countHeader] = "\(count)" }
         let head = fields.isEmpty ? "" : "NATS/1.0\r\n\(fields.map { "\($0): \($1)\r\n" }.sorted().joined())\r\n"
         guard !fields.values.contains(where: { $0.utf8.contains { $0 == 13 || $0 == 10 } }) else {
             throw LinkspanError(.encodingFailed, "the key of a delivery has a line break")
@@ -251,13 +250,16 @@ extension NATSMessageProtocol {
     /// Takes a part of the stream.
     public mutating func decode(binary: consuming ArraySlice<UInt8>) throws(LinkspanError) -> DecodedEnvelope {
         self.session.feed.append(binary)
-        var (envelopes, answers): ([Envelope], [WebSocketMessage]) = ([], [])
+        var (envelopes, answers): ([Envelope], [UInt8]) = ([], [])
         var failures: [DecodedEnvelope.Failure] = []
         while let operation = try NATSOperation.next(&self.session.feed) {
+            try ByteFeed.check(envelopes.count + failures.count)
             switch operation {
             case .info(let info): answers += try self.take(info)
-            case .ping: answers.append(Self.line("PONG"))
-            case .pong: self.session.isReady = true
+            case .ping: answers += "PONG\r\n".utf8
+            case .pong where !self.session.inbox.isEmpty: self.session.isReady = true
+            case .pong, .message where !self.session.isReady:
+                throw LinkspanError(.protocolViolation, "NATS: an operation came before it was due")
             case .ok: ()
             case .error(let text):
                 if let error = Self.end(text) { throw error }
@@ -265,13 +267,14 @@ extension NATSMessageProtocol {
             case .message(let message): self.take(message, &envelopes, &failures)
             }
         }
-        return DecodedEnvelope(envelopes, answers: answers, failures: failures)
+        return DecodedEnvelope(
+            envelopes, answers: answers.isEmpty ? [] : [.binary(answers[...])], failures: failures)
     }
 
     private mutating func take(
         _ message: NATSOperation.Message, _ envelopes: inout [Envelope], _ failures: inout [DecodedEnvelope.Failure]
     ) {
-        let payload = BrokerPayload.decode(message.content, isList: message.headers[Self.countHeader] != nil)
+        let payload = BrokerPayload.decode(message.content, isList: message.isList)
         if message.sid == 1 {
             let number = message.subject.dropFirst(self.session.inbox.count)
             let isDelivery = number.hasPrefix(Self.deliveryMark)

@@ -9,7 +9,8 @@ enum NATSOperation: Sendable {
         var reply: String?
         /// The status in the first line of the headers, such as 503; nil for none.
         var status: Int?
-        var headers: [String: String] = [:]
+        /// Whether the content is a list of arguments, as a header says.
+        var isList = false
         var content: ArraySlice<UInt8>
     }
 
@@ -43,7 +44,8 @@ enum NATSOperation: Sendable {
             let names = words.dropFirst().dropLast(hasHeaders ? 2 : 1)
             guard numbers.count == (hasHeaders ? 2 : 1), (2...3).contains(names.count),
                 let sid = UInt64(names[names.startIndex + 1]), let size = numbers.last,
-                (0...Self.largestMessage).contains(size), (0...size).contains(numbers[0])
+                (0...Self.largestMessage).contains(size), (0...size).contains(numbers[0]),
+                !hasHeaders || numbers[0] <= Self.longestLine
             else { throw Self.violation("the line of a message is malformed") }
             guard rest.count >= lineCount + size + 2 else { return nil }
             _ = feed.take(lineCount)
@@ -82,6 +84,9 @@ enum NATSOperation: Sendable {
 }
 
 extension NATSOperation.Message {
+    /// The header with the number of arguments, of a content that is a list of them.
+    static let countHeader = "Linkspan-Arguments"
+
     /// Takes the headers, `NATS/1.0 503 text` and then fields, out of the content.
     fileprivate mutating func takeHeaders(_ count: Int) throws(LinkspanError) {
         let lines = String(decoding: self.content.prefix(count), as: UTF8.self).split(separator: "\r\n")
@@ -90,10 +95,6 @@ extension NATSOperation.Message {
             throw NATSOperation.violation("headers do not begin with their version")
         }
         self.status = first.split(separator: " ").dropFirst().first.flatMap { Int($0) }
-        for line in lines.dropFirst() {
-            let parts = line.split(separator: ":", maxSplits: 1)
-            guard parts.count == 2 else { continue }
-            self.headers[String(parts[0])] = parts[1].trimmingCharacters(in: .whitespacesAndNewlines)
-        }
+        self.isList = lines.contains { $0.hasPrefix("\(Self.countHeader):") }
     }
 }

@@ -1,0 +1,289 @@
+internal import Linkspan
+internal import LinkspanBrokers
+internal import LinkspanNetwork
+internal import LinkspanWebSocket
+internal import Testing
+
+/// MQTT as a value, against packets of the test's own.
+@Suite("MQTT session", .timeLimit(.minutes(1)))
+struct MQTTSessionTests {
+    /// A packet of which the remaining length has one or two bytes.
+    static func packet(_ first: UInt8, _ body: [UInt8]) -> [UInt8] {
+        let length = body.count < 128 ? [UInt8(body.count)] : [UInt8(body.count & 127 | 128), UInt8(body.count >> 7)]
+        return [first] + length + body
+    }
+
+    static func text(_ text: String) -> [UInt8] { [UInt8(text.utf8.count >> 8), UInt8(text.utf8.count & 255)] + text.utf8 }
+
+    /// The broker's acceptance.
+    static func accepted(_ properties: [UInt8] = []) -> [UInt8] {
+        Self.packet(0x20, [0, 0, UInt8(properties.count)] + properties)
+    }
+
+    /// A message of quality 0, or of quality 1 under a number.
+    static func message(
+        _ topic: String, _ content: String, _ properties: [UInt8] = [], number: UInt8? = nil
+    ) -> [UInt8] {
+        let id = number.map { [0, $0] } ?? []
+        return Self.packet(
+            number == nil ? 0x30 : 0x32, Self.text(topic) + id + [UInt8(properties.count)] + properties + content.utf8)
+    }
+
+    static func ready(_ properties: [UInt8] = [], _ language: MQTTMessageProtocol = .init()) throws -> Received {
+        var received = try Received(language)
+        try received.receive(Self.accepted(properties))
+        _ = received.takeSent()
+        return received
+    }
+
+    // MARK: What is sent
+
+    @Test
+    func `CONNECT says what is configured`() throws {
+        let language = MQTTMessageProtocol {
+            $0.clientID = "me"
+            $0.sessionExpiry = .seconds(258)
+            $0.keepAlive = .seconds(3)
+            $0.userProperties = ["a": "b"]
+            $0.will = .init("gone", .empty, isRetained: true)
+        }
+        var received = try Received(language, auth: ["username": "ann", "password": "pw"])
+        let properties: [UInt8] =
+            [0x11, 0, 0, 1, 2, 0x27, 1, 0, 0, 0, 0x22, 0, 64, 0x26] + Self.text("a") + Self.text("b")
+        let head = Self.text("MQTT") + [5, 0xEC, 0, 3, UInt8(properties.count)] + properties
+        let will = [0] + Self.text("gone") + [0, 0]
+        let body = head + Self.text("me") + will + Self.text("ann") + Self.text("pw")
+        #expect(received.takeSent() == Self.packet(0x10, body))
+        var old = try Received(MQTTMessageProtocol { $0.version = .v3 })
+        #expect(old.takeSent() == Self.packet(0x10, Self.text("MQTT") + [4, 2, 0, 30, 0, 0]))
+    }
+
+    @Test
+    func `renewed credentials are shown by AUTH, with an authentication method`() throws {
+        let language = MQTTMessageProtocol { $0.authenticationMethod = "JWT" }
+        let credentials = try Credentials(auth: ["data": "new"])
+        var received = try Self.ready([], language)
+        try received.perform { try #require(try $0.renew(credentials)) }
+        let properties = [0x15] + Self.text("JWT") + [0x16] + Self.text("new")
+        #expect(received.takeSent() == Self.packet(0xF0, [0x19, UInt8(properties.count)] + properties))
+        try received.receive([0xF0, 0])
+        let error = #expect(throws: LinkspanError.self) { try received.receive([0xF0, 2, 0x18, 0]) }
+        #expect(error?.code == .unsupported)
+        for other in [MQTTMessageProtocol(), MQTTMessageProtocol { $0.version = .v3 }] {
+            var session = other
+            #expect(try session.renew(credentials) == nil)
+        }
+    }
+
+    @Test
+    func `a topic is written once for each alias that the broker takes`() throws {
+        var received = try Self.ready([0x22, 0, 1])
+        for topic in ["a", "a", "b"] { try received.send(topic, .empty) }
+        let sent = received.takeSent()
+        #expect(sent == [0x30, 7, 0, 1, 97, 3, 0x23, 0, 1, 0x30, 6, 0, 0, 3, 0x23, 0, 1, 0x30, 4, 0, 1, 98, 0])
+    }
+
+    @Test
+    func `deliveries fill the session up to the receive maximum, and go out once on one link`() throws {
+        var received = try Self.ready([0x21, 0, 2])
+        #expect(try received.deliver("a", .empty, id: 7) == .selfContained)
+        #expect(!received.session.state.isFull)
+        #expect(try received.deliver("a", .empty, id: 8, key: "k", isRepeated: true) == .selfContained)
+        #expect(received.session.state.isFull)
+        let key = [0x26] + Self.text("key") + Self.text("k")
+        #expect(
+            received.takeSent()
+                == Self.packet(0x32, [0, 1, 97, 0, 1, 0])
+                + Self.packet(0x3A, [0, 1, 97, 0, 2, UInt8(key.count)] + key))
+        #expect(try received.deliver("a", .empty, id: 8) == .nothing)
+        #expect(received.takeSent().isEmpty)
+        try received.receive([0x40, 3, 0, 2, 0x97] + [0x40, 3, 0, 1, 0x87])
+        #expect(received.lines == ["failed 8 serverUnavailable", "failed 7 messageRefused"])
+        #expect(!received.session.state.isFull)
+        #expect(try received.deliver("a", .empty, id: 8) == .selfContained)
+        try received.receive([0x40, 2, 0, 3])
+        #expect(received.lines.last == "reply 8 []")
+    }
+
+    @Test
+    func `a heartbeat that is not answered ends the session`() throws {
+        var received = try Self.ready([0x13, 0, 9])
+        #expect(received.session.state.deadline == .seconds(9))
+        try received.perform { try $0.deadlinePassed(at: .seconds(9)) }
+        #expect(received.takeSent() == [0xC0, 0])
+        #expect(received.session.state.deadline == .seconds(18))
+        try received.receive([0xD0, 0])
+        try received.perform { try $0.deadlinePassed(at: .seconds(18)) }
+        let error = #expect(throws: LinkspanError.self) {
+            try received.perform { try $0.deadlinePassed(at: .seconds(27)) }
+        }
+        #expect(error?.code == .heartbeatMissed)
+    }
+
+    @Test
+    func `a resumed session knows the filters of kept messages before they are subscribed again`() throws {
+        var first = try Self.ready([0x12] + Self.text("id"))
+        for event in ["b/+", "t", "a/#"] { try first.perform { try $0.subscribe(to: event) } }
+        first.perform { $0.unsubscribe(from: "b/+") }
+        let resumption = try #require(first.session.resumption)
+        var second = try Received(MQTTMessageProtocol(), resumption: resumption)
+        try second.receive(Self.packet(0x20, [1, 0, 0]) + Self.message("a/x", "1", [0x0B, 3]))
+        #expect(second.session.info.isContinuous)
+        #expect(second.lines == [#"a/# [1,"a/x"]"#])
+        try second.perform { try $0.subscribe(to: "c/+") }
+        // Marked for a filter that nobody listens to any more, and for one that is new.
+        try second.receive(Self.message("t", "2", [0x0B, 1]) + Self.message("c/x", "3", [0x0B, 4]))
+        #expect(second.lines.dropFirst() == ["t [2]", #"c/+ [3,"c/x"]"#])
+    }
+
+    @Test(arguments: ["a+", "a/#/b", "#a", "a#", "$share/g", "$share//a", "", "a\u{1}"])
+    func `a filter that would end the link is refused`(_ filter: String) throws {
+        var received = try Self.ready()
+        let error = #expect(throws: LinkspanError.self) { try received.perform { try $0.subscribe(to: filter) } }
+        #expect(error?.code == .encodingFailed)
+        #expect(received.sent.isEmpty)
+    }
+
+    // MARK: What comes
+
+    /// Packets of each kind, as an honest broker sends them to a session that has subscribed and delivered.
+    private static let stream: [[UInt8]] = [
+        accepted([0x21, 0, 9, 0x22, 0, 9, 0x12] + text("id") + [0x26] + text("a") + text("b") + [0x24, 1]),
+        packet(0x90, [0, 1, 0, 1]),
+        message("a/x", #"{"a":1}"#, [0x23, 0, 1, 0x0B, 2]),
+        message("", "text", [0x23, 0, 1, 0x0B, 2]),
+        message("t", "1,2", [0x08] + text("answer") + [0x09, 0, 2, 0, 255], number: 9),
+        message("t", "[1,2]", [0x26] + text("arguments") + text("2")),
+        message("linkspan/replies/id", "5", [0x09] + text("77")),
+        packet(0x40, [0, 2]), packet(0x40, [0, 3, 0x97, 0]), [0xD0, 0], packet(0x90, [0, 99, 0, 0x87]), [0xF0, 0],
+        packet(0xB0, [0, 4, 0, 0]),
+    ]
+
+    private static func busy() throws -> Received {
+        var received = try Received(.mqtt)
+        try received.perform { try $0.subscribe(to: "a/+") }
+        _ = try received.deliver("d", .empty, id: 1)
+        _ = try received.deliver("d", .empty, id: 2)
+        _ = received.takeSent()
+        return received
+    }
+
+    @Test
+    func `a stream means the same however it is cut`() throws {
+        let bytes = Array(Self.stream.joined())
+        var whole = try Self.busy()
+        try whole.receive(bytes)
+        #expect(
+            whole.lines == [
+                #"a/+ [{"a":1},"a/x"]"#, #"a/+ ["text","a/x"]"#, #"t ["1,2"] asks 1"#, "t [1,2]", "reply 77 [5]",
+                "reply 1 []", "failed 2 serverUnavailable",
+            ])
+        #expect(whole.takeSent() == [0x40, 2, 0, 9])
+        for cut in 1..<bytes.count {
+            var parts = try Self.busy()
+            try parts.receive(bytes[..<cut])
+            try parts.receive(bytes[cut...])
+            #expect(parts.lines.sorted() == whole.lines.sorted(), "cut at \(cut)")
+        }
+        var single = try Self.busy()
+        for byte in bytes { try single.receive([byte]) }
+        #expect(single.lines.sorted() == whole.lines.sorted())
+    }
+
+    @Test
+    func `a packet that is too short is a violation, or means less`() throws {
+        for (index, packet) in Self.stream.enumerated() {
+            let body = Array(packet.dropFirst(2))
+            for count in 0..<body.count {
+                var received = index == 0 ? try Received(.mqtt) : try Self.ready()
+                do throws(LinkspanError) {
+                    try received.receive(Self.packet(packet[0], Array(body.prefix(count))))
+                    #expect(received.lines.count <= 1)
+                } catch {
+                    #expect(error.code == .protocolViolation, "packet \(index) of \(count) bytes")
+                }
+            }
+        }
+    }
+
+    /// What a hostile broker sends to a session that is ready, and the code that it ends with; nil for none.
+    struct Attack: Sendable, CustomTestStringConvertible {
+        let testDescription: String
+        let bytes: [UInt8]
+        let code: LinkspanError.Code?
+
+        init(_ name: String, _ bytes: [UInt8], _ code: LinkspanError.Code? = .protocolViolation) {
+            (self.testDescription, self.bytes, self.code) = (name, bytes, code)
+        }
+    }
+
+    static let attacks = [
+        Attack("a length of five bytes", [0x30, 0xFF, 0xFF, 0xFF, 0xFF, 1]),
+        Attack("256 MiB are announced", [0x30, 0xFF, 0xFF, 0xFF, 0x7F]),
+        Attack("a byte more than 16 MiB is announced", [0x30, 0x81, 0x80, 0x80, 0x08]),
+        Attack("16 MiB are announced", [0x30, 0x80, 0x80, 0x80, 0x08], nil),
+        Attack("a packet of type 0", [0x00, 0]),
+        Attack("a second CONNACK", accepted()),
+        Attack("a packet of clients", packet(0x82, [0, 1, 0] + text("a") + [0])),
+        Attack("a CONNECT", packet(0x10, text("MQTT"))),
+        Attack("quality 2", packet(0x34, text("a") + [0, 1, 0])),
+        Attack("quality 3", packet(0x36, text("a") + [0, 1, 0])),
+        Attack("no topic", message("", "x")),
+        Attack("alias 0", message("a", "x", [0x23, 0, 0])),
+        Attack("an alias above the maximum", message("a", "x", [0x23, 0, 65])),
+        Attack("an alias that means nothing", message("", "x", [0x23, 0, 7])),
+        Attack("a topic longer than its packet", packet(0x30, [0xFF, 0xFF, 97])),
+        Attack("a topic that is not UTF-8", packet(0x30, [0, 2, 0xC3, 0x28, 0])),
+        Attack("a topic with a zero", message("a\0b", "x")),
+        Attack("properties longer than their packet", packet(0x30, text("a") + [0x7F, 0x23])),
+        Attack("properties of a malformed length", packet(0x30, text("a") + [0x80, 0x80, 0x80, 0x80, 1])),
+        Attack("an unknown property", message("a", "x", [0x7F, 0])),
+        Attack("a property that is cut off", message("a", "x", [0x11, 0])),
+        Attack("the acknowledgement of nothing", [0x40, 2, 0, 5], nil),
+        Attack("an acknowledgement that is too short", [0x40, 1, 0]),
+        Attack("the answer to no subscription", [0x90, 4, 0, 5, 0, 0], nil),
+        Attack("a heartbeat out of turn", [0xD0, 0], nil),
+        Attack("a reply to an unknown request", message("linkspan/replies/", "1", [0x09] + text("99")), nil),
+        Attack("a reply with a number that is none", message("linkspan/replies/", "1", [0x09] + text("x")), nil),
+        Attack("a further step of authentication", [0xF0, 2, 0x18, 0], .unsupported),
+        Attack("a session that is taken over", [0xE0, 1, 0x8E], .closedByServer),
+        Attack("an end with an unknown reason", [0xE0, 1, 0xFF], .refused),
+        Attack("an end with a reason of several lines", packet(0xE0, [0x8B, 6, 0x1F] + text("a\nb")), .serverUnavailable),
+        Attack("an end without a reason", [0xE0, 0], .connectionLost),
+        Attack("100 marks", message("a", "x", (0..<60).flatMap { [0x0B, UInt8($0)] }), nil),
+    ]
+
+    @Test(arguments: Self.attacks)
+    func `a hostile broker gets a typed error or nothing`(_ attack: Attack) throws {
+        // Before the session is ready, too.
+        for isReady in [true, false] {
+            var received = isReady ? try Self.ready() : try Received(.mqtt)
+            do throws(LinkspanError) {
+                try received.receive(attack.bytes)
+                #expect(attack.code == nil || !isReady)
+                #expect(received.lines.count <= 1)
+            } catch {
+                if isReady { #expect(error.code == attack.code) }
+                #expect(!error.message.contains("\n"))
+            }
+        }
+    }
+
+    @Test
+    func `a message before CONNACK and a text message are violations`() throws {
+        var received = try Received(.mqtt)
+        #expect(throws: LinkspanError.self) { try received.receive(Self.message("a", "x")) }
+        var session = MQTTMessageProtocol()
+        let error = #expect(throws: LinkspanError.self) { try session.decode(text: Array("x".utf8)[...]) }
+        #expect(error?.code == .protocolViolation)
+    }
+
+    @Test
+    func `a message of too many packets is a violation`() throws {
+        var received = try Self.ready()
+        let flood = [UInt8](Array(repeatElement(Self.message("a", ""), count: 70_000)).joined())
+        let error = #expect(throws: LinkspanError.self) { try received.receive(flood) }
+        #expect(error?.code == .protocolViolation)
+        try received.receive(Self.message("a", "1"))
+    }
+}

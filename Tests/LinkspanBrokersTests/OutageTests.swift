@@ -1,0 +1,117 @@
+internal import Foundation
+internal import Linkspan
+internal import LinkspanBrokers
+internal import LinkspanNetwork
+internal import LinkspanRuntime
+internal import LinkspanWebSocket
+internal import TestSupport
+internal import TestedBackEnds
+internal import Testing
+
+/// Deliveries under load while links are cut or go half open, and while the broker is killed.
+@Suite("Outages of brokers", .overSomeBackEnd, .timeLimit(.minutes(3)))
+struct OutageTests {
+    enum Outage: CaseIterable {
+        case cut, halfOpen
+    }
+
+    private static let count = 600
+    private static let keys = ["a", "b", "c"]
+
+    /// Hands all deliveries over, and has `disturb` called after each hundred outcomes.
+    private static func deliver(
+        over connection: ConnectionHandler, _ of: BrokerCase, disturb: () async throws -> Void
+    ) async throws {
+        let outcomes = Journal<Result<Payload, LinkspanError>>("outcomes of deliveries")
+        for number in 0..<Self.count {
+            let key = Self.keys[number % Self.keys.count]
+            let command = Command(
+                .deliver(orderingKey: key), event: of.event("jobs", key), payload: try Payload(number)
+            ) { outcomes.append($0) }
+            try connection.perform(command)
+        }
+        for hundred in 1...4 {
+            try await outcomes.first(hundred * 100)
+            try await disturb()
+        }
+        for outcome in try await outcomes.first(Self.count) { _ = try outcome.get() }
+    }
+
+    /// The numbers that were delivered with a key.
+    private static func numbers(of key: String) -> [Int] {
+        (0..<Self.count).filter { Self.keys[$0 % Self.keys.count] == key }
+    }
+
+    @Test(arguments: BrokerCase.all, Outage.allCases)
+    func `a lost link loses nothing that is delivered, and keeps its order`(
+        _ of: BrokerCase, _ outage: Outage
+    ) async throws {
+        try await Broker.run(of.kind) { broker in
+            try await broker.withRelay { relay in
+                let keepAlive = WebSocketKeepAlive(interval: .milliseconds(300), timeout: .milliseconds(300))
+                let connection = try broker.connect(of.language, through: relay, keepAlive: keepAlive)
+                let observer = try broker.connect(of.language)
+                let heard = try Self.keys.map { try observer.journal(of.event("jobs", $0)) }
+                try await observer.up()
+                try await observer.settle(of.separator)
+                if of.kind == .nats { try await broker.withPeer("--stream", of: .nats) {} }
+                let changes = connection.changes()
+                try await Self.deliver(over: connection, of) {
+                    let losses = changes.entries.count { $0.reason.error != nil }
+                    if outage == .cut { return try await relay.restart() }
+                    relay.pause()
+                    defer { relay.resume() }
+                    try await changes.entries { $0.count { $0.reason.error != nil } > losses }
+                }
+                if of.kind == .nats {
+                    let kept = try await broker.stream()
+                    for key in Self.keys { #expect(kept["jobs.\(key)"] == Self.numbers(of: key)) }
+                } else {
+                    try await observer.settle(of.separator)
+                    for (key, journal) in zip(Self.keys, heard) {
+                        let numbers = journal.entries.map { $0.payload[0]?.int ?? -1 }
+                        var seen: Set<Int> = []
+                        #expect(numbers.filter { seen.insert($0).inserted } == Self.numbers(of: key))
+                    }
+                }
+                #expect(changes.entries.count { $0.reason.error != nil } >= 4)
+            }
+        }
+    }
+
+    @Test
+    func `a killed server of NATS loses nothing that its stream has acknowledged, and has nothing twice`() async throws {
+        try await Broker.run(.nats) { broker in
+            try await broker.withPeer("--stream", of: .nats) {}
+            let connection = try broker.connect(.nats)
+            try await Self.deliver(over: connection, BrokerCase.all[1]) { try await broker.crash() }
+            let kept = try await broker.stream()
+            for key in Self.keys { #expect(kept["jobs.\(key)"] == Self.numbers(of: key)) }
+        }
+    }
+
+    @Test
+    func `a killed broker of MQTT gets every delivery again until it has acknowledged it`() async throws {
+        try await Broker.run(.mosquitto) { broker in
+            let (connection, observer) = (try broker.connect(.mqtt), try broker.connect(.mqtt))
+            let heard = try Self.keys.map { try observer.journal("jobs/\($0)") }
+            try await observer.up()
+            try await observer.settle()
+            try await Self.deliver(over: connection, BrokerCase.all[0]) {
+                // What it has acknowledged and not yet passed on dies with it: it keeps nothing on a disk.
+                try await observer.settle()
+                let changes = observer.changes()
+                try await broker.crash()
+                try await changes.first { $0.continuity != nil }
+            }
+            try await observer.settle()
+            for (key, journal) in zip(Self.keys, heard) {
+                let numbers = journal.entries.map { $0.payload[0]?.int ?? -1 }
+                var seen: Set<Int> = []
+                let firsts = numbers.filter { seen.insert($0).inserted }
+                #expect(firsts == firsts.sorted())
+                print("MQTT, broker killed 4 times, key \(key): \(firsts.count) of \(Self.numbers(of: key).count)")
+            }
+        }
+    }
+}
