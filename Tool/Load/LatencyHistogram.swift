@@ -1,3 +1,5 @@
+import Foundation
+
 /// Counts times in buckets that are at most 0.8 % wide, as an HDR histogram does.
 ///
 /// Coordinated omission is corrected at the source: a time counts from when a message was due by its rate, not from when
@@ -9,11 +11,11 @@ struct LatencyHistogram: Sendable {
     private var buckets: [UInt32] = []
     private var sum = 0.0
     private(set) var count = 0
-    private(set) var longest = Duration.zero
+    private(set) var longest: Int64 = 0
 
-    /// Counts a time; a negative one counts as none.
-    mutating func record(_ time: Duration) {
-        let value = UInt64(max(0, time.nanoseconds))
+    /// Counts a time in nanoseconds; a negative one counts as none.
+    mutating func record(_ time: Int64) {
+        let value = UInt64(max(0, time))
         let shift = max(0, UInt64.bitWidth - value.leadingZeroBitCount - Self.bits - 1)
         let bucket = shift << Self.bits + Int(value >> shift)
         if bucket >= self.buckets.count {
@@ -25,8 +27,8 @@ struct LatencyHistogram: Sendable {
         self.longest = max(self.longest, time)
     }
 
-    /// The time that a share of the counted ones do not exceed, at most 0.8 % too long; zero without any.
-    func quantile(_ share: Double) -> Duration {
+    /// The nanoseconds that a share of the counted times do not exceed, at most 0.8 % too many; zero without any.
+    func quantile(_ share: Double) -> Int64 {
         let rank = max(1, Int((Double(self.count) * share).rounded(.up)))
         var seen = 0
         for (bucket, count) in self.buckets.enumerated() {
@@ -36,18 +38,22 @@ struct LatencyHistogram: Sendable {
         return self.longest
     }
 
-    /// The mean; zero without any.
-    var mean: Duration { self.count == 0 ? .zero : .nanoseconds(Int64(self.sum / Double(self.count))) }
+    /// The mean in nanoseconds; zero without any.
+    var mean: Int64 { self.count == 0 ? 0 : Int64(self.sum / Double(self.count)) }
 
-    private static func end(of bucket: Int) -> Duration {
+    private static func end(of bucket: Int) -> Int64 {
         let shift = max(0, bucket >> Self.bits - 1)
-        return .nanoseconds(Int64((bucket - shift << Self.bits + 1) << shift - 1))
+        return Int64((bucket - shift << Self.bits + 1) << shift - 1)
     }
 }
 
-extension Duration {
-    /// The time in whole nanoseconds.
-    var nanoseconds: Int64 { self.components.seconds * 1_000_000_000 + self.components.attoseconds / 1_000_000_000 }
-    /// The time in milliseconds.
-    var fractionalMilliseconds: Double { Double(self.nanoseconds) / 1e6 }
+extension Int64 {
+    /// Nanoseconds in milliseconds.
+    var milliseconds: Double { Double(self) / 1e6 }
+    /// The nanoseconds of a clock that only goes forward: a `Duration` has 128 bits, which each message would divide.
+    static var now: Self {
+        var time = timespec()
+        clock_gettime(CLOCK_MONOTONIC, &time)
+        return Self(time.tv_sec) * 1_000_000_000 + Self(time.tv_nsec)
+    }
 }

@@ -26,7 +26,7 @@ final class LoadClient: Sendable {
         let count = self.run.urls.count
         for (index, url) in self.run.urls.enumerated() {
             do throws(LinkspanError) {
-                let start = ContinuousClock.now
+                let start = Int64.now
                 let receiver = self.number * count + index
                 let connection = try self.run.prepare(url, client: self.number, self.user)
                 try connection.onAny { [self] in self.receive($0, at: receiver) }
@@ -51,16 +51,16 @@ final class LoadClient: Sendable {
 
     /// Counts the connection while it is open, and how long it is away.
     private func watch(_ connection: ConnectionHandler) {
-        let lost = Lock<ContinuousClock.Instant?>(nil)
+        let lost = Lock<Int64?>(nil)
         connection.onStateChange { [run = self.run] change in
             let since = lost.withLock { lost in
-                defer { lost = change.to == .connected ? nil : lost ?? change.time }
+                defer { lost = change.to == .connected ? nil : lost ?? .now }
                 return lost
             }
             run.tally.withLock { tally in
                 if change.to == .connected {
                     tally.open += 1
-                    if let since { tally.reconnect.record(change.time - since) }
+                    if let since { tally.reconnect.record(.now - since) }
                 } else if change.from == .connected {
                     tally.open -= 1
                     if !run.isOver, let error = change.reason.error { tally.fail(error) }
@@ -76,7 +76,7 @@ final class LoadClient: Sendable {
             tally.received += 1
             if let stamp { tally.receive(stamp, at: receiver, now: now) }
         }
-        guard self.run.expected.contains(message.event) else { return }
+        guard !self.run.expected.isEmpty, self.run.expected.contains(message.event) else { return }
         let waiter = self.state.withLock { state -> Promise<Bool>? in
             if state.waiters[message.event]?.isEmpty == false { return state.waiters[message.event]?.removeFirst() }
             state.seen[message.event, default: 0] += 1
@@ -84,6 +84,9 @@ final class LoadClient: Sendable {
         }
         waiter?.fulfill(true)
     }
+
+    /// The thread of its first connection.
+    var executor: (any TaskExecutor)? { self.state.withLock { $0.connections.first?.executor } }
 
     /// Takes the steps, again and again, until they are done or the time is up.
     func work() async {
@@ -124,28 +127,30 @@ final class LoadClient: Sendable {
         let connection = self.state.withLock { $0.connections[step.namespace] }
         let audience = step.audience ?? (isRequest || !template.hasStamp ? .none : .sender)
         let sender = self.number * self.run.urls.count + step.namespace
-        let start = self.run.now
         let count = step.count ?? (step.rate == nil ? 1 : .max)
+        let interval = step.rate.map { 1e9 / $0 }
+        // Clients with a rate send by turns, and not all at once.
+        let phase = (interval ?? 0) * Double(self.number) / Double(self.run.scenario.clients)
+        let start = self.run.now + Int64(phase)
+        await self.run.sleep(.nanoseconds(Int64(phase)))
         var sent = 0
         while sent < count, !self.run.isOver {
             let now = self.run.now
-            let due =
-                step.rate.map { min(count, Int((now - start) / .seconds(1) * $0) + 1) }
-                ?? (isRequest ? sent + 1 : count)
+            let due = interval.map { min(count, Int(Double(now - start) / $0) + 1) } ?? (isRequest ? sent + 1 : count)
             // With a rate, the time counts from when each message was due.
-            let times = (sent..<due).map { index in step.rate.map { start + .seconds(Double(index) / $0) } ?? now }
-            let first = self.run.tally.withLock { tally -> Int in
-                tally.sent += times.count
-                if let time = times.first { tally.lateness.record(now - time) }
-                let numbers = times.map { _ in tally.book.next(of: sender, to: audience, isAcknowledged: isRequest) }
-                return numbers.first ?? 0
+            func time(of index: Int) -> Int64 { interval.map { start + Int64(Double(index) * $0) } ?? now }
+            let first = self.run.tally.withLock { [sent] tally -> Int in
+                tally.sent += due - sent
+                if sent < due { tally.lateness.record(now - time(of: sent)) }
+                return tally.book.take(due - sent, of: sender, to: audience, isAcknowledged: isRequest)
             }
-            for (index, time) in times.enumerated() {
-                let stamp = MessageStamp(sender: sender, number: first + index, time: time.nanoseconds)
+            var emits: [Command] = []
+            for index in sent..<due {
+                let stamp = MessageStamp(sender: sender, number: first + index - sent, time: time(of: index))
                 let payload = template.payload(stamp, user: self.user)
                 if !isRequest {
-                    self.emit(event, payload, over: connection)
-                } else if step.rate != nil {
+                    emits.append(Command(.send, event: event, payload: payload))
+                } else if interval != nil {
                     self.request(event, payload, stamp, step, over: connection) {}
                 } else {
                     await withCheckedContinuation { continuation in
@@ -153,17 +158,18 @@ final class LoadClient: Sendable {
                     }
                 }
             }
+            self.emit(emits, over: connection)
             sent = due
-            guard let rate = step.rate, sent < count else { continue }
+            guard let interval, sent < count else { continue }
             // Turns of a millisecond: a wake-up for each message would cost more than the message.
-            let next = max(start + .seconds(Double(sent) / rate), self.run.now + .milliseconds(1))
-            await self.run.sleep(next - self.run.now)
+            let pause = max(start + Int64(Double(sent) * interval) - self.run.now, 1_000_000)
+            await self.run.sleep(.nanoseconds(pause))
         }
     }
 
-    private func emit(_ event: String, _ payload: Payload, over connection: ConnectionHandler) {
+    private func emit(_ commands: [Command], over connection: ConnectionHandler) {
         do throws(LinkspanError) {
-            try connection.perform(Command(.send, event: event, payload: payload))
+            if !commands.isEmpty { try connection.perform(batch: commands) }
         } catch {
             self.run.tally.withLock { $0.fail(error) }
         }
@@ -175,7 +181,7 @@ final class LoadClient: Sendable {
     ) {
         let command = Command(.request, event: event, payload: payload, timeout: .seconds(step.seconds)) {
             [run] outcome in
-            let time = run.now - .nanoseconds(stamp.time)
+            let time = run.now - stamp.time
             run.tally.withLock { tally in
                 switch outcome {
                 case .success: tally.answer(after: time, stamp)

@@ -11,9 +11,9 @@ struct LoadReport: Codable, Sendable {
         var max: Double
 
         init(_ histogram: LatencyHistogram) {
-            (self.count, self.mean) = (histogram.count, histogram.mean.fractionalMilliseconds)
-            self.max = histogram.longest.fractionalMilliseconds
-            self.quantiles = LoadReport.shares.mapValues { histogram.quantile($0).fractionalMilliseconds }
+            (self.count, self.mean) = (histogram.count, histogram.mean.milliseconds)
+            self.max = histogram.longest.milliseconds
+            self.quantiles = LoadReport.shares.mapValues { histogram.quantile($0).milliseconds }
         }
     }
 

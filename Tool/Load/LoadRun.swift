@@ -28,7 +28,7 @@ final class LoadRun: Sendable {
             ($0.attempts.perSecond, $0.attempts.burst) = (100_000, 100_000)
             $0.logger.logLevel = .critical
         })
-    private let origin = ContinuousClock.now
+    private let origin = Int64.now
     private let deadline = Lock<ContinuousClock.Instant?>(nil)
 
     /// Makes a run.
@@ -75,8 +75,8 @@ final class LoadRun: Sendable {
         self.tally = Lock(LoadTally(receivers: scenario.clients * self.urls.count))
     }
 
-    /// The time since the beginning.
-    var now: Duration { .now - self.origin }
+    /// The nanoseconds since the beginning.
+    var now: Int64 { .now - self.origin }
 
     /// Whether the time for the steps is up.
     var isOver: Bool { self.deadline.withLock { $0.map { $0 <= .now } ?? false } }
@@ -116,7 +116,10 @@ final class LoadRun: Sendable {
             let begun = ProcessCost.now
             self.deadline.withLock { $0 = self.scenario.duration.map { .now + .seconds($0) } }
             await withDiscardingTaskGroup { group in
-                for client in connected { group.addTask { await client.work() } }
+                // On the thread of its socket, so that a message does not wake another one.
+                for client in connected {
+                    group.addTask(executorPreference: client.executor) { await client.work() }
+                }
             }
             let worked = ProcessCost.now
             await self.settle()
@@ -163,7 +166,7 @@ final class LoadRun: Sendable {
                 )
             }
             progress(
-                "\(Int(now / .seconds(1))) s  \(tally.0) of \(self.scenario.clients * self.urls.count) connected  "
+                "\(now / 1_000_000_000) s  \(tally.0) of \(self.scenario.clients * self.urls.count) connected  "
                     + "sent \(tally.1)  received \(tally.2)  p99 \(LoadReport.text(tally.3)) ms  errors \(tally.4)")
         }
     }
@@ -174,7 +177,7 @@ final class LoadRun: Sendable {
         let messages = tally.sent + tally.received
         let share = (worked.processor - begun.processor) / max(0.001, (worked.time - begun.time) / .seconds(1))
         let late = tally.lateness.quantile(0.99)
-        let isBottleneck = messages > 0 && (share > 0.9 || late > .milliseconds(20))
+        let isBottleneck = messages > 0 && (share > 0.9 || late > 20_000_000)
         return LoadReport(
             url: self.target, clients: self.scenario.clients, failedClients: tally.failedClients,
             seed: self.scenario.seed,
@@ -193,7 +196,7 @@ final class LoadRun: Sendable {
                 kibPerClient: Double(begun.memory - idle.memory) / 1_024 / Double(self.scenario.clients)),
             bottleneck: isBottleneck
                 ? "the client was the bottleneck: it used \(LoadReport.text(share)) processors, and messages left "
-                    + "\(LoadReport.text(late.fractionalMilliseconds)) ms late (p99); lower the rate, or share the clients among machines"
+                    + "\(LoadReport.text(late.milliseconds)) ms late (p99); lower the rate, or share the clients among machines"
                 : nil,
             thresholds: [], timeline: tally.seconds)
     }

@@ -44,15 +44,15 @@ struct LoadTally: Sendable {
     }
 
     /// Takes a message with a stamp, `now` after the beginning.
-    mutating func receive(_ stamp: MessageStamp, at receiver: Int, now: Duration) {
+    mutating func receive(_ stamp: MessageStamp, at receiver: Int, now: Int64) {
         guard self.book.receive(stamp.number, of: stamp.sender, at: receiver) else { return self.strange += 1 }
-        let time = now - .nanoseconds(stamp.time)
+        let time = now - stamp.time
         self.delivery.record(time)
         self.recent.record(time)
     }
 
     /// Takes an answer.
-    mutating func answer(after time: Duration, _ stamp: MessageStamp) {
+    mutating func answer(after time: Int64, _ stamp: MessageStamp) {
         self.received += 1
         self.request.record(time)
         self.recent.record(time)
@@ -60,12 +60,12 @@ struct LoadTally: Sendable {
     }
 
     /// Ends a second of the time line.
-    mutating func endSecond(at time: Duration) {
+    mutating func endSecond(at time: Int64) {
         self.seconds.append(
             Second(
-                time: time / .seconds(1), open: self.open, sent: self.sent - self.counted.sent,
-                received: self.received - self.counted.received, p50: self.recent.quantile(0.5).fractionalMilliseconds,
-                p99: self.recent.quantile(0.99).fractionalMilliseconds))
+                time: Double(time) / 1e9, open: self.open, sent: self.sent - self.counted.sent,
+                received: self.received - self.counted.received, p50: self.recent.quantile(0.5).milliseconds,
+                p99: self.recent.quantile(0.99).milliseconds))
         self.counted = (self.sent, self.received)
         self.recent = LatencyHistogram()
     }

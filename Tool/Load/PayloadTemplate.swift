@@ -12,12 +12,18 @@ struct MessageStamp: Equatable, Sendable {
     /// The stamp as `~SENDER.NUMBER.TIME~`.
     func write(to bytes: inout [UInt8]) {
         bytes.append(Self.mark)
-        for (value, end) in [
-            (Int64(self.sender), UInt8(ascii: ".")), (Int64(self.number), UInt8(ascii: ".")), (self.time, Self.mark),
-        ] {
-            bytes += "\(value)".utf8
-            bytes.append(end)
-        }
+        Self.write(Int64(self.sender), to: &bytes)
+        bytes.append(UInt8(ascii: "."))
+        Self.write(Int64(self.number), to: &bytes)
+        bytes.append(UInt8(ascii: "."))
+        Self.write(self.time, to: &bytes)
+        bytes.append(Self.mark)
+    }
+
+    /// Writes a number that is not negative; a `String` of each would cost more than the message.
+    private static func write(_ value: Int64, to bytes: inout [UInt8]) {
+        if value >= 10 { Self.write(value / 10, to: &bytes) }
+        bytes.append(UInt8(ascii: "0") + UInt8(truncatingIfNeeded: value % 10))
     }
 
     init(sender: Int, number: Int, time: Int64) { (self.sender, self.number, self.time) = (sender, number, time) }

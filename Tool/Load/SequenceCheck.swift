@@ -62,12 +62,13 @@ struct SequenceBook: Sendable {
     /// Begins a book for senders and receivers with numbers from 0 on.
     init(_ count: Int) { self.senders = Array(repeating: Sender(), count: count) }
 
-    /// Returns the number for the next message of a sender.
-    mutating func next(of sender: Int, to audience: Audience, isAcknowledged: Bool = false) -> Int {
-        self.senders[sender].sent += 1
+    /// Gives numbers to the next messages of a sender; returns the first.
+    mutating func take(_ count: Int, of sender: Int, to audience: Audience, isAcknowledged: Bool = false) -> Int {
+        let first = self.senders[sender].sent + 1
+        self.senders[sender].sent += count
         self.senders[sender].audience = audience
-        if isAcknowledged { self.senders[sender].unacknowledged.insert(self.senders[sender].sent) }
-        return self.senders[sender].sent
+        if isAcknowledged { self.senders[sender].unacknowledged.formUnion(first..<first + count) }
+        return first
     }
 
     /// Notes an acknowledgement.

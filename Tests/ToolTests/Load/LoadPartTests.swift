@@ -1,0 +1,141 @@
+internal import Foundation
+internal import LinkspanTesting
+internal import Testing
+
+@testable import linkspan
+
+extension Tool {
+    /// The parts of a load that need no server.
+    @Suite(.timeLimit(.minutes(1)))
+    struct LoadPartTests {
+        @Test
+        func `lost, doubled and swapped numbers are told apart`() {
+            var check = SequenceCheck()
+            for number in [1, 2, 4, 3, 5, 5, 8, 9, 7, 2] { check.receive(number) }
+            #expect(check.lost(of: 11) == [6, 10, 11])
+            #expect(check.doubled == [5, 2])
+            #expect(check.reordered == [3, 7])
+        }
+
+        @Test(arguments: 1...20 as ClosedRange<UInt64>)
+        func `the faults that a seeded line has made are counted exactly`(_ seed: UInt64) {
+            var generator = SeededGenerator(seed: seed)
+            var book = SequenceBook(1)
+            _ = book.take(10_000, of: 0, to: .sender)
+            var expected = SequenceBook.Faults()
+            var held: Int?
+            for number in 1...10_000 {
+                let isHeld = held != nil
+                switch Int.random(in: 0..<300, using: &generator) {
+                case 0 where !isHeld: expected.lost += 1
+                case 1 where !isHeld:
+                    expected.doubled += 1
+                    for _ in 1...2 { #expect(book.receive(number, of: 0, at: 0)) }
+                case 2 where !isHeld && number < 10_000: held = number
+                default: #expect(book.receive(number, of: 0, at: 0))
+                }
+                if isHeld, let late = held {
+                    expected.reordered += 1
+                    held = nil
+                    #expect(book.receive(late, of: 0, at: 0))
+                }
+            }
+            #expect(book.faults([0]).fromServer == expected)
+            #expect(book.faults([0]).toServer == .init())
+            #expect(expected.lost > 0 && expected.doubled > 0 && expected.reordered > 0)
+        }
+
+        @Test
+        func `several receivers show on which way a fault happened`() {
+            var book = SequenceBook(3)
+            #expect(book.take(6, of: 0, to: .others) == 1)
+            // 2 is lost before the server, 3 on the way to receiver 2, 5 is doubled before the server.
+            for number in [1, 3, 4, 5, 5, 6] { #expect(book.receive(number, of: 0, at: 1)) }
+            for number in [1, 5, 4, 5, 6] { #expect(book.receive(number, of: 0, at: 2)) }
+            let (toServer, fromServer) = book.faults([0, 1, 2])
+            #expect(toServer == .init(lost: 1, doubled: 1))
+            #expect(fromServer == .init(lost: 1, reordered: 1))
+            #expect(book.progress([0, 1, 2]).due == 12)
+            // One that has not connected is owed nothing.
+            #expect(book.faults([0, 1]).fromServer == .init(lost: 1, doubled: 1))
+        }
+
+        @Test
+        func `an acknowledgement shows that an echo was lost on the way back`() {
+            var book = SequenceBook(1)
+            _ = book.take(3, of: 0, to: .sender, isAcknowledged: true)
+            for number in 1...2 { book.acknowledge(number, of: 0) }
+            #expect(book.receive(1, of: 0, at: 0))
+            #expect(book.faults([0]).toServer == .init(lost: 1))
+            #expect(book.faults([0]).fromServer == .init(lost: 1))
+            #expect(!book.receive(4, of: 0, at: 0) && !book.receive(0, of: 0, at: 0) && !book.receive(1, of: 7, at: 0))
+        }
+
+        @Test
+        func `quantiles are within 0.8 % of those of the sorted times`() {
+            var generator = SeededGenerator(seed: 3)
+            var histogram = LatencyHistogram()
+            let times = (0..<50_000).map { _ in Int64.random(in: 0...(1 << .random(in: 1...40)), using: &generator) }
+            for time in times { histogram.record(time) }
+            let sorted = times.sorted()
+            for share in LoadReport.shares.values {
+                let exact = sorted[Int((Double(times.count) * share).rounded(.up)) - 1]
+                let found = histogram.quantile(share)
+                #expect(found >= exact && Double(found) <= Double(exact) * 1.008 + 1)
+            }
+            #expect(histogram.longest == sorted.last && histogram.count == times.count)
+            #expect(LatencyHistogram().quantile(0.5) == 0)
+        }
+
+        @Test
+        func `a stamp is found wherever a server puts it`() throws {
+            let template = try PayloadTemplate(
+                #"{"room":"{{room}}","text":"~ {{stamp}}","by":{{client}}}"#.replacing("~ ", with: ""),
+                columns: ["room"])
+            let stamp = MessageStamp(sender: 12, number: 345, time: 6_789_000_000_123)
+            let payload = template.payload(stamp, user: ["room": #"a "b" \"#])
+            #expect(MessageStamp(in: payload.elements) == stamp)
+            #expect(payload[0]?["room"]?.string == #"a "b" \"#)
+            #expect(payload[0]?["by"]?.int == 12)
+            for text in ["", "~", "~1", "~1.2.~", "~1.2.3", "~a.2.3~", "~1.2.99999999999999999999999~", "~~~"] {
+                #expect(MessageStamp(in: Array(text.utf8)[...]) == nil)
+            }
+        }
+
+        @Test
+        func `a mistake in a template, a threshold or a scenario names itself`() throws {
+            func words(_ body: () throws -> Void) -> String {
+                do { try body() } catch { return "\(error)" }
+                return ""
+            }
+            #expect(
+                words { _ = try PayloadTemplate(#""{{who}}""#, columns: ["name"]) }.contains("use stamp, client, name"))
+            #expect(words { _ = try PayloadTemplate("{{stamp}}", columns: []) }.contains("is not JSON"))
+            #expect(words { _ = try LoadThreshold("p99<5") }.contains("names no value"))
+            #expect(words { _ = try LoadThreshold("lost=0") }.contains("write it as"))
+            let folder = FileManager.default.temporaryDirectory
+            for (text, sentence) in [
+                ("clients: 5\nstepz: []", "'stepz' is none of clients, ramp"),
+                ("steps: [{emit: a, rat: 1}]", "steps.[0]: 'rat' is none of emit"),
+                ("clients: many", "clients:"), ("steps: [{}]", "'think' is missing"),
+            ] {
+                let file = folder.appending(path: "\(UUID().uuidString).yaml")
+                try text.write(to: file, atomically: true, encoding: .utf8)
+                defer { try? FileManager.default.removeItem(at: file) }
+                let found = words { _ = try LoadCommand.read(file.path, as: LoadScenario.self) }
+                #expect(found.contains(file.path) && found.contains(sentence), "\(found)")
+            }
+            var scenario = LoadScenario()
+            scenario.steps = [.init(.emit("a"))]
+            scenario.steps[0].rate = 5
+            #expect(words { try scenario.check() } == "a step with a rate needs a count, or the run a duration")
+        }
+
+        @Test
+        func `a table of users keeps commas in quotes`() {
+            let table = LoadScenario.users("name,token\r\nann,\"a,b\"\r\nbob,c\n")
+            #expect(table.columns == ["name", "token"])
+            #expect(table.rows == [["name": "ann", "token": "a,b"], ["name": "bob", "token": "c"]])
+        }
+    }
+}

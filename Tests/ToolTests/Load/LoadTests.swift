@@ -1,0 +1,186 @@
+internal import Foundation
+internal import Linkspan
+internal import LinkspanDevServer
+internal import LinkspanInMemory
+internal import LinkspanRuntime
+internal import LinkspanTesting
+internal import TestedPrograms
+internal import TestSupport
+internal import Testing
+
+@testable import linkspan
+
+extension Tool {
+    /// `linkspan load` and `linkspan proxy` against servers of the tests.
+    @Suite(.timeLimit(.minutes(2)))
+    struct LoadTests {
+        /// Loses, doubles and swaps messages of an echo, by a seed.
+        private struct FaultyEcho: Sendable {
+            var generator: SeededGenerator
+            var faults = SequenceBook.Faults()
+            var held: [HubPeer.ID: Payload] = [:]
+
+            mutating func answers(to payload: Payload, of peer: HubPeer.ID) -> [Payload] {
+                if let late = self.held.removeValue(forKey: peer) {
+                    self.faults.reordered += 1
+                    return [payload, late]
+                }
+                switch Int.random(in: 0..<500, using: &self.generator) {
+                case 0:
+                    self.faults.lost += 1
+                    return []
+                case 1:
+                    self.faults.doubled += 1
+                    return [payload, payload]
+                case 2:
+                    self.held[peer] = payload
+                    return []
+                default: return [payload]
+                }
+            }
+        }
+
+        private func report(of ended: Ended) throws -> LoadReport {
+            let line = try #require(ended.output.last, "\(ended.errors)")
+            return try JSONDecoder().decode(LoadReport.self, from: Data(line.utf8))
+        }
+
+        @Test(arguments: [3, 4] as [UInt64])
+        func `the faults of a server are counted exactly`(_ seed: UInt64) async throws {
+            let echo = Lock(FaultyEcho(generator: SeededGenerator(seed: seed)))
+            let hub = InMemoryHub()
+            hub.onConnect { peer in
+                peer.on("echo") { message in
+                    let answers = echo.withLock { $0.answers(to: message.payload, of: peer.id) }
+                    for answer in answers { peer.emit("echo", answer) }
+                }
+            }
+            let server = DevServer(hub: hub)
+            try await server.start()
+            try await Bench.run { bench in
+                let ended = try await bench.runTool([
+                    "load", server.socketIOURL, "--clients", "10", "--ramp", "0.2", "--emit", "echo", "--rate", "400",
+                    "--count", "1000", "--json", "--threshold", "lost==0",
+                ])
+                let report = try self.report(of: ended)
+                var expected = echo.withLock { $0.faults }
+                // What the server still holds was not sent.
+                expected.lost += echo.withLock { $0.held.count }
+                #expect(report.fromServer == expected)
+                #expect(report.toServer == .init() && report.sent == 10_000)
+                #expect(expected.lost > 0 && expected.doubled > 0 && expected.reordered > 0)
+                #expect(report.times["delivery"]?.count == report.received)
+                #expect(ended.status == 1 && report.thresholds.map(\.isMet) == [false])
+            }
+            await server.stop()
+        }
+
+        @Test
+        func `a scenario with users, namespaces, requests and a broadcast is carried out`() async throws {
+            let names = Lock<Set<String>>([])
+            let (main, room) = (InMemoryHub(), InMemoryHub())
+            main.onConnect { peer in
+                _ = names.withLock { $0.insert(peer.request.credentials.auth?[0]?["name"]?.string ?? "") }
+                peer.on("who") { message in message.reply(message.payload) }
+            }
+            room.onConnect { peer in peer.on("say") { message in room.emit("line", message.payload) } }
+            let server = DevServer(hub: main, namespaces: ["/room": room])
+            try await server.start()
+            try await Bench.run { bench in
+                let users = try bench.file("users.csv", "name\nann\nbob\n")
+                let scenario = try bench.file(
+                    "load.yaml",
+                    """
+                    clients: 4
+                    ramp: 0.1
+                    users: \(users)
+                    auth: '{"name": "{{name}}"}'
+                    namespaces: [/, /room]
+                    repeat: 2
+                    steps:
+                      - {request: who, payload: '"{{stamp}}"', count: 3, within: 5}
+                      - {emit: say, payload: '{"text": "{{stamp}}"}', count: 5, audience: everyone, namespace: 1}
+                      - {expect: line, count: 5, within: 5}
+                      - {think: 0.05}
+                    thresholds: [lost==0, doubled==0, reordered==0, errors==0, request.p99<30s]
+                    """)
+                let (page, text) = ("\(bench.folder)/load.html", "\(bench.folder)/load.md")
+                let ended = try await bench.runTool([
+                    "load", server.socketIOURL, "--scenario", scenario, "--json", "--html", page, "--markdown", text,
+                ])
+                let report = try self.report(of: ended)
+                #expect(ended.status == 0 && ended.errors == [])
+                #expect(names.withLock { $0 } == ["ann", "bob"])
+                #expect(report.sent == 4 * 2 * 8)
+                #expect(report.times["request"]?.count == 4 * 2 * 3)
+                #expect(report.times["delivery"]?.count == 4 * 4 * 2 * 5)
+                #expect(try String(contentsOfFile: text, encoding: .utf8).contains("| from the server | 0 | 0 | 0 |"))
+                let html = try String(contentsOfFile: page, encoding: .utf8)
+                #expect(html.contains("<svg") && !html.contains("<script") && !html.contains("http-equiv"))
+            }
+            await server.stop()
+        }
+
+        @Test
+        func `clients come back from a storm of resets, and what it cost them is told`() async throws {
+            let hub = InMemoryHub()
+            hub.onConnect { peer in peer.on("echo") { message in peer.emit("echo", message.payload) } }
+            let server = DevServer(hub: hub)
+            try await server.start()
+            try await Bench.run { bench in
+                let ended = try await bench.runTool([
+                    "load", server.webSocketURL, "--envelope", "json", "--clients", "20", "--ramp", "0.1", "--emit",
+                    "echo",
+                    "--rate", "20", "--duration", "4", "--drop", "30%/s", "--seed", "7", "--json",
+                ])
+                let report = try self.report(of: ended)
+                #expect(ended.status == 0)
+                #expect((report.times["reconnect"]?.count ?? 0) > 0)
+                #expect(report.errors.keys.contains { $0.hasPrefix("connectionLost") })
+                #expect(report.sent == 20 * 80 || report.sent > 1_000)
+            }
+            await server.stop()
+        }
+
+        @Test
+        func `a server that is not there and a mistake have statuses and sentences of their own`() async throws {
+            try await Bench.run { bench in
+                let absent = try await bench.runTool(["load", "http://127.0.0.1:1", "--clients", "2", "--emit", "echo"])
+                #expect(absent.status == 69)
+                #expect(absent.errors.count == 1 && absent.errors[0].contains("no client could connect"))
+                let many = try await bench.runTool(["load", "http://127.0.0.1:1", "--clients", "1000000"])
+                #expect(many.status == 64)
+                #expect(many.errors.first?.contains("this load needs 1000064 open files") == true)
+                let missing = try await bench.runTool(["load", "http://127.0.0.1:1", "--scenario", "absent.yaml"])
+                #expect(missing.status == 64 && missing.errors.first?.contains("absent.yaml cannot be read") == true)
+            }
+        }
+
+        @Test
+        func `the proxy disturbs by the profile of a file`() async throws {
+            let server = DevServer(hub: InMemoryHub())
+            try await server.start()
+            try await Bench.run { bench in
+                let profile = try bench.file("lossy.yaml", "phases:\n  - {cut: 9, from: server, ending: close}\n")
+                let proxy = try await bench.tool([
+                    "proxy", "0", "127.0.0.1:\(server.port)", "--profile", profile, "--seed", "7", "--json",
+                ])
+                let line = try #require(try await proxy.errors.wait(forLine: "listening at port ").last)
+                let port = try #require(Int(line.split(separator: " ")[3]))
+                let client = try RawClient(port: port)
+                client.ask("GET", "/nothing")
+                #expect(client.readToEnd() == Array("HTTP/1.1 ".utf8))
+                try await proxy.output.wait(forLine: #"{"bytes":"#)
+                let wrong = try bench.file("wrong.yaml", "phases: [{dellay: 1}]")
+                let refused = try await bench.runTool(["proxy", "0", "127.0.0.1:1", "--profile", wrong])
+                #expect(refused.status == 64)
+                #expect(
+                    refused.errors.first?.contains("wrong.yaml cannot be used: phases.[0]: 'dellay' is none of") == true
+                )
+                let nowhere = try await bench.runTool(["proxy", "0", "nowhere"])
+                #expect(nowhere.status == 64 && nowhere.errors.first?.contains("write it as HOST:PORT") == true)
+            }
+            await server.stop()
+        }
+    }
+}
