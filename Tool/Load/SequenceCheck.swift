@@ -75,8 +75,9 @@ struct SequenceBook: Sendable {
     mutating func acknowledge(_ number: Int, of sender: Int) { self.senders[sender].unacknowledged.remove(number) }
 
     /// Takes a number of a sender at a receiver; false for one that was never sent.
+    @discardableResult
     mutating func receive(_ number: Int, of sender: Int, at receiver: Int) -> Bool {
-        guard self.senders.indices.contains(sender), 1...max(1, self.senders[sender].sent) ~= number else {
+        guard self.senders.indices.contains(sender), number > 0, number <= self.senders[sender].sent else {
             return false
         }
         if sender == receiver {

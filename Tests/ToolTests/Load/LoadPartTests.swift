@@ -1,4 +1,5 @@
 internal import Foundation
+internal import Linkspan
 internal import LinkspanTesting
 internal import Testing
 
@@ -30,14 +31,14 @@ extension Tool {
                 case 0 where !isHeld: expected.lost += 1
                 case 1 where !isHeld:
                     expected.doubled += 1
-                    for _ in 1...2 { #expect(book.receive(number, of: 0, at: 0)) }
+                    for _ in 1...2 { book.receive(number, of: 0, at: 0) }
                 case 2 where !isHeld && number < 10_000: held = number
-                default: #expect(book.receive(number, of: 0, at: 0))
+                default: book.receive(number, of: 0, at: 0)
                 }
                 if isHeld, let late = held {
                     expected.reordered += 1
                     held = nil
-                    #expect(book.receive(late, of: 0, at: 0))
+                    book.receive(late, of: 0, at: 0)
                 }
             }
             #expect(book.faults([0]).fromServer == expected)
@@ -48,10 +49,10 @@ extension Tool {
         @Test
         func `several receivers show on which way a fault happened`() {
             var book = SequenceBook(3)
-            #expect(book.take(6, of: 0, to: .others) == 1)
+            _ = book.take(6, of: 0, to: .others)
             // 2 is lost before the server, 3 on the way to receiver 2, 5 is doubled before the server.
-            for number in [1, 3, 4, 5, 5, 6] { #expect(book.receive(number, of: 0, at: 1)) }
-            for number in [1, 5, 4, 5, 6] { #expect(book.receive(number, of: 0, at: 2)) }
+            for number in [1, 3, 4, 5, 5, 6] { book.receive(number, of: 0, at: 1) }
+            for number in [1, 5, 4, 5, 6] { book.receive(number, of: 0, at: 2) }
             let (toServer, fromServer) = book.faults([0, 1, 2])
             #expect(toServer == .init(lost: 1, doubled: 1))
             #expect(fromServer == .init(lost: 1, reordered: 1))
@@ -65,17 +66,18 @@ extension Tool {
             var book = SequenceBook(1)
             _ = book.take(3, of: 0, to: .sender, isAcknowledged: true)
             for number in 1...2 { book.acknowledge(number, of: 0) }
-            #expect(book.receive(1, of: 0, at: 0))
+            book.receive(1, of: 0, at: 0)
             #expect(book.faults([0]).toServer == .init(lost: 1))
             #expect(book.faults([0]).fromServer == .init(lost: 1))
-            #expect(!book.receive(4, of: 0, at: 0) && !book.receive(0, of: 0, at: 0) && !book.receive(1, of: 7, at: 0))
+            let strange = [(4, 0), (0, 0), (1, 7)].map { book.receive($0, of: $1, at: 0) }
+            #expect(strange == [false, false, false])
         }
 
         @Test
         func `quantiles are within 0.8 % of those of the sorted times`() {
             var generator = SeededGenerator(seed: 3)
             var histogram = LatencyHistogram()
-            let times = (0..<50_000).map { _ in Int64.random(in: 0...(1 << .random(in: 1...40)), using: &generator) }
+            let times = (0..<50_000).map { _ in Int64.random(in: 0...(Int64(1) << Int64.random(in: 1...40)), using: &generator) }
             for time in times { histogram.record(time) }
             let sorted = times.sorted()
             for share in LoadReport.shares.values {

@@ -18,9 +18,9 @@ extension Tool {
         private struct FaultyEcho: Sendable {
             var generator: SeededGenerator
             var faults = SequenceBook.Faults()
-            var held: [HubPeer.ID: Payload] = [:]
+            var held: [UInt64: Payload] = [:]
 
-            mutating func answers(to payload: Payload, of peer: HubPeer.ID) -> [Payload] {
+            mutating func answers(to payload: Payload, of peer: UInt64) -> [Payload] {
                 if let late = self.held.removeValue(forKey: peer) {
                     self.faults.reordered += 1
                     return [payload, late]
