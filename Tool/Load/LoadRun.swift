@@ -72,7 +72,7 @@ final class LoadRun: Sendable {
         let query = url.query.map { "?\($0)" } ?? ""
         self.urls = (scenario.namespaces ?? [url.path]).map { "\(url.scheme)://\(place)\($0)\(query)" }
         (self.scenario, self.transport, self.headers, self.timeout) = (scenario, base.transport, headers, timeout)
-        self.tally = Lock(LoadTally(receivers: scenario.clients * self.urls.count))
+        self.tally = Lock(LoadTally(clients: scenario.clients, namespaces: self.urls.count))
     }
 
     /// The nanoseconds since the beginning.

@@ -34,7 +34,7 @@ struct LoadTally: Sendable {
     private var recent = LatencyHistogram()
     private var counted = (sent: 0, received: 0)
 
-    init(receivers: Int) { self.book = SequenceBook(receivers) }
+    init(clients: Int, namespaces: Int) { self.book = SequenceBook(clients * namespaces, namespaces: namespaces) }
 
     /// Counts a failure, by what it says.
     mutating func fail(_ error: LinkspanError) {

@@ -59,8 +59,14 @@ struct SequenceBook: Sendable {
 
     private var senders: [Sender]
 
+    /// A broadcast stays within one of so many namespaces, whose members have numbers that are so far apart.
+    private let namespaces: Int
+
     /// Begins a book for senders and receivers with numbers from 0 on.
-    init(_ count: Int) { self.senders = Array(repeating: Sender(), count: count) }
+    init(_ count: Int, namespaces: Int = 1) {
+        self.senders = Array(repeating: Sender(), count: count)
+        self.namespaces = namespaces
+    }
 
     /// Gives numbers to the next messages of a sender; returns the first.
     mutating func take(_ count: Int, of sender: Int, to audience: Audience, isAcknowledged: Bool = false) -> Int {
@@ -132,6 +138,7 @@ struct SequenceBook: Sendable {
         case .sender: return [sender.own]
         case .others, .everyone:
             return receivers.compactMap { receiver in
+                guard (receiver - index) % self.namespaces == 0 else { return nil }
                 if receiver == index { return sender.audience == .everyone ? sender.own : nil }
                 return sender.others[receiver] ?? SequenceCheck()
             }
