@@ -97,6 +97,7 @@ struct SequenceBook: Sendable {
     /// The messages that receivers were to get, and those that they got.
     ///
     /// - Parameter receivers: those that were there to receive.
+    /// - Returns: how many of each.
     func progress(_ receivers: [Int]) -> (due: Int, received: Int) {
         self.senders.indices.reduce(into: (0, 0)) { sum, index in
             let checks = self.checks(of: index, receivers)
