@@ -145,7 +145,7 @@ private struct AnyValue: Decodable {
 }
 
 extension Decoder {
-    /// Throws for a name that is none of those of a section.
+    /// Throws for a name that a section does not have.
     fileprivate func refuseUnknown<Field: CaseIterable & RawRepresentable<String>>(_ fields: Field.Type) throws {
         let known = fields.allCases.map(\.rawValue)
         for name in try [String: AnyValue](from: self).keys.sorted() where !known.contains(name) {
