@@ -9,11 +9,12 @@ internal import Testing
 struct MQTTSessionTests {
     /// A packet of which the remaining length has one or two bytes.
     static func packet(_ first: UInt8, _ body: [UInt8]) -> [UInt8] {
-        let length = body.count < 128 ? [UInt8(body.count)] : [UInt8(body.count & 127 | 128), UInt8(body.count >> 7)]
+        let high = UInt8(body.count >> 7)
+        let length: [UInt8] = high == 0 ? [UInt8(body.count)] : [UInt8(body.count & 127 | 128), high]
         return [first] + length + body
     }
 
-    static func text(_ text: String) -> [UInt8] { [UInt8(text.utf8.count >> 8), UInt8(text.utf8.count & 255)] + text.utf8 }
+    static func text(_ text: String) -> [UInt8] { [0, UInt8(text.utf8.count)] + Array(text.utf8) }
 
     /// The broker's acceptance.
     static func accepted(_ properties: [UInt8] = []) -> [UInt8] {
@@ -24,9 +25,11 @@ struct MQTTSessionTests {
     static func message(
         _ topic: String, _ content: String, _ properties: [UInt8] = [], number: UInt8? = nil
     ) -> [UInt8] {
-        let id = number.map { [0, $0] } ?? []
-        return Self.packet(
-            number == nil ? 0x30 : 0x32, Self.text(topic) + id + [UInt8(properties.count)] + properties + content.utf8)
+        var body = Self.text(topic)
+        if let number { body += [0, number] }
+        body += [UInt8(properties.count)] + properties
+        body += Array(content.utf8)
+        return Self.packet(number == nil ? 0x30 : 0x32, body)
     }
 
     static func ready(_ properties: [UInt8] = [], _ language: MQTTMessageProtocol = .init()) throws -> Received {
