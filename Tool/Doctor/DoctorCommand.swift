@@ -52,7 +52,7 @@ struct DoctorCommand: AsyncParsableCommand {
     }
 
     func run() async throws {
-        let output = DoctorOutput(Style(hasColours: !self.json && isatty(STDOUT_FILENO) == 1), isJSON: self.json)
+        let output = DoctorOutput(isJSON: self.json, environment: ProcessInfo.processInfo.environment)
         let plan: Examination.Plan
         do throws(LinkspanError) {
             plan = try self.plan
@@ -60,7 +60,7 @@ struct DoctorCommand: AsyncParsableCommand {
             LineOutput.complain(error.message)
             throw ExitCode.validationFailure
         }
-        let report = await Examination(plan, show: output.show).run()
+        let report = await Examination(plan, begin: output.begin, show: output.show).run()
         try output.end(report)
         if report.health == .fault { throw ExitCode.failure }
     }
@@ -88,8 +88,19 @@ struct DoctorCommand: AsyncParsableCommand {
 struct DoctorOutput: Sendable {
     private let style: Style
     private let isJSON: Bool
+    private let isTerminal = isatty(STDOUT_FILENO) == 1
 
-    init(_ style: Style, isJSON: Bool) { (self.style, self.isJSON) = (style, isJSON) }
+    init(isJSON: Bool, environment: [String: String]) {
+        self.isJSON = isJSON
+        self.style = Style(hasColours: self.isTerminal && Style(environment: environment).hasColours)
+    }
+
+    /// Names the stage that is under way, at a terminal, until its result stands in its place.
+    func begin(_ stage: Stage) {
+        guard self.isTerminal, !self.isJSON else { return }
+        Swift.print("  \(stage.title) …", terminator: "\r")
+        fflush(nil)
+    }
 
     /// A stage.
     func show(_ result: StageResult) {
@@ -102,6 +113,7 @@ struct DoctorOutput: Sendable {
             case .skipped: ("-", .hint)
             }
         let name = result.stage.title.padding(toLength: 22, withPad: " ", startingAt: 0)
+        if self.isTerminal { Swift.print("\u{1B}[K", terminator: "") }
         let time = result.outcome == .skipped ? "" : "  (\(result.milliseconds) ms)"
         self.print([
             Span("\(mark) ", role), Span(name),

@@ -28,7 +28,10 @@ extension Examination {
     private var query: String { self.plan.url.query.map { "&\($0)" } ?? "" }
     private var path: String { self.plan.target.path }
     private var namespace: String { self.plan.url.path.isEmpty ? "/" : self.plan.url.path }
-    private var pollingTarget: String { "\(self.path)?EIO=4&transport=polling\(self.query)" }
+    /// Never the same, so that no cache answers.
+    private var pollingTarget: String {
+        "\(self.path)?EIO=4&transport=polling&t=\(UInt64.random(in: 0...(.max)))\(self.query)"
+    }
     private var socketTarget: String { "\(self.path)?EIO=4&transport=websocket\(self.query)" }
     /// What the packet of a namespace begins with after its type.
     private var prefix: String { self.namespace == "/" ? "" : "\(self.namespace)," }
@@ -94,7 +97,7 @@ extension Examination {
         let error = try? PayloadValue(json: answer.text)
         let isOld = status == 200 && (answer.body.first == 0 || answer.text.isLegacyPayload)
         if isOld || error?["code"]?.int == 5 || status == 400 && words.contains("unsupported version") {
-            throw Verdict(.oldProtocol, "\(self.place) speaks Engine.IO 3 of Socket.IO 2.x, and this client version 4")
+            throw self.oldProtocol
         }
         if status == 400, error?["code"]?.int == 0 || words.lowercased().contains("transport") {
             return (nil, "polling is switched off (\(words))")
@@ -105,6 +108,10 @@ extension Examination {
             throw Verdict(.notSocketIO, "\(self.place)\(self.path) is no Socket.IO server: it answered \(body)")
         }
         throw Verdict(status: status, of: "GET \(self.path)", location: answer.head["location"], words: words)
+    }
+
+    private var oldProtocol: Verdict {
+        Verdict(.oldProtocol, "\(self.place) speaks Engine.IO 3 of Socket.IO 2.x, and this client version 4")
     }
 
     /// The verdict about polling that is not answered.
@@ -206,7 +213,9 @@ extension Examination {
         conversation.send("40\(self.prefix)\(self.plan.target.auth ?? "")")
         while true {
             switch await conversation.nextText() {
-            case .text(let text) where text.hasPrefix("40"): return
+            case .text(let text) where text.hasPrefix("40"):
+                guard text.contains("sid") else { throw self.oldProtocol }
+                return
             case .text(let text) where text.hasPrefix("44"):
                 throw self.refusal(of: String(text.dropFirst(2 + self.prefix.count)))
             case .text(let text) where text == "1" || text.hasPrefix("41"):

@@ -28,12 +28,14 @@ final class Examination {
     }
     private(set) var report: Report
     private let deadline: ContinuousClock.Instant
+    private let begin: (Stage) -> Void
     private let show: (StageResult) -> Void
     /// The shortest time that a request and its answer took.
     var roundTrip = Duration.seconds(60)
 
-    init(_ plan: Plan, show: @escaping (StageResult) -> Void) {
-        (self.plan, self.show) = (plan, show)
+    /// Prepares an examination, which calls `begin` when a stage begins and `show` with its result.
+    init(_ plan: Plan, begin: @escaping (Stage) -> Void, show: @escaping (StageResult) -> Void) {
+        (self.plan, self.begin, self.show) = (plan, begin, show)
         self.report = Report(url: "\(plan.url)")
         self.deadline = .now + plan.timeout
     }
@@ -81,6 +83,7 @@ final class Examination {
         _ stage: Stage, _ body: () async throws(Verdict) -> (Value, String)
     ) async throws(Verdict) -> Value {
         let start = ContinuousClock.now
+        self.begin(stage)
         do throws(Verdict) {
             guard self.rest > .milliseconds(300) else {
                 throw Verdict(.timeUp, "\(self.plan.timeout.seconds) were over before the stage \(stage.rawValue)")
@@ -98,6 +101,7 @@ final class Examination {
     func stage(_ stage: Stage, _ body: () async -> Finding) async {
         guard self.rest > .milliseconds(300) else { return self.skip(stage, "no time is left; --timeout gives more") }
         let start = ContinuousClock.now
+        self.begin(stage)
         switch await body() {
         case .passed(let detail):
             self.record(StageResult(stage: stage, outcome: .passed, detail: detail), since: start)

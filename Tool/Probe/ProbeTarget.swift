@@ -1,4 +1,5 @@
 import ArgumentParser
+import Foundation
 import Linkspan
 import LinkspanNetwork
 import LinkspanSocketIO
@@ -63,6 +64,9 @@ struct ProbeTarget: ParsableArguments {
     func validate() throws {
         for header in self.header where !header.contains(":") {
             throw ValidationError("--header has to be 'Name: value', not '\(header)'")
+        }
+        if let ca, !FileManager.default.isReadableFile(atPath: ca) {
+            throw ValidationError("--ca has to be a file of certificates (PEM); '\(ca)' cannot be read")
         }
         if let auth, (try? PayloadValue(json: auth)) == nil { throw ValidationError("--auth has to be JSON") }
         guard SocketIOCarriers(rawValue: self.carriers) != nil else {

@@ -202,7 +202,7 @@ extension Tool {
                 let plan = Examination.Plan(
                     target: try ProbeTarget.parse([url.text]), url: url, dialer: dialer, timeout: .seconds(20),
                     idle: .milliseconds(100), origin: nil, messageSize: 1_000)
-                let report = await Examination(plan) { _ in }.run()
+                let report = await Examination(plan, begin: { _ in }, show: { _ in }).run()
                 #expect(report.health == .warning && report.verdict?.code == .deadAddress, "\(report)")
                 #expect(report.verdict?.cause.contains("::1") == true)
             }
