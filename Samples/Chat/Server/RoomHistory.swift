@@ -1,5 +1,4 @@
 import Linkspan
-import LinkspanTerminal
 
 /// What was said in a room: the last lines, with their numbers and the senders' keys.
 struct RoomHistory: Sendable {
