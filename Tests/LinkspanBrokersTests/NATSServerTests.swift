@@ -31,7 +31,7 @@ struct NATSServerTests {
     @Test
     func `without a stream a delivery waits for one, as long as it may`() async throws {
         try await Broker.run(.nats) { broker in
-            let connection = try broker.connect(.nats)
+            let connection = try broker.connect(.nats) { $0.deliveries.repeatAfter = .milliseconds(200) }
             try await connection.up()
             let error = await #expect(throws: LinkspanError.self) {
                 try await connection.deliver("jobs.a", 1, timeout: .milliseconds(500))
@@ -198,7 +198,8 @@ struct NATSServerTests {
             #expect(nodes.subtracting(named).count <= 1, "\(named)")
             for number in 0..<200 {
                 let command = Command(
-                    .deliver(orderingKey: "k\(number % 2)"), event: "jobs.\(number % 2)", payload: try Payload(number)
+                    .deliver(orderingKey: "k\(number % 2)"), event: "jobs.\(number % 2)", payload: try Payload(number),
+                    key: "\(number)"
                 ) { outcomes.append((try? $0.get()) != nil) }
                 try one.perform(command)
                 if number == 100 {

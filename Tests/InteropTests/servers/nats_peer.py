@@ -16,14 +16,16 @@ import command_line
 
 async def texts_of_stream(client: Client) -> list[object]:
     """What the stream `jobs` has, in its order."""
-    subscription = await client.jetstream(timeout=30).subscribe("jobs.>", ordered_consumer=True)
-    texts: list[object] = []
-    pending = (await client.jetstream(timeout=30).stream_info("jobs")).state.messages
-    while len(texts) < pending:
-        message = await subscription.next_msg(timeout=30)
-        texts.append([message.subject, json.loads(message.data or b"null")])
-    await subscription.unsubscribe()
-    return texts
+    manager = client.jetstream(timeout=5)
+    for _ in range(100):
+        try:
+            count = (await manager.stream_info("jobs")).state.messages
+            kept = [await manager.get_msg("jobs", number) for number in range(1, count + 1)]
+            return [[message.subject, json.loads(message.data or b"null")] for message in kept]
+        # As long as the cluster has no leader.
+        except nats.errors.Error:
+            await asyncio.sleep(0.1)
+    raise TimeoutError("the stream cannot be read")
 
 
 async def heard(client: Client, message: Msg) -> None:

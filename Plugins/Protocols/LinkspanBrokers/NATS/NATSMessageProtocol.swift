@@ -223,11 +223,6 @@ extension NATSMessageProtocol {
     ) throws(LinkspanError) {
         try Self.check(subject, isForSending: true)
         let (content, count) = try BrokerPayload.encode(payload)
-        guard content.count <= self.session.largestContent else {
-            throw LinkspanError(
-                .messageTooLarge,
-                "'\(subject)' has \(content.count) bytes; the NATS server takes \(self.session.largestContent)")
-        }
         var fields = headers
         if let count { fields[NATSOperation.Message.countHeader] = "\(count)" }
         let head = fields.isEmpty ? "" : "NATS/1.0\r\n\(fields.map { "\($0): \($1)\r\n" }.sorted().joined())\r\n"
@@ -235,6 +230,11 @@ extension NATSMessageProtocol {
             throw LinkspanError(.encodingFailed, "the key of a delivery has a line break")
         }
         let size = content.count + head.utf8.count
+        guard size <= self.session.largestContent else {
+            throw LinkspanError(
+                .messageTooLarge,
+                "'\(subject)' has \(size) bytes; the NATS server takes \(self.session.largestContent)")
+        }
         let sizes = head.isEmpty ? "\(size)" : "\(head.utf8.count) \(size)"
         let words = [head.isEmpty ? "PUB" : "HPUB", subject, reply, sizes].compactMap(\.self)
         buffer += "\(words.joined(separator: " "))\r\n\(head)".utf8
