@@ -90,7 +90,9 @@ struct ExchangeTests {
     }
 
     @Test(arguments: BrokerCase.all)
-    func `refused credentials end the attempts with their own code, and good ones connect`(_ of: BrokerCase) async throws {
+    func `refused credentials end the attempts with their own code, and good ones connect`(_ of: BrokerCase)
+        async throws
+    {
         try await Broker.run(of.kind, "--password", "secret") { broker in
             let bad = try broker.connect(of.language, auth: ["username": "ann", "password": "wrong"])
             try await eventually("it is refused") { bad.status.lastError?.code == .credentialsRefused }
@@ -100,7 +102,8 @@ struct ExchangeTests {
     }
 
     @Test(arguments: BrokerCase.all)
-    func `after a kill of the broker listeners hear again, and what waited is sent once`(_ of: BrokerCase) async throws {
+    func `after a kill of the broker listeners hear again, and what waited is sent once`(_ of: BrokerCase) async throws
+    {
         try await Broker.run(of.kind) { broker in
             let connection = try broker.connect(of.language)
             let heard = try connection.journal(of.event("self", "news"))
@@ -117,7 +120,8 @@ struct ExchangeTests {
     }
 
     @Test(arguments: BrokerCase.all)
-    func `a name that the broker cannot have is refused, and a message that is too large`(_ of: BrokerCase) async throws {
+    func `a name that the broker cannot have is refused, and a message that is too large`(_ of: BrokerCase) async throws
+    {
         try await Broker.run(of.kind) { broker in
             let connection = try broker.connect(of.language)
             try await connection.up()

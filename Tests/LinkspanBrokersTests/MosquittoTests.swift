@@ -258,7 +258,9 @@ struct MosquittoTests {
             try await connection.up()
             try await withThrowingTaskGroup { group in
                 for number in 0..<1_000 {
-                    group.addTask { _ = try await connection.deliver("jobs/\(number % 5)", number, timeout: .seconds(60)) }
+                    group.addTask {
+                        _ = try await connection.deliver("jobs/\(number % 5)", number, timeout: .seconds(60))
+                    }
                 }
                 try await group.waitForAll()
             }

@@ -80,7 +80,8 @@ struct OutageTests {
     }
 
     @Test
-    func `a killed server of NATS loses nothing that its stream has acknowledged, and has nothing twice`() async throws {
+    func `a killed server of NATS loses nothing that its stream has acknowledged, and has nothing twice`() async throws
+    {
         try await Broker.run(.nats) { broker in
             try await broker.withPeer("--stream", of: .nats) {}
             let connection = try broker.connect(.nats)

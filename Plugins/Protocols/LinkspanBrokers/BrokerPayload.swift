@@ -35,7 +35,7 @@ enum BrokerPayload {
         }
         let json = try? Payload(checking: Array(content)[...])
         if let json, json[0] != nil, json[1] == nil { return json }
-        if let text = String(validating: content, as: UTF8.self), let payload = try? Payload(text) { return payload }
+        if let text = String(utf8: content), let payload = try? Payload(text) { return payload }
         return Payload(trustedElements: Self.placeholder, attachments: [Array(content)[...]])
     }
 
@@ -74,5 +74,15 @@ extension Payload {
         guard let name = try? Payload(topic) else { return self }
         let separator: [UInt8] = self.elements.isEmpty ? [] : [UInt8(ascii: ",")]
         return Payload(trustedElements: (self.elements + separator + name.elements)[...], attachments: self.attachments)
+    }
+}
+
+extension String {
+    /// The text of bytes; nil when they are not UTF-8.
+    init?(utf8 bytes: ArraySlice<UInt8>) {
+        // Whatever is not UTF-8 is replaced, so that the text has other bytes.
+        let text = String(decoding: bytes, as: UTF8.self)
+        guard text.utf8.elementsEqual(bytes) else { return nil }
+        self = text
     }
 }

@@ -39,7 +39,7 @@ public protocol MessageProtocol: Sendable, Hashable {
     ///
     /// - Throws: as ``encode(_:to:)`` does.
     mutating func encode(
-        _ delivery: EncodedDelivery, to buffer: inout [UInt8]
+        delivery: EncodedDelivery, to buffer: inout [UInt8]
     ) throws(LinkspanError) -> EncodedKind
 
     /// Reads a text message.
@@ -136,7 +136,7 @@ extension MessageProtocol {
 
     /// Appends the message of a request.
     public mutating func encode(
-        _ delivery: EncodedDelivery, to buffer: inout [UInt8]
+        delivery: EncodedDelivery, to buffer: inout [UInt8]
     ) throws(LinkspanError) -> EncodedKind {
         try self.encode(.event(name: delivery.event, payload: delivery.payload, id: delivery.id), to: &buffer)
     }

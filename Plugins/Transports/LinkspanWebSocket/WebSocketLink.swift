@@ -93,7 +93,7 @@ final class WebSocketLink: Link {
         let delivery = EncodedDelivery(
             event: message.event, payload: message.payload, id: id, key: key, isRepeated: isRepeated)
         return self.send(message.payload.attachments, isCompressible: message.isCompressible) {
-            (session, buffer) throws(LinkspanError) in try session.encode(delivery, to: &buffer)
+            (session, buffer) throws(LinkspanError) in try session.encode(delivery: delivery, to: &buffer)
         }
     }
 

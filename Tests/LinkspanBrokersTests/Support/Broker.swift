@@ -72,7 +72,8 @@ final class Broker: Sendable {
 
     /// Connects to a node, or through a relay to the first one.
     func connect(
-        _ language: any MessageProtocol, to node: Int = 0, through relay: PythonServer? = nil, auth: [String: String]? = nil,
+        _ language: any MessageProtocol, to node: Int = 0, through relay: PythonServer? = nil,
+        auth: [String: String]? = nil,
         keepAlive: WebSocketKeepAlive? = .init(), _ change: (inout ConnectionOptions) -> Void = { _ in }
     ) throws -> ConnectionHandler {
         let configuration = WebSocketConfiguration {

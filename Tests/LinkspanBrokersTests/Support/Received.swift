@@ -45,7 +45,7 @@ struct Received {
         _ event: String, _ payload: Payload, id: UInt64, key: String? = nil, isRepeated: Bool = false
     ) throws -> EncodedKind {
         let delivery = EncodedDelivery(event: event, payload: payload, id: id, key: key, isRepeated: isRepeated)
-        return try self.session.encode(delivery, to: &self.sent)
+        return try self.session.encode(delivery: delivery, to: &self.sent)
     }
 
     /// Sends an event, as a request if it has an id.

@@ -271,7 +271,7 @@ extension MQTTMessageProtocol {
 
     /// Appends a message of quality 1.
     public mutating func encode(
-        _ delivery: EncodedDelivery, to buffer: inout [UInt8]
+        delivery: EncodedDelivery, to buffer: inout [UInt8]
     ) throws(LinkspanError) -> EncodedKind {
         // On one link a message goes out once (section 4.4); the acknowledgement is still to come.
         guard self.session.deliveries[delivery.id] == nil else { return .nothing }

@@ -75,7 +75,7 @@ struct MQTTPacket: Sendable {
     mutating func data() throws(LinkspanError) -> ArraySlice<UInt8> { try self.bytes(Int(try self.number())) }
 
     mutating func text() throws(LinkspanError) -> String {
-        guard let text = String(validating: try self.data(), as: UTF8.self), !text.utf8.contains(0) else {
+        guard let text = String(utf8: try self.data()), !text.utf8.contains(0) else {
             throw Self.violation("a text is not UTF-8, or has a zero")
         }
         return text

@@ -207,7 +207,7 @@ extension NATSMessageProtocol {
 
     /// Appends a publication that JetStream acknowledges.
     public mutating func encode(
-        _ delivery: EncodedDelivery, to buffer: inout [UInt8]
+        delivery: EncodedDelivery, to buffer: inout [UInt8]
     ) throws(LinkspanError) -> EncodedKind {
         let headers = delivery.key.map { ["Nats-Msg-Id": $0] } ?? [:]
         let inbox = "\(self.session.inbox)\(Self.deliveryMark)\(delivery.id)"
@@ -258,8 +258,8 @@ extension NATSMessageProtocol {
             case .info(let info): answers += try self.take(info)
             case .ping: answers += "PONG\r\n".utf8
             case .pong where !self.session.inbox.isEmpty: self.session.isReady = true
-            case .pong, .message where !self.session.isReady:
-                throw LinkspanError(.protocolViolation, "NATS: an operation came before it was due")
+            case .pong: throw Self.tooEarly
+            case .message where !self.session.isReady: throw Self.tooEarly
             case .ok: ()
             case .error(let text):
                 if let error = Self.end(text) { throw error }
@@ -270,6 +270,8 @@ extension NATSMessageProtocol {
         return DecodedEnvelope(
             envelopes, answers: answers.isEmpty ? [] : [.binary(answers[...])], failures: failures)
     }
+
+    private static let tooEarly = LinkspanError(.protocolViolation, "NATS: an operation came before it was due")
 
     private mutating func take(
         _ message: NATSOperation.Message, _ envelopes: inout [Envelope], _ failures: inout [DecodedEnvelope.Failure]

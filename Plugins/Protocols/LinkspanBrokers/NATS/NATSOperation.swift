@@ -69,7 +69,7 @@ enum NATSOperation: Sendable {
         case "PING": return .ping
         case "PONG": return .pong
         case "+OK": return .ok
-        case "-ERR": return .error(argument.trimmingCharacters(in: CharacterSet(charactersIn: "' ")))
+        case "-ERR": return .error(String(argument.filter { $0 != "'" }))
         case "INFO":
             guard let object = try Payload(checking: Array(argument.utf8)[...])[0] else { break }
             return .info(object)
