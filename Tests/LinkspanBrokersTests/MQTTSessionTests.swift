@@ -247,7 +247,7 @@ struct MQTTSessionTests {
         Attack("the answer to no subscription", [0x90, 4, 0, 5, 0, 0], nil),
         Attack("a heartbeat out of turn", [0xD0, 0], nil),
         Attack("a reply to an unknown request", message("linkspan/replies/", "1", [0x09] + text("99")), nil),
-        Attack("a reply with a number that is none", message("linkspan/replies/", "1", [0x09] + text("x")), nil),
+        Attack("a reply with an invalid number", message("linkspan/replies/", "1", [0x09] + text("x")), nil),
         Attack("a further step of authentication", [0xF0, 2, 0x18, 0], .unsupported),
         Attack("a session that is taken over", [0xE0, 1, 0x8E], .closedByServer),
         Attack("an end with an unknown reason", [0xE0, 1, 0xFF], .refused),

@@ -171,7 +171,7 @@ struct MosquittoTests {
     ]
 
     @Test(arguments: Self.kept)
-    func `what comes while the link is cut comes afterwards, also for filters`(
+    func `messages that are sent while the link is cut arrive afterwards, also for filters`(
         _ language: MQTTMessageProtocol
     ) async throws {
         try await Broker.run(.mosquitto) { broker in

@@ -151,7 +151,7 @@ struct NATSSessionTests {
         ("information of a wrong form", "INFO {\"max_payload\":-5,\"connect_urls\":7}\r\n", nil),
         ("nodes with malformed names", "INFO {\"connect_urls\":[\"a b:c\",7,\"\"]}\r\n", nil),
         ("a reply to an unknown request", "MSG _INBOX.S.5.99 1 1\r\n1\r\n", nil),
-        ("a reply with a number that is none", "MSG _INBOX.S.5.x 1 1\r\n1\r\n", nil),
+        ("a reply with an invalid number", "MSG _INBOX.S.5.x 1 1\r\n1\r\n", nil),
         ("a reply outside of the inbox", "MSG a 1 1\r\n1\r\n", nil),
         ("an unknown error", "-ERR 'x\u{1B}[2J'\r\n", .protocolViolation),
         ("a connection that is stale", "-ERR 'Stale Connection'\r\n", .heartbeatMissed),

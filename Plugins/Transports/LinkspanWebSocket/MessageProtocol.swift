@@ -91,7 +91,7 @@ public protocol MessageProtocol: Sendable, Hashable {
 
     /// The text from which the next link's session goes on where this one ends; nil by default.
     ///
-    /// Asked for after each read, so it must be at hand.
+    /// Asked for after each read, so it must be at hand. A session that is not ready yet has the text that it began with.
     var resumption: Secret? { get }
 
     /// The deadline of ``state`` has passed.

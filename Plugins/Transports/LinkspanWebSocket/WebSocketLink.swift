@@ -7,7 +7,7 @@ internal import LinkspanWebSocketProtocol
 final class WebSocketLink: Link {
     private enum State: Equatable { case idle, opening, greeting, open, ended }
 
-    /// The request, until it has been opened.
+    /// The request, until the session has begun.
     private var request: Boxed<LinkRequest>?
     private let boxedConfiguration: Boxed<WebSocketConfiguration>
     private let loop: any NetworkLoop
@@ -150,7 +150,8 @@ final class WebSocketLink: Link {
 
     func setReadingPaused(_ isPaused: Bool) { self.openChannel?.setReadingPaused(isPaused) }
 
-    var resumption: Secret? { self.session.resumption }
+    // An attempt that fails before the session has begun leaves the former session as it was.
+    var resumption: Secret? { self.request?.value.resumption ?? self.session.resumption }
 
     var hasPendingBytes: Bool { self.openChannel.map { $0.pendingBytes > 0 } ?? false }
 
@@ -402,7 +403,6 @@ extension WebSocketLink: WebSocketChannelHandler {
     private func end(_ error: LinkspanError) {
         if self.state == .ended { return }
         self.state = .ended
-        self.request = nil
         self.owned = nil
         self.watch?.cancel()
         self.watch = nil

@@ -47,7 +47,9 @@ struct PhoenixProtocol: MessageProtocol {
 
     var subscribes: Bool { true }
 
-    mutating func subscribe(to event: String) throws(LinkspanError) -> [WebSocketMessage] {
+    mutating func subscribe(
+        to event: String
+    ) throws(LinkspanError) -> [WebSocketMessage] {
         let (topic, _) = try Self.parts(of: event)
         let isNew = self.session.joined[topic, default: []].isEmpty
         self.session.joined[topic, default: []].insert(event)
@@ -109,7 +111,8 @@ struct PhoenixProtocol: MessageProtocol {
             return DecodedEnvelope(id.map { [.reply(id: $0, payload: response)] } ?? [])
         }
         let error = LinkspanError(
-            .messageRefused, "Phoenix refuses '\(reference)' of '\(topic)'", details: response)
+            .messageRefused, "Phoenix refuses '\(reference)' of '\(topic)'",
+            details: response)
         return DecodedEnvelope([], failures: [.init(id: id, error)])
     }
 

@@ -55,7 +55,8 @@ struct MQTTSession: Sendable {
     /// Goes on where a former session has left.
     mutating func follow(_ resumption: Secret?) {
         guard let lines = resumption?.exposed.split(separator: "\n"), let first = lines.first else { return }
-        (self.isResuming, self.clientID) = (true, String(first))
+        // Until the broker has answered, the next link goes on there, too.
+        (self.isResuming, self.clientID, self.resumption) = (true, String(first), resumption)
         self.subscriptions = MQTTSubscriptions(lines.dropFirst())
     }
 
