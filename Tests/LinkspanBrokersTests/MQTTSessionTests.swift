@@ -42,6 +42,17 @@ struct MQTTSessionTests {
     // MARK: What is sent
 
     @Test
+    func `a session that the broker has not accepted leaves the former one as it was`() throws {
+        let former = Secret("me\n7\n3 a/+")
+        var language = MQTTMessageProtocol()
+        let url = try ConnectionURL("ws://broker.example")
+        _ = try language.begin(SessionStart(resumption: former, url: url))
+        #expect(language.resumption == former)
+        _ = try language.decode(binary: Self.accepted()[...])
+        #expect(language.resumption == former)
+    }
+
+    @Test
     func `CONNECT says what is configured`() throws {
         let language = MQTTMessageProtocol {
             $0.clientID = "me"

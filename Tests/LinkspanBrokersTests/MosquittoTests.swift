@@ -171,7 +171,7 @@ struct MosquittoTests {
     ]
 
     @Test(arguments: Self.kept)
-    func `messages that are sent while the link is cut arrive afterwards, also for filters`(
+    func `messages sent while the link is cut arrive afterwards, also for filters`(
         _ language: MQTTMessageProtocol
     ) async throws {
         try await Broker.run(.mosquitto) { broker in

@@ -211,6 +211,7 @@ struct NATSServerTests {
             #expect(one.status.endpoint.port != (try broker.nodes[0].port))
             try await eventually("it hears what is sent at another node") {
                 try other.send("news", 1)
+                try await other.settle(".")
                 return !news.entries.isEmpty
             }
             let kept = try await broker.stream(at: 1)
