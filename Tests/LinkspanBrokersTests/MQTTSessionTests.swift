@@ -39,6 +39,19 @@ struct MQTTSessionTests {
         return received
     }
 
+    @Test
+    func `protocols are compared by their configuration, and not by what a session has kept`() throws {
+        let configuration = WebSocketConfiguration {
+            $0.protocol = MQTTMessageProtocol { $0.clientID = "sensor-7" }
+        }
+        var language = try #require(configuration.protocol as? MQTTMessageProtocol)
+        #expect(language != MQTTMessageProtocol())
+        _ = try language.begin(SessionStart(url: try ConnectionURL("ws://broker.example")))
+        _ = try language.decode(binary: Self.accepted()[...])
+        #expect(language == MQTTMessageProtocol { $0.clientID = "sensor-7" })
+        #expect(NATSMessageProtocol() != NATSMessageProtocol { $0.queueGroup = "workers" })
+    }
+
     // MARK: What is sent
 
     @Test

@@ -13,6 +13,8 @@ package struct EnvelopeAssembly: Sendable {
     }
 
     private let maximumBytes: Int
+    /// The most events before a session is ready.
+    private static let earlyLimit = 1_024
     private var partial: Boxed<Partial>?
     /// The events behind the one that was returned last, the next one last.
     private var pending: [LinkEvent] = []
@@ -34,9 +36,15 @@ package struct EnvelopeAssembly: Sendable {
     }
 
     /// Puts the events of the last message off, behind those that were put off before.
-    mutating func putOff(_ first: LinkEvent?) {
+    ///
+    /// - Throws: code `protocolViolation` when there are too many.
+    mutating func putOff(_ first: LinkEvent?) throws(LinkspanError) {
         self.early = self.pending + (first.map { [$0] } ?? []) + self.early
         self.pending = []
+        guard self.early.count <= Self.earlyLimit else {
+            throw LinkspanError(
+                .protocolViolation, "more than \(Self.earlyLimit) events came before the session was accepted")
+        }
     }
 
     package var hasAnswers: Bool { !self.answers.isEmpty }

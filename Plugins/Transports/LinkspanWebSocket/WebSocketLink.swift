@@ -326,7 +326,7 @@ extension WebSocketLink: WebSocketChannelHandler {
                     let event = try self.assembly.receive(consume message, by: &self.session)
                     if self.assembly.hasAnswers { self.sendFrames(self.assembly.takeAnswers()) }
                     if self.state == .open, let event { return event }
-                    if self.state == .greeting, let opened = self.greeted(event) { return opened }
+                    if self.state == .greeting, let opened = try self.greeted(event) { return opened }
                 } catch {
                     failure = error
                 }
@@ -348,8 +348,9 @@ extension WebSocketLink: WebSocketChannelHandler {
     /// Takes what a message has brought to a session that was not ready before.
     ///
     /// - Returns: that the link is open, if the session is ready now; the messages until then follow.
-    private func greeted(_ event: LinkEvent?) -> LinkEvent? {
-        self.assembly.putOff(event)
+    /// - Throws: code `protocolViolation` when too many have come.
+    private func greeted(_ event: LinkEvent?) throws(LinkspanError) -> LinkEvent? {
+        try self.assembly.putOff(event)
         return self.isReady ? self.becomeOpen() : nil
     }
 

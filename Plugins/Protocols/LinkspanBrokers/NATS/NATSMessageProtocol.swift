@@ -109,7 +109,11 @@ extension NATSMessageProtocol {
     }
 
     private func connect(_ credentials: Credentials, nonce: String?) throws(LinkspanError) -> String {
-        var options = try Payload(["lang": "swift", "version": "1", "name": "linkspan"])
+        // Field by field, because a dictionary has no order.
+        var options = try Payload([String: String]())
+        for (field, value) in [("lang", "swift"), ("version", "1"), ("name", "linkspan")] {
+            try options.setField(field, to: value)
+        }
         for (field, isOn) in [("verbose", false), ("pedantic", false), ("headers", true), ("no_responders", true)] {
             try options.setField(field, to: isOn)
         }
