@@ -234,16 +234,6 @@ struct MQTTSessionTests {
     }
 
     /// What a hostile broker sends to a session that is ready, and the code that it ends with; nil for none.
-    struct Attack: Sendable, CustomTestStringConvertible {
-        let testDescription: String
-        let bytes: [UInt8]
-        let code: LinkspanError.Code?
-
-        init(_ name: String, _ bytes: [UInt8], _ code: LinkspanError.Code? = .protocolViolation) {
-            (self.testDescription, self.bytes, self.code) = (name, bytes, code)
-        }
-    }
-
     static let attacks = [
         Attack("a length of five bytes", [0x30, 0xFF, 0xFF, 0xFF, 0xFF, 1]),
         Attack("256 MiB are announced", [0x30, 0xFF, 0xFF, 0xFF, 0x7F]),
@@ -283,18 +273,7 @@ struct MQTTSessionTests {
 
     @Test(arguments: Self.attacks)
     func `a hostile broker gets a typed error or nothing`(_ attack: Attack) throws {
-        // Before the session is ready, too.
-        for isReady in [true, false] {
-            var received = isReady ? try Self.ready() : try Received(.mqtt)
-            do throws(LinkspanError) {
-                try received.receive(attack.bytes)
-                #expect(attack.code == nil || !isReady)
-                #expect(received.lines.count <= 1)
-            } catch {
-                if isReady { #expect(error.code == attack.code) }
-                #expect(!error.message.contains("\n"))
-            }
-        }
+        try attack.strike(ready: try Self.ready(), fresh: try Received(.mqtt))
     }
 
     @Test

@@ -121,8 +121,6 @@ struct NATSSessionTests {
         }
     }
 
-    typealias Attack = MQTTSessionTests.Attack
-
     static let attacks = [
         ("a line without an end", String(repeating: "x", count: 66_000), .protocolViolation),
         (
@@ -160,17 +158,7 @@ struct NATSSessionTests {
 
     @Test(arguments: Self.attacks)
     func `a hostile server gets a typed error or nothing`(_ attack: Attack) throws {
-        for isReady in [true, false] {
-            var received = isReady ? try Self.ready() : try Received(.nats)
-            do throws(LinkspanError) {
-                try received.receive(attack.bytes)
-                #expect(attack.code == nil || !isReady)
-                #expect(received.lines.count <= 1)
-            } catch {
-                if isReady { #expect(error.code == attack.code) }
-                #expect(!error.message.utf8.contains { $0 < 0x20 })
-            }
-        }
+        try attack.strike(ready: try Self.ready(), fresh: try Received(.nats))
     }
 
     @Test(arguments: ["PONG\r\n", "MSG news 2 1\r\n1\r\n"])

@@ -57,24 +57,12 @@ struct Dialer: Sendable {
 
     /// The addresses of a name.
     func addresses(of name: String) async -> Result<[String], ByteStreamError> {
-        await withCheckedContinuation { continuation in
-            let isAnswered = Lock(false)
-            let answer = { @Sendable (result: Result<[String], ByteStreamError>) in
-                if isAnswered.withLock({ isAnswered in
-                    isAnswered
-                        ? false
-                        : {
-                            isAnswered = true; return true
-                        }()
-                }) {
-                    continuation.resume(returning: result)
-                }
-            }
-            self.resolver.resolve(name, answer)
-            DispatchQueue.global().asyncAfter(deadline: .now() + (self.patience / .seconds(1))) {
-                answer(.failure(ByteStreamError(timedOutIn: .resolving(.server))))
-            }
-        }
+        let answer = Promise<Result<[String], ByteStreamError>>()
+        self.resolver.resolve(name) { answer.fulfill($0) }
+        let scheduler = SystemScheduler.shared
+        return await answer.value(
+            until: scheduler.now + self.patience, by: scheduler,
+            or: .failure(ByteStreamError(timedOutIn: .resolving(.server))))
     }
 
     /// Why an address does not take a TCP connection; nil when it does.

@@ -288,9 +288,8 @@ extension Examination {
         case .success(let session): (answer, open) = session
         case .failure(let verdict): return verdict
         }
-        let set = answer.head.values("set-cookie").compactMap { $0.split(separator: ";").first }
-        cookies = cookies || !set.isEmpty
-        let headers = withCookies && !set.isEmpty ? [("Cookie", set.joined(separator: "; "))] : []
+        cookies = cookies || !answer.cookies.isEmpty
+        let headers = withCookies ? answer.cookies : []
         let target = "\(self.pollingTarget)&sid=\(open.sid)"
         let connect = "40\(self.prefix)\(self.plan.target.auth ?? "")"
         // Without a namespace that accepts it, a session carries an answer to a ping.
@@ -344,9 +343,7 @@ extension Examination {
         case .success(let session): (answer, open) = session
         case .failure(let verdict): return .failed(verdict)
         }
-        let cookies = answer.head.values("set-cookie").compactMap { $0.split(separator: ";").first }
-        let headers = cookies.isEmpty ? [] : [("Cookie", cookies.joined(separator: "; "))]
-        let (conversation, event) = await self.openSocket(open.sid, headers)
+        let (conversation, event) = await self.openSocket(open.sid, answer.cookies)
         defer { conversation.close() }
         guard case .opened? = event else {
             guard case .ended(.stream(let error))? = event else { return failure("the upgrade is not answered") }
@@ -391,6 +388,14 @@ extension Examination {
         let promise = "the server pings every \(open.pingInterval.seconds)"
         guard limit > beat else { return "not cut within \(limit.seconds); \(promise): --timeout gives more time" }
         throw Verdict(.noPings, "no ping came within \(limit.seconds), while \(promise) by its own words")
+    }
+}
+
+extension HTTPAnswer {
+    /// The header field with which a client gives the cookies of the answer back; none without cookies.
+    fileprivate var cookies: [StreamRequest.Header] {
+        let cookies = self.head.values("set-cookie").compactMap { $0.split(separator: ";").first }
+        return cookies.isEmpty ? [] : [("Cookie", cookies.joined(separator: "; "))]
     }
 }
 

@@ -44,10 +44,7 @@ final class Examination {
     var rest: Duration { max(.zero, ContinuousClock.now.duration(to: self.deadline)) }
 
     /// Host and port, for sentences.
-    var place: String {
-        let url = self.plan.url
-        return "\(url.host.contains(":") ? "[\(url.host)]" : url.host):\(url.port)"
-    }
+    var place: String { self.plan.url.authority }
 
     /// Whether a raw WebSocket is examined.
     var isRaw: Bool { self.plan.target.wire == .websocket }

@@ -114,7 +114,7 @@ struct LoadCommand: AsyncParsableCommand {
             try ProcessCost.allow(files: scenario.clients * (scenario.namespaces?.count ?? 1) * (faulty ? 3 : 1) + 64)
             run = try LoadRun(
                 scenario, try self.target.configuration(timeout: .seconds(self.timeout)),
-                headers: self.target.header.map(Self.field), users: try scenario.users.map(Self.text),
+                headers: self.target.headers, users: try scenario.users.map(Self.text),
                 timeout: .seconds(self.timeout))
         } catch {
             LineOutput.complain((error as? LinkspanError)?.message ?? "\(error)")
@@ -189,11 +189,6 @@ struct LoadCommand: AsyncParsableCommand {
         } catch {
             throw LoadProblem("\(path) cannot be read: \(error.localizedDescription)")
         }
-    }
-
-    private static func field(_ header: String) -> Credentials.Field {
-        let parts = header.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
-        return Credentials.Field(String(parts[0]), Secret(String((parts.last ?? "").drop { $0 == " " })))
     }
 
     private func write(_ report: LoadReport) throws {

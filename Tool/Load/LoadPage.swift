@@ -34,9 +34,7 @@ struct LoadPage {
             self.report.times[kind].map { times in
                 (
                     kind,
-                    LoadReport.shares.sorted { $0.value < $1.value }.map {
-                        (-log10(1 - $0.value), times.quantiles[$0.key] ?? 0)
-                    }
+                    LoadReport.shares.map { (-log10(1 - $0.value), times.quantiles[$0.key] ?? 0) }
                 )
             }
         }

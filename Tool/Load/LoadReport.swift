@@ -13,7 +13,8 @@ struct LoadReport: Codable, Sendable {
         init(_ histogram: LatencyHistogram) {
             (self.count, self.mean) = (histogram.count, histogram.mean.milliseconds)
             self.max = histogram.longest.milliseconds
-            self.quantiles = LoadReport.shares.mapValues { histogram.quantile($0).milliseconds }
+            self.quantiles = Dictionary(
+                uniqueKeysWithValues: LoadReport.shares.map { ($0.key, histogram.quantile($0.value).milliseconds) })
         }
     }
 
@@ -34,7 +35,16 @@ struct LoadReport: Codable, Sendable {
         var isMet: Bool
     }
 
-    static let shares = ["p50": 0.5, "p90": 0.9, "p99": 0.99, "p99.9": 0.999, "p99.99": 0.9999]
+    /// The shares of which a report gives the times, the smallest first.
+    static let shares: KeyValuePairs = ["p50": 0.5, "p90": 0.9, "p99": 0.99, "p99.9": 0.999, "p99.99": 0.9999]
+    /// The counts that a threshold can name.
+    fileprivate static let counts: KeyValuePairs<String, @Sendable (Self) -> Double> = [
+        "lost": { Double($0.faults.lost) }, "doubled": { Double($0.faults.doubled) },
+        "reordered": { Double($0.faults.reordered) }, "failed": { Double($0.failedClients) },
+        "errors": { Double($0.errors.values.reduce(0, +)) }, "sent": { Double($0.sent) },
+        "received": { Double($0.received) }, "cpu": { $0.cost.microsecondsPerMessage },
+        "memory": { $0.cost.residentMiB },
+    ]
     /// The names of the times, in the order of a report.
     static let kinds = ["connect", "reconnect", "request", "delivery", "lateness"]
 
@@ -61,15 +71,11 @@ struct LoadReport: Codable, Sendable {
             ? String(format: "%.0f", value) : String(format: value >= 10 ? "%.1f" : "%.3g", value)
     }
 
+    private var faults: SequenceBook.Faults { self.toServer + self.fromServer }
+
     /// The values that a threshold can name.
     var values: [String: Double] {
-        let faults = self.toServer + self.fromServer
-        var values: [String: Double] = [
-            "lost": Double(faults.lost), "doubled": Double(faults.doubled), "reordered": Double(faults.reordered),
-            "failed": Double(self.failedClients), "errors": Double(self.errors.values.reduce(0, +)),
-            "sent": Double(self.sent), "received": Double(self.received), "cpu": self.cost.microsecondsPerMessage,
-            "memory": self.cost.residentMiB,
-        ]
+        var values = Dictionary(uniqueKeysWithValues: Self.counts.map { ($0.key, $0.value(self)) })
         for (kind, times) in self.times {
             (values["\(kind).mean"], values["\(kind).max"]) = (times.mean, times.max)
             for (name, value) in times.quantiles { values["\(kind).\(name)"] = value }
@@ -79,7 +85,7 @@ struct LoadReport: Codable, Sendable {
 
     /// The tables of the report: titles and rows, the first of which is the heading.
     var tables: [(title: String, rows: [[String]])] {
-        let shares = Self.shares.sorted { $0.value < $1.value }.map(\.key)
+        let shares = Self.shares.map(\.key)
         let times = Self.kinds.compactMap { kind in
             self.times[kind].map { times in
                 [kind, "\(times.count)", Self.text(times.mean)] + shares.map { Self.text(times.quantiles[$0] ?? 0) }
@@ -161,9 +167,9 @@ struct LoadThreshold: Sendable {
         else { throw LoadProblem("the threshold '\(text)' cannot be read: write it as request.p99<50ms or lost==0") }
         let limit = number * (["us": 0.001, "s": 1_000][found.4 ?? ""] ?? 1)
         let kinds = LoadReport.kinds.flatMap { kind in
-            (LoadReport.shares.keys + ["mean", "max"]).map { "\(kind).\($0)" }
+            (LoadReport.shares.map(\.key) + ["mean", "max"]).map { "\(kind).\($0)" }
         }
-        let others = ["lost", "doubled", "reordered", "failed", "errors", "sent", "received", "cpu", "memory"]
+        let others = LoadReport.counts.map(\.key)
         self.name = String(found.1)
         guard (kinds + others).contains(self.name) else {
             throw LoadProblem(

@@ -52,7 +52,7 @@ final class LoadRun: Sendable {
         self.rounds = scenario.rounds ?? (scenario.duration == nil ? 1 : .max)
         let url = base.url
         self.target = url.description
-        var place = "\(url.host.contains(":") ? "[\(url.host)]" : url.host):\(url.port)"
+        var place = url.authority
         if scenario.profile != nil || scenario.drop > 0 {
             guard ["http", "ws"].contains(url.scheme) else {
                 throw LoadProblem(

@@ -126,7 +126,7 @@ struct ProbeTarget: ParsableArguments {
             return builder.transport(
                 .webSocket(
                     .init {
-                        $0.protocol = self.envelope == .raw ? ProbeCodec() : JSONMessageProtocol()
+                        $0.protocol = self.envelope == .raw ? ProbeMessageProtocol() : JSONMessageProtocol()
                         ($0.subprotocols, $0.tls) = (self.subprotocol, tls)
                         ($0.proxy, $0.network) = (proxy, self.network.backEnd)
                     }))
@@ -137,8 +137,7 @@ struct ProbeTarget: ParsableArguments {
     func endpoint() throws(LinkspanError) -> String {
         guard let namespace = self.namespace else { return self.url }
         let url = try ConnectionURL(self.url)
-        let host = url.host.contains(":") ? "[\(url.host)]" : url.host
-        return "\(url.scheme)://\(host):\(url.port)\(namespace)\(url.query.map { "?\($0)" } ?? "")"
+        return "\(url.scheme)://\(url.authority)\(namespace)\(url.query.map { "?\($0)" } ?? "")"
     }
 
     private static func field(_ header: String) -> Credentials.Field {
@@ -149,7 +148,7 @@ struct ProbeTarget: ParsableArguments {
 }
 
 /// No envelope: each message of a raw WebSocket is an event `text` with a string or an event `binary` with bytes.
-struct ProbeCodec: MessageProtocol {
+struct ProbeMessageProtocol: MessageProtocol {
     let name = "raw"
     private let text = TextMessageProtocol()
     private let binary = BinaryMessageProtocol()

@@ -28,21 +28,23 @@ enum BrokerPayload {
     /// - Returns: JSON as it is, other text as a string, other bytes as a blob.
     static func decode(_ content: ArraySlice<UInt8>, isList: Bool) -> Payload {
         if content.isEmpty { return .empty }
+        // A slice would keep the whole message of the WebSocket.
+        let content = Array(content)[...]
         if isList, content.first == UInt8(ascii: "["), content.last == UInt8(ascii: "]"),
-            let payload = try? Payload(checking: Array(content.dropFirst().dropLast())[...])
+            let payload = try? Payload(checking: content.dropFirst().dropLast())
         {
             return payload
         }
-        let json = try? Payload(checking: Array(content)[...])
+        let json = try? Payload(checking: content)
         if let json, json[0] != nil, json[1] == nil { return json }
         if let text = String(utf8: content), let payload = try? Payload(text) { return payload }
-        return Payload(trustedElements: Self.placeholder, attachments: [Array(content)[...]])
+        return Payload(trustedElements: Self.placeholder, attachments: [content])
     }
 
     private static let placeholder = Array(#"{"_placeholder":true,"num":0}"#.utf8)[...]
 }
 
-/// The events that have asked for an answer, and where that goes.
+/// The questions that wait for an answer, with the address that each answer goes to.
 struct Questions<Address: Sendable>: Sendable {
     private var addresses: [UInt64: Address] = [:]
     private var lastID: UInt64 = 0
@@ -50,7 +52,7 @@ struct Questions<Address: Sendable>: Sendable {
     /// The most that wait for an answer; of more the oldest has none.
     private static var limit: UInt64 { 1_024 }
 
-    /// Notes where the answer goes.
+    /// Keeps the address for an answer, and returns the number of the question.
     mutating func add(_ address: Address) -> UInt64 {
         self.lastID += 1
         self.addresses[self.lastID] = address
@@ -58,7 +60,7 @@ struct Questions<Address: Sendable>: Sendable {
         return self.lastID
     }
 
-    /// Where the answer goes, once.
+    /// Removes the address for an answer and returns it.
     mutating func take(_ id: UInt64) throws(LinkspanError) -> Address {
         guard let address = self.addresses.removeValue(forKey: id) else {
             throw LinkspanError(

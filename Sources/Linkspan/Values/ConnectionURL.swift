@@ -50,6 +50,11 @@ public struct ConnectionURL: Sendable, Hashable, CustomStringConvertible {
     /// Whether the scheme asks for TLS.
     package var isSecure: Bool { ["https", "wss"].contains(self.scheme) }
 
+    /// Host and port, an IPv6 address in brackets.
+    package var authority: String { "\(self.bracketedHost):\(self.port)" }
+
+    private var bracketedHost: String { self.host.contains(":") ? "[\(self.host)]" : self.host }
+
     /// The URL in canonical form, query included.
     ///
     /// Use ``description`` for logs.
@@ -57,9 +62,8 @@ public struct ConnectionURL: Sendable, Hashable, CustomStringConvertible {
 
     /// The URL without its query, which often holds tokens: safe for logs.
     public var description: String {
-        let host = self.host.contains(":") ? "[\(self.host)]" : self.host
         let hasDefaultPort = self.port == 0 || self.port == Self.defaultPort(of: self.scheme)
-        return "\(self.scheme)://\(host)\(hasDefaultPort ? "" : ":\(self.port)")\(self.path)"
+        return "\(self.scheme)://\(self.bracketedHost)\(hasDefaultPort ? "" : ":\(self.port)")\(self.path)"
     }
 
     /// A text that is to be a URL, safe for logs: without the query, and not at all when it is none and could be anything.

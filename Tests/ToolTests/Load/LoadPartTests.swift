@@ -82,7 +82,7 @@ extension Tool {
             }
             for time in times { histogram.record(time) }
             let sorted = times.sorted()
-            for share in LoadReport.shares.values {
+            for (_, share) in LoadReport.shares {
                 let exact = sorted[Int((Double(times.count) * share).rounded(.up)) - 1]
                 let found = histogram.quantile(share)
                 #expect(found >= exact && Double(found) <= Double(exact) * 1.008 + 1)
