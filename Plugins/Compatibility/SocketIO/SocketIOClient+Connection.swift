@@ -5,7 +5,7 @@ internal import LinkspanRuntime
 /// The connection of a socket, and how far it has come.
 struct LinkState {
     var handler: ConnectionHandler?
-    /// Whether the app wants the socket connected: from `connect` to `disconnect`.
+    /// True from `connect` to `disconnect`, also while the connection is down.
     var isWanted = false
     var payload: Payload?
     /// The events that have handlers, or had.

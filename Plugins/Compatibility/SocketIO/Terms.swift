@@ -6,7 +6,7 @@ internal import LinkspanSocketIO
 struct Terms: Sendable {
     var configuration = SocketIOConfiguration { $0.carriers = .upgrade }
     var retry = Retry()
-    /// Whether what is emitted while a socket is not connected is dropped; see ``SocketManager/dropsOfflineEmits``.
+    /// Whether events that are emitted while the socket is not connected are dropped; see ``SocketManager/dropsOfflineEmits``.
     var dropsOffline = false
     private var query: [Credentials.Field] = []
     private var headers: [Credentials.Field] = []

@@ -24,15 +24,15 @@ public import Linkspan
 @available(*, unavailable, message: "use WebSocket.configure instead") public typealias FoundationTransportError = Never
 
 /// Not there; the compiler names the way out.
-@available(*, unavailable, message: "write an MessageProtocol instead") public typealias Framer = Never
+@available(*, unavailable, message: "write a MessageProtocol instead") public typealias Framer = Never
 /// Not there; the compiler names the way out.
-@available(*, unavailable, message: "write an MessageProtocol instead") public typealias WSFramer = Never
+@available(*, unavailable, message: "write a MessageProtocol instead") public typealias WSFramer = Never
 /// Not there; the compiler names the way out.
-@available(*, unavailable, message: "write an MessageProtocol instead") public typealias Frame = Never
+@available(*, unavailable, message: "write a MessageProtocol instead") public typealias Frame = Never
 /// Not there; the compiler names the way out.
-@available(*, unavailable, message: "write an MessageProtocol instead") public typealias FrameOpCode = Never
+@available(*, unavailable, message: "write a MessageProtocol instead") public typealias FrameOpCode = Never
 /// Not there; the compiler names the way out.
-@available(*, unavailable, message: "write an MessageProtocol instead") public typealias FrameCollector = Never
+@available(*, unavailable, message: "write a MessageProtocol instead") public typealias FrameCollector = Never
 
 /// Not there; the compiler names the way out.
 @available(*, unavailable, message: "use the request's header fields") public typealias HTTPHandler = Never

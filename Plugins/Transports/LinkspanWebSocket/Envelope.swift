@@ -19,7 +19,7 @@ public struct EncodedDelivery: Sendable {
     public var id: UInt64
     /// The idempotency key; nil when the connection has none.
     public var key: String?
-    /// Whether it may have reached the server before.
+    /// Whether an earlier attempt may have reached the server.
     public var isRepeated: Bool
 
     /// Describes a delivery.

@@ -84,7 +84,7 @@ public protocol MessageProtocol: Sendable, Hashable {
     /// Nil, as by default, for a protocol that is always ready and waits for nothing.
     var state: SessionState? { get }
 
-    /// What the server has said about the session; empty by default.
+    /// The server's information about the session, such as its name; empty by default.
     ///
     /// Asked for once, when the session has become ready.
     var info: LinkInfo { get }
@@ -101,7 +101,7 @@ public protocol MessageProtocol: Sendable, Hashable {
     /// - Throws: ``/Linkspan/LinkspanError`` when the server was silent for too long; the link then ends with it.
     mutating func deadlinePassed(at time: Duration) throws(LinkspanError) -> [WebSocketMessage]
 
-    /// Whether the server sends only events that were subscribed to; false by default.
+    /// Whether events have to be subscribed to at the server; false by default.
     var subscribes: Bool { get }
 
     /// An event has its first listener; all that have one are named when the session has become ready.
@@ -211,7 +211,7 @@ public struct SessionStart: Sendable {
     }
 }
 
-/// What a session waits for.
+/// The state of a session: whether it is accepted, whether it has room, and its next deadline.
 public struct SessionState: Sendable, Hashable {
     /// Whether the server has accepted the session, so that the link counts as open (default true).
     public var isReady: Bool

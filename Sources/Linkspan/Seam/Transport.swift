@@ -114,7 +114,7 @@ public protocol Link: AnyObject {
     /// - Parameters:
     ///   - message: the message.
     ///   - key: the idempotency key of the delivery.
-    ///   - isRepeated: whether it may have reached the server before.
+    ///   - isRepeated: whether an earlier attempt may have reached the server.
     /// - Returns: the result, as for ``send(_:)``.
     func deliver(_ message: OutboundMessage, key: String?, isRepeated: Bool) -> SendAcceptance
 

@@ -30,7 +30,7 @@ public struct MQTTMessageProtocol: MessageProtocol {
         public var event: String
         /// The content.
         public var payload: Payload
-        /// Whether the broker keeps it for later listeners.
+        /// Whether the broker stores the message and sends it to later subscribers.
         public var isRetained: Bool
 
         /// Describes a will.

@@ -108,7 +108,7 @@ struct MQTTProperties: Sendable {
     var correlation: ArraySlice<UInt8>?
     var topicAlias: UInt16?
     var subscriptions: [UInt32] = []
-    /// Whether the content is a list of arguments, as the user property says.
+    /// Whether the user property `arguments` marks the content as a list of arguments.
     var isList = false
 
     fileprivate mutating func take(_ packet: inout MQTTPacket) throws(LinkspanError) {

@@ -1,8 +1,8 @@
 internal import Linkspan
 
-/// What changes during a session.
+/// The state of one MQTT session.
 struct MQTTSession: Sendable {
-    /// What waits for the broker's answer under a packet identifier.
+    /// A delivery or subscription that the broker has not acknowledged.
     enum Asked: Sendable {
         case delivery(UInt64)
         case subscription(String)
@@ -28,7 +28,7 @@ struct MQTTSession: Sendable {
     var clientID = ""
     var info = LinkInfo()
     private(set) var isResuming = false
-    /// Whether the broker keeps the session of a lost link.
+    /// Whether the broker stores the session when the link is lost: its expiry is above zero.
     var isKept = false
     private(set) var resumption: Secret?
     var limits = Limits()
@@ -155,7 +155,7 @@ enum MQTTTopic {
         }
     }
 
-    /// Whether a filter stands for a topic.
+    /// Whether a topic filter matches a topic.
     static func matches(_ filter: String, _ topic: String) -> Bool {
         var levels = filter.split(separator: "/", omittingEmptySubsequences: false)[...]
         if levels.first == "$share" { levels = levels.dropFirst(2) }

@@ -9,7 +9,7 @@ enum NATSOperation: Sendable {
         var reply: String?
         /// The status in the first line of the headers, such as 503; nil for none.
         var status: Int?
-        /// Whether the content is a list of arguments, as a header says.
+        /// Whether the header `Linkspan-Arguments` marks the content as a list of arguments.
         var isList = false
         var content: ArraySlice<UInt8>
     }

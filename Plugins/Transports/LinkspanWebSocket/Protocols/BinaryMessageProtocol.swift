@@ -9,13 +9,14 @@ public struct BinaryMessageProtocol: MessageProtocol {
     /// The name under which messages arrive, and with which they are sent.
     public let event: String
 
-    /// Makes the codec.
+    /// Makes the protocol.
     public init(event: String = "binary") { self.event = event }
 
     /// Appends the payload's only blob.
     public func encode(_ envelope: consuming Envelope, to buffer: inout [UInt8]) throws(LinkspanError) -> EncodedKind {
         guard case .event(_, let payload, nil) = consume envelope, payload.attachments.count == 1 else {
-            throw LinkspanError(.encodingFailed, "this codec sends only events with one blob and without a reply")
+            throw LinkspanError(
+                .encodingFailed, "protocol '\(self.name)' sends only events with one blob and without a reply")
         }
         buffer.append(contentsOf: payload.attachments[0])
         return .selfContained

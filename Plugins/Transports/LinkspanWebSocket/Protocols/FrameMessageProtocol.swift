@@ -12,13 +12,13 @@ public struct FrameMessageProtocol: MessageProtocol {
     /// Whether the transport answers pings.
     public let answersPings: Bool
 
-    /// Makes the codec.
+    /// Makes the protocol.
     public init(answersPings: Bool = true) { self.answersPings = answersPings }
 
     /// Appends the payload's only argument.
     public func encode(_ envelope: consuming Envelope, to buffer: inout [UInt8]) throws(LinkspanError) -> EncodedKind {
         guard case .event(let name, _, _) = envelope else {
-            throw LinkspanError(.encodingFailed, "this codec sends only events")
+            throw LinkspanError(.encodingFailed, "protocol '\(self.name)' sends only events")
         }
         switch name {
         case "text": return try TextMessageProtocol().encode(envelope, to: &buffer)

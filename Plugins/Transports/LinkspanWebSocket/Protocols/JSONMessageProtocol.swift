@@ -19,7 +19,7 @@ public struct JSONMessageProtocol: MessageProtocol {
     /// `json`.
     public let name = "json"
 
-    /// Makes the codec.
+    /// Makes the protocol.
     public init() {}
 
     /// Appends the object.

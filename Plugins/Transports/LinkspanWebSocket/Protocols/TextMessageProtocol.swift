@@ -9,7 +9,7 @@ public struct TextMessageProtocol: MessageProtocol {
     /// The name under which messages arrive, and with which they are sent.
     public let event: String
 
-    /// Makes the codec.
+    /// Makes the protocol.
     public init(event: String = "text") { self.event = event }
 
     /// Appends the payload's only argument, a string.
@@ -17,7 +17,8 @@ public struct TextMessageProtocol: MessageProtocol {
         guard case .event(_, let payload, nil) = consume envelope, payload.attachments.isEmpty,
             let text = payload[0]?.string, payload[1] == nil
         else {
-            throw LinkspanError(.encodingFailed, "this codec sends only events with one string and without a reply")
+            throw LinkspanError(
+                .encodingFailed, "protocol '\(self.name)' sends only events with one string and without a reply")
         }
         buffer.append(contentsOf: text.utf8)
         return .text
