@@ -7,17 +7,13 @@ internal import Linkspan
 enum BrokerPayload {
     /// The content for a payload, and the number of arguments when it is a list of them.
     static func encode(_ payload: Payload) throws(LinkspanError) -> (content: ArraySlice<UInt8>, count: Int?) {
-        guard payload[1] == nil else {
-            guard payload.attachments.isEmpty else {
-                throw LinkspanError(.encodingFailed, "a broker's message has one blob or JSON, not several arguments")
-            }
-            return (([UInt8(ascii: "[")] + payload.elements + [UInt8(ascii: "]")])[...], payload.values.count)
-        }
-        if let blob = payload[0]?.blob { return (blob, nil) }
+        let isList = payload[1] != nil
+        if !isList, let blob = payload[0]?.blob { return (blob, nil) }
         guard payload.attachments.isEmpty else {
-            throw LinkspanError(.encodingFailed, "a broker's message has no blob inside of JSON")
+            throw LinkspanError(.encodingFailed, "a broker's message has one blob, or JSON without a blob")
         }
-        return (payload.elements, nil)
+        guard isList else { return (payload.elements, nil) }
+        return (([UInt8(ascii: "[")] + payload.elements + [UInt8(ascii: "]")])[...], payload.values.count)
     }
 
     /// The payload for a content.

@@ -140,7 +140,6 @@ extension NATSMessageProtocol {
 
     /// The error that the server reports, as the end of the link; nil when the link goes on.
     private static func end(_ text: String) -> LinkspanError? {
-        let reason = ForeignText.line(text)
         let meanings: [(String, LinkspanError.Code?)] = [
             ("permissions violation", nil), ("invalid subject", nil), ("authorization", .credentialsRefused),
             ("user authentication", .credentialsRefused), ("authentication", .credentialsRefused),
@@ -148,10 +147,9 @@ extension NATSMessageProtocol {
             ("maximum connections", .serverUnavailable), ("slow consumer", .serverUnavailable),
             ("server shutdown", .serverUnavailable),
         ]
-        guard let meaning = meanings.first(where: { text.lowercased().hasPrefix($0.0) }) else {
-            return LinkspanError(.protocolViolation, "the NATS server says: \(reason)")
-        }
-        return meaning.1.map { LinkspanError($0, "the NATS server says: \(reason)") }
+        let code: LinkspanError.Code? =
+            meanings.first { text.lowercased().hasPrefix($0.0) }.map { $0.1 } ?? .protocolViolation
+        return code.map { LinkspanError($0, "the NATS server says: \(ForeignText.line(text))") }
     }
 }
 
