@@ -94,6 +94,18 @@ struct JournalServiceTests {
     }
 
     @Test(.timeLimit(.minutes(1)))
+    func `the messages of a connection that was released are no part of those of the next one with its number`() async throws {
+        let journal = JournalService()
+        try await run([journal]) { registry in
+            await registry.barrier(self.traffic { $0.sent = 5 })
+            await registry.barrier(self.connection(.released))
+            await registry.barrier(self.traffic { $0.sent = 6 })
+        }
+        #expect(journal.summary.sent == 11)
+        #expect(journal.report.contains(" 0 older ones dropped"))
+    }
+
+    @Test(.timeLimit(.minutes(1)))
     func `messages that come faster than the journal keeps them are counted exactly`() async throws {
         let journal = JournalService()
         let registry = ServiceRegistry()

@@ -48,7 +48,7 @@ struct LoggingServiceTests {
                 "disconnected", "connection released",
             ])
         #expect(lines.map { $0.level } == [.debug, .debug, .info, .notice, .info, .notice, .info, .info])
-        #expect(lines.allSatisfy { $0.metadata["connection"] == "7" })
+        #expect(lines.allSatisfy { $0.metadata["connection"] == "7" && $0.metadata["replayed"] == nil })
         #expect(lines.allSatisfy { $0.metadata["endpoint"] == "ws://chat.example/lobby" })
         let lost = try #require(lines.first { $0.sentence == "disconnected" })
         #expect(lost.metadata["reason"] == "reset")
@@ -71,6 +71,17 @@ struct LoggingServiceTests {
         #expect(lost["code"] == "lost\\u{a}")
         #expect(lines.count == 2)
         #expect(lines.allSatisfy { $0.metadata.values.allSatisfy { $0.count < 1_100 && !$0.contains("\n") } })
+    }
+
+    @Test(.timeLimit(.minutes(1)))
+    func `a service that starts later is told what had happened, and its lines say so`() async throws {
+        let recorder = Recorder()
+        let registry = ServiceRegistry()
+        try await registry.start()
+        await registry.barrier(self.connection(.connecting(attempt: 1)))
+        try registry.register(LoggingService(logger: recorder.logger(), families: [.connection])).keep()
+        await registry.stop()
+        #expect(recorder.lines.map { $0.metadata["replayed"] } == ["true"])
     }
 
     @Test(.timeLimit(.minutes(1)))

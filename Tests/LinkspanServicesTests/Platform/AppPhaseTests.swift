@@ -1,6 +1,7 @@
 internal import Foundation
 internal import Linkspan
 internal import LinkspanLifecycle
+internal import LinkspanRuntime
 internal import Testing
 
 @testable import LinkspanServices
@@ -136,8 +137,30 @@ struct AppForwarderTests {
     }
 
     @Test
-    func `a fetch has the time that the system gives`() {
+    func `a notification that is delivered reaches services that only observe`() async throws {
+        let feature = Feature("feature")
+        let registry = ServiceRegistry(name: "app")
+        try registry.register(feature).keep()
+        _ = try await registry.start()
+        let notification = PushNotification(payload: try PayloadValue(json: "{}"))
+        #expect(await registry.deliver(notification) == .noData)
+        #expect(await feature.next() == "received")
+        _ = await registry.stop()
+    }
+
+    @Test
+    func `a fetch has the time that the system gives`() async throws {
         #expect(Fetcher(name: "fetcher", outcome: nil).budgets.handle == .seconds(25))
+        let patient = PatientFetcher()
+        let registry = ServiceRegistry(name: "app")
+        try registry.register(patient).keep()
+        _ = try await registry.start()
+        let earliest = ContinuousClock.now + .seconds(25)
+        let notification = PushNotification(payload: try PayloadValue(json: "{}"))
+        #expect(await registry.deliver(notification) == .newData)
+        let (deadline, latest) = try #require(patient.asked.withLock { $0 })
+        #expect(earliest <= deadline && deadline <= latest)
+        _ = await registry.stop()
     }
 
     @Test
@@ -194,10 +217,27 @@ private struct Feature: DeepLinkObserving, PushObserving, AppObserving {
     }
 
     func on(_ event: Stamped<PushEvent>, _ scope: ServiceScope) async throws {
-        if case .registered(let token) = event.event { self.hear.yield("token \(token.hexadecimal)") }
+        switch event.event {
+        case .registered(let token): self.hear.yield("token \(token.hexadecimal)")
+        case .received: self.hear.yield("received")
+        default: ()
+        }
     }
 
     func on(_ event: Stamped<AppEvent>, _ scope: ServiceScope) async throws { self.hear.yield("\(event.event)") }
+}
+
+/// A service that may take a minute, and notes until when it was to answer.
+private final class PatientFetcher: PushResponding {
+    let name: ServiceName = "patient"
+    let budgets = Budgets(handle: .seconds(60))
+    /// The deadline that it was given, and the latest that is right.
+    let asked = Lock<(deadline: ContinuousClock.Instant, latest: ContinuousClock.Instant)?>(nil)
+
+    func respond(to notification: PushNotification, _ scope: ServiceScope) async throws -> PushOutcome {
+        self.asked.withLock { $0 = scope.deadline.map { ($0, .now + .seconds(25)) } }
+        return .newData
+    }
 }
 
 /// A service that answers in the same way each time; nil is an error.

@@ -2,6 +2,7 @@ internal import Linkspan
 internal import LinkspanLifecycle
 @testable import LinkspanServices
 internal import LinkspanRuntime
+internal import LinkspanTesting
 internal import Testing
 
 @Suite("Time in the background", .timeLimit(.minutes(1)))
@@ -55,11 +56,17 @@ struct BackgroundTimeTests {
 
     @Test
     func `no more time is taken than the limit`() async throws {
-        let app = try await App(limit: .milliseconds(1))
+        let clock = VirtualScheduler()
+        let app = try await App(limit: BackgroundTimeService.period * 2, clock: clock)
         app.connection.waiting.withLock { $0 = 1 }
         app.emit(.didEnterBackground(grace: nil))
         #expect(await app.time.next() == "begin")
+        for _ in 1...2 {
+            await clock.pending(atLeast: 1)
+            clock.advance(by: BackgroundTimeService.period)
+        }
         #expect(await app.time.next() == "end")
+        #expect(clock.elapsed == BackgroundTimeService.period * 2 && clock.pendingCount == 0)
         await app.stop()
     }
 }
@@ -70,8 +77,8 @@ private struct App {
     let time = TestedTime()
     let connection: WaitingConnection
 
-    init(limit: Duration = .seconds(25)) async throws {
-        self.connection = try WaitingConnection()
+    init(limit: Duration = .seconds(25), clock: any Scheduler = SystemScheduler.shared) async throws {
+        self.connection = try WaitingConnection(clock)
         let service = BackgroundTimeService(limit: limit, time: self.time.begin)
         try service.use(self.connection)
         try self.registry.register(service).keep()
@@ -112,12 +119,13 @@ private struct TestedTime: Sendable {
 /// A connection with as many waiting commands as the test says.
 private final class WaitingConnection: Connection {
     let waiting = Lock(0)
-    let scheduler: any Scheduler = SystemScheduler.shared
+    let scheduler: any Scheduler
     private let url: ConnectionURL
     private let looks: AsyncStream<Void>
     private let onLook: AsyncStream<Void>.Continuation
 
-    init() throws {
+    init(_ clock: any Scheduler) throws {
+        self.scheduler = clock
         self.url = try ConnectionURL("fake://server")
         (self.looks, self.onLook) = AsyncStream.makeStream()
     }

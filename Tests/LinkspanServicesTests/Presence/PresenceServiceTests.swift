@@ -2,10 +2,12 @@ internal import Linkspan
 internal import LinkspanInMemory
 internal import LinkspanLifecycle
 internal import LinkspanMessaging
-internal import LinkspanServices
+internal import LinkspanRuntime
 internal import LinkspanTesting
 internal import ServiceFixtures
 internal import Testing
+
+@testable internal import LinkspanServices
 
 @Suite("Presence service")
 struct PresenceServiceTests {
@@ -129,6 +131,52 @@ struct PresenceServiceTests {
     }
 
     @Test(.timeLimit(.minutes(1)))
+    func `a service that was stopped announces the status over its next connection, and that one alone`() async throws {
+        let former = ScriptedTransport(scheduler: self.scheduler)
+        let (manager, _) = try self.connected(former)
+        self.scheduler.advance(by: .seconds(1))
+        let registry = ServiceRegistry()
+        try registry.register(self.service).keep()
+        try await registry.start()
+        #expect(await registry.stop().isClean)
+        self.scheduler.settle()
+        former.peers.last?.drop()
+        self.scheduler.advance(by: .seconds(10))
+        #expect(try self.told(former) == ["online", "offline"])
+        let next = ScriptedTransport(scheduler: self.scheduler)
+        let (nextManager, _) = try self.connected(next)
+        #expect(self.service.status == .offline)
+        self.scheduler.advance(by: .seconds(1))
+        #expect(self.service.status == .online)
+        #expect(try self.told(next) == ["online"])
+        withExtendedLifetime((manager, nextManager)) {}
+    }
+
+    @Test
+    func `a status that changes while one is being sent follows it`() throws {
+        let connection = try OpenConnection()
+        connection.onPerform.withLock { $0 = { [service] in service.options = .init(awayAfter: .zero) } }
+        try self.service.use(connection)
+        #expect(connection.sent.withLock { $0 } == ["online", "away"])
+    }
+
+    @Test
+    func `nobody who has left becomes idle`() {
+        var machine = PresenceStateMachine(awayAfter: .seconds(60), now: .now)
+        #expect(machine.deadline != nil)
+        _ = machine.leave()
+        #expect(machine.deadline == nil)
+    }
+
+    @Test
+    func `all options of the service change while it runs`() {
+        let options = ServiceFactory.presence.options
+        #expect(options.map(\.name) == ["awayAfter", "event"])
+        #expect(options.map(\.fallback) == ["300", "presence"] && options.allSatisfy { $0.reload == .hot })
+        #expect(PresenceService.Options() == .init(awayAfter: .seconds(300), event: "presence"))
+    }
+
+    @Test(.timeLimit(.minutes(1)))
     func `without a connection the way out is short`() async throws {
         let report = try await run([self.service]) { _ in }
         #expect(report.isClean)
@@ -163,6 +211,38 @@ struct PresenceServiceTests {
             #expect(recorder.notes == (isOn ? ["here online", "here offline", "end"] : ["end"]))
         }
     }
+}
+
+/// A connection that is up, and sends at once.
+private final class OpenConnection: Connection {
+    let status: ConnectionStatus
+    let scheduler: any Scheduler = VirtualScheduler()
+    /// The announced statuses, in the order in which they have left.
+    let sent = Lock<[String]>([])
+    /// Called before the first one leaves.
+    let onPerform = Lock<(@Sendable () -> Void)?>(nil)
+
+    init() throws { self.status = .init(url: try .init("open://server"), state: .connected) }
+
+    func perform(_ command: Command) throws(LinkspanError) {
+        self.onPerform.withLock { $0.take() }?()
+        self.sent.withLock { $0.append(command.payload[0]?["status"]?.string ?? "?") }
+        command.finish(.success(.empty))
+    }
+
+    func onStatusChange(_ handler: @escaping @Sendable (StatusChange) -> Void) -> Subscription {
+        let change = StateChange(from: .created, to: .connected, reason: .requested, attempt: 1, time: .now)
+        handler(.state(change))
+        return Subscription {}
+    }
+
+    func cancel(_ id: Command.ID) {}
+    func subscribe(
+        to event: String?, once: Bool, onMark: (@Sendable (Continuity) -> Void)?,
+        _ handler: @escaping @Sendable (Message) -> Void
+    ) throws(LinkspanError) -> Subscription { Subscription {} }
+    func connect() throws(LinkspanError) {}
+    func disconnect() throws(LinkspanError) {}
 }
 
 /// A connection over scripted links and virtual time.

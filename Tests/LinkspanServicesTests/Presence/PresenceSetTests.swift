@@ -132,6 +132,33 @@ struct PresenceSetTests {
     }
 
     @Test
+    func `a session that is resumed is as incomplete as it was`() throws {
+        let scripted = try Scripted { number in LinkScript { $0.resumesSession = number > 2 } }
+        let people = try self.people(scripted, all: "members")
+        scripted.clock.settle()
+        try scripted.emit("members", ["ann"])
+        try scripted.reconnect()
+        try scripted.reconnect()
+        #expect(!people.isComplete)
+        try scripted.emit("members", ["ann"])
+        try scripted.reconnect()
+        #expect(people.isComplete)
+    }
+
+    @Test
+    func `an answer that comes after the end tells nothing`() throws {
+        let scripted = try Scripted()
+        scripted.transport.onMessage { _ in }
+        let people = try self.people(scripted)
+        scripted.clock.settle()
+        let question = try #require(scripted.transport.received.last?.requestID)
+        people.end()
+        scripted.transport.openPeers.first?.reply(question, try Payload(["ann"]))
+        scripted.clock.settle()
+        #expect(self.recorder.notes.isEmpty && people.members.isEmpty)
+    }
+
+    @Test
     func `an ended set tells nothing, and one without holders is gone`() throws {
         let scripted = try Scripted()
         self.answer(scripted, with: "ann")

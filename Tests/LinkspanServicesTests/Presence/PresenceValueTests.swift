@@ -31,6 +31,25 @@ struct PresenceValueTests {
         #expect(roster.replace(by: [])?.isComplete == true)
     }
 
+    @Test
+    func `items that go on behind an answer need no second question`() {
+        var merge = HistoryMerge<String>(after: 0, isDense: true, canAsk: true)
+        let question = merge.interrupt()
+        for offset in [2, 3] { _ = merge.receive("\(offset)", at: offset) { _ in nil } }
+        let (news, next) = merge.answer(question?.number ?? 0, [(1, "1")], lost: nil, hasMore: false) { _ in nil }
+        #expect(self.text(news) == ["1", "2", "3"])
+        #expect(next == nil)
+    }
+
+    @Test
+    func `items that were dropped make one gap`() {
+        var merge = HistoryMerge<String>(after: 0, isDense: true, canAsk: true)
+        _ = merge.interrupt()
+        for offset in 1...HistoryMerge<String>.heldLimit + 1 { _ = merge.receive("", at: offset) { _ in nil } }
+        #expect(self.text(merge.reset(to: 20_000) { _ in nil }) == ["gap of some"])
+        #expect(merge.reset(to: 30_000) { _ in nil }.isEmpty)
+    }
+
     /// The news as text.
     private func text(_ news: [HistoryNews<String>]) -> [String] {
         news.map { news in

@@ -32,7 +32,7 @@ private final class Run: Sendable {
     private final class Owner: Sendable {}
 
     let scheduler = VirtualScheduler()
-    /// What it did, as text: `fetch first`, `refreshed 60 1`, `failed 1 5`, `revoked`, `answer 60`.
+    /// What it did, as text: `fetch first`, `refreshed 60 1`, `failed 1 5`, `revoked`, `answer 60`; a lifetime may be `unknown`.
     let recorder = EventRecorder()
     let tokens: TokenSource
     private let outcomes: Lock<[Outcome]>
@@ -62,7 +62,7 @@ private final class Run: Sendable {
                 #expect(event.connection == 0 && event.endpoint.isEmpty, "it is about no connection")
                 switch event.kind {
                 case .credentialsRefreshed(let validFor, let attempt):
-                    recorder.note("refreshed \(validFor?.components.seconds ?? 0) \(attempt)")
+                    recorder.note("refreshed \(validFor.map { "\($0.components.seconds)" } ?? "unknown") \(attempt)")
                 case .credentialsFailed(let attempt, let reason, let pause):
                     recorder.note("failed \(attempt) \(reason) \(pause.map { "\($0.components.seconds)" } ?? "never")")
                 case .credentialsRevoked: recorder.note("revoked")
@@ -194,7 +194,7 @@ struct TokenRefresherTests {
         let run = Run([.token(validFor)])
         try await run.begin(lead: 60)
         try run.ask(.first)
-        try await run.wait("refreshed \(validFor) 1")
+        try await run.wait("refreshed \(due == nil ? "unknown" : "\(validFor)") 1")
         #expect(await run.due() == due)
         await run.end()
     }
@@ -280,6 +280,8 @@ struct TokenRefresherTests {
         let options = ServiceFactory.tokenRefresh(Run([]).tokens).options
         #expect(options.map(\.name) == ["lead", "jitter", "maxAttempts"])
         #expect(options.map(\.fallback) == ["60", "15", "5"] && options.allSatisfy { $0.reload == .hot })
+        let fallback = TokenRefreshService.Options()
+        #expect(fallback == .init(lead: .seconds(60), jitter: .seconds(15), maxAttempts: 5))
     }
 
     @Test
@@ -302,11 +304,35 @@ struct TokenRefresherTests {
     }
 
     @Test
+    func `the revocation of each user is reported`() async throws {
+        let run = Run([.revoked, .revoked])
+        try await run.begin()
+        try run.ask(.first)
+        try await run.wait("revoked", "answer credentialsUnavailable")
+        run.tokens.credentials.forget()()
+        try run.ask(.first)
+        try await run.wait("revoked", "revoked")
+        await run.end()
+    }
+
+    @Test
+    func `after a log-out no timer is left`() async throws {
+        let run = Run([.token(600)])
+        try await run.begin()
+        try run.ask(.first)
+        try await run.wait("refreshed 600 1", "answer 600")
+        let rest = run.scheduler.pendingCount - 1
+        await run.tokens.refresher.loggedOut(1)
+        #expect(run.scheduler.pendingCount == rest)
+        await run.end()
+    }
+
+    @Test
     func `a token of unknown lifetime is fetched for each attempt`() async throws {
         let run = Run([.token(nil), .token(nil)])
         try await run.begin()
         try run.ask(.first)
-        try await run.wait("answer unknown", "refreshed 0 1")
+        try await run.wait("answer unknown", "refreshed unknown 1")
         #expect(await run.due() == nil)
         try run.ask(.retry)
         try await run.wait("answer unknown", "answer unknown")
@@ -322,7 +348,38 @@ struct TokenRefresherTests {
         try await run.wait("refreshed 600 1", "answer 600")
         await run.apply(lead: 200)
         #expect(await run.due() == 400)
+        run.pass(399)
+        #expect(run.fetches.count == 1)
+        try await run.pass(1, toRenewal: .token(600), "refreshed 600 1", "refreshed 600 1")
         await run.end()
+    }
+
+    @Test
+    func `a service that is started again renews when it would have, with the options that it was given last`() async throws {
+        let run = Run([.token(600)])
+        try await run.begin(lead: 60)
+        try run.ask(.first)
+        try await run.wait("refreshed 600 1", "answer 600")
+        await run.apply(lead: 200)
+        await run.end()
+        try await run.begin(lead: 60)
+        #expect(await run.due() == 400)
+        try await run.pass(400, toRenewal: .token(600), "refreshed 600 1", "refreshed 600 1")
+        await run.end()
+    }
+
+    @Test
+    func `chance makes a renewal earlier by the jitter at most`() async throws {
+        for _ in 0..<30 {
+            let clock = VirtualScheduler()
+            let tokens = TokenSource(scheduler: clock) { _ in Credentials(validFor: .seconds(600)) }
+            let service = TokenRefreshService(tokens, options: .init(lead: .seconds(60), jitter: .seconds(100)))
+            await tokens.refresher.start(service.options.timing, of: service.owner, tokens.credentials)
+            let request = CredentialRequest(url: try ConnectionURL("scripted://server"), reason: .first)
+            _ = try await tokens.refresher.credentials(for: request, login: 0)
+            let due = try #require(await tokens.refresher.deadline)
+            #expect((440...540).contains(clock.moment.duration(to: due) / .seconds(1)))
+        }
     }
 
     @Test

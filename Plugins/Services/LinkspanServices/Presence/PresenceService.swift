@@ -116,7 +116,10 @@ public final class PresenceService: ConnectionUsing {
     /// - Parameter channel: the service's own handler of the connection.
     /// - Throws: nothing.
     public func use(_ channel: any Connection) throws(LinkspanError) {
-        self.state.withLock { $0.channel = channel }
+        self.state.withLock { state in
+            state.channel = channel
+            state.machine.arrive()
+        }
         self.noteActivity()
         let subscription = channel.onStateChange { [weak self] change in
             self?.change { state, _ in

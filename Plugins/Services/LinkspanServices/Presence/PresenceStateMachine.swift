@@ -80,6 +80,9 @@ struct PresenceStateMachine: Sendable {
         return self.announcement()
     }
 
+    /// The user is here again, over a connection that is yet to say whether it is up.
+    mutating func arrive() { (self.isLeaving, self.isUp) = (false, false) }
+
     /// Notes that an announcement was refused; it is due again with the next event.
     mutating func refused(_ status: PresenceStatus) {
         if self.announced == status { self.announced = nil }
