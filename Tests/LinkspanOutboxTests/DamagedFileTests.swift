@@ -45,7 +45,8 @@ struct DamagedFileTests {
     // Offsets in the header of a database.
     @Test(
         arguments: [
-            (60, [0xFF]), (60, [0x80, 0, 0, 0]), (63, [1]), (63, [0]), (18, [3]), (68, [0x4D]), (71, [0]),
+            (60, [0xFF]), (60, [0x80, 0, 0, 0]), (63, [1]), (63, [0]), (18, [3]), (68, [0x4D]), (68, [0xB3]),
+            (71, [0]),
         ] as [(Int, [UInt8])])
     func `a file whose header is damaged is replaced, and its rows are taken over`(
         _ offset: Int, _ bytes: [UInt8]

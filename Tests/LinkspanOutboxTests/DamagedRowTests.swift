@@ -87,6 +87,7 @@ struct DamagedRowTests {
             damagedBy: "UPDATE received SET content = x'00FFFF' WHERE number = (SELECT max(number) FROM received) - 1")
         let entries = driver.received()
         #expect(entries.map(\.isGap) == [false, true, false])
+        #expect(driver.reports.map(\.message) == ["A recorded event cannot be read"])
         for entry in entries { #expect(driver.confirm(entry)) }
         #expect(driver.received().isEmpty)
         #expect(!self.isSetAside)

@@ -103,6 +103,22 @@ struct LiveSequenceTests {
         _ = await reader.result
     }
 
+    @Test(arguments: Kind.allCases)
+    func `a reader that waits is told that the outbox was closed`(_ kind: Kind) async throws {
+        let metrics = TestMetrics()
+        let driver = Driver(self.folder.outbox, metrics: metrics)
+        let outbox = driver.outbox
+        try kind.add("first", to: driver)
+        let commits = { try metrics.expectTimer("linkspan_outbox_commit_time").values.count }
+        let before = try commits()
+        let reader = Task { try await kind.read(outbox, account: "another", isConfirming: false) { _ in } }
+        try await eventually { try commits() != before }
+        for _ in 0..<100 { await Task.yield() }
+        driver.shut()
+        let error = await #expect(throws: OutboxError.self) { try await reader.value }
+        #expect(error?.code == .closed)
+    }
+
     @Test(arguments: Kind.allCases, Reopening.allCases)
     func `a sequence that has confirmed everything goes on after the file was opened again`(
         _ kind: Kind, _ reopening: Reopening

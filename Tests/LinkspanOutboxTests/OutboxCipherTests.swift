@@ -1,5 +1,6 @@
 #if OUTBOX && Metrics
 internal import Foundation
+internal import GRDB
 internal import Linkspan
 @testable import LinkspanOutbox
 internal import TestSupport
@@ -49,6 +50,29 @@ struct OutboxCipherTests {
         try self.folder.files.contains { name in
             let data = try Data(contentsOf: URL(fileURLWithPath: "\(self.folder.path)/\(name)"))
             return data.range(of: Data(text.utf8)) != nil
+        }
+    }
+
+    @Test(arguments: [(1, 0, true), (1, 1, true), (1, 2, false), (0, 1, false), (0, 0, false)])
+    func `a key is right when it opens at least half of what is sealed`(_ right: Int, _ wrong: Int, _ isRight: Bool) throws {
+        let sealing = SealedPayload(cipher: Mask())
+        let queue = try DatabaseQueue()
+        try queue.write { database in
+            try database.execute(sql: "CREATE TABLE delivery (number INTEGER PRIMARY KEY, key, account, code, content)")
+            for number in 0..<right + wrong {
+                let data = try sealing.encode(self.secret, .content, key: number < right ? "a" : "another", account: "")
+                try database.execute(
+                    sql: "INSERT INTO delivery (key, account, content) VALUES ('a', '', ?)", arguments: [data])
+            }
+            #expect(sealing.opensMost(.content, in: database) == isRight)
+            #expect(!sealing.opensMost(.received, in: database), "there is no such table")
+        }
+    }
+
+    @Test
+    func `the first byte says whether a payload is sealed`() throws {
+        for (cipher, first) in [(nil, 0), (Mask(), 1)] as [(Mask?, UInt8)] {
+            #expect(try SealedPayload(cipher: cipher).encode(self.secret, .content, key: "a", account: "").first == first)
         }
     }
 

@@ -22,6 +22,16 @@ struct SmallPartsTests {
     }
 
     @Test
+    func `a page has a thousand entries unless another limit is given`() async throws {
+        let driver = Driver(self.folder.outbox)
+        driver.together { outbox in
+            for number in 0...1_000 { outbox.keep(delivery("\(number)")) { _ in } }
+        }
+        #expect(try await driver.outbox.entries().count == 1_000)
+        #expect(try await driver.outbox.entries(limit: 2_000).count == 1_001)
+    }
+
+    @Test
     func `a random name has sixteen digits, whatever its bits are`() {
         let names = (0..<200).map { _ in Token.make() }
         #expect(names.allSatisfy { $0.count == 16 && UInt64($0, radix: 16) != nil })
