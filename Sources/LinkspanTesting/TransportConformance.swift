@@ -76,10 +76,9 @@ extension TransportConformance.Check {
             try await line.send("flood", .text(#"{"n":1000,"bytes":100}"#), id: 0)
             let reply = try await line.probe.reply(to: 0)
             try run.expect(reply.text == "1000", "the reply is \(reply.text)")
-            let items = line.probe.events.messages("item")
-            try run.expect(items.count == 1_000, "\(items.count) of 1000 came before the reply behind them")
-            let numbers = items.map { $0.payload[0]?["id"]?.int }
-            try run.expect(numbers == Array(0..<1_000), "the order was not kept")
+            let numbers = line.probe.events.messages("item").map { $0.payload[0]?["id"]?.int }
+            let what = "of 1000 events \(numbers.count) came before the reply behind them"
+            try run.expect(numbers == Array(0..<1_000), numbers.count == 1_000 ? "the order was not kept" : what)
         },
         // Requests are answered, each with its own reply.
         Self(ofLink: "brings replies to requests") { run, line in
@@ -236,10 +235,6 @@ extension TransportConformance.Check {
                 for number in 0..<count { try await line.sendAnyhow("echo", .text("\(number)")) }
                 _ = try await line.probe.end()
             }
-            run.fixture.passTime()
-            for line in run.lines {
-                try run.expect(line.probe.events.ends.count == 1, "a link ended more than once")
-            }
         },
         // After its end a link refuses sends and ignores replies.
         Self(ofLink: "refuses sends after the end") { run, line in
@@ -250,8 +245,6 @@ extension TransportConformance.Check {
             line.call { $0.reply(to: 1, with: .empty) }
             line.abort()
             line.close()
-            run.fixture.passTime()
-            try run.expect(line.probe.events.ends.count == 1, "the link ended more than once")
         },
         // A server that ends the link on purpose is understood.
         Self(ofLink: "reports kicks") { run, line in

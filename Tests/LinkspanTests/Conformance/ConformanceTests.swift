@@ -1,5 +1,6 @@
 internal import Linkspan
 internal import LinkspanInMemory
+internal import LinkspanRuntime
 internal import LinkspanTesting
 internal import Testing
 
@@ -25,6 +26,123 @@ struct ConformanceTests {
         let check = try #require(TransportConformance.Check.allCases.first { $0.testDescription == promise })
         let fixture = try ScriptedFixture(script: script)
         await #expect(throws: ConformanceFailure.self) { try await TransportConformance.verify(check, over: fixture) }
+    }
+}
+
+extension ConformanceTests {
+    @Test(arguments: [
+        (Flaw.opensAgain, "opens once before anything else"), (.endsAgainLater, "refuses sends after the end"),
+        (.endsAgainLater, "closes politely"), (.outlivesAbort, "aborts at any moment"),
+        (.losesAnItem, "keeps the order of a flood"), (.swapsItems, "keeps the order of a flood"),
+        (.swapsBlobs, "carries binary both ways"),
+    ])
+    func `a link with a flaw is found out`(flaw: Flaw, promise: String) async throws {
+        let check = try #require(TransportConformance.Check.allCases.first { $0.testDescription == promise })
+        let fixture = FlawedFixture(inner: try ScriptedFixture(script: .perfect), flaw: flaw)
+        await #expect(throws: ConformanceFailure.self) { try await TransportConformance.verify(check, over: fixture) }
+        await TransportConformance.run(check, over: FlawedFixture(inner: fixture.inner, flaw: nil))
+    }
+}
+
+/// A breach of the contract of links.
+enum Flaw: Sendable {
+    case opensAgain, endsAgainLater, outlivesAbort, losesAnItem, swapsItems, swapsBlobs
+}
+
+/// Scripted links with a flaw.
+private struct FlawedFixture: TransportFixture {
+    let inner: ScriptedFixture
+    let flaw: Flaw?
+
+    var request: LinkRequest { self.inner.request }
+
+    func makeTransport() -> any Transport {
+        FlawedTransport(inner: self.inner.makeTransport(), flaw: self.flaw, scheduler: self.inner.scheduler)
+    }
+
+    func passTime() { self.inner.passTime() }
+}
+
+private struct FlawedTransport: Transport {
+    let inner: any Transport
+    let flaw: Flaw?
+    let scheduler: VirtualScheduler
+
+    var name: String { self.inner.name }
+    var schemes: Set<String> { self.inner.schemes }
+    var executor: any JobExecutor { self.inner.executor }
+
+    func makeLink(_ request: LinkRequest, receiver: any LinkReceiver) -> any Link {
+        let receiver = FlawedReceiver(
+            inner: receiver, flaw: self.flaw, scheduler: self.scheduler, executor: self.executor)
+        return FlawedLink(inner: self.inner.makeLink(request, receiver: receiver), receiver: receiver)
+    }
+}
+
+private final class FlawedLink: Link {
+    private let inner: any Link
+    private let receiver: FlawedReceiver
+    private var isOpen = false
+
+    init(inner: any Link, receiver: FlawedReceiver) {
+        self.inner = inner
+        self.receiver = receiver
+    }
+
+    func open() {
+        if self.isOpen, self.receiver.flaw == .opensAgain { self.receiver.later { [.opened(LinkInfo())] } }
+        self.isOpen = true
+        self.inner.open()
+    }
+
+    func send(_ message: OutboundMessage) -> SendAcceptance { self.inner.send(message) }
+    func reply(to id: UInt64, with payload: Payload) -> SendAcceptance { self.inner.reply(to: id, with: payload) }
+    func close(code: UInt16?, reason: String) { self.inner.close(code: code, reason: reason) }
+    func abort() {
+        if self.receiver.flaw == .outlivesAbort, self.receiver.hasHeard { return }
+        self.inner.abort()
+    }
+}
+
+private final class FlawedReceiver: LinkReceiver {
+    let flaw: Flaw?
+    private let inner: any LinkReceiver
+    private let scheduler: VirtualScheduler
+    private let executor: any JobExecutor
+    private let heard = Lock(false)
+
+    init(inner: any LinkReceiver, flaw: Flaw?, scheduler: VirtualScheduler, executor: any JobExecutor) {
+        (self.inner, self.flaw, self.scheduler, self.executor) = (inner, flaw, scheduler, executor)
+    }
+
+    /// True once a message has come.
+    var hasHeard: Bool { self.heard.withLock { $0 } }
+
+    func later(_ events: @escaping @Sendable () -> [LinkEvent]) {
+        _ = self.scheduler.schedule(at: self.scheduler.now + .milliseconds(500), on: self.executor) { [inner] in
+            inner.receive(events())
+        }
+    }
+
+    func receive(_ next: () -> LinkEvent?) {
+        var events: [LinkEvent] = []
+        while let event = next() { events.append(event) }
+        let isMessage = events.contains { if case .message = $0 { true } else { false } }
+        for case .closed(let error) in events where self.flaw == .endsAgainLater { self.later { [.closed(error)] } }
+        if isMessage { self.heard.withLock { $0 = true } }
+        self.inner.receive(events.compactMap(self.changed))
+    }
+
+    private func changed(_ event: LinkEvent) -> LinkEvent? {
+        switch (event, self.flaw) {
+        case (.message(let message), .losesAnItem) where message.payload[0]?["id"]?.int == 999: return nil
+        case (.message(let message), .swapsItems) where message.payload[0]?["id"]?.int == 500:
+            return .message(InboundMessage(event: message.event, payload: .json(#"{"id":501}"#)))
+        case (.reply(let id, let payload), .swapsBlobs):
+            return .reply(
+                id: id, payload: Payload(trustedElements: payload.elements, attachments: payload.attachments.reversed()))
+        default: return event
+        }
     }
 }
 
@@ -82,7 +200,7 @@ private struct ScriptedFixture: TransportFixture {
     let request: LinkRequest
     let refusedRequest: LinkRequest?
     let earlyRequest: LinkRequest?
-    private let scheduler = VirtualScheduler()
+    let scheduler = VirtualScheduler()
     private let transport: ScriptedTransport
 
     init(script: LinkScript = .delaying(by: .milliseconds(10))) throws {
