@@ -27,6 +27,8 @@ struct UpgradeProbeTests {
         #expect(probe.pollingClosed() == .nothing)
         #expect(probe.abandon() == .nothing)
         #expect(probe.candidateClosed() == .end)
+        #expect(probe.candidateClosed() == .nothing, "the end comes once")
+        #expect(!probe.isUpgraded)
     }
 
     @Test(arguments: [[], ["webtransport"]])

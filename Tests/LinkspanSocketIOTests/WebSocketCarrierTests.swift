@@ -91,6 +91,16 @@ struct CarrierRequestTests {
     }
 
     @Test
+    func `a WebSocket has the limits of the configuration`() throws {
+        let configuration = SocketIOConfiguration {
+            $0.maximumMessageBytes = 1_000
+            $0.highWaterMark = 2_000
+        }
+        let key = EngineKey(Boxed(LinkRequest(url: try ConnectionURL("http://h/"))), Boxed(configuration))
+        #expect(key.terms.limits.maxMessageBytes == 1_000 && key.terms.highWaterMark == 2_000)
+    }
+
+    @Test
     func `cookies of the server that do not fit leave the app's untouched`() throws {
         let (own, servers) = (String(repeating: "x", count: 2_000), String(repeating: "y", count: 2_000))
         let request = try Self.request(.init("Cookie", Secret("a=\(own)")))

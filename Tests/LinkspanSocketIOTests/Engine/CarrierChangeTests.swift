@@ -81,6 +81,39 @@ struct CarrierChangeTests {
     }
 
     @Test
+    func `polling goes on when the WebSocket that was about to take over is lost`() throws {
+        let bench = EngineBench(carriers: .fallback)
+        let client = try bench.open("/a")
+        self.end(bench, by: .nonsense)
+        bench.answer(1, with: bench.handshake.replacing("[]", with: #"["websocket"]"#))
+        bench.answerPost()
+        bench.loop.fireTimers()
+        bench.say("3probe")
+        bench.cut()
+        let polls = bench.requests.filter { $0 == "GET" }.count
+        bench.answerPoll(with: #"40/a,{"sid":"s"}"# + "\u{1E}6")
+        #expect(bench.requests.filter { $0 == "GET" }.count == polls + 1)
+        bench.answerPoll(with: #"42/a,["e"]"#)
+        #expect(client.messages == ["e"])
+    }
+
+    @Test
+    func `nothing is polled while the reader pauses`() throws {
+        let bench = EngineBench(carriers: .polling)
+        let client = try bench.open("/a")
+        bench.answerPoll(with: bench.handshake)
+        bench.answerPost()
+        bench.loop.enter { client.link?.setReadingPaused(true) }
+        bench.answerPoll(with: #"40/a,{"sid":"s"}"#)
+        let polls = bench.requests.filter { $0 == "GET" }.count
+        bench.send("question", by: client)
+        bench.answerPost()
+        #expect(bench.requests.filter { $0 == "GET" }.count == polls)
+        bench.loop.enter { client.link?.setReadingPaused(false) }
+        #expect(bench.requests.filter { $0 == "GET" }.count == polls + 1)
+    }
+
+    @Test
     func `a link that was given up meanwhile does not come back`() throws {
         let bench = EngineBench(carriers: .fallback)
         let clients = [try bench.open("/a"), try bench.open("/b")]
