@@ -1,5 +1,6 @@
 internal import Linkspan
 internal import LinkspanRuntime
+internal import LinkspanWebSocketProtocol
 internal import Testing
 
 @testable import LinkspanSocketIO

@@ -103,9 +103,10 @@ struct CarrierChangeTests {
         let client = try bench.open("/a")
         bench.answerPoll(with: bench.handshake)
         bench.answerPost()
-        bench.loop.enter { client.link?.setReadingPaused(true) }
         bench.answerPoll(with: #"40/a,{"sid":"s"}"#)
         let polls = bench.requests.filter { $0 == "GET" }.count
+        bench.loop.enter { client.link?.setReadingPaused(true) }
+        bench.answerPoll(with: "6")
         bench.send("question", by: client)
         bench.answerPost()
         #expect(bench.requests.filter { $0 == "GET" }.count == polls)
