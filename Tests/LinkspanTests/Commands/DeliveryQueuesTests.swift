@@ -265,6 +265,23 @@ struct DeliveryAccountTests {
     }
 
     @Test
+    func `a move to another account resumes the session that the store knows of that one`() throws {
+        let harness = PoolHarness { _ in .init { $0.tellsResumption = true } }
+        let store = MemoryDeliveryStore(executor: harness.scheduler.executor)
+        store.executor.execute { store.keep(StoredSession(resumption: Secret("of bob")), account: "bob") }
+        func configuration(_ source: CredentialSource) throws -> ConnectionConfiguration {
+            try ConnectionBuilder("scripted://server").transport(harness.transport).credentials(source)
+                .options { $0.store = store }.build()
+        }
+        let handler = try configuration(self.ann).connect(by: harness.manager)
+        harness.scheduler.settle()
+        try harness.manager.move(handler, to: configuration(self.bob))
+        harness.scheduler.advance(by: .seconds(5))
+        #expect(harness.transport.peers.map(\.request.token) == ["ann", "bob"])
+        #expect(harness.transport.peers.map { $0.request.resumption?.exposed } == [nil, "of bob"])
+    }
+
+    @Test
     func `a log-out erases the account, also when its connection has just gone`() async throws {
         try self.leave(["of bob"], of: self.bob)
         for isHeld in [true, false] {

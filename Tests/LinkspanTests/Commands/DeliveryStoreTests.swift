@@ -317,6 +317,25 @@ extension DeliveryStoreTests {
         #expect(second.isSuccess("again a"))
         #expect(second.isSuccess("again b"))
     }
+
+    @Test
+    func `a call with the key of an older row is accepted once`() throws {
+        let store = MemoryDeliveryStore(executor: TestExecutor())
+        let first = try self.harness(store)
+        try first.perform(key: "a", event: "a")
+        let accepted = Lock<[String]>([])
+        let second = try self.harness(store)
+        try second.connection.perform(
+            Command(
+                .deliver(orderingKey: "room"), event: "again", payload: .empty, key: "a",
+                accepted: { key in accepted.withLock { $0.append(key) } }))
+        second.scheduler.settle()
+        #expect(accepted.withLock { $0 } == ["a"])
+        first.connection.end(nil)
+        try second.enter(.connected)
+        #expect(second.arrived == ["a"])
+        #expect(accepted.withLock { $0 } == ["a"])
+    }
 }
 
 extension Harness {
