@@ -45,9 +45,9 @@ STATEMENT = re.compile(r"(return|throw)\b|(?:_ = )?(?:try[?!]? )?(?:await )?[\w.
 
 
 def outside_texts(line: str) -> str:
-    """The line with its texts and its comment blanked out, so that nothing in them is changed."""
+    """The line with its texts, patterns and its comment blanked out, so that nothing in them is changed."""
     blank = lambda match: '"' + " " * (len(match[0]) - 2) + '"'
-    return re.sub(r"//.*", lambda match: " " * len(match[0]), re.sub(r'"(?:\\.|[^"\\])*"', blank, line))
+    return re.sub(r"//.*", lambda match: " " * len(match[0]), re.sub(r'"(?:\\.|[^"\\])*"|#/.*?/#', blank, line))
 
 
 def flat(code: str) -> str:
