@@ -287,7 +287,8 @@ let tests: [Target] = [
     test(
         "LinkspanBrokers",
         core + network + [
-            "LinkspanBrokers", "LinkspanWebSocket", "LinkspanOutbox", "TestedBackEnds", "TestSupport", crypto,
+            "LinkspanBrokers", "LinkspanWebSocket", "LinkspanOutbox", "LinkspanDevServer", "TestedBackEnds",
+            "TestSupport", crypto,
         ]),
     test(
         "LinkspanSocketIO", core + network + ["LinkspanSocketIO", "LinkspanTesting", "TestSupport"],
@@ -307,7 +308,9 @@ let tests: [Target] = [
         "Tool",
         everything + ["linkspan", "chat", "LinkspanTerminal", "TestSupport", "TestedPrograms", argumentParser],
         exclude: ["Probe/echo.py", "Doctor/faults.py"]),
-    test("Protocols", ["Protocols", "LinkspanBrokers", "LinkspanKit", "LinkspanNetwork", "TestSupport"]),
+    test(
+        "Protocols",
+        ["Protocols", "LinkspanBrokers", "LinkspanDevServer", "LinkspanKit", "LinkspanNetwork", "TestSupport"]),
     test("Ports", ["Ports", "LinkspanKit", "LinkspanDevServer", "LinkspanNetwork", "LinkspanTesting", "TestSupport"]),
 ]
 

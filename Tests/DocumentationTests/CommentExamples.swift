@@ -542,15 +542,45 @@ struct LineProtocol: MessageProtocol {
     }
 }
 
+/// The server's side of lines.
+struct LinePeer: MessageProtocolPeer {
+    let language: any MessageProtocol = LineProtocol()
+    let payload: Payload
+
+    init() throws { self.payload = try Payload("64000") }
+
+    func read(_ message: WebSocketMessage) throws -> [PeerAction] {
+        guard case .text(let bytes) = message,
+            let line = String(decoding: bytes, as: UTF8.self)
+                .wholeMatch(of: /(\w*) ?(?:#(\d+))?: (.*)/)
+        else { return [] }
+        let (payload, mark) = (try Payload(String(line.3)), line.2.map(String.init))
+        guard line.1.isEmpty, let mark else {
+            return [.event(String(line.1), payload, mark: mark)]
+        }
+        return [.reply(mark: mark, payload)]
+    }
+
+    func write(_ action: PeerAction) -> [WebSocketMessage]? {
+        let line: String
+        switch action {
+        case .event(let name, let payload, let mark):
+            let number = mark.map { " #\($0)" } ?? ""
+            line = "\(name)\(number): \(payload[0]?.string ?? "")"
+        case .reply(let mark, let payload):
+            line = "#\(mark): \(payload[0]?.string ?? "")"
+        default: return nil
+        }
+        return [.text(Array(line.utf8)[...])]
+    }
+}
+
 /// The article about protocols of servers.
 @Suite("Speak your server's protocol")
 struct YourProtocolExample {
-    @Test(arguments: ["say: hello", "price #7: BTC", "#7: 64000"])
-    func `a line is read as an event, a request or a reply`(line: String) throws {
-        let decoded = try LineProtocol().decode(text: Array(line.utf8)[...])
-        var buffer: [UInt8] = []
-        _ = try LineProtocol().encode(decoded.envelopes[0], to: &buffer)
-        #expect(String(decoding: buffer, as: UTF8.self) == line)
+    @Test(arguments: MessageProtocolConformance.Check.allCases)
+    func `lines conform`(check: MessageProtocolConformance.Check) throws {
+        try MessageProtocolConformance.run(check, over: LinePeer())
     }
 
     /// Compiled, not run: there is no such server.
