@@ -81,9 +81,9 @@ exits: prerequisites venv  ## Lets RUNS processes (500 unless given) send and ex
 	EXITS=$(or $(RUNS),500) swift test --skip-build --no-parallel --filter '^InteropTests[.]QuickExitTests' \
 	    | grep -E '^[0-9]+ exits|✘|Test run'
 
-kills: prerequisites  ## Kills a client with an outbox KILLS times over each wire, 500 unless given, and says what came of it.
+kills: servers  ## Kills a client with an outbox KILLS times over each wire and broker, 500 unless given, and says what came of it.
 	swift build --build-tests
-	TEST_KILLS=$(or $(KILLS),500) swift test --skip-build --no-parallel --filter '^LinkspanOutboxKillTests[.]' \
+	TEST_KILLS=$(or $(KILLS),500) swift test --skip-build --no-parallel --filter '^(LinkspanOutboxKillTests|LinkspanBrokersTests)[.].*KillTests' \
 	    | grep -E '^killed|✘|Test run'
 
 power: prerequisites  ## Opens an outbox's file as each of its writes may leave it when power is lost, after HISTORIES random histories, 100,000 or a range of seeds, and with DAMAGES, 2,000 or a range.

@@ -216,7 +216,8 @@ let programs: [Target] = [
     // Clients of tests: a process that is over soon, one that the outbox's tests kill, one that the Autobahn test suite judges.
     program("quick-exit", in: "Tests/Exits", ["Linkspan", "LinkspanMessaging", "LinkspanNetwork", "LinkspanSocketIO"]),
     .executableTarget(
-        name: "outbox-client", dependencies: core + transports + ["LinkspanOutbox"], path: "Tests/OutboxClient",
+        name: "outbox-client", dependencies: core + transports + ["LinkspanBrokers", "LinkspanOutbox"],
+        path: "Tests/OutboxClient",
         swiftSettings: settings),
     .executableTarget(
         name: "conformance-client", dependencies: network + ["LinkspanRuntime"], path: "Tests/Conformance/Client",
@@ -287,7 +288,8 @@ let tests: [Target] = [
     test(
         "LinkspanBrokers",
         core + network + [
-            "LinkspanBrokers", "LinkspanWebSocket", "LinkspanOutbox", "LinkspanDevServer", "TestedBackEnds",
+            "LinkspanBrokers", "LinkspanWebSocket", "LinkspanDevServer", "LinkspanTesting", "outbox-client",
+            "TestedBackEnds",
             "TestSupport", crypto,
         ]),
     test(
@@ -317,7 +319,7 @@ let tests: [Target] = [
 /// The fuzz targets, for `make fuzz`: only then, because they take their `main` from the fuzzer.
 ///
 /// Otherwise their oracles belong to a test target, which replays the stored inputs.
-let oracles = core + network + transports + ["LinkspanInspector"]
+let oracles = core + network + transports + ["LinkspanBrokers", "LinkspanInspector"]
 let fuzzers = try? FileManager.default.contentsOfDirectory(atPath: "\(Context.packageDirectory)/Fuzz/Targets")
 let fuzzing: [Target] =
     Context.environment["LINKSPAN_FUZZ"] == nil

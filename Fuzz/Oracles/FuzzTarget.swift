@@ -27,9 +27,8 @@ public struct FuzzTarget: Sendable, CustomStringConvertible {
 extension FuzzTarget {
     /// All of them.
     public static let all: [Self] = [
-        .cookies, .engineIOPacket, .envelope, .inspector, .json, .payloadCoder, .pollingPayload, .request,
-        .socketIODecoder,
-        .socketIOPacket, .socketIOSession, .webSocketFrames, .webSocketHandshake, .webSocketInflate,
+        .cookies, .engineIOPacket, .envelope, .inspector, .json, .mqtt, .nats, .payloadCoder, .pollingPayload, .request,
+        .socketIODecoder, .socketIOPacket, .socketIOSession, .webSocketFrames, .webSocketHandshake, .webSocketInflate,
     ]
 }
 

@@ -26,7 +26,7 @@ struct OutageTests {
         for number in 0..<Self.count {
             let key = Self.keys[number % Self.keys.count]
             let command = Command(
-                .deliver(orderingKey: key), event: of.event("jobs", key), payload: try Payload(number), key: "\(number)"
+                .deliver(orderingKey: key), event: of.event("jobs", key), payload: try Payload(number)
             ) { outcomes.append($0) }
             try connection.perform(command)
         }

@@ -1,6 +1,7 @@
 #if OUTBOX
 // A client that tests kill: it hands deliveries over as fast as they are committed, and says on its standard output what
 // was promised to it.
+import LinkspanBrokers
 import LinkspanRuntime
 import LinkspanSocketIO
 import LinkspanWebSocket
@@ -68,7 +69,11 @@ let options = ConnectionOptions {
     $0.deliveries.repeatAfter = .seconds(2)
     $0.retry = RetryPolicy { _ in .milliseconds(20) }
 }
-let transport: any Transport = url.hasPrefix("ws") ? WebSocketTransport() : SocketIOTransport()
+let languages: [String: any MessageProtocol] = ["mqtt": .mqtt, "nats": .nats]
+let language = languages[argument("protocol") ?? "json"] ?? .json
+let transport: any Transport =
+    url.hasPrefix("ws") ? WebSocketTransport(.init { $0.protocol = language }) : SocketIOTransport()
+let event = argument("event") ?? "say"
 let manager = ConnectionManager(options: .init { $0.attempts.spacing = .milliseconds(20) })
 let handler = try ConnectionBuilder(url).transport(transport).options { $0 = options }.connect(by: manager)
 
@@ -105,7 +110,7 @@ await withTaskGroup(of: Void.self) { group in
                 number += 1
                 let text = "\(run)-\(room)-\(number)"
                 do {
-                    _ = try await handler.enqueue("say", text, filling, orderingKey: "room\(room)", key: text)
+                    _ = try await handler.enqueue(event, text, filling, orderingKey: "room\(room)", key: text)
                     say("accepted \(text)")
                     trap.reach("accepted")
                 } catch {

@@ -42,6 +42,10 @@ public protocol MessageProtocol: Sendable, Hashable {
         delivery: EncodedDelivery, to buffer: inout [UInt8]
     ) throws(LinkspanError) -> EncodedKind
 
+    /// Whether the server gets the idempotency keys of deliveries, so that one without a key of its own has another; false
+    /// by default.
+    var sendsKeys: Bool { get }
+
     /// Reads a text message.
     ///
     /// - Throws: ``/Linkspan/LinkspanError``; the link then ends with it. Of a message that cannot be read the code is
@@ -140,6 +144,9 @@ extension MessageProtocol {
     ) throws(LinkspanError) -> EncodedKind {
         try self.encode(.event(name: delivery.event, payload: delivery.payload, id: delivery.id), to: &buffer)
     }
+
+    /// False.
+    public var sendsKeys: Bool { false }
 
     /// True.
     public var answersPings: Bool { true }

@@ -51,6 +51,9 @@ public struct WebSocketTransport: Transport {
         self.configuration.identity(headers: self.configuration.headers)
     }
 
+    /// Whether the protocol sends them.
+    public var sendsKeys: Bool { self.configuration.protocol.sendsKeys }
+
     /// Makes a link.
     public func makeLink(_ request: LinkRequest, receiver: any LinkReceiver) -> any Link {
         WebSocketLink(request: request, configuration: self.settings, loop: self.loop, receiver: receiver)

@@ -32,7 +32,8 @@ final class PooledConnection: Connection {
                 outgoing: outgoing))
         self.actorExecutor = ActorExecutor(self.core)
         self.chain = InterceptorChain(options.interceptors)
-        let hasKeys = options.deliveries.keyPlacement != nil || options.store != nil
+        let hasKeys =
+            options.deliveries.keyPlacement != nil || options.store != nil || configuration.transport.sendsKeys
         if case .field(let name) = options.deliveries.keyPlacement { self.keyField = name } else { self.keyField = nil }
         self.keyPrefix = hasKeys ? String(UInt64(environment.random() * 0x1p53), radix: 36) : nil
         guard options.store != nil else { return }

@@ -37,6 +37,9 @@ public protocol Transport: Sendable {
     /// Connections that differ in it are two connections. Empty by default.
     var endpoint: String { get }
 
+    /// Whether links take the idempotency keys of deliveries, so that a delivery without a key gets one; false by default.
+    var sendsKeys: Bool { get }
+
     /// Makes a link that has not begun to open.
     ///
     /// The core calls ``Link/open()`` afterwards, once. Making a link must be cheap and must not call the receiver.
@@ -52,6 +55,9 @@ extension Transport {
 
     /// Nothing: the URL is the endpoint.
     public var endpoint: String { "" }
+
+    /// False.
+    public var sendsKeys: Bool { false }
 }
 
 /// The parameters of a new link.

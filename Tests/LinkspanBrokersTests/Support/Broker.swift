@@ -105,22 +105,25 @@ final class Broker: Sendable {
         try await PythonServer(script, ["--broker-port", "\(port)"] + options).use { try await body() }
     }
 
-    /// What the stream `jobs` of a NATS server has, by subject, as the other client reads it.
-    func stream(at node: Int = 0) async throws -> [String: [Int]] {
+    /// What the stream `jobs` of a NATS server has: subjects and arguments, as the other client reads them.
+    func kept(at node: Int = 0) async throws -> [(subject: String, content: PayloadValue)] {
         let connection = try self.connect(.nats, to: node)
         let kept = try connection.journal("client.kept")
         try await connection.up()
         try await connection.settle(".")
         try await self.withPeer(of: .nats, at: node) {
             try connection.send("peer.stream")
-            try await kept.entries { $0.last?.payload[0]?.isNull == true }
+            try await kept.entries(within: .seconds(300)) { $0.last?.payload[0]?.isNull == true }
         }
-        var numbers: [String: [Int]] = [:]
-        for message in kept.entries.dropLast() {
+        return try kept.entries.dropLast().map { message in
             let pair = try #require(message.payload[0]?.elements)
-            numbers[pair[0].string ?? "", default: []].append(pair[1].int ?? -1)
+            return (pair[0].string ?? "", pair[1])
         }
-        return numbers
+    }
+
+    /// The numbers in the stream `jobs`, by subject.
+    func stream(at node: Int = 0) async throws -> [String: [Int]] {
+        try await self.kept(at: node).reduce(into: [:]) { $0[$1.subject, default: []].append($1.content.int ?? -1) }
     }
 
     /// Runs `body` with a relay to the first node, whose end cuts the links through it.

@@ -205,6 +205,9 @@ extension MQTTMessageProtocol {
     /// True.
     public var subscribes: Bool { true }
 
+    /// True.
+    public var sendsKeys: Bool { true }
+
     /// Subscribes to a topic, or to all that a filter stands for.
     public mutating func subscribe(to event: String) throws(LinkspanError) -> [WebSocketMessage] {
         [.binary(try self.subscription(to: event)[...])]

@@ -123,6 +123,7 @@ struct MQTTProperties: Sendable {
         case 0x08: self.responseTopic = try packet.text()
         case 0x09: self.correlation = try packet.data()
         case 0x23: self.topicAlias = try packet.number()
+        case 0x0B where self.subscriptions.count == 1_024: throw MQTTPacket.violation("a message has too many marks")
         case 0x0B: self.subscriptions.append(try packet.variable())
         case 0x26:
             if try packet.text() == "arguments" { self.isList = true }

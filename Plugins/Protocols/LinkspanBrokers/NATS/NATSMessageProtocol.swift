@@ -91,15 +91,14 @@ extension NATSMessageProtocol {
 
     private static func line(_ text: String) -> WebSocketMessage { .binary(Array("\(text)\r\n".utf8)[...]) }
 
-    /// Takes the server's information: the first one is answered by `CONNECT`, later ones name the nodes.
+    /// Takes the server's information; the first one names the nodes and is answered by `CONNECT`.
     private mutating func take(_ info: PayloadValue) throws(LinkspanError) -> [UInt8] {
         if let size = info["max_payload"]?.int, size > 0 { self.session.largestContent = size }
-        guard let start = self.session.start else { return [] }
-        let nodes = (info["connect_urls"]?.elements ?? []).compactMap(\.string)
+        guard self.session.inbox.isEmpty, let start = self.session.start else { return [] }
+        let nodes = (info["connect_urls"]?.elements ?? []).prefix(256).compactMap(\.string)
         self.session.info.endpoints = nodes.compactMap {
             try? ConnectionURL("\(start.url.scheme)://\($0)\(start.url.path)")
         }
-        guard self.session.inbox.isEmpty else { return [] }
         self.session.info.facts["server"] = "NATS \(ForeignText.line(info["version"]?.string ?? "of unknown version"))"
         self.session.info.sessionID = info["client_id"]?.int.map { "\($0)" }
         let id = "\(info["server_id"]?.string ?? "").\(info["client_id"]?.int ?? 0)"
@@ -158,6 +157,9 @@ extension NATSMessageProtocol {
 extension NATSMessageProtocol {
     /// True.
     public var subscribes: Bool { true }
+
+    /// True.
+    public var sendsKeys: Bool { true }
 
     /// Subscribes to a subject, or to all that wildcards stand for.
     public mutating func subscribe(to event: String) throws(LinkspanError) -> [WebSocketMessage] {

@@ -1,5 +1,3 @@
-#if OUTBOX
-internal import TestSupport
 internal import Foundation
 internal import LinkspanRuntime
 internal import Testing
@@ -7,14 +5,14 @@ internal import Testing
 /// The client process that a test kills, with what it says.
 ///
 /// Not Foundation's `Process`, which waits for the end of a socket that the processes of exit tests inherit too.
-final class Victim: Sendable {
+package final class Victim: Sendable {
     private let identifier: pid_t
     /// The lines of its output, and nil at its end.
-    let lines = Journal<String?>("lines of the client")
+    package let lines = Journal<String?>("lines of the client")
     private let errors: String
     private let status = Lock<Int32>(0)
 
-    init(_ arguments: [String], errors: String) throws {
+    package init(_ arguments: [String], errors: String) throws {
         var ends: [Int32] = [-1, -1]
         try #require(pipe(&ends) == 0)
         for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
@@ -61,12 +59,12 @@ final class Victim: Sendable {
     }
 
     /// Ends it at once.
-    func kill() { _ = Foundation.kill(self.identifier, SIGKILL) }
+    package func kill() { _ = Foundation.kill(self.identifier, SIGKILL) }
 
     /// Waits until it has ended.
     ///
     /// - Returns: what it said.
-    func end(within limit: Duration = .seconds(60)) async throws -> [String] {
+    package func end(within limit: Duration = .seconds(60)) async throws -> [String] {
         let lines: [String?]
         do {
             lines = try await self.lines.entries(within: limit) { $0.last == .some(nil) }
@@ -81,11 +79,10 @@ final class Victim: Sendable {
     }
 
     /// Whether it ended in another way than by being killed or by itself.
-    var hasFailed: Bool { ![0, SIGKILL].contains(self.status.withLock { $0 }) }
+    package var hasFailed: Bool { ![0, SIGKILL].contains(self.status.withLock { $0 }) }
 
     /// The end of what it wrote to its standard error.
-    var complaints: String {
+    package var complaints: String {
         String(decoding: (FileManager.default.contents(atPath: self.errors) ?? Data()).suffix(2_000), as: UTF8.self)
     }
 }
-#endif

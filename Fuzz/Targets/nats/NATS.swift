@@ -1,0 +1,7 @@
+internal import FuzzOracles
+
+/// The entry point of libFuzzer, called with each input.
+@_cdecl("LLVMFuzzerTestOneInput")
+public func testOneInput(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
+    FuzzTarget.nats.run(UnsafeBufferPointer(start: start, count: count))
+}
