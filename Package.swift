@@ -179,8 +179,8 @@ let programs: [Target] = [
         name: "linkspan",
         dependencies: messaging + transports + network + builtIn
             + [
-                "LinkspanKit", "LinkspanInspector", "LinkspanOutbox", "LinkspanFaults", "LinkspanTerminal",
-                argumentParser, logging,
+                "LinkspanKit", "LinkspanInspector", "LinkspanOutbox", "LinkspanFaults", "LinkspanTesting",
+                "LinkspanTerminal", argumentParser, logging,
             ]
             + [product("Yams", "Yams", "YAML")],
         path: "Tool", exclude: ["Terminal", "README.md", "Dockerfile", "Dockerfile.dockerignore"],
@@ -188,8 +188,8 @@ let programs: [Target] = [
     program(
         "chat", in: "Samples/Chat",
         messaging + transports + builtIn + [
-            "LinkspanNetwork", "LinkspanInspector", "LinkspanOutbox", "LinkspanDevServer", "LinkspanTerminal", logging,
-            argumentParser,
+            "LinkspanBrokers", "LinkspanNetwork", "LinkspanInspector", "LinkspanOutbox", "LinkspanDevServer",
+            "LinkspanTerminal", logging, argumentParser,
         ],
         exclude: [
             "README.md", "PROTOCOL.md", "requirements.txt", "chat.yaml", "cluster.sh", "front.py", "server.py",

@@ -17,6 +17,8 @@ struct ChatConfiguration {
     var file: String?
     /// What `--transport` says.
     var transport: String?
+    /// What `--protocol` says.
+    var messages: String?
     /// What `--url` says.
     var url: String?
     /// What `--network` says.
@@ -32,9 +34,13 @@ struct ChatConfiguration {
     private let outboxFactory = OutboxFactory.outbox
     #endif
 
-    init(file: String? = nil, transport: String? = nil, url: String? = nil, network: String? = nil) {
+    init(
+        file: String? = nil, transport: String? = nil, messages: String? = nil, url: String? = nil,
+        network: String? = nil
+    ) {
         self.file = file
         self.transport = transport
+        self.messages = messages
         self.url = url
         self.network = network
     }
@@ -73,7 +79,7 @@ struct ChatConfiguration {
         var catalog = Catalog()
         catalog.add(.inMemory(self.chat.hub))
         catalog.add(.socketIO)
-        catalog.add(.webSocket)
+        catalog.add(.webSocket(protocols: ["mqtt": BrokerRooms.mqtt, "nats": BrokerRooms.nats]))
         #if OUTBOX
         catalog.add(self.outboxFactory)
         #endif
@@ -114,6 +120,7 @@ struct ChatConfiguration {
     private var overrides: [Override] {
         let flags = [
             ("transport.adapter", self.transport, "--transport"), ("transport.url", self.url, "--url"),
+            ("transport.websocket.protocol", self.messages, "--protocol"),
             ("transport.socketio.network", self.network, "--network"),
             ("transport.websocket.network", self.network, "--network"), ("outbox.path", self.outbox, "--outbox"),
         ]

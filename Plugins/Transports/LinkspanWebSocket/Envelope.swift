@@ -89,8 +89,8 @@ public struct DecodedEnvelope: Sendable {
         self.content = .several(envelopes, answers: answers, failures: failures)
     }
 
-    /// The envelopes.
-    package var envelopes: [Envelope] {
+    /// The envelopes, in order.
+    public var envelopes: [Envelope] {
         switch self.content {
         case .one(let envelope, _): [envelope]
         case .several(let envelopes, _, _): envelopes
@@ -98,7 +98,12 @@ public struct DecodedEnvelope: Sendable {
     }
 
     /// Messages that are sent to the server at once, such as a pong.
-    package var answers: [WebSocketMessage] {
+    public var answers: [WebSocketMessage] {
         if case .several(_, let answers, _) = self.content { answers } else { [] }
+    }
+
+    /// Refusals by the server.
+    public var failures: [Failure] {
+        if case .several(_, _, let failures) = self.content { failures } else { [] }
     }
 }

@@ -13,6 +13,14 @@ struct ChatConfigurationFlags: ParsableArguments {
             """)
     var transport: String?
 
+    @Option(
+        name: .customLong("protocol"),
+        help: """
+            What the messages of the transport websocket mean: json, for a server of the chat, or mqtt or nats, for a \
+            broker. Overrides the configuration, whose default is json.
+            """)
+    var messages: String?
+
     @Option(help: "The endpoint. Overrides the configuration.")
     var url: String?
 
@@ -29,6 +37,6 @@ struct ChatConfigurationFlags: ParsableArguments {
     var configuration: ChatConfiguration {
         ChatConfiguration(
             file: self.config ?? UserFile(environment: ProcessInfo.processInfo.environment).path,
-            transport: self.transport, url: self.url, network: self.network.network)
+            transport: self.transport, messages: self.messages, url: self.url, network: self.network.network)
     }
 }

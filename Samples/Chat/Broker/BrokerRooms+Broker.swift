@@ -1,0 +1,141 @@
+import Linkspan
+import LinkspanNetwork
+import LinkspanWebSocket
+
+/// What the broker says.
+extension BrokerRooms {
+    /// The number of ticks without a beat after which somebody has left.
+    private static let patience = 30
+    /// The number of ticks within which those who are in a room answer somebody who enters.
+    private static let gathering = 2
+
+    mutating func decode(text: consuming ArraySlice<UInt8>) throws(LinkspanError) -> DecodedEnvelope {
+        throw LinkspanError(.protocolViolation, "the broker has sent text")
+    }
+
+    mutating func decode(binary: consuming ArraySlice<UInt8>) throws(LinkspanError) -> DecodedEnvelope {
+        let wasReady = self.isReady
+        let decoded = try self.broker.decode(binary: binary)
+        if self.isReady, !wasReady { try self.enter() }
+        for envelope in decoded.envelopes {
+            switch envelope {
+            case .event(let name, let payload, let id): try self.take(name, payload, id)
+            case .reply(let id, let payload): try self.take(replyTo: id, payload)
+            }
+        }
+        var failures: [DecodedEnvelope.Failure] = []
+        for failure in decoded.failures where try !self.settle(failure) { failures.append(failure) }
+        let news = self.session.news
+        self.session.news = []
+        return DecodedEnvelope(news, answers: decoded.answers + self.takeOutput(), failures: failures)
+    }
+
+    private mutating func take(_ event: String, _ payload: Payload, _ question: UInt64?) throws(LinkspanError) {
+        switch event.split(separator: self.separator).dropFirst().first {
+        case "echo": try self.lookAround()
+        case "direct":
+            self.session.news.append(.event(name: "msg", payload: payload, id: nil))
+            guard let question else { return }
+            let reply = Envelope.reply(id: question, payload: try Payload(ChatVocabulary.Answer(ok: true)))
+            _ = try self.broker.encode(reply, to: &self.session.output)
+        // Other programs may send anything.
+        case "signs": if let sign = try? payload.decode(RoomSign.self) { try self.take(sign) }
+        default:
+            guard let line = try? payload.decode(BrokerLine.self), let room = self.session.rooms[line.room] else {
+                return
+            }
+            try self.hear(line, room.position + 1)
+        }
+    }
+
+    private mutating func take(_ sign: RoomSign) throws(LinkspanError) {
+        guard sign.by != self.session.id, self.session.rooms[sign.room] != nil else { return }
+        let person = ChatVocabulary.Presence(room: sign.room, name: sign.name)
+        switch sign.kind {
+        case .here:
+            let isNew = !self.names(in: sign.room).contains(sign.name)
+            // Those who answer at the entry were there before.
+            if isNew, self.hasGathered(in: sign.room) { try self.tell("joined", person) }
+            self.session.rooms[sign.room]?.people[sign.by] = (sign.name, self.session.ticks)
+            if sign.isQuestion == true { try self.sign(.here, in: sign.room) }
+        case .gone: try self.lose(sign.by, in: sign.room)
+        case .typing: try self.tell("typing", person)
+        case .topic:
+            let topic = ChatVocabulary.Topic(room: sign.room, topic: sign.topic ?? "", name: sign.name)
+            try self.tell("topic", topic)
+        case .line: try self.readOn(sign.room)
+        }
+    }
+
+    private mutating func lose(_ link: String, in room: String) throws(LinkspanError) {
+        guard let name = self.session.rooms[room]?.people.removeValue(forKey: link)?.name,
+            !self.names(in: room).contains(name)
+        else { return }
+        try self.tell("left", ChatVocabulary.Presence(room: room, name: name))
+    }
+
+    func names(in room: String) -> Set<String> {
+        Set([self.session.name] + (self.session.rooms[room]?.people.values.map(\.name) ?? []))
+    }
+
+    /// Looks for people who are gone, questions that can be answered, and lines whose sign was lost.
+    private mutating func lookAround() throws(LinkspanError) {
+        for (name, room) in self.session.rooms {
+            for (link, person) in room.people where self.session.ticks - person.tick > Self.patience {
+                try self.lose(link, in: name)
+            }
+            try self.answerQuestions(in: name)
+            if self.session.ticks.isMultiple(of: Self.beat) { try self.readOn(name) }
+        }
+        try self.askAgain()
+    }
+
+    /// Whether those who are in a room had the time to say so.
+    private func hasGathered(in room: String) -> Bool {
+        self.session.ticks - (self.session.rooms[room]?.entered ?? 0) >= Self.gathering
+    }
+
+    /// Answers who is in a room, once that is known.
+    mutating func answerQuestions(in name: String) throws(LinkspanError) {
+        guard let room = self.session.rooms[name], self.hasGathered(in: name) else { return }
+        for id in room.questions { try self.answer(id, .init(ok: true, members: self.names(in: name).sorted())) }
+        self.session.rooms[name]?.questions = []
+    }
+
+    private mutating func take(replyTo id: UInt64, _ payload: Payload) throws(LinkspanError) {
+        if let room = self.session.lines.removeValue(forKey: id) {
+            // Only now can those who hear of the line read it.
+            if self.usesStream { try self.sign(.line, in: room) }
+            try self.answer(id, .init(ok: true, seq: payload[0]?["seq"]?.int))
+        } else if self.session.directs.remove(id) != nil {
+            self.session.news.append(.reply(id: id, payload: payload))
+        } else {
+            try self.take(answerTo: id, payload[0])
+        }
+    }
+
+    /// Takes a failure that the features are not to hear of.
+    private mutating func settle(_ failure: DecodedEnvelope.Failure) throws(LinkspanError) -> Bool {
+        guard let id = failure.id else { return false }
+        guard self.session.directs.remove(id) == nil else {
+            try self.answer(id, .nobody)
+            return true
+        }
+        return try self.take(failureOf: id, failure.error)
+    }
+
+    /// Takes its place in a room: the next line is the one after `position`.
+    mutating func arrive(in room: String, at position: Int, isLossy: Bool) throws(LinkspanError) {
+        if isLossy { try self.tell("gap", ChatVocabulary.Gap(room: room)) }
+        self.session.rooms[room]?.position = position
+        let numbering = self.session.stream.numbering
+        try self.tell("room", ChatVocabulary.Position(room: room, seq: position, numbering: numbering))
+    }
+
+    mutating func hear(_ line: BrokerLine, _ number: Int) throws(LinkspanError) {
+        self.session.rooms[line.room]?.position = number
+        try self.tell(
+            "message",
+            ChatVocabulary.Line(room: line.room, from: line.from, text: line.text, id: line.id, seq: number))
+    }
+}

@@ -1,0 +1,224 @@
+import Foundation
+import Linkspan
+import LinkspanBrokers
+import LinkspanNetwork
+import LinkspanWebSocket
+
+/// The chat over a broker, which knows no rooms: translates what the features say to a server into messages of the broker, as
+/// PROTOCOL.md describes, and answers in the server's place.
+///
+/// Everything that depends on a broker is in this folder; the features are those for any other transport.
+struct BrokerRooms: MessageProtocol {
+    /// MQTT, whose broker keeps lines for those who come back soon.
+    static let mqtt = Self(MQTTMessageProtocol(), separator: "/", usesStream: false)
+    /// NATS, whose stream keeps lines for everybody.
+    static let nats = Self(NATSMessageProtocol(), separator: ".", usesStream: true)
+
+    /// The interval at which people and lines are looked after.
+    private static let tick = Duration.milliseconds(200)
+    /// The number of ticks between two beats of somebody present.
+    static let beat = 10
+
+    var broker: any MessageProtocol
+    let separator: Character
+    let usesStream: Bool
+    var session = Session()
+
+    struct Session: Sendable {
+        /// Tells the signs of this link from those of others.
+        var id = ""
+        var name = ""
+        var rooms: [String: Room] = [:]
+        /// The rooms of the lines that the broker has not acknowledged, by delivery.
+        var lines: [UInt64: String] = [:]
+        /// The private messages that nobody has answered.
+        var directs: Set<UInt64> = []
+        var stream = Stream()
+        var (ticks, time) = (0, Duration.zero)
+        /// What a server would say, for the next read, and the bytes to be sent.
+        var (news, output): ([Envelope], [UInt8]) = ([], [])
+    }
+
+    struct Room: Sendable {
+        /// The tick of the entry.
+        var entered = 0
+        var seen: ChatVocabulary.Seen?
+        /// The number of the last line that was read.
+        var position = 0
+        /// Whether the place in the stream is being found, or the next line read.
+        var isReading = true
+        /// Whether there may be one more behind that.
+        var isRung = false
+        /// Those present, by link: their names and the ticks of their last beats.
+        var people: [String: (name: String, tick: Int)] = [:]
+        /// The questions who is in the room.
+        var questions: [UInt64] = []
+    }
+
+    private init(_ broker: any MessageProtocol, separator: Character, usesStream: Bool) {
+        (self.broker, self.separator, self.usesStream) = (broker, separator, usesStream)
+    }
+
+    static func == (one: Self, other: Self) -> Bool { AnyHashable(one.broker) == AnyHashable(other.broker) }
+
+    func hash(into hasher: inout Hasher) { hasher.combine(AnyHashable(self.broker)) }
+}
+
+// MARK: - The session
+
+extension BrokerRooms {
+    var name: String { self.broker.name }
+    var subprotocols: [String] { self.broker.subprotocols }
+    var resumption: Secret? { self.broker.resumption }
+    var isReady: Bool { self.broker.state?.isReady == true }
+
+    /// Never a continued session: who is present is asked over each link.
+    var info: LinkInfo {
+        var info = self.broker.info
+        info.isContinuous = false
+        return info
+    }
+
+    /// Ready when the broker is and has a stream for the lines, if it needs one.
+    var state: SessionState? {
+        var state = self.broker.state ?? SessionState()
+        guard state.isReady else { return state }
+        let next = self.session.time + Self.tick
+        state.deadline = state.deadline.map { min($0, next) } ?? next
+        state.isReady = !self.usesStream || self.session.stream.numbering != nil
+        return state
+    }
+
+    mutating func begin(_ start: SessionStart) throws(LinkspanError) -> [WebSocketMessage] {
+        guard let entry = try start.credentials.auth?.decode(ChatVocabulary.Entry.self),
+            (entry.rooms + [entry.name]).allSatisfy({ (1...64).contains($0.unicodeScalars.count) })
+        else { throw LinkspanError(.credentialsRefused, "names and rooms have 1 to 64 characters") }
+        self.session.id = String(UInt64.random(in: .min ... .max), radix: 36)
+        self.session.name = entry.name
+        for room in entry.rooms {
+            let seen = entry.seen?[room].map { ChatVocabulary.Seen(seq: $0, numbering: entry.numbering?[room]) }
+            self.session.rooms[room] = Room(seen: seen)
+        }
+        var start = start
+        start.credentials.auth = nil
+        return try self.broker.begin(start)
+    }
+
+    /// Subscribes to what is for us, and enters the rooms of the credentials, once the broker is ready.
+    mutating func enter() throws(LinkspanError) {
+        try self.subscribe(to: self.event("echo", self.session.id))
+        try self.subscribe(to: self.event("direct", self.session.name))
+        if self.usesStream { try self.ask(.stream) }
+        for room in self.session.rooms.keys.sorted() {
+            try self.enter(room, isContinuous: self.broker.info.isContinuous)
+        }
+    }
+
+    /// Enters a room; `isContinuous` says that the broker has kept what was said since the former link.
+    mutating func enter(_ room: String, isContinuous: Bool = false) throws(LinkspanError) {
+        try self.subscribe(to: self.event("signs", room))
+        try self.sign(.here, in: room) { $0.isQuestion = true }
+        guard !self.usesStream else { return try self.startReading(room) }
+        try self.subscribe(to: self.event("rooms", room))
+        let seen = self.session.rooms[room]?.seen
+        try self.arrive(in: room, at: seen?.seq ?? 0, isLossy: seen != nil && !isContinuous)
+    }
+
+    mutating func deadlinePassed(at time: Duration) throws(LinkspanError) -> [WebSocketMessage] {
+        var messages: [WebSocketMessage] = []
+        if let deadline = self.broker.state?.deadline, deadline <= time {
+            messages = try self.broker.deadlinePassed(at: time)
+        }
+        guard time >= self.session.time + Self.tick else { return messages }
+        self.session.time = time
+        self.session.ticks += 1
+        if self.session.ticks.isMultiple(of: Self.beat) {
+            for room in self.session.rooms.keys { try self.sign(.here, in: room) }
+        }
+        try self.echo()
+        return messages + self.takeOutput()
+    }
+
+    mutating func end() -> [WebSocketMessage] {
+        for room in self.session.rooms.keys { try? self.sign(.gone, in: room) }
+        return self.takeOutput() + self.broker.end()
+    }
+}
+
+// MARK: - Output
+
+extension BrokerRooms {
+    /// The subject or topic of a room or person, whose name may have any characters.
+    func event(_ kind: String, _ label: String) -> String {
+        let escaped = label.addingPercentEncoding(withAllowedCharacters: Self.plain) ?? ""
+        return ["chat", kind, escaped].joined(separator: String(self.separator))
+    }
+
+    private static let plain = CharacterSet(
+        charactersIn: "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_")
+
+    mutating func subscribe(to event: String) throws(LinkspanError) {
+        let messages: [WebSocketMessage] = try self.broker.subscribe(to: event)
+        for case .binary(let bytes) in messages { self.session.output += bytes }
+    }
+
+    mutating func send(
+        _ event: String, _ content: some Encodable & Sendable, id: UInt64? = nil
+    ) throws(LinkspanError) {
+        let payload = try Payload(content)
+        _ = try self.broker.encode(.event(name: event, payload: payload, id: id), to: &self.session.output)
+    }
+
+    /// Tells the others in a room something besides lines.
+    mutating func sign(
+        _ kind: RoomSign.Kind, in room: String, _ change: (inout RoomSign) -> Void = { _ in }
+    ) throws(LinkspanError) {
+        var sign = RoomSign(kind: kind, room: room, by: self.session.id, name: self.session.name)
+        change(&sign)
+        try self.send(self.event("signs", room), sign)
+    }
+
+    /// Has the broker send us something, so that there is a read.
+    mutating func echo() throws(LinkspanError) {
+        try self.send(self.event("echo", self.session.id), self.session.ticks)
+    }
+
+    mutating func tell(_ event: String, _ content: some Encodable & Sendable) throws(LinkspanError) {
+        self.session.news.append(.event(name: event, payload: try Payload(content), id: nil))
+    }
+
+    mutating func answer(_ id: UInt64?, _ answer: ChatVocabulary.Answer) throws(LinkspanError) {
+        if let id { self.session.news.append(.reply(id: id, payload: try Payload(answer))) }
+    }
+
+    mutating func takeOutput() -> [WebSocketMessage] {
+        defer { self.session.output = [] }
+        return self.session.output.isEmpty ? [] : [.binary(self.session.output[...])]
+    }
+}
+
+/// What those in a room tell one another besides lines.
+struct RoomSign: Codable, Sendable {
+    enum Kind: String, Codable {
+        case here, gone, typing, topic
+        /// The stream has another line.
+        case line
+    }
+
+    var kind: Kind
+    var room: String
+    /// The link of the sender, of whom there may be several.
+    var by: String
+    var name: String
+    /// Whether the others are to say that they are here, too.
+    var isQuestion: Bool?
+    var topic: String?
+}
+
+/// A line as the broker has it.
+struct BrokerLine: Codable, Sendable {
+    var room: String
+    var from: String
+    var text: String
+    var id: String
+}
