@@ -17,7 +17,7 @@ struct ChatRoomTests {
             }
             peer.on("say") { message in
                 peer.emit("line", message.payload)
-                message.reply((try? Payload(RoomReceipt(number: 7))) ?? .empty)
+                message.reply((try? Payload(["number": 7])) ?? .empty)
             }
             peer.on("who") { $0.reply((try? Payload(["ann", "bob"])) ?? .empty) }
         }

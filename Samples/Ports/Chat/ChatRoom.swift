@@ -6,14 +6,6 @@ struct RoomLine: Codable, Sendable, Hashable {
     var text: String
 }
 
-/// The server's confirmation of a line.
-struct RoomReceipt: Codable, Sendable, Hashable {
-    var number: Int
-}
-
-extension Event where Value == RoomLine, Reply == RoomReceipt {
-    static var say: Self { Event("say") }
-}
 extension Event where Value == String, Reply == [String] {
     static var who: Self { Event("who") }
 }
@@ -22,11 +14,11 @@ extension Event where Value == String, Reply == [String] {
 final class ChatRoom: Sendable {
     private let connection: ConnectionHandler
 
-    init(
+    convenience init(
         _ url: String, token: @escaping @Sendable (CredentialRequest.Reason) async throws -> (String, Duration),
         show: @escaping @Sendable (RoomLine) -> Void
     ) throws {
-        self.connection = try ConnectionBuilder(url).transport(.socketIO)
+        let connection = try ConnectionBuilder(url).transport(.socketIO)
             .credentials(
                 .provider { request in
                     let (token, lifetime) = try await token(request.reason)
@@ -34,14 +26,22 @@ final class ChatRoom: Sendable {
                 }
             )
             .connect()
-        try self.connection.on("line", as: RoomLine.self) { line in
+        try self.init(connection, show: show)
+    }
+
+    /// The same over any connection, such as one that a file chooses.
+    init(_ connection: ConnectionHandler, show: @escaping @Sendable (RoomLine) -> Void) throws {
+        self.connection = connection
+        try connection.on("line", as: RoomLine.self) { line in
             if case .success(let line) = line { show(line) }
         }
     }
 
     /// Says a line, at least once and in order, over as many reconnects as it takes.
-    func say(_ text: String, in room: String) async throws -> Int {
-        try await self.connection.deliver(.say, RoomLine(room: room, text: text)).number
+    ///
+    /// - Returns: the server's number of the line; nil from a broker, which has none.
+    func say(_ text: String, in room: String) async throws -> Int? {
+        try await self.connection.deliver("say", RoomLine(room: room, text: text))[0]?["number"]?.int
     }
 
     func members(of room: String) async throws -> [String] {
