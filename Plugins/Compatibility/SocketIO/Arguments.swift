@@ -33,21 +33,27 @@ private struct Argument: Encodable {
 }
 
 extension Payload {
-    /// Writes arguments.
+    /// Writes arguments, each as what it represents.
     ///
-    /// - Throws: `LinkspanError` with code `encodingFailed` for a value that JSON does not know.
-    init(arguments: [Any]) throws(LinkspanError) {
-        if arguments.count == 1, let text = arguments[0] as? String {
+    /// - Throws: `LinkspanError` with code `encodingFailed` for a value that JSON does not know; what a value's
+    ///   ``SocketData/socketRepresentation()`` throws.
+    init<Item>(arguments items: [Item]) throws {
+        if items.count == 1, let text = items[0] as? String {
             self = try Payload(text)
         } else {
-            let list = try Payload(arguments.map { Argument(value: $0) })
+            let values = try items.map { Argument(value: try ($0 as? SocketData)?.socketRepresentation() ?? $0) }
+            let list = try Payload(values)
             // The inside of an array is the form of arguments.
             self.init(trustedElements: list.elements.dropFirst().dropLast(), attachments: list.attachments)
         }
     }
 
     /// The arguments as values of Foundation: numbers and Booleans are `NSNumber`, which `as?` reads as `Int` and `Double`.
-    var arguments: [Any] { self.values.map { $0.plain(hasBlobs: !self.attachments.isEmpty) } }
+    var arguments: [Any] {
+        let hasBlobs = !self.attachments.isEmpty
+        if let first = self[0], first.text.count == self.elements.count { return [first.plain(hasBlobs: hasBlobs)] }
+        return self.values.map { $0.plain(hasBlobs: hasBlobs) }
+    }
 }
 
 extension PayloadValue {

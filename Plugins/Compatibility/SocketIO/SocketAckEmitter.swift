@@ -14,9 +14,7 @@ public final class SocketAckEmitter: NSObject {
     public var rawEmitView: SocketRawAckView { self }
 
     /// Acknowledges the event; what cannot be sent makes a client event with `[number, items, error]`.
-    public func with(_ items: SocketData...) {
-        if let items = self.socket.represent(self.number, items) { self.with(items) }
-    }
+    public func with(_ items: SocketData...) { self.with(items as [Any]) }
 
     /// Acknowledges the event with a list of arguments.
     public func with(_ items: [Any]) { if self.expected { self.socket.emitAck(self.number, with: items) } }
@@ -27,15 +25,15 @@ public typealias SocketRawAckView = SocketAckEmitter
 
 /// An emit that asks for an acknowledgement, and is sent by ``timingOut(after:callback:)``.
 public final class OnAckCallback: NSObject {
-    private let send: ((Double, @escaping AckCallback) -> Void)?
+    private let send: (Double, @escaping AckCallback) -> Void
 
-    init(_ send: ((Double, @escaping AckCallback) -> Void)?) { self.send = send }
+    init(_ send: @escaping (Double, @escaping AckCallback) -> Void) { self.send = send }
 
     /// Sends the event and calls `callback` with the arguments of the acknowledgement, or with
     /// ``SocketAckStatus/noAck`` when there is none in time.
     ///
     /// With 0 seconds it waits as long as it takes, and is not called when the acknowledgement is lost.
-    public func timingOut(after seconds: Double, callback: @escaping AckCallback) { self.send?(seconds, callback) }
+    public func timingOut(after seconds: Double, callback: @escaping AckCallback) { self.send(seconds, callback) }
 }
 
 /// Sends events; the same as its ``SocketIOClient``: `Data` is found wherever it is.
@@ -47,7 +45,7 @@ public final class SocketRawView: NSObject {
     /// Sends an event.
     public func emit(_ event: String, _ items: SocketData...) { self.socket.emit(event, with: items) }
     /// Sends an event with a list of arguments.
-    public func emit(_ event: String, with items: [Any]) { self.socket.send(event, items) }
+    public func emit(_ event: String, with items: [Any]) { self.socket.perform(.send, event, items) }
 
     /// Makes an emit that asks for an acknowledgement.
     public func emitWithAck(_ event: String, _ items: SocketData...) -> OnAckCallback {

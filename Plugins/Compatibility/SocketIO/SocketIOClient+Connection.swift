@@ -9,7 +9,7 @@ struct LinkState {
     var isWanted = false
     var payload: Payload?
     /// The events that have handlers, or had.
-    var heard: Set<String> = []
+    var heard: Set<String?> = []
     var carrier: String?
     /// The attempts since the first one failed or the link was lost; nil before that.
     var attempts: Int?
@@ -29,34 +29,39 @@ extension SocketIOClient {
     /// Takes a connection, unless there is one; messages that it has received before are held for its listeners.
     func adopt(_ handler: ConnectionHandler) throws(LinkspanError) {
         let events = self.state.withLock { state in
-            guard state.link.handler == nil else { return nil as Set<String>? }
+            guard state.link.handler == nil else { return nil as Set<String?>? }
             state.link.handler = handler
             return state.link.heard
         }
         guard let events else { return }
-        handler.onStatusChange { [weak self, queue] change in queue.post { [weak self] in self?.follow(change) } }
-        try handler.onAny { [weak self] message in
-            if self?.state.withLock({ $0.link.heard.contains(message.event) }) == false { self?.take(message) }
-        }
+        handler.onStatusChange { [weak self, queue] change in queue.post(.call { [weak self] in self?.follow(change) }) }
         for event in events { try self.listen(to: event, on: handler) }
     }
 
-    /// Begins to listen to an event; the connection holds those of others for listeners of its own.
-    func hear(_ event: String) {
+    /// Begins to listen to an event, or with nil to those that have no handlers; the connection holds those of others for
+    /// listeners of its own.
+    func hear(_ event: String?) {
         let handler = self.state.withLock { $0.link.heard.insert(event).inserted ? $0.link.handler : nil }
         if let handler { try? self.listen(to: event, on: handler) }
     }
 
-    private func listen(to event: String, on handler: ConnectionHandler) throws(LinkspanError) {
-        try handler.on(event) { [weak self] message in self?.take(message) }
+    private func listen(to event: String?, on handler: ConnectionHandler) throws(LinkspanError) {
+        if let event {
+            try handler.on(event) { [weak self] message in
+                if let self { self.queue.post(.message(message, self)) }
+            }
+        } else {
+            try handler.onAny { [weak self] message in
+                guard let self, !self.state.withLock({ $0.link.heard.contains(message.event) }) else { return }
+                self.queue.post(.message(message, self))
+            }
+        }
     }
 
-    private func take(_ message: Message) {
-        self.queue.post { [weak self] in
-            guard let self else { return }
-            let number = message.wantsReply ? self.state.withLock { $0.questions.add(message.detached()) } : -1
-            self.handleEvent(message.event, data: message.payload.arguments, isInternalMessage: false, withAck: number)
-        }
+    /// A message has come; on the queue.
+    func receive(_ message: Message) {
+        let number = message.wantsReply ? self.state.withLock { $0.questions.add(message.detached()) } : -1
+        self.handleEvent(message.event, data: message.payload.arguments, isInternalMessage: false, withAck: number)
     }
 
     // MARK: What happens to the connection, told on the queue
@@ -125,32 +130,12 @@ extension SocketIOClient {
     }
 
     func log(_ text: @autoclosure () -> String) {
-        let logger = DefaultSocketLogger.Logger
-        if logger.log { logger.log(text(), type: "SocketIOClient{\(self.nsp)}") }
+        DefaultSocketLogger.active?.log(text(), type: "SocketIOClient{\(self.nsp)}")
     }
 
     // MARK: Sending
 
-    /// Makes the arguments of values, with a client event when one of them cannot be sent.
-    ///
-    /// - Parameters:
-    ///   - subject: the name of the event, or the number of the acknowledgement.
-    ///   - items: the values.
-    /// - Returns: the arguments; nil when there are none to send.
-    func represent(_ subject: Any, _ items: [SocketData]) -> [Any]? {
-        do {
-            return try items.map { try $0.socketRepresentation() }
-        } catch {
-            self.tell(.error, [subject, items, error])
-            return nil
-        }
-    }
-
-    func send(_ event: String, _ items: [Any], _ completion: (() -> Void)? = nil) {
-        self.perform(.send, event, items, within: nil, done: completion.map { completion in { _ in completion() } })
-    }
-
-    func request(_ event: String, _ items: [Any]) -> OnAckCallback {
+    func request<Item>(_ event: String, _ items: [Item]) -> OnAckCallback {
         OnAckCallback { [weak self] seconds, callback in
             guard let self else { return }
             let number = self.state.withLock { $0.acks.add(callback) }
@@ -164,30 +149,43 @@ extension SocketIOClient {
     }
 
     /// Sends an event, and calls `done` on the queue: with nil when it has failed.
-    private func perform(
-        _ kind: Command.Kind, _ event: String, _ items: [Any], within limit: Duration?, done: ((Payload?) -> Void)?
+    func perform<Item>(
+        _ kind: Command.Kind, _ event: String, _ items: [Item], within limit: Duration? = nil,
+        done: ((Payload?) -> Void)? = nil
     ) {
         self.log("emits \(event)")
-        let finish: @Sendable (Result<Payload, any Error>) -> Void = { [weak self, queue] outcome in
-            if done == nil, case .success = outcome { return }
-            queue.post { [weak self] in
-                if case .failure(let error) = outcome, (error as? LinkspanError)?.code != .timedOut {
-                    self?.tell(.error, [event, items, error])
-                }
-                done?(try? outcome.get())
-            }
-        }
         let (status, handler) = self.state.withLock { ($0.status, $0.link.handler) }
         guard let handler, status == .connected || !self.terms.withLock({ $0.dropsOffline }) else {
             self.tell(.error, ["Tried emitting when not connected"])
-            return self.queue.post { done?(nil) }
+            return self.queue.post(.call { done?(nil) })
         }
         do {
+            // What a link that is up takes at once, and nobody asks for, goes without the cost of an outcome.
+            let completion = done == nil && status == .connected ? nil : self.outcome(of: event, items, done)
             let payload = try Payload(arguments: items)
             try handler.perform(
-                Command(kind, event: event, payload: payload, timeout: limit) { finish($0.mapError { $0 }) })
+                Command(kind, event: event, payload: payload, timeout: limit, completion: completion))
         } catch {
-            finish(.failure(error))
+            self.failed(error, event, items, done)
         }
+    }
+
+    private func outcome(
+        of event: String, _ items: Any, _ done: ((Payload?) -> Void)?
+    ) -> @Sendable (Result<Payload, LinkspanError>) -> Void {
+        { [weak self, queue] outcome in
+            switch outcome {
+            case .success(let payload): if let done { queue.post(.call { done(payload) }) }
+            case .failure(let error): self?.failed(error.code == .timedOut ? nil : error, event, items, done)
+            }
+        }
+    }
+
+    /// An emit has failed: calls `done` after a client event, of which there is none without an error.
+    private func failed(_ error: (any Error)?, _ event: String, _ items: Any, _ done: ((Payload?) -> Void)?) {
+        self.queue.post(.call {
+            if let error { self.tell(.error, [event, items, error]) }
+            done?(nil)
+        })
     }
 }

@@ -32,6 +32,9 @@ open class SocketIOClient: NSObject {
     /// Makes a socket of a manager; usually ``SocketManager/socket(forNamespace:)`` does.
     public init(manager: SocketManagerSpec, nsp: String) {
         (self.manager, self.nsp, self.queue, self.terms) = (manager, nsp, manager.queue, manager.terms)
+        super.init()
+        // One with hooks of its own sees all events.
+        if type(of: self) != SocketIOClient.self { self.hear(nil) }
     }
 
     // MARK: Its state
@@ -125,7 +128,7 @@ open class SocketIOClient: NSObject {
 
     /// Sends an event with a list of arguments; see ``emit(_:_:completion:)``.
     open func emit(_ event: String, with items: [SocketData], completion: (() -> Void)? = nil) {
-        if let items = self.represent(event, items) { self.send(event, items, completion) }
+        self.perform(.send, event, items, done: completion.map { completion in { _ in completion() } })
     }
 
     /// Makes an emit that asks for an acknowledgement; it is sent by ``OnAckCallback/timingOut(after:callback:)``.
@@ -135,7 +138,7 @@ open class SocketIOClient: NSObject {
 
     /// Makes an emit with a list of arguments that asks for an acknowledgement.
     open func emitWithAck(_ event: String, with items: [SocketData]) -> OnAckCallback {
-        self.represent(event, items).map { self.request(event, $0) } ?? OnAckCallback(nil)
+        self.request(event, items)
     }
 
     /// Acknowledges an event by its number; for ``SocketAckEmitter`` and subclasses.
@@ -195,7 +198,10 @@ open class SocketIOClient: NSObject {
     }
 
     /// Calls `handler` with every event, client events included, before its own handlers.
-    open func onAny(_ handler: @escaping (SocketAnyEvent) -> Void) { self.state.withLock { $0.anyHandler = handler } }
+    open func onAny(_ handler: @escaping (SocketAnyEvent) -> Void) {
+        self.state.withLock { $0.anyHandler = handler }
+        self.hear(nil)
+    }
     /// Removes the handlers of an event.
     open func off(_ event: String) { self.state.withLock { $0.handlers.removeAll { $0.event == event } } }
     /// Removes the handlers of a client event.

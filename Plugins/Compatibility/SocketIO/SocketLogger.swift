@@ -28,18 +28,23 @@ let processLog = Logger(label: "linkspan.socketio")
 
 /// Logs by `swift-log`, under the label `linkspan.socketio`.
 public final class DefaultSocketLogger: SocketLogger {
-    private static let shared = Lock<SocketLogger>(DefaultSocketLogger())
-    private let isLogging = Lock(false)
+    private static let shared = Lock<(logger: SocketLogger, isLogging: Bool)>((DefaultSocketLogger(), false))
 
     /// The logger of all managers.
     public static var Logger: SocketLogger {
-        get { self.shared.withLock { $0 } }
-        set { self.shared.withLock { $0 = newValue } }
+        get { self.shared.withLock { $0.logger } }
+        set { self.shared.withLock { $0.logger = newValue } }
+    }
+
+    /// The same, while it logs; each message asks for it, so that the lock is taken once.
+    static var active: SocketLogger? {
+        let (logger, isLogging) = self.shared.withLock { $0 }
+        return (logger is DefaultSocketLogger ? isLogging : logger.log) ? logger : nil
     }
 
     /// Switches logging on; false at first.
     public var log: Bool {
-        get { self.isLogging.withLock { $0 } }
-        set { self.isLogging.withLock { $0 = newValue } }
+        get { Self.shared.withLock { $0.isLogging } }
+        set { Self.shared.withLock { $0.isLogging = newValue } }
     }
 }

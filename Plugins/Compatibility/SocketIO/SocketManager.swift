@@ -133,13 +133,14 @@ open class SocketManager: NSObject, ConfigSettable {
     /// Connects a socket, with a payload for the server; for ``SocketIOClient/joinNamespace(withPayload:)`` and subclasses.
     open func connectSocket(_ socket: SocketIOClient, withPayload payload: [String: Any]? = nil) {
         do {
-            let payload = try payload.map { payload throws(LinkspanError) in try Payload(arguments: [payload]) }
+            let payload = try payload.map { try Payload(arguments: [$0]) }
             socket.state.withLock { ($0.link.payload, $0.link.isWanted) = (payload, true) }
             if let handler = socket.state.withLock({ $0.link.handler }) { return try handler.reconnectNow() }
             try socket.adopt(try self.connections.connect(try self.configuration(for: socket)))
         } catch {
-            socket.didError(reason: error.message)
-            socket.didDisconnect(reason: error.message)
+            let reason = (error as? LinkspanError)?.message ?? "\(error)"
+            socket.didError(reason: reason)
+            socket.didDisconnect(reason: reason)
         }
     }
 
@@ -179,7 +180,7 @@ open class SocketManager: NSObject, ConfigSettable {
         for socket in self.all { socket.emit(event, with: items) }
     }
     /// Sends an event with a list of arguments in every namespace.
-    open func emitAll(_ event: String, withItems items: [Any]) { for socket in self.all { socket.send(event, items) } }
+    open func emitAll(_ event: String, withItems items: [Any]) { for socket in self.all { socket.perform(.send, event, items) } }
 
     private func leave(_ socket: SocketIOClient) {
         socket.state.withLock { $0.link.isWanted = false }
@@ -200,7 +201,7 @@ open class SocketManager: NSObject, ConfigSettable {
                 terms.configuration.network = first.configuration.network
                 return (terms.configuration, terms.credentials(socket?.state.withLock { $0.link.payload }))
             },
-            notice: { [weak socket] notice in queue.post { [weak socket] in socket?.note(notice) } })
+            notice: { [weak socket] notice in queue.post(.call { [weak socket] in socket?.note(notice) }) })
         return try ConnectionBuilder("\(scheme)://\(place)").transport(transport)
             .options { options in
                 options.retry = RetryPolicy { question in terms.withLock { $0.retry }.delay(for: question) }
