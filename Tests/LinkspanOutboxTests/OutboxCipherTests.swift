@@ -54,7 +54,9 @@ struct OutboxCipherTests {
     }
 
     @Test(arguments: [(1, 0, true), (1, 1, true), (1, 2, false), (0, 1, false), (0, 0, false)])
-    func `a key is right when it opens at least half of what is sealed`(_ right: Int, _ wrong: Int, _ isRight: Bool) throws {
+    func `a key is right when it opens at least half of what is sealed`(_ right: Int, _ wrong: Int, _ isRight: Bool)
+        throws
+    {
         let sealing = SealedPayload(cipher: Mask())
         let queue = try DatabaseQueue()
         try queue.write { database in
@@ -72,7 +74,8 @@ struct OutboxCipherTests {
     @Test
     func `the first byte says whether a payload is sealed`() throws {
         for (cipher, first) in [(nil, 0), (Mask(), 1)] as [(Mask?, UInt8)] {
-            #expect(try SealedPayload(cipher: cipher).encode(self.secret, .content, key: "a", account: "").first == first)
+            #expect(
+                try SealedPayload(cipher: cipher).encode(self.secret, .content, key: "a", account: "").first == first)
         }
     }
 

@@ -94,7 +94,9 @@ struct JournalServiceTests {
     }
 
     @Test(.timeLimit(.minutes(1)))
-    func `the messages of a connection that was released are no part of those of the next one with its number`() async throws {
+    func `the messages of a connection that was released are no part of those of the next one with its number`()
+        async throws
+    {
         let journal = JournalService()
         try await run([journal]) { registry in
             await registry.barrier(self.traffic { $0.sent = 5 })

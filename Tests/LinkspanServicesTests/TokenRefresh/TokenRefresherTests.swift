@@ -355,7 +355,9 @@ struct TokenRefresherTests {
     }
 
     @Test
-    func `a service that is started again renews when it would have, with the options that it was given last`() async throws {
+    func `a service that is started again renews when it would have, with the options that it was given last`()
+        async throws
+    {
         let run = Run([.token(600)])
         try await run.begin(lead: 60)
         try run.ask(.first)

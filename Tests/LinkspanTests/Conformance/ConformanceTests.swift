@@ -140,7 +140,8 @@ private final class FlawedReceiver: LinkReceiver {
             return .message(InboundMessage(event: message.event, payload: .json(#"{"id":501}"#)))
         case (.reply(let id, let payload), .swapsBlobs):
             return .reply(
-                id: id, payload: Payload(trustedElements: payload.elements, attachments: payload.attachments.reversed()))
+                id: id, payload: Payload(trustedElements: payload.elements, attachments: payload.attachments.reversed())
+            )
         default: return event
         }
     }

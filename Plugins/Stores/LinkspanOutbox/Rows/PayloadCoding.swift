@@ -17,7 +17,9 @@ enum PayloadCoding {
     /// The payload in a blob; nil when there is none in it.
     static func decode(_ data: Data) -> Payload? {
         var rest = Array(data)[...]
-        guard let attachmentCount = Self.number(from: &rest), let elementsSize = Self.number(from: &rest) else { return nil }
+        guard let attachmentCount = Self.number(from: &rest), let elementsSize = Self.number(from: &rest) else {
+            return nil
+        }
         var sizes: [Int] = []
         for _ in 0..<attachmentCount {
             guard let size = Self.number(from: &rest) else { return nil }
