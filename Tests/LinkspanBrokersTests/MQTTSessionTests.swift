@@ -136,13 +136,13 @@ struct MQTTSessionTests {
     func `a heartbeat that is not answered ends the session`() throws {
         var received = try Self.ready([0x13, 0, 9])
         #expect(received.session.state?.deadline == .seconds(9))
-        try received.perform { try $0.deadlinePassed(at: .seconds(9)) }
+        try received.perform { try $0.deadlinePassed(at: .seconds(9)).answers }
         #expect(received.takeSent() == [0xC0, 0])
         #expect(received.session.state?.deadline == .seconds(18))
         try received.receive([0xD0, 0])
-        try received.perform { try $0.deadlinePassed(at: .seconds(18)) }
+        try received.perform { try $0.deadlinePassed(at: .seconds(18)).answers }
         let error = #expect(throws: LinkspanError.self) {
-            try received.perform { try $0.deadlinePassed(at: .seconds(27)) }
+            try received.perform { try $0.deadlinePassed(at: .seconds(27)).answers }
         }
         #expect(error?.code == .heartbeatMissed)
     }

@@ -89,6 +89,56 @@ struct CodecTests {
     }
 }
 
+/// A protocol that has something to say without a message of the server.
+@Suite(.timeLimit(.minutes(1)))
+struct DeadlineTests {
+    /// Is ready after a while, of which the app hears, and answers requests itself.
+    private struct Clerk: MessageProtocol {
+        let name = "clerk"
+        private var isReady = false
+        private var asked: [UInt64] = []
+
+        var state: SessionState? {
+            SessionState(isReady: self.isReady, deadline: self.isReady && self.asked.isEmpty ? nil : .zero)
+        }
+
+        func begin(_ start: SessionStart) -> [WebSocketMessage] { [] }
+
+        mutating func deadlinePassed(at time: Duration) throws(LinkspanError) -> DecodedEnvelope {
+            defer { (self.isReady, self.asked) = (true, []) }
+            guard self.isReady else { return DecodedEnvelope(.event(name: "open", payload: try Payload(1), id: nil)) }
+            return DecodedEnvelope(
+                try self.asked.map { id throws(LinkspanError) in .reply(id: id, payload: try Payload("yes")) },
+                answers: [.text(Array(#"{"event":"asked"}"#.utf8)[...])])
+        }
+
+        mutating func encode(_ envelope: Envelope, to buffer: inout [UInt8]) throws(LinkspanError) -> EncodedKind {
+            if case .event(_, _, let id?) = envelope { self.asked.append(id) }
+            return .nothing
+        }
+
+        func decode(text: ArraySlice<UInt8>) throws(LinkspanError) -> DecodedEnvelope { DecodedEnvelope() }
+        func decode(binary: ArraySlice<UInt8>) throws(LinkspanError) -> DecodedEnvelope { DecodedEnvelope() }
+    }
+
+    @Test
+    func `a deadline brings events before the session is ready, replies, and messages for the server`() async throws {
+        let (hub, said) = (InMemoryHub(), Journal<String>("what the client has said"))
+        hub.onConnect { peer in peer.onOther { said.append($0.event) } }
+        try await Bench.run(hub: hub) { bench in
+            let transport = WebSocketTransport(.init { $0.protocol = Clerk() }, loop: bench.loop)
+            let manager = ConnectionManager()
+            let handler = try ConnectionBuilder(bench.server.webSocketURL).transport(transport).connect(by: manager)
+            let heard = Journal<String>("what the client has heard")
+            try handler.onAny { heard.append("\($0.event) \($0.payload[0]?.int ?? 0)") }
+            #expect(try await heard.first(1) == ["open 1"])
+            #expect(try await handler.request("may I", timeout: .seconds(60)).decode(String.self) == "yes")
+            #expect(try await said.first(1) == ["asked"])
+            await manager.shutdown()
+        }
+    }
+}
+
 /// The packets of Socket.IO as they are by default, without attachments, with as many spaces as an event has arguments.
 struct PaddingCodec: SocketIOCodec {
     let name = "padding"

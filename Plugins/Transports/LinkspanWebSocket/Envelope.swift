@@ -48,7 +48,8 @@ public enum EncodedKind: Sendable, Hashable {
     case pong
 }
 
-/// The content of a message of the server: any number of envelopes, the answers to it, and failures that it reports.
+/// What a message of the server or a deadline brings: any number of envelopes, the messages to be sent because of it, and
+/// failures.
 public struct DecodedEnvelope: Sendable {
     /// A refusal by the server that leaves the link up.
     public struct Failure: Sendable {
@@ -85,7 +86,7 @@ public struct DecodedEnvelope: Sendable {
     }
 
     /// Any number of envelopes, in order, the messages that are sent to the server at once, such as a pong, and failures.
-    public init(_ envelopes: [Envelope], answers: [WebSocketMessage] = [], failures: [Failure] = []) {
+    public init(_ envelopes: [Envelope] = [], answers: [WebSocketMessage] = [], failures: [Failure] = []) {
         self.content = .several(envelopes, answers: answers, failures: failures)
     }
 

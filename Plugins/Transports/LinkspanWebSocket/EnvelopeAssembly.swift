@@ -73,6 +73,14 @@ package struct EnvelopeAssembly: Sendable {
         }
     }
 
+    /// Takes what a deadline has brought, when ``popPending()`` has no event any more.
+    ///
+    /// - Returns: the first event.
+    /// - Throws: code `protocolViolation`; the link is to end.
+    package mutating func receive(timed decoded: DecodedEnvelope) throws(LinkspanError) -> LinkEvent? {
+        try self.begin(decoded, byteCount: 0)
+    }
+
     /// Takes a ping or pong, when ``popPending()`` has no event any more.
     ///
     /// - Returns: the first event that the protocol makes of it.

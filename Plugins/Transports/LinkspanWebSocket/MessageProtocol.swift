@@ -101,9 +101,9 @@ public protocol MessageProtocol: Sendable, Hashable {
     /// The deadline of ``state`` has passed.
     ///
     /// - Parameter time: the time since the session began.
-    /// - Returns: what is sent, such as a heartbeat.
+    /// - Returns: what is sent, such as a heartbeat, and what the app is to get, as if the server had sent it just now.
     /// - Throws: ``/Linkspan/LinkspanError`` when the server was silent for too long; the link then ends with it.
-    mutating func deadlinePassed(at time: Duration) throws(LinkspanError) -> [WebSocketMessage]
+    mutating func deadlinePassed(at time: Duration) throws(LinkspanError) -> DecodedEnvelope
 
     /// Whether events have to be subscribed to at the server; false by default.
     var subscribes: Bool { get }
@@ -177,7 +177,7 @@ extension MessageProtocol {
     public var resumption: Secret? { nil }
 
     /// Nothing.
-    public func deadlinePassed(at time: Duration) throws(LinkspanError) -> [WebSocketMessage] { [] }
+    public func deadlinePassed(at time: Duration) throws(LinkspanError) -> DecodedEnvelope { DecodedEnvelope() }
 
     /// False.
     public var subscribes: Bool { false }
@@ -225,6 +225,8 @@ public struct SessionState: Sendable, Hashable {
     /// Whether nothing more may be sent before the server has acknowledged something (default false).
     public var isFull: Bool
     /// The next call of ``MessageProtocol/deadlinePassed(at:)``, counted from the beginning of the session; nil for none.
+    ///
+    /// Zero is as soon as possible: for what the app is to get because of something that it has sent.
     public var deadline: Duration?
 
     /// Describes a state.

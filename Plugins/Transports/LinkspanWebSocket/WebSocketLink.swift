@@ -252,20 +252,36 @@ extension WebSocketLink {
         guard let deadline, let beginning = self.beginning, self.state != .ended else { return }
         let rest = Moment.now.duration(to: beginning + deadline)
         let work = self.loop.scheduleLocally(after: max(.zero, rest)) {
-            self.alarm = nil
-            do throws(LinkspanError) {
-                self.sendFrames(try self.session.deadlinePassed(at: beginning.duration(to: .now)))
-                self.sessionHasMoved()
-            } catch {
-                self.fail(error, .policyViolation)
-            }
+            self.deadlinePassed(at: beginning.duration(to: .now))
         }
         self.alarm = (deadline, work)
     }
 
+    private func deadlinePassed(at time: Duration) {
+        self.alarm = nil
+        do throws(LinkspanError) {
+            let event = try self.assembly.receive(timed: try self.session.deadlinePassed(at: time))
+            self.sendFrames(self.assembly.takeAnswers())
+            if self.state == .greeting {
+                try self.assembly.putOff(event)
+            } else if let event {
+                self.hand(event)
+            }
+            self.sessionHasMoved()
+        } catch {
+            self.fail(error, .policyViolation)
+        }
+    }
+
+    /// Hands an event over, and those behind it.
+    private func hand(_ event: LinkEvent) {
+        var event: LinkEvent? = event
+        self.receiver.receive { event.take() ?? self.nextPending() }
+    }
+
     /// Follows the session after something that was not sent: it may be ready, or have room again.
     private func sessionHasMoved() {
-        if self.state == .greeting, self.isReady { self.receiver.receive([self.becomeOpen()]) }
+        if self.state == .greeting, self.isReady { self.hand(self.becomeOpen()) }
         guard !self.followSession(), self.isFull, self.state == .open else { return }
         self.isFull = false
         self.receiver.receive([.writable])

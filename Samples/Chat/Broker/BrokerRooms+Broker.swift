@@ -17,6 +17,11 @@ extension BrokerRooms {
         let wasReady = self.isReady
         let decoded = try self.broker.decode(binary: binary)
         if self.isReady, !wasReady { try self.enter() }
+        return try self.translate(decoded)
+    }
+
+    /// Turns what the broker has brought into what a server of the chat would say.
+    mutating func translate(_ decoded: DecodedEnvelope) throws(LinkspanError) -> DecodedEnvelope {
         for envelope in decoded.envelopes {
             switch envelope {
             case .event(let name, let payload, let id): try self.take(name, payload, id)
@@ -32,7 +37,6 @@ extension BrokerRooms {
 
     private mutating func take(_ event: String, _ payload: Payload, _ question: UInt64?) throws(LinkspanError) {
         switch event.split(separator: self.separator).dropFirst().first {
-        case "echo": try self.lookAround()
         case "direct":
             self.session.news.append(.event(name: "msg", payload: payload, id: nil))
             guard let question else { return }
@@ -79,7 +83,7 @@ extension BrokerRooms {
     }
 
     /// Looks for people who are gone, questions that can be answered, and lines whose sign was lost.
-    private mutating func lookAround() throws(LinkspanError) {
+    mutating func lookAround() throws(LinkspanError) {
         for (name, room) in self.session.rooms {
             for (link, person) in room.people where self.session.ticks - person.tick > Self.patience {
                 try self.lose(link, in: name)

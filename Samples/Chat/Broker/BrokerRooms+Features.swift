@@ -35,7 +35,7 @@ extension BrokerRooms {
             try self.answer(id, .init(ok: true))
         default: try self.answer(id, .refusal("bad_request", "there is no event '\(name)'"))
         }
-        return try self.move(to: &buffer)
+        return self.move(to: &buffer)
     }
 
     mutating func encode(
@@ -62,11 +62,10 @@ extension BrokerRooms {
         } else {
             try self.answer(delivery.id, .nobody)
         }
-        return try self.move(to: &buffer)
+        return self.move(to: &buffer)
     }
 
-    private mutating func move(to buffer: inout [UInt8]) throws(LinkspanError) -> EncodedKind {
-        if !self.session.news.isEmpty { try self.echo() }
+    private mutating func move(to buffer: inout [UInt8]) -> EncodedKind {
         buffer += self.session.output
         self.session.output = []
         return buffer.isEmpty ? .nothing : .selfContained

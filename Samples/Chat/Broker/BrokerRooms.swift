@@ -35,7 +35,7 @@ struct BrokerRooms: MessageProtocol {
         var directs: Set<UInt64> = []
         var stream = Stream()
         var (ticks, time) = (0, Duration.zero)
-        /// What a server would say, for the next read, and the bytes to be sent.
+        /// What a server would say, and the bytes to be sent.
         var (news, output): ([Envelope], [UInt8]) = ([], [])
     }
 
@@ -83,7 +83,7 @@ extension BrokerRooms {
     var state: SessionState? {
         var state = self.broker.state ?? SessionState()
         guard state.isReady else { return state }
-        let next = self.session.time + Self.tick
+        let next = self.session.news.isEmpty ? self.session.time + Self.tick : .zero
         state.deadline = state.deadline.map { min($0, next) } ?? next
         state.isReady = !self.usesStream || self.session.stream.numbering != nil
         return state
@@ -106,7 +106,6 @@ extension BrokerRooms {
 
     /// Subscribes to what is for us, and enters the rooms of the credentials, once the broker is ready.
     mutating func enter() throws(LinkspanError) {
-        try self.subscribe(to: self.event("echo", self.session.id))
         try self.subscribe(to: self.event("direct", self.session.name))
         if self.usesStream { try self.ask(.stream) }
         for room in self.session.rooms.keys.sorted() {
@@ -124,19 +123,20 @@ extension BrokerRooms {
         try self.arrive(in: room, at: seen?.seq ?? 0, isLossy: seen != nil && !isContinuous)
     }
 
-    mutating func deadlinePassed(at time: Duration) throws(LinkspanError) -> [WebSocketMessage] {
-        var messages: [WebSocketMessage] = []
+    mutating func deadlinePassed(at time: Duration) throws(LinkspanError) -> DecodedEnvelope {
+        var decoded = DecodedEnvelope()
         if let deadline = self.broker.state?.deadline, deadline <= time {
-            messages = try self.broker.deadlinePassed(at: time)
+            decoded = try self.broker.deadlinePassed(at: time)
         }
-        guard time >= self.session.time + Self.tick else { return messages }
-        self.session.time = time
-        self.session.ticks += 1
-        if self.session.ticks.isMultiple(of: Self.beat) {
-            for room in self.session.rooms.keys { try self.sign(.here, in: room) }
+        if time >= self.session.time + Self.tick {
+            self.session.time = time
+            self.session.ticks += 1
+            if self.session.ticks.isMultiple(of: Self.beat) {
+                for room in self.session.rooms.keys { try self.sign(.here, in: room) }
+            }
+            try self.lookAround()
         }
-        try self.echo()
-        return messages + self.takeOutput()
+        return try self.translate(decoded)
     }
 
     mutating func end() -> [WebSocketMessage] {
@@ -176,11 +176,6 @@ extension BrokerRooms {
         var sign = RoomSign(kind: kind, room: room, by: self.session.id, name: self.session.name)
         change(&sign)
         try self.send(self.event("signs", room), sign)
-    }
-
-    /// Has the broker send us something, so that there is a read.
-    mutating func echo() throws(LinkspanError) {
-        try self.send(self.event("echo", self.session.id), self.session.ticks)
     }
 
     mutating func tell(_ event: String, _ content: some Encodable & Sendable) throws(LinkspanError) {

@@ -34,13 +34,14 @@ struct PhoenixProtocol: MessageProtocol {
 
     mutating func deadlinePassed(
         at time: Duration
-    ) throws(LinkspanError) -> [WebSocketMessage] {
+    ) throws(LinkspanError) -> DecodedEnvelope {
         guard !self.session.awaitsHeartbeat else {
             throw LinkspanError(.heartbeatMissed, "Phoenix has not answered a heartbeat")
         }
         self.session.awaitsHeartbeat = true
         self.session.deadline = time + self.heartbeat
-        return [try Self.message(nil, "heartbeat", "phoenix", "heartbeat", .empty)]
+        let beat = try Self.message(nil, "heartbeat", "phoenix", "heartbeat", .empty)
+        return DecodedEnvelope(answers: [beat])
     }
 
     // MARK: Topics

@@ -64,12 +64,12 @@ struct WordProtocol: MessageProtocol {
         return [Self.line("hello")]
     }
 
-    mutating func deadlinePassed(at time: Duration) throws(LinkspanError) -> [WebSocketMessage] {
+    mutating func deadlinePassed(at time: Duration) throws(LinkspanError) -> DecodedEnvelope {
         guard !self.heartbeat.isAwaited || self.flaw == .forgivesSilence else {
             throw LinkspanError(.heartbeatMissed, "no pong")
         }
         self.heartbeat = (time + .seconds(5), true)
-        return [Self.line("ping")]
+        return DecodedEnvelope(answers: [Self.line("ping")])
     }
 
     func subscribe(to event: String) -> [WebSocketMessage] {

@@ -154,13 +154,13 @@ extension MQTTMessageProtocol {
     public var resumption: Secret? { self.session.resumption }
 
     /// Sends a heartbeat, or finds that the last one was not answered.
-    public mutating func deadlinePassed(at time: Duration) throws(LinkspanError) -> [WebSocketMessage] {
+    public mutating func deadlinePassed(at time: Duration) throws(LinkspanError) -> DecodedEnvelope {
         guard !self.session.heartbeat.isAwaited else {
             throw LinkspanError(.heartbeatMissed, "the broker has not answered a heartbeat for \(self.interval)")
         }
         self.session.heartbeat.isAwaited = true
         self.session.heartbeat.due = time + self.interval
-        return [.binary(MQTTWriter(isV5: self.isV5).packet(.pingreq)[...])]
+        return DecodedEnvelope(answers: [.binary(MQTTWriter(isV5: self.isV5).packet(.pingreq)[...])])
     }
 
     /// The interval of heartbeats; zero for none.

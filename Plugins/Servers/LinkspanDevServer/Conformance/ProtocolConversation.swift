@@ -61,7 +61,11 @@ struct ProtocolConversation {
 
     /// Has a message of the server arrive.
     mutating func receive(_ message: WebSocketMessage) throws {
-        var event = try self.assembly.receive(message, by: &self.session)
+        try self.take(try self.assembly.receive(message, by: &self.session))
+    }
+
+    private mutating func take(_ first: LinkEvent?) throws {
+        var event = first
         while let next = event {
             self.events.append(Self.line(next))
             event = self.assembly.popPending()
@@ -132,7 +136,7 @@ struct ProtocolConversation {
     mutating func passTime(_ late: Duration = .zero) throws {
         guard let deadline = self.deadline else { throw ProtocolFailure("the session waits for nothing any more") }
         self.now = max(self.now, deadline) + late
-        try self.take(try self.session.deadlinePassed(at: self.now))
+        try self.take(try self.assembly.receive(timed: try self.session.deadlinePassed(at: self.now)))
         if let next = self.deadline, next <= self.now {
             throw ProtocolFailure("the next deadline is at \(next), although it is \(self.now) already")
         }
