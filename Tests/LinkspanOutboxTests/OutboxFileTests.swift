@@ -258,5 +258,20 @@ struct OutboxFileTests {
         }
     }
     #endif
+
+    @Test
+    func `a folder that was deleted refuses what comes, and is used again when it is back`() throws {
+        let folder = "\(self.folder.path)/sub"
+        let make = { try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true) }
+        try make()
+        let driver = Driver("\(folder)/outbox.sqlite")
+        _ = try driver.keep(delivery("a")).get()
+        try FileManager.default.removeItem(atPath: folder)
+        for key in ["b", "c"] { #expect(throws: OutboxError.self) { try driver.keep(delivery(key)).get() } }
+        try make()
+        _ = try driver.keep(delivery("d")).get()
+        driver.shut()
+        #expect(try Driver("\(folder)/outbox.sqlite").waiting().last == "d")
+    }
 }
 #endif

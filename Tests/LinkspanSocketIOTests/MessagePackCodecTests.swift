@@ -157,3 +157,32 @@ struct MessagePackCodecTests {
         }
     }
 }
+
+/// A codec whose packets have several messages.
+@Suite("A codec with attachments")
+struct SeveralMessagesTests {
+    private struct Halves: SocketIOCodec {
+        let name = "halves"
+
+        func encode(_ packet: SocketIOCodecPacket) throws(LinkspanError) -> [WebSocketMessage] {
+            [.text(bytes("\(packet.kind.rawValue)\(packet.event)")), .binary([1, 2])]
+        }
+
+        func makeDecoder(maximumBytes: Int) -> any SocketIOCodecDecoder { Decoder() }
+
+        private struct Decoder: SocketIOCodecDecoder {
+            mutating func decode(_ message: WebSocketMessage) throws(LinkspanError) -> SocketIOCodecPacket? {
+                SocketIOCodecPacket(.connect, namespace: "/a", payload: Payload(trustedElements: bytes(#"{"sid":"s"}"#)))
+            }
+        }
+    }
+
+    @Test
+    func `the messages of a packet leave in their order`() throws {
+        let bench = EngineBench(codec: Halves())
+        let client = try bench.open("/a")
+        bench.say("40")
+        bench.send("news", by: client)
+        #expect(bench.said.suffix(1) == ["42news"])
+    }
+}

@@ -133,7 +133,7 @@ struct PresenceServiceTests {
     @Test(.timeLimit(.minutes(1)))
     func `a service that was stopped announces the status over its next connection, and that one alone`() async throws {
         let former = ScriptedTransport(scheduler: self.scheduler)
-        let (manager, _) = try self.connected(former)
+        let (manager, handler) = try self.connected(former)
         self.scheduler.advance(by: .seconds(1))
         let registry = ServiceRegistry()
         try registry.register(self.service).keep()
@@ -149,7 +149,7 @@ struct PresenceServiceTests {
         self.scheduler.advance(by: .seconds(1))
         #expect(self.service.status == .online)
         #expect(try self.told(next) == ["online"])
-        withExtendedLifetime((manager, nextManager)) {}
+        withExtendedLifetime((manager, handler, nextManager)) {}
     }
 
     @Test

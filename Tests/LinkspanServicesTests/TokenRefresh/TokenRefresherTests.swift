@@ -292,6 +292,7 @@ struct TokenRefresherTests {
         try await run.wait("refreshed 600 1", "answer 600")
         try await run.pass(540, toRenewal: .revoked, "revoked")
         #expect(await run.due() == nil)
+        #expect(run.scheduler.pendingCount == 0)
         run.next(.revoked, .token(600))
         try run.ask(.retry)
         try await run.wait("answer credentialsUnavailable", "answer credentialsUnavailable")

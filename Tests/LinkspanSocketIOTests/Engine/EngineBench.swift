@@ -39,11 +39,15 @@ final class EngineBench: @unchecked Sendable {
     let handshake = #"0{"sid":"e","upgrades":[],"pingInterval":1000,"pingTimeout":1000}"#
 
     /// Makes a bench for one version and one way to carry packets; with polling, the test answers each request.
-    init(_ version: SocketIOConfiguration.Version = .v4, carriers: SocketIOCarriers = .webSocket) {
+    init(
+        _ version: SocketIOConfiguration.Version = .v4, carriers: SocketIOCarriers = .webSocket,
+        codec: (any SocketIOCodec)? = nil
+    ) {
         self.transport = SocketIOTransport(
             .init {
                 $0.protocol = version
                 $0.carriers = carriers
+                $0.codec = codec
             }, loop: self.loop)
     }
 

@@ -119,7 +119,7 @@ private final class FlawedReceiver: LinkReceiver {
     var hasHeard: Bool { self.heard.withLock { $0 } }
 
     func later(_ events: @escaping @Sendable () -> [LinkEvent]) {
-        _ = self.scheduler.schedule(at: self.scheduler.now + .milliseconds(500), on: self.executor) { [inner] in
+        _ = self.scheduler.schedule(at: self.scheduler.now + .milliseconds(1_500), on: self.executor) { [inner] in
             inner.receive(events())
         }
     }

@@ -225,7 +225,6 @@ extension TokenRefresher {
 
     private func timerFired(_ due: Moment) {
         guard self.timer?.due == due else { return }
-        self.timer = nil
         switch self.renewals?.schedule.timerFired(now: self.scheduler.moment, random: self.random()) {
         case .ask:
             self.renew()

@@ -233,7 +233,6 @@ extension PollingCarrier {
             self.session.polled()
             self.handler.opened()
             self.handler.received(packets)
-            self.pump()
         } catch {
             self.end(error)
         }
