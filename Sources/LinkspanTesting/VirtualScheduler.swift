@@ -126,11 +126,9 @@ public final class VirtualScheduler: Scheduler {
     @discardableResult
     public func run(within limit: Duration, until condition: () -> Bool) async -> Bool {
         let end = self.now + limit
-        self.settle()
         while !condition() {
             await Task.yield()
             guard !Task.isCancelled, self.runNext(until: end) else { break }
-            self.settle()
         }
         return condition()
     }

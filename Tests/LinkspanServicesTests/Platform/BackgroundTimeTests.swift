@@ -63,6 +63,8 @@ struct BackgroundTimeTests {
         #expect(await app.time.next() == "begin")
         for _ in 1...2 {
             await clock.pending(atLeast: 1)
+            clock.settle()
+            #expect(clock.pendingCount == 1, "it looks again after a while, and not at once")
             clock.advance(by: BackgroundTimeService.period)
         }
         #expect(await app.time.next() == "end")
