@@ -103,6 +103,9 @@ package final class Child: Sendable {
     /// Asks it to end.
     package func terminate() { self.send(SIGTERM) }
 
+    /// Asks it to end, as Ctrl-C does.
+    package func interrupt() { self.send(SIGINT) }
+
     /// Lets it run on.
     package func resume() { self.send(SIGCONT) }
 

@@ -13,6 +13,7 @@ final class LoadClient: Sendable {
 
     private struct State: Sendable {
         var connections: [ConnectionHandler] = []
+        var heard: Set<String> = []
         var seen: [String: Int] = [:]
         var waiters: [String: [Promise<Bool>]] = [:]
     }
@@ -29,7 +30,7 @@ final class LoadClient: Sendable {
                 let start = Int64.now
                 let receiver = self.number * count + index
                 let connection = try self.run.prepare(url, client: self.number, self.user)
-                try connection.onAny { [self] in self.receive($0, at: receiver) }
+                try connection.onAny { [self, weak connection] in self.receive($0, at: receiver, over: connection) }
                 self.watch(connection)
                 self.state.withLock { $0.connections.append(connection) }
                 try connection.connect()
@@ -69,20 +70,27 @@ final class LoadClient: Sendable {
         }
     }
 
-    private func receive(_ message: Message, at receiver: Int) {
+    private func receive(_ message: Message, at receiver: Int, over connection: ConnectionHandler?) {
         let stamp = MessageStamp(in: message.payload.elements)
         let now = self.run.now
         self.run.tally.withLock { tally in
             tally.received += 1
             if let stamp { tally.receive(stamp, at: receiver, now: now) }
         }
-        guard !self.run.expected.isEmpty, self.run.expected.contains(message.event) else { return }
-        let waiter = self.state.withLock { state -> Promise<Bool>? in
-            if state.waiters[message.event]?.isEmpty == false { return state.waiters[message.event]?.removeFirst() }
+        let isExpected = self.run.expected.contains(message.event)
+        let (isNew, waiter) = self.state.withLock { state -> (Bool, Promise<Bool>?) in
+            let isNew = !state.heard.contains(message.event)
+            if isNew { state.heard.insert(message.event) }
+            guard isExpected else { return (isNew, nil) }
+            if state.waiters[message.event]?.isEmpty == false {
+                return (isNew, state.waiters[message.event]?.removeFirst())
+            }
             state.seen[message.event, default: 0] += 1
-            return nil
+            return (isNew, nil)
         }
         waiter?.fulfill(true)
+        // An event that was listened to is not kept for a later listener, as messages without one are.
+        if isNew { (try? connection?.on(message.event) { _ in })?.cancel() }
     }
 
     /// The thread of its first connection.
@@ -92,20 +100,21 @@ final class LoadClient: Sendable {
     func work() async {
         var round = 0
         while !self.run.isOver, round < self.run.rounds {
-            for (step, template) in self.run.steps where !self.run.isOver {
-                switch step.action {
-                case .think: await self.run.sleep(.seconds(step.seconds))
-                case .expect(let event):
-                    for _ in 0..<(step.count ?? 1) where !self.run.isOver { await self.expect(event, step) }
-                case .emit(let event): await self.send(event, step, template, isRequest: false)
-                case .request(let event): await self.send(event, step, template, isRequest: true)
-                }
-            }
+            for step in self.run.steps where !self.run.isOver { await self.take(step) }
             round += 1
         }
     }
 
-    private func expect(_ event: String, _ step: LoadScenario.Step) async {
+    private func take(_ step: LoadStep) async {
+        switch step.plan.action {
+        case .think: await self.run.sleep(Int64(step.plan.seconds * 1e9))
+        case .expect(let event):
+            for _ in 0..<(step.plan.count ?? 1) where !self.run.isOver { await self.expect(event, step.plan.seconds) }
+        case .emit, .request: await self.send(step)
+        }
+    }
+
+    private func expect(_ event: String, _ seconds: Double) async {
         let promise = Promise<Bool>()
         self.state.withLock { state in
             if let seen = state.seen[event], seen > 0 {
@@ -116,54 +125,75 @@ final class LoadClient: Sendable {
             }
         }
         let scheduler = SystemScheduler.shared
-        let end = scheduler.now + .seconds(step.seconds)
+        let end = scheduler.now + .seconds(seconds)
         guard await !promise.value(until: end, by: scheduler, or: false) else { return }
-        self.run.tally.withLock { $0.fail(LinkspanError(.timedOut, "no '\(event)' within \(step.seconds) s")) }
+        self.run.tally.withLock { $0.fail(LinkspanError(.timedOut, "no '\(event)' within \(seconds) s")) }
     }
 
-    private func send(
-        _ event: String, _ step: LoadScenario.Step, _ template: PayloadTemplate, isRequest: Bool
-    ) async {
-        let connection = self.state.withLock { $0.connections[step.namespace] }
-        let audience = step.audience ?? (isRequest || !template.hasStamp ? .none : .sender)
-        let sender = self.number * self.run.urls.count + step.namespace
-        let count = step.count ?? (step.rate == nil ? 1 : .max)
-        let interval = step.rate.map { 1e9 / $0 }
-        // Clients with a rate send by turns, and not all at once.
-        let phase = (interval ?? 0) * Double(self.number) / Double(self.run.scenario.clients)
-        let start = self.run.now + Int64(phase)
-        await self.run.sleep(.nanoseconds(Int64(phase)))
+    /// Sends what a step says, at its rate.
+    private func send(_ step: LoadStep) async {
+        let (connection, sender) = self.place(of: step)
+        let start = self.run.now + step.phase(of: self.number, among: self.run.scenario.clients)
+        await self.run.sleep(start - self.run.now)
         var sent = 0
-        while sent < count, !self.run.isOver {
-            let now = self.run.now
-            let due = interval.map { min(count, Int(Double(now - start) / $0) + 1) } ?? (isRequest ? sent + 1 : count)
-            // With a rate, the time counts from when each message was due.
-            func time(of index: Int) -> Int64 { interval.map { start + Int64(Double(index) * $0) } ?? now }
-            let first = self.run.tally.withLock { [sent] tally -> Int in
-                tally.sent += due - sent
-                if sent < due { tally.lateness.record(now - time(of: sent)) }
-                return tally.book.take(due - sent, of: sender, to: audience, isAcknowledged: isRequest)
+        while sent < step.count, !self.run.isOver {
+            if step.isRequest, step.interval == nil {
+                await self.request(step, sender, over: connection)
+                sent += 1
+            } else {
+                sent = self.send(from: sent, of: step, sender, since: start, over: connection)
+                guard let interval = step.interval, sent < step.count else { continue }
+                // Turns of a millisecond: a wake-up for each message would cost more than the message.
+                await self.run.sleep(max(start + Int64(Double(sent) * interval) - self.run.now, 1_000_000))
             }
-            var emits: [Command] = []
-            for index in sent..<due {
-                let stamp = MessageStamp(sender: sender, number: first + index - sent, time: time(of: index))
-                let payload = template.payload(stamp, user: self.user)
-                if !isRequest {
-                    emits.append(Command(.send, event: event, payload: payload))
-                } else if interval != nil {
-                    self.request(event, payload, stamp, step, over: connection) {}
-                } else {
-                    await withCheckedContinuation { continuation in
-                        self.request(event, payload, stamp, step, over: connection) { continuation.resume() }
-                    }
-                }
+        }
+    }
+
+    private func place(of step: LoadStep) -> (ConnectionHandler, sender: Int) {
+        let connection = self.state.withLock { $0.connections[step.plan.namespace] }
+        return (connection, self.number * self.run.urls.count + step.plan.namespace)
+    }
+
+    /// Sends the messages that are due; returns how many have left.
+    private func send(
+        from sent: Int, of step: LoadStep, _ sender: Int, since start: Int64, over connection: ConnectionHandler
+    ) -> Int {
+        let now = self.run.now
+        let due = step.interval.map { min(step.count, Int(Double(now - start) / $0) + 1) } ?? step.count
+        guard due > sent else { return sent }
+        // With a rate, the time counts from when each message was due.
+        func time(of index: Int) -> Int64 { step.interval.map { start + Int64(Double(index) * $0) } ?? now }
+        let first = self.begin(due - sent, of: step, sender, late: now - time(of: sent))
+        var emits: [Command] = []
+        for index in sent..<due {
+            let stamp = MessageStamp(sender: sender, number: first + index - sent, time: time(of: index))
+            let payload = step.template.payload(stamp, user: self.user)
+            if step.isRequest {
+                self.request(step, payload, stamp, over: connection) {}
+            } else {
+                emits.append(Command(.send, event: step.event, payload: payload))
             }
-            self.emit(emits, over: connection)
-            sent = due
-            guard let interval, sent < count else { continue }
-            // Turns of a millisecond: a wake-up for each message would cost more than the message.
-            let pause = max(start + Int64(Double(sent) * interval) - self.run.now, 1_000_000)
-            await self.run.sleep(.nanoseconds(pause))
+        }
+        self.emit(emits, over: connection)
+        return due
+    }
+
+    /// Takes numbers for messages; returns the first.
+    private func begin(_ count: Int, of step: LoadStep, _ sender: Int, late: Int64) -> Int {
+        self.run.tally.withLock { tally in
+            tally.sent += count
+            tally.lateness.record(late)
+            return tally.book.take(count, of: sender, to: step.audience, isAcknowledged: step.isRequest)
+        }
+    }
+
+    /// Sends one request, and waits for its answer.
+    private func request(_ step: LoadStep, _ sender: Int, over connection: ConnectionHandler) async {
+        let number = self.begin(1, of: step, sender, late: 0)
+        let stamp = MessageStamp(sender: sender, number: number, time: self.run.now)
+        let payload = step.template.payload(stamp, user: self.user)
+        await withCheckedContinuation { continuation in
+            self.request(step, payload, stamp, over: connection) { continuation.resume() }
         }
     }
 
@@ -176,10 +206,10 @@ final class LoadClient: Sendable {
     }
 
     private func request(
-        _ event: String, _ payload: Payload, _ stamp: MessageStamp, _ step: LoadScenario.Step,
-        over connection: ConnectionHandler, _ done: @escaping @Sendable () -> Void
+        _ step: LoadStep, _ payload: Payload, _ stamp: MessageStamp, over connection: ConnectionHandler,
+        _ done: @escaping @Sendable () -> Void
     ) {
-        let command = Command(.request, event: event, payload: payload, timeout: .seconds(step.seconds)) {
+        let command = Command(.request, event: step.event, payload: payload, timeout: .seconds(step.plan.seconds)) {
             [run] outcome in
             let time = run.now - stamp.time
             run.tally.withLock { tally in
@@ -196,5 +226,37 @@ final class LoadClient: Sendable {
             self.run.tally.withLock { $0.fail(error) }
             done()
         }
+    }
+}
+
+/// A step as every client takes it; a reference, because the task of each client has one.
+final class LoadStep: Sendable {
+    let plan: LoadScenario.Step
+    let template: PayloadTemplate
+    /// The event to send; empty for another step.
+    let event: String
+    let isRequest: Bool
+    let count: Int
+    let audience: SequenceBook.Audience
+    /// The nanoseconds between two messages; nil without a rate.
+    let interval: Double?
+
+    /// - Throws: `LoadProblem` for a payload that is none.
+    init(_ plan: LoadScenario.Step, columns: [String]) throws {
+        self.plan = plan
+        self.template = try PayloadTemplate(plan.payload, columns: columns)
+        switch plan.action {
+        case .emit(let event): (self.event, self.isRequest) = (event, false)
+        case .request(let event): (self.event, self.isRequest) = (event, true)
+        case .expect, .think: (self.event, self.isRequest) = ("", false)
+        }
+        self.count = plan.count ?? (plan.rate == nil ? 1 : .max)
+        self.audience = plan.audience ?? (self.isRequest || !self.template.hasStamp ? .none : .sender)
+        self.interval = plan.rate.map { 1e9 / $0 }
+    }
+
+    /// The nanoseconds after which a client begins: those with a rate send by turns, and not all at once.
+    func phase(of number: Int, among clients: Int) -> Int64 {
+        Int64((self.interval ?? 0) * Double(number) / Double(clients))
     }
 }

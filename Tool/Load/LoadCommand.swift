@@ -42,6 +42,8 @@ struct LoadCommand: AsyncParsableCommand {
             unless given. Times count from when a message was due by its rate. With several receivers the way on which a \
             message was lost is known; of an echo it is known if it is sent as a request.
 
+            Ctrl-C ends the load, and prints the report of what was measured until then.
+
             \(LoadExit.manual)
             """)
 
@@ -120,19 +122,17 @@ struct LoadCommand: AsyncParsableCommand {
             LineOutput.complain((error as? LinkspanError)?.message ?? "\(error)")
             throw LoadExit.usage
         }
-        let isTerminal = isatty(STDERR_FILENO) == 1
-        var report = await run.run { line in
-            if isTerminal { FileHandle.standardError.write(Data("\r\u{1B}[K\(line)".utf8)) }
-        }
-        if isTerminal { FileHandle.standardError.write(Data("\r\u{1B}[K".utf8)) }
+        guard var report = await run.run({ StatusLine.show($0) }, until: Interruption.wait) else { return }
+        StatusLine.clear()
         report.thresholds = thresholds.map { $0.judge(report) }
         try self.write(report)
-        if report.failedClients == report.clients {
+        if report.failedClients == report.clients, !report.isInterrupted {
             let cause = report.errors.max { $0.value < $1.value }?.key ?? "no reason is known"
             LineOutput.complain(
                 "no client could connect to \(report.url): \(cause); `linkspan doctor \(report.url)` finds the cause")
             throw LoadExit.unavailable
         }
+        if report.isInterrupted { throw ExitCode(Interruption.status) }
         guard report.thresholds.allSatisfy(\.isMet) else { throw LoadExit.missed }
     }
 
@@ -214,6 +214,6 @@ enum LoadExit {
     /// The statuses, for the help text.
     static let manual = """
         Exit status: 0 when every threshold is met; 1 when one is missed; 64 for a mistake in the arguments or in a file; 69 \
-        when no client could connect.
+        when no client could connect; 130 after Ctrl-C.
         """
 }

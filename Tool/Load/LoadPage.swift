@@ -14,7 +14,7 @@ struct LoadPage {
     var html: String {
         let title = Self.escaped("Load of \(self.report.url)")
         var body = "<h1>\(title)</h1>\n"
-        if let bottleneck = self.report.bottleneck { body += "<p class=\"warning\">\(Self.escaped(bottleneck))</p>\n" }
+        for note in self.report.notes { body += "<p class=\"warning\">\(Self.escaped(note))</p>\n" }
         for (title, rows) in self.report.tables {
             body += "<h2>\(title)</h2>\n<table>\n"
             for (index, row) in rows.enumerated() {

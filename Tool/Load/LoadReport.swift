@@ -62,6 +62,8 @@ struct LoadReport: Codable, Sendable {
     var errors: [String: Int]
     var cost: Cost
     var bottleneck: String?
+    /// Whether it was ended early.
+    var isInterrupted = false
     var thresholds: [Verdict]
     var timeline: [LoadTally.Second]
 
@@ -69,6 +71,12 @@ struct LoadReport: Codable, Sendable {
     static func text(_ value: Double) -> String {
         value == 0 || value >= 100
             ? String(format: "%.0f", value) : String(format: value >= 10 ? "%.1f" : "%.3g", value)
+    }
+
+    /// What a reader has to know first.
+    var notes: [String] {
+        [self.isInterrupted ? "interrupted after \(Self.text(self.seconds)) s" : nil, self.bottleneck].compactMap(
+            \.self)
     }
 
     private var faults: SequenceBook.Faults { self.toServer + self.fromServer }
@@ -140,7 +148,7 @@ struct LoadReport: Codable, Sendable {
     /// The report as Markdown.
     var markdown: String {
         var text = "# Load of \(self.url)\n"
-        if let bottleneck { text += "\n**\(bottleneck)**\n" }
+        for note in self.notes { text += "\n**\(note)**\n" }
         for (title, rows) in self.tables {
             text += "\n## \(title)\n\n"
             for (index, row) in rows.enumerated() {

@@ -3,6 +3,7 @@ import Linkspan
 import LinkspanFaults
 import LinkspanRuntime
 import Logging
+import Synchronization
 
 /// A load from its first client to its report.
 @available(macOS 15, *)
@@ -10,7 +11,7 @@ final class LoadRun: Sendable {
     let scenario: LoadScenario
     /// The URL of each namespace, through the proxy if there is one.
     let urls: [String]
-    let steps: [(LoadScenario.Step, PayloadTemplate)]
+    let steps: [LoadStep]
     /// The events for which a step waits.
     let expected: Set<String>
     let rounds: Int
@@ -29,7 +30,11 @@ final class LoadRun: Sendable {
             $0.logger.logLevel = .critical
         })
     private let origin = Int64.now
-    private let deadline = Lock<ContinuousClock.Instant?>(nil)
+    /// The end of the steps by ``now``.
+    private let deadline = Atomic(Int64.max)
+    /// The cost at the start of the process, and when the steps began.
+    private let idle = ProcessCost.now
+    private let begun = Lock<ProcessCost?>(nil)
 
     /// Makes a run.
     ///
@@ -45,7 +50,7 @@ final class LoadRun: Sendable {
         timeout: Duration
     ) throws {
         let table = LoadScenario.users(users ?? "")
-        self.steps = try scenario.steps.map { ($0, try PayloadTemplate($0.payload, columns: table.columns)) }
+        self.steps = try scenario.steps.map { try LoadStep($0, columns: table.columns) }
         self.auth = try scenario.auth.map { try PayloadTemplate($0, columns: table.columns) }
         self.users = table.rows
         self.expected = Set(scenario.steps.compactMap { if case .expect(let event) = $0.action { event } else { nil } })
@@ -79,13 +84,15 @@ final class LoadRun: Sendable {
     var now: Int64 { .now - self.origin }
 
     /// Whether the time for the steps is up.
-    var isOver: Bool { self.deadline.withLock { $0.map { $0 <= .now } ?? false } }
+    var isOver: Bool { self.deadline.load(ordering: .relaxed) <= self.now }
 
-    /// Waits, but not beyond the end of the run.
-    func sleep(_ time: Duration) async {
-        let rest = self.deadline.withLock { $0.map { $0 - .now } }
-        try? await Task.sleep(for: min(time, rest ?? time))
+    /// Waits so many nanoseconds, but not beyond the end of the run.
+    func sleep(_ time: Int64) async {
+        let time = min(time, self.deadline.load(ordering: .relaxed) - self.now)
+        if time > 0 { try? await Task.sleep(nanoseconds: UInt64(time)) }
     }
+
+    private func end() { self.deadline.store(0, ordering: .relaxed) }
 
     /// Makes a connection of a client, which does not open before it is told to.
     func prepare(_ url: String, client: Int, _ user: [String: String]) throws(LinkspanError) -> ConnectionHandler {
@@ -103,33 +110,64 @@ final class LoadRun: Sendable {
 
     /// Connects all clients, takes the steps, and waits for messages under way.
     ///
-    /// - Parameter progress: gets a line about each second.
+    /// - Parameters:
+    ///   - progress: gets a line about each second.
+    ///   - interruption: returns when the load is to end early, with a report of what was measured until then.
     /// - Returns: the report.
-    func run(_ progress: @escaping @Sendable (String) -> Void) async -> LoadReport {
-        let idle = ProcessCost.now
+    func run(
+        _ progress: @escaping @Sendable (String) -> Void, until interruption: @escaping @Sendable () async -> Void
+    ) async -> LoadReport? {
+        await withTaskGroup(of: LoadReport?.self) { group in
+            group.addTask {
+                await self.watch(progress)
+                return nil
+            }
+            group.addTask {
+                await self.work()
+                return await self.settled(at: .now)
+            }
+            group.addTask {
+                await interruption()
+                guard !Task.isCancelled else { return nil }
+                self.end()
+                var report = await self.settled(at: .now)
+                report.isInterrupted = true
+                return report
+            }
+            while let report = await group.next() {
+                guard let report else { continue }
+                group.cancelAll()
+                self.end()
+                // Fails what an interrupted load still waits for, which no report counts any more.
+                await self.manager.shutdown(within: report.isInterrupted ? .zero : .seconds(2))
+                await self.proxy?.stop()
+                return report
+            }
+            return nil
+        }
+    }
+
+    private func work() async {
         let clients = (0..<self.scenario.clients).map { number in
             LoadClient(number, user: self.users.isEmpty ? [:] : self.users[number % self.users.count], self)
         }
-        return await withTaskGroup(of: Void.self) { group in
-            group.addTask { await self.watch(progress) }
-            let connected = await self.connect(clients)
-            let begun = ProcessCost.now
-            self.deadline.withLock { $0 = self.scenario.duration.map { .now + .seconds($0) } }
-            await withDiscardingTaskGroup { group in
-                // On the thread of its socket, so that a message does not wake another one.
-                for client in connected {
-                    group.addTask(executorPreference: client.executor) { await client.work() }
-                }
-            }
-            let worked = ProcessCost.now
-            await self.settle()
-            group.cancelAll()
-            let report = self.report(idle, begun, worked)
-            self.deadline.withLock { $0 = .now }
-            await self.manager.shutdown(within: .seconds(2))
-            await self.proxy?.stop()
-            return report
+        let connected = await self.connect(clients)
+        self.begun.withLock { $0 = .now }
+        if let seconds = self.scenario.duration, !self.isOver {
+            self.deadline.store(self.now + Int64(seconds * 1e9), ordering: .relaxed)
         }
+        await withDiscardingTaskGroup { group in
+            // On the thread of its socket, so that a message does not wake another one.
+            for client in connected {
+                group.addTask(executorPreference: client.executor) { await client.work() }
+            }
+        }
+    }
+
+    /// The report, once messages under way have come back.
+    private func settled(at worked: ProcessCost) async -> LoadReport {
+        await self.settle()
+        return self.report(self.begun.withLock { $0 } ?? self.idle, worked)
     }
 
     /// Connects client after client in the time of the ramp; returns those that are.
@@ -139,6 +177,7 @@ final class LoadRun: Sendable {
             for (index, client) in clients.enumerated() {
                 let due = start + .seconds(self.scenario.ramp * Double(index) / Double(clients.count))
                 if due - .now > .milliseconds(1) { try? await Task.sleep(until: due) }
+                guard !Task.isCancelled, !self.isOver else { break }
                 group.addTask { await client.connect() ? client : nil }
             }
             return await group.reduce(into: []) { $0 += $1.map { [$0] } ?? [] }
@@ -166,12 +205,23 @@ final class LoadRun: Sendable {
                 )
             }
             progress(
-                "\(now / 1_000_000_000) s  \(tally.0) of \(self.scenario.clients * self.urls.count) connected  "
+                "\(self.bar(at: now, open: tally.0))\(now / 1_000_000_000) s  \(tally.0) of \(self.scenario.clients * self.urls.count) connected  "
                     + "sent \(tally.1)  received \(tally.2)  p99 \(LoadReport.text(tally.3)) ms  errors \(tally.4)")
         }
     }
 
-    private func report(_ idle: ProcessCost, _ begun: ProcessCost, _ worked: ProcessCost) -> LoadReport {
+    /// The share of the time that is over, as a bar; before the steps that of the clients that have connected.
+    private func bar(at now: Int64, open: Int) -> String {
+        var share = Double(open) / Double(self.scenario.clients * self.urls.count)
+        if self.begun.withLock({ $0 != nil }) {
+            guard let seconds = self.scenario.duration else { return "" }
+            share = 1 - Double(self.deadline.load(ordering: .relaxed) - now) / 1e9 / seconds
+        }
+        let full = Int(min(max(share, 0), 1) * 20)
+        return "[\(String(repeating: "#", count: full))\(String(repeating: "-", count: 20 - full))] "
+    }
+
+    private func report(_ begun: ProcessCost, _ worked: ProcessCost) -> LoadReport {
         let tally = self.tally.withLock { $0 }
         let (toServer, fromServer) = tally.book.faults(tally.receivers)
         let messages = tally.sent + tally.received
@@ -189,11 +239,11 @@ final class LoadRun: Sendable {
             ].filter { $0.value.count > 0 },
             toServer: toServer, fromServer: fromServer, errors: tally.errors,
             cost: .init(
-                processorSeconds: worked.processor - idle.processor, processors: share,
+                processorSeconds: worked.processor - self.idle.processor, processors: share,
                 microsecondsPerMessage: messages == 0
                     ? 0 : (worked.processor - begun.processor) / Double(messages) * 1e6,
                 residentMiB: Double(ProcessMemory.resident) / 1_048_576,
-                kibPerClient: Double(begun.memory - idle.memory) / 1_024 / Double(self.scenario.clients)),
+                kibPerClient: Double(begun.memory - self.idle.memory) / 1_024 / Double(self.scenario.clients)),
             bottleneck: isBottleneck
                 ? "the client was the bottleneck: it used \(LoadReport.text(share)) processors, and messages left "
                     + "\(LoadReport.text(late.milliseconds)) ms late (p99); lower the rate, or share the clients among machines"

@@ -76,6 +76,34 @@ extension Tool {
         }
 
         @Test
+        func `Ctrl-C ends a load with the report of what was measured until then`() async throws {
+            let hub = InMemoryHub()
+            let echoed = Journal<UInt64>("echoes")
+            hub.onConnect { peer in
+                peer.on("echo") {
+                    peer.emit("echo", $0.payload)
+                    echoed.append(peer.id)
+                }
+            }
+            let server = DevServer(hub: hub)
+            try await server.start()
+            try await Bench.run { bench in
+                let load = try await bench.tool([
+                    "load", server.socketIOURL, "--clients", "5", "--emit", "echo", "--rate", "20", "--duration", "600",
+                    "--json",
+                ])
+                try await echoed.first(40)
+                load.interrupt()
+                #expect(try await load.exit(within: .seconds(20)) == 130)
+                let report = try JSONDecoder().decode(
+                    LoadReport.self, from: Data(try #require(await load.output.lines.last).utf8))
+                #expect(report.isInterrupted && report.sent > 0 && report.sent == report.received)
+                #expect(report.fromServer == .init() && report.errors.isEmpty && report.seconds < 60)
+            }
+            await server.stop()
+        }
+
+        @Test
         func `a scenario with users, namespaces, requests and a broadcast is carried out`() async throws {
             let names = Lock<Set<String>>([])
             let (main, room) = (InMemoryHub(), InMemoryHub())
