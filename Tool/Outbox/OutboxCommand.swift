@@ -40,16 +40,54 @@ struct OutboxCommand: AsyncParsableCommand {
         }
     }
 
+    /// The flags of a change.
+    struct Change: ParsableArguments {
+        @Argument(help: "The file.") var file: String
+        @Argument(help: "The keys of the deliveries, as listed.") var keys: [String]
+        @Flag(help: "Prints one object of JSON: the keys that are done, and those that are missing.") var json = false
+
+        /// Changes the rows of each key, of whatever account.
+        func perform(_ change: (Outbox, String, String?) async throws(OutboxError) -> Bool) async throws {
+            var outcome = Outcome()
+            do throws(OutboxError) {
+                let outbox = Outbox(path: self.file)
+                for key in self.keys {
+                    let rows = try await outbox.entries(limit: .max).filter { $0.delivery.key == key }
+                    var isDone = false
+                    for row in rows {
+                        if try await change(outbox, key, row.delivery.account) { isDone = true }
+                    }
+                    if isDone { outcome.done.append(key) } else { outcome.missing.append(key) }
+                }
+                await outbox.close()
+            } catch {
+                LineOutput.complain(error.message)
+                throw ExitCode.failure
+            }
+            if self.json { try LineOutput.show(json: outcome) }
+            guard outcome.missing.isEmpty else {
+                LineOutput.complain(
+                    "no such delivery in \(self.file), or not in a state for this: "
+                        + outcome.missing.joined(separator: ", "))
+                throw ExitCode.failure
+            }
+        }
+
+        private struct Outcome: Encodable {
+            var done: [String] = []
+            var missing: [String] = []
+        }
+    }
+
     /// `linkspan outbox retry FILE KEY …`.
     struct Retry: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             abstract: "Queues deliveries again that failed; the app sends them when it next connects.")
 
-        @Argument(help: "The file.") var file: String
-        @Argument(help: "The keys of the deliveries, as listed.") var keys: [String]
+        @OptionGroup var change: Change
 
         func run() async throws {
-            try await OutboxCommand.change(self.file, self.keys) { outbox, key, account throws(OutboxError) in
+            try await self.change.perform { outbox, key, account throws(OutboxError) in
                 try await outbox.retry(key: key, account: account)
             }
         }
@@ -59,41 +97,12 @@ struct OutboxCommand: AsyncParsableCommand {
     struct Erase: AsyncParsableCommand {
         static let configuration = CommandConfiguration(abstract: "Erases deliveries, waiting or not.")
 
-        @Argument(help: "The file.") var file: String
-        @Argument(help: "The keys of the deliveries, as listed.") var keys: [String]
+        @OptionGroup var change: Change
 
         func run() async throws {
-            try await OutboxCommand.change(self.file, self.keys) { outbox, key, account throws(OutboxError) in
+            try await self.change.perform { outbox, key, account throws(OutboxError) in
                 try await outbox.erase(key: key, account: account)
             }
-        }
-    }
-
-    /// Changes the rows of some keys, of whatever account.
-    private static func change(
-        _ file: String, _ keys: [String],
-        _ change: (Outbox, String, String?) async throws(OutboxError) -> Bool
-    ) async throws {
-        var missing: [String] = []
-        do throws(OutboxError) {
-            let outbox = Outbox(path: file)
-            for key in keys {
-                let rows = try await outbox.entries(limit: .max).filter { $0.delivery.key == key }
-                var isDone = false
-                for row in rows {
-                    if try await change(outbox, key, row.delivery.account) { isDone = true }
-                }
-                if !isDone { missing.append(key) }
-            }
-            await outbox.close()
-        } catch {
-            LineOutput.complain(error.message)
-            throw ExitCode.failure
-        }
-        guard missing.isEmpty else {
-            LineOutput.complain(
-                "no such delivery in \(file), or not in a state for this: \(missing.joined(separator: ", "))")
-            throw ExitCode.failure
         }
     }
 
