@@ -2,6 +2,7 @@ import ArgumentParser
 import Foundation
 import Linkspan
 import LinkspanTerminal
+import LinkspanTesting
 
 /// The command `linkspan probe`: talks to any server of Socket.IO or WebSocket.
 @available(macOS 15, *)
@@ -16,7 +17,9 @@ struct ProbeCommand: AsyncParsableCommand {
 
               linkspan probe http://127.0.0.1:3000 --auth '{"name":"ann","rooms":["lobby"]}' -x '? who {"room":"lobby"}'
               linkspan probe wss://feed.example/v1 -x '{"op":"subscribe"}' --wait 5
-              linkspan probe https://chat.example/admin --until ready --wait 30 --format json | jq .
+              linkspan probe https://chat.example/admin --until ready --wait 30 --json | jq .
+              linkspan probe http://127.0.0.1:3000 -x '? who "lobby"' --wait 5 --record visit.jsonl
+              linkspan probe http://127.0.0.1:3000 --replay visit.jsonl
 
             \(ProbeExit.manual)
             """)
@@ -43,6 +46,22 @@ struct ProbeCommand: AsyncParsableCommand {
     @Flag(name: [.short, .long], help: "Prints no news of the connection.")
     var quiet = false
 
+    @Flag(help: "The same as --format json.")
+    var json = false
+
+    @Flag(help: "Stays until Ctrl-C, connects again after a loss, and at a terminal shows the state in a line.")
+    var watch = false
+
+    @Option(
+        help: "A file for the conversation, in the format of LinkspanTesting. Secrets are left out as far as known.")
+    var record: String?
+
+    @Flag(help: "Leaves secrets in the file of --record.")
+    var unredacted = false
+
+    @Option(help: "A recorded conversation of which the client's messages are sent, each at its time.")
+    var replay: String?
+
     func validate() throws {
         for (name, seconds) in [("--wait", self.wait ?? 0), ("--timeout", self.timeout)] {
             guard seconds.isFinite, (0...86_400).contains(seconds) else {
@@ -52,16 +71,32 @@ struct ProbeCommand: AsyncParsableCommand {
     }
 
     func run() async throws {
-        let terminal = self.execute.isEmpty ? TerminalDevice(environment: ProcessInfo.processInfo.environment) : nil
+        let isTyped = self.execute.isEmpty && self.replay == nil && !self.watch
+        let terminal = isTyped ? TerminalDevice(environment: ProcessInfo.processInfo.environment) : nil
+        let format = self.json ? .json : self.format
         let output = ProbeOutput(
-            format: self.format ?? (terminal != nil || isatty(STDOUT_FILENO) == 1 ? .pretty : .line),
+            format: format ?? (terminal != nil || isatty(STDOUT_FILENO) == 1 ? .pretty : .line),
             isRaw: self.target.isRaw, isQuiet: self.quiet, terminal: terminal)
-        let run = ProbeRun(output: output, timeout: .seconds(self.timeout), until: self.until)
-        let end: ProbeExit
+        let run = ProbeRun(output: output, timeout: .seconds(self.timeout), until: self.until, isWatching: self.watch)
+        var end: ProbeExit
         do throws(LinkspanError) {
-            let configuration = try self.target.configuration(timeout: .seconds(self.timeout))
-            let patience = Duration.seconds(self.wait ?? (self.until == nil ? 0 : 10))
-            end = await run.run(configuration, lines: self.lines(terminal, output), patience: patience)
+            let recording = try self.replay.map { path throws(LinkspanError) in try ProbeRecording(path: path) }
+            let recorder = ConversationRecorder()
+            let configuration = try self.target.configuration(
+                timeout: .seconds(self.timeout), returns: self.watch,
+                interceptors: self.record == nil && recording == nil ? [] : [recorder])
+            let patience = recording.map { $0.rest + .seconds(1) } ?? (self.until == nil ? .zero : .seconds(10))
+            end = await run.run(
+                configuration, lines: self.lines(output, recording),
+                patience: self.wait.map { .seconds($0) } ?? patience)
+            if let record {
+                try ProbeRecording.write(recorder.conversation, to: record, isRedacted: !self.unredacted)
+            }
+            let missing = recording?.missing(in: recorder.conversation) ?? []
+            if end == .done, !missing.isEmpty {
+                output.complain("not received, unlike in the recording: \(missing.joined(separator: ", "))")
+                end = .timedOut
+            }
         } catch {
             output.complain(error.message)
             end = ProbeExit(error)
@@ -70,9 +105,10 @@ struct ProbeCommand: AsyncParsableCommand {
         guard end == .done else { throw end.code }
     }
 
-    private func lines(_ terminal: TerminalDevice?, _ output: ProbeOutput) -> AsyncStream<String> {
+    private func lines(_ output: ProbeOutput, _ recording: ProbeRecording?) -> AsyncStream<String> {
+        if let recording { return recording.lines(isRaw: self.target.isRaw) }
         if let prompt = output.prompt { return prompt.lines }
-        guard self.execute.isEmpty else {
+        guard self.execute.isEmpty, !self.watch else {
             return AsyncStream { lines in
                 for line in self.execute { lines.yield(line) }
                 lines.finish()
@@ -96,6 +132,8 @@ enum ProbeExit: Int32, Sendable {
     case `protocol` = 76
     /// The server refuses.
     case refused = 77
+    /// Ctrl-C.
+    case interrupted = 130
 
     /// The exit status and message for an error.
     init(_ error: LinkspanError) {
@@ -114,6 +152,7 @@ enum ProbeExit: Int32, Sendable {
     static let manual = """
         Exit status: 0 when all that was asked for has happened; 64 for a mistake in the arguments or in a line; 69 when the \
         server cannot be reached or the connection is lost; 75 when an acknowledgement or the event of --until has not come \
-        in time; 76 when the server speaks something else; 77 when it refuses.
+        in time, or a message of --replay; 76 when the server speaks something else; 77 when it refuses; 130 after Ctrl-C, \
+        but with --watch 0.
         """
 }

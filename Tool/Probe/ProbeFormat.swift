@@ -1,6 +1,7 @@
 import ArgumentParser
 import Foundation
 import Linkspan
+import LinkspanRuntime
 import LinkspanTerminal
 
 /// How messages are printed.
@@ -101,6 +102,7 @@ struct ProbeOutput: Sendable {
     private let isQuiet: Bool
     /// Where lines are typed, at a terminal.
     let prompt: Prompt?
+    private let status = Lock<String?>(nil)
 
     init(format: ProbeFormat, isRaw: Bool, isQuiet: Bool, terminal: TerminalDevice?) {
         (self.format, self.isRaw, self.isQuiet) = (format, isRaw, isQuiet)
@@ -110,23 +112,42 @@ struct ProbeOutput: Sendable {
     /// A message.
     func show(_ kind: ProbeFormat.Kind, _ event: String, _ payload: Payload) {
         let text = self.format.text(kind, event, payload, isRaw: self.isRaw)
-        guard let prompt = self.prompt else { return LineOutput.showLines(text) }
+        guard let prompt = self.prompt else { return self.aboveStatus { LineOutput.showLines(text) } }
         prompt.print(text)
     }
 
     /// News of the connection.
     func tell(_ sentence: String) {
         guard !self.isQuiet else { return }
-        guard let prompt = self.prompt else { return LineOutput.remark("* \(sentence)") }
+        guard let prompt = self.prompt else { return self.aboveStatus { LineOutput.remark("* \(sentence)") } }
         prompt.print("* \(sentence)")
     }
 
     /// Something that is wrong.
     func complain(_ sentence: String) {
-        guard let prompt = self.prompt else { return LineOutput.complain(sentence) }
+        guard let prompt = self.prompt else { return self.aboveStatus { LineOutput.complain(sentence) } }
         prompt.print("* \(sentence)")
     }
 
+    /// Shows the state below the output, at a terminal.
+    func show(status: String) {
+        self.status.withLock { shown in
+            shown = status
+            StatusLine.show(status)
+        }
+    }
+
+    private func aboveStatus(_ print: () -> Void) {
+        self.status.withLock { status in
+            if status != nil { StatusLine.clear() }
+            print()
+            if let status { StatusLine.show(status) }
+        }
+    }
+
     /// Gives the terminal back.
-    func end() async { await self.prompt?.end() }
+    func end() async {
+        if self.status.withLock({ $0 }) != nil { StatusLine.clear() }
+        await self.prompt?.end()
+    }
 }

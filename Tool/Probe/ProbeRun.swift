@@ -1,4 +1,5 @@
 import Linkspan
+import LinkspanRuntime
 import Synchronization
 
 /// A probe from its connection to its end.
@@ -7,6 +8,7 @@ struct ProbeRun: Sendable {
     /// What ends the probe before its lines do.
     private enum Ending: Sendable {
         case exit(ProbeExit)
+        case interrupted
         case lost(LinkspanError)
         case seen
         case linesEnded
@@ -17,6 +19,13 @@ struct ProbeRun: Sendable {
     let timeout: Duration
     /// The event, or a part of the message, that ends the probe.
     let until: String?
+    /// Whether it stays until Ctrl-C, and shows the state.
+    let isWatching: Bool
+    private let counts = Lock((received: 0, sent: 0))
+
+    init(output: ProbeOutput, timeout: Duration, until: String?, isWatching: Bool) {
+        (self.output, self.timeout, self.until, self.isWatching) = (output, timeout, until, isWatching)
+    }
 
     /// Connects, sends lines and prints received events.
     ///
@@ -34,6 +43,7 @@ struct ProbeRun: Sendable {
         do throws(LinkspanError) {
             connection = try ConnectionManager().connect(configuration)
             try connection.onAny { message in
+                self.counts.withLock { $0.received += 1 }
                 if message.wantsReply { questions.latest = message.detached() }
                 self.output.show(.event(wantsReply: message.wantsReply), message.event, message.payload)
                 if self.isAwaited(message) { ended.yield(.seen) }
@@ -47,8 +57,15 @@ struct ProbeRun: Sendable {
             self.output.complain(error.innermost.sentence(for: configuration.url))
             return ProbeExit(error.innermost)
         }
+        let isLost = Lock(false)
         let changes = connection.onStateChange { change in
-            if let error = change.reason.error { ended.yield(.lost(error)) }
+            if let error = change.reason.error {
+                guard self.isWatching else { return _ = ended.yield(.lost(error)) }
+                isLost.withLock { $0 = true }
+                self.output.tell("lost: \(error.message)")
+            } else if change.to == .connected, isLost.withLock({ $0 }) {
+                self.output.tell("connected again")
+            }
         }
         defer { changes.cancel() }
         let end = await self.stay(connection, lines, questions, endings, patience)
@@ -69,14 +86,29 @@ struct ProbeRun: Sendable {
                 return nil
             }
             group.addTask { await self.send(lines, over: connection, questions) }
+            // At a prompt Ctrl-C is a key.
+            if self.output.prompt == nil {
+                group.addTask {
+                    await Interruption.wait()
+                    return Task.isCancelled ? nil : .interrupted
+                }
+            }
+            if self.isWatching {
+                group.addTask {
+                    await self.showState(of: connection)
+                    return nil
+                }
+            }
             while let ending = await group.next() {
                 switch ending {
                 case .exit(let exit): return exit
+                case .interrupted: return self.isWatching ? .done : .interrupted
                 case .seen: return .done
                 case .lost(let error):
                     self.output.complain("the connection has ended: \(error.message)")
                     return ProbeExit(error)
                 case .linesEnded:
+                    guard !self.isWatching else { continue }
                     guard patience > .zero else { return .done }
                     group.addTask { (try? await Task.sleep(for: patience)).map { .timeUp } }
                 case .timeUp:
@@ -87,6 +119,18 @@ struct ProbeRun: Sendable {
                 }
             }
             return .done
+        }
+    }
+
+    /// Shows the state of the connection and what came through it, once in a second.
+    private func showState(of connection: ConnectionHandler) async {
+        let start = ContinuousClock.now
+        while (try? await Task.sleep(for: .seconds(1))) != nil {
+            let (status, counts) = (connection.status, self.counts.withLock { $0 })
+            let roundTrip = status.link?.roundTrip.map { "  \($0.milliseconds) ms" } ?? ""
+            self.output.show(
+                status: "\(status.state)  \((.now - start).milliseconds / 1_000) s\(roundTrip)  "
+                    + "received \(counts.received)  sent \(counts.sent)")
         }
     }
 
@@ -108,8 +152,11 @@ struct ProbeRun: Sendable {
     ) async -> ProbeExit? {
         do throws(LinkspanError) {
             switch line {
-            case .send(let event, let payload): try connection.perform(Command(.send, event: event, payload: payload))
+            case .send(let event, let payload):
+                try connection.perform(Command(.send, event: event, payload: payload))
+                self.counts.withLock { $0.sent += 1 }
             case .ask(let event, let payload):
+                self.counts.withLock { $0.sent += 1 }
                 let reply = try await self.request(event, payload, over: connection)
                 self.output.show(.acknowledgement, event, reply)
             case .answer(let payload):

@@ -79,13 +79,16 @@ struct ProbeTarget: ParsableArguments {
         if let namespace, !namespace.hasPrefix("/") { throw ValidationError("--namespace has to begin with /") }
     }
 
-    /// The connection, which tries once.
-    func configuration(timeout: Duration) throws(LinkspanError) -> ConnectionConfiguration {
+    /// The connection, which tries once, or again and again when it `returns` after a loss.
+    func configuration(
+        timeout: Duration, returns: Bool = false, interceptors: [any Interceptor] = []
+    ) throws(LinkspanError) -> ConnectionConfiguration {
         let credentials = CredentialSource.fixed(
             Credentials(auth: try self.authPayload, headers: self.headers))
         return try self.builder().credentials(credentials).options {
-            $0.retry = .never
+            $0.retry = returns ? .standard : .never
             $0.openDeadline = timeout
+            $0.interceptors = interceptors
         }.build()
     }
 

@@ -93,6 +93,60 @@ extension Tool {
         }
 
         @Test(.timeLimit(.minutes(2)))
+        func `a conversation is recorded without secrets, and replayed`() async throws {
+            try await Bench.run { bench in
+                let echo = try await Echo(on: bench)
+                let file = "\(bench.folder)/visit.jsonl"
+                let said = ["-x", #"say {"token":"t0p","n":1}"#, "-x", "? ask 2", "--until", "never", "--wait", "1"]
+                let recorded = try await bench.runTool(["probe", "-q", echo.socketIO, "--record", file] + said)
+                #expect(recorded.status == 75)
+                let text = try String(contentsOfFile: file, encoding: .utf8)
+                #expect(text.contains(#""from":"client","event":"say","arguments":[{"token":"…","n":1}]"#))
+                #expect(text.contains(#""from":"server","event":"ask","reply":true,"arguments":[2]"#))
+                #expect(!text.contains("t0p"))
+
+                let replayed = try await bench.runTool(["probe", "-q", echo.socketIO, "--replay", file])
+                #expect(replayed.status == 0, "\(replayed)")
+                #expect(replayed.output.contains("ack ask 2"))
+                #expect(replayed.output.contains(#"echo {"token":"…","n":1}"#))
+                // As if the server had said more.
+                let more = text + #"{"at":0.1,"from":"server","event":"news","arguments":[]}"# + "\n"
+                try more.write(toFile: file, atomically: true, encoding: .utf8)
+                let lacking = try await bench.runTool(["probe", "-q", echo.socketIO, "--replay", file])
+                #expect(lacking.status == 75)
+                #expect(lacking.errors.contains { $0.contains("not received, unlike in the recording: 1 × 'news'") })
+                try "no conversation".write(toFile: file, atomically: true, encoding: .utf8)
+                #expect(try await bench.runTool(["probe", echo.socketIO, "--replay", file]).status == 64)
+
+                let bare = ["probe", "-q", echo.webSocket, "--subprotocol", "probe", "--record", file]
+                let json = ["-x", #"{"password":"t0p"}"#, "--wait", "1"]
+                #expect(try await bench.runTool(bare + json).status == 0)
+                #expect(try !String(contentsOfFile: file, encoding: .utf8).contains("t0p"))
+                #expect(try await bench.runTool(bare + json + ["--unredacted"]).status == 0)
+                #expect(try String(contentsOfFile: file, encoding: .utf8).contains("t0p"))
+            }
+        }
+
+        @Test(.timeLimit(.minutes(2)))
+        func `a watching probe comes back after a loss, and stays until Ctrl-C`() async throws {
+            try await Bench.run { bench in
+                let echo = try await Echo(on: bench)
+                let flags = ["--subprotocol", "probe", "--watch", "--json"]
+                let probe = try await bench.tool(["probe", echo.webSocket, "-x", "hi", "-x", "bye"] + flags)
+                try await probe.output.wait(forLine: #"{"text":"hi"}"#)
+                try await probe.errors.wait(forLine: "* lost: ")
+                try await probe.errors.wait(forLine: "* connected again")
+                probe.interrupt()
+                #expect(try await probe.exit() == 0)
+                // At a terminal there is a line with the state.
+                try await Seat.take(on: bench, program: "linkspan", ["probe", echo.webSocket] + flags) { seat in
+                    try await seat.wait(for: "received 0  sent 0")
+                    await seat.signal(SIGINT)
+                }
+            }
+        }
+
+        @Test(.timeLimit(.minutes(2)))
         func `envelopes carry events over a raw WebSocket`() async throws {
             try await Bench.run { bench in
                 let server = try await ChatServer.start(on: bench)

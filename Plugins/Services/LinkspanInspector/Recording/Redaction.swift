@@ -2,7 +2,7 @@
 ///
 /// A member whose name sounds like a credential loses its value, and so does a string that looks like a token, whatever
 /// its name. It is a help and no guarantee, which is why payloads are off unless configuration asks for them.
-enum Redaction {
+package enum Redaction {
     /// Parts of names in lower case that tell of a credential.
     private static let words = [
         "token", "secret", "password", "passwd", "passphrase", "authorization", "auth", "apikey", "api_key", "api-key",
@@ -10,7 +10,7 @@ enum Redaction {
     ]
 
     /// The excerpt of arguments that are `count` bytes long, with "…" where something is left out.
-    static func excerpt(_ bytes: [UInt8], of count: Int) -> String {
+    package static func excerpt(_ bytes: [UInt8], of count: Int) -> String {
         var output: [UInt8] = []
         var rest = bytes[...]
         while let byte = rest.first {
