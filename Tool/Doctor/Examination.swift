@@ -1,5 +1,6 @@
 import Linkspan
 import LinkspanNetwork
+import LinkspanRuntime
 
 /// The way through the stages of a connection, up to the first fault that all later ones depend on.
 @available(macOS 15, *)
@@ -26,7 +27,7 @@ final class Examination {
         dialer.patience = max(.milliseconds(100), min(dialer.patience, self.rest))
         return dialer
     }
-    private(set) var report: Report
+    var report: Report
     private let deadline: ContinuousClock.Instant
     private let begin: (Stage) -> Void
     private let show: (StageResult) -> Void
@@ -190,11 +191,14 @@ final class Examination {
 
     private func examineTLS() async throws(Verdict) {
         try await self.stage(.tls) { () throws(Verdict) in
-            guard case .failure(let error) = await self.exchange(self.dialer.request("/")),
-                error.code.tlsFailure != nil || error.stage == .tls
-            else {
-                let pins = self.plan.target.pin.isEmpty ? "" : ", a pinned key"
-                return ((), "the certificate has a trusted chain, valid dates, the name \(self.plan.url.host)\(pins)")
+            let chain = Lock<[Certificate]>([])
+            var request = self.dialer.request("/")
+            request.onCertificates = { found in chain.withLock { $0 = found.compactMap { Certificate(der: $0) } } }
+            let answer = await self.exchange(request)
+            self.report.certificates = chain.withLock { $0 }
+            guard case .failure(let error) = answer, error.code.tlsFailure != nil || error.stage == .tls else {
+                let pins = self.plan.target.pin.isEmpty ? "" : ", and a pinned key"
+                return ((), "the chain is trusted\(pins)\(self.report.chain)")
             }
             if [.other, .handshakeCut].contains(error.code.tlsFailure) || error.stage == .tls {
                 let plain = await self.dialer.exchange(self.dialer.request("/", isSecure: false))
@@ -202,7 +206,9 @@ final class Examination {
                     throw Verdict(.plainServer, "\(self.place) speaks HTTP without TLS")
                 }
             }
-            throw Verdict(error, to: self.place)
+            var verdict = Verdict(error, to: self.place)
+            verdict.cause += self.report.chain
+            throw verdict
         }
     }
 

@@ -49,6 +49,15 @@ struct Report: Encodable, Sendable {
     /// The first fault, or else the first warning.
     private(set) var verdict: Verdict?
     private(set) var stages: [StageResult] = []
+    /// The server's chain, its own certificate first; nil without TLS.
+    var certificates: [Certificate]?
+
+    /// The chain in words, behind another sentence; empty when the server showed none.
+    var chain: String {
+        guard let own = self.certificates?.first else { return "" }
+        let above = (self.certificates ?? []).dropFirst().map { "; \($0.subject) \($0.ending)" }.joined()
+        return ": \(own.sentence)\(above)"
+    }
 
     init(url: String) { self.url = url }
 

@@ -32,6 +32,7 @@ public enum LineOutput {
     /// A value as one line of JSON on standard output, its keys in the order of the alphabet.
     public static func show(json value: some Encodable) throws {
         let encoder = JSONEncoder()
+        encoder.dateEncodingStrategy = .iso8601
         encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
         self.write(String(decoding: try encoder.encode(value), as: UTF8.self), to: .standardOutput)
     }

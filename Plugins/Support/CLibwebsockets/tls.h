@@ -133,6 +133,12 @@ static inline int clws_chain_count(const struct clws_certificate *certificate) {
   return chain ? sk_X509_num(chain) : 0;
 }
 
+// Writes one certificate in DER unless `bytes` is NULL; returns its size, negative for none.
+static inline int clws_chain_der(const struct clws_certificate *certificate, int index, unsigned char *bytes) {
+  X509 *subject = sk_X509_value(X509_STORE_CTX_get0_chain(certificate->store), index);
+  return subject ? i2d_X509(subject, bytes ? &bytes : NULL) : -1;
+}
+
 // Writes the SHA-256 of one certificate's SubjectPublicKeyInfo (RFC 7469 section 2.4).
 static inline bool clws_chain_key_digest(const struct clws_certificate *certificate, int index,
                                          unsigned char digest[clws_key_digest_size]) {

@@ -54,6 +54,15 @@ struct CertificateCheck {
         return clws_certificate_misuses_wildcard(certificate, self.host) ? .wildcardMisuse : .wrongHost
     }
 
+    /// The chain in DER as far as OpenSSL has built it, the server's certificate first.
+    func chain(_ certificate: UnsafeMutablePointer<clws_certificate>) -> [[UInt8]] {
+        (0..<clws_chain_count(certificate)).map { index in
+            var bytes = [UInt8](repeating: 0, count: Int(max(0, clws_chain_der(certificate, index, nil))))
+            _ = clws_chain_der(certificate, index, &bytes)
+            return bytes
+        }
+    }
+
     /// Compares the keys of the chain that OpenSSL has built and verified.
     private func pinProblem(_ certificate: UnsafeMutablePointer<clws_certificate>) -> ByteStreamError? {
         let keys = (0..<clws_chain_count(certificate)).map { index in

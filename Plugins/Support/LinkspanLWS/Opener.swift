@@ -153,7 +153,9 @@ final class Opener {
 
     private func accepts(_ certificate: UnsafeMutablePointer<clws_certificate>) -> Bool {
         guard let owner = self.owner else { return false }
-        switch CertificateCheck(host: self.request.serverName, policy: self.request.tls).verdict(certificate) {
+        let check = CertificateCheck(host: self.request.serverName, policy: self.request.tls)
+        self.request.onCertificates?(check.chain(certificate))
+        switch check.verdict(certificate) {
         case .next: return true
         case .good:
             self.isVerified = true

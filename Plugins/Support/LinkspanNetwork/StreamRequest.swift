@@ -24,6 +24,10 @@ package struct StreamRequest: Sendable {
     package var origin: String?
     /// The rules for verifying the server of a secure stream.
     package var tls: TLSPolicy
+    /// Gets the server's certificates in DER, its own first, before they are judged; nil unless set.
+    ///
+    /// Called more than once as the chain is built, the last time with all of it.
+    package var onCertificates: (@Sendable ([[UInt8]]) -> Void)?
     /// The proxy; nil for none.
     ///
     /// Environment variables are not read.

@@ -22,11 +22,13 @@ extension Tool {
             struct Stage: Decodable {
                 var stage: String
                 var outcome: String
+                var detail = ""
             }
 
             var health: String
             var verdict: Verdict?
             var stages: [Stage]
+            var certificates: [Certificate]?
         }
 
         /// Examines the server of a case by a URL with this scheme and, after a colon, this path.
@@ -47,7 +49,9 @@ extension Tool {
                 let options = flags.map { $0 == "AUTHORITY" ? "\(bench.folder)/authority.pem" : $0 }
                 let ended = try await bench.runTool(["doctor", url, "--json", "--timeout", "24"] + options)
                 let text = try #require(ended.output.first, "\(ended.errors)")
-                await result.set(try JSONDecoder().decode(Findings.self, from: Data(text.utf8)), ended.status)
+                let decoder = JSONDecoder()
+                decoder.dateDecodingStrategy = .iso8601
+                await result.set(try decoder.decode(Findings.self, from: Data(text.utf8)), ended.status)
             }
             return await result.value
         }
@@ -120,6 +124,16 @@ extension Tool {
             name: String, scheme: String, flags: [String], code: String
         ) async throws {
             try await Self.expect(code, of: name, scheme, flags)
+        }
+
+        @Test(.timeLimit(.minutes(2)), arguments: ["tls-good", "tls-expired", "tls-wrongname"])
+        func `the names and dates of the chain are shown`(name: String) async throws {
+            let (findings, _) = try await Self.examine(name, "https", Self.trusting)
+            let own = try #require(findings.certificates?.first)
+            #expect(own.issuer != "" && own.from < own.until)
+            #expect((own.until < .now) == (name == "tls-expired"))
+            let detail = findings.stages.first { $0.stage == "tls" }?.detail ?? ""
+            #expect(detail.contains("issued by \(own.issuer), valid from "), "\(detail)")
         }
 
         private static func expect(
