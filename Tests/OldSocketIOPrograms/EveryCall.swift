@@ -168,9 +168,13 @@ public enum EveryCall {
         }
         socket.emitWithAck("note", with: [2]).timingOut(after: 0) { data in _ = data }
         socket.rawEmitView.emit("echo", "raw")
+        socket.emit("echo", with: [])
         socket.rawEmitView.emit("echo", with: ["raw"])
+        let mixed: [Any] = ["raw", 1]
+        socket.rawEmitView.emit("echo", with: mixed)
         socket.rawEmitView.emitWithAck("note", 3).timingOut(after: 1) { _ in }
         socket.rawEmitView.emitWithAck("note", with: [4]).timingOut(after: 1) { _ in }
+        socket.rawEmitView.emitWithAck("note", with: mixed).timingOut(after: 1) { _ in }
         socket.emitAck(0, with: ["late"])
         socket.handleAck(0, data: ["early"])
         socket.handleClientEvent(.statusChange, data: [SocketIOStatus.connected, 3])

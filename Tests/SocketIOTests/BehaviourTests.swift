@@ -95,18 +95,6 @@ struct BehaviourTests {
         }
     }
 
-    @Test func `options without a safe counterpart refuse to connect`() async throws {
-        let manager = SocketManager(
-            socketURL: try #require(URL(string: "https://127.0.0.1:9")),
-            config: [.enableSOCKSProxy(true), .handleQueue(DispatchQueue(label: "handlers"))])
-        let errors = Journal<String>("errors")
-        manager.defaultSocket.on(clientEvent: .error) { data, _ in errors.append(data[0] as? String ?? "?") }
-        manager.defaultSocket.connect()
-        let problem = try await errors.first(1)[0]
-        #expect(problem.contains("enableSOCKSProxy"))
-        #expect(manager.status == .disconnected)
-    }
-
     @Test func `acknowledged emits survive twenty kills of the server`() async throws {
         let file = NSTemporaryDirectory() + "linkspan-notes-\(UUID().uuidString)"
         defer { try? FileManager.default.removeItem(atPath: file) }

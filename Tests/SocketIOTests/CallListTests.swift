@@ -1,4 +1,5 @@
 internal import Foundation
+internal import TestSupport
 internal import Testing
 
 /// The calls in the documents of socket.io-client-swift 16.1.1, each with a part of the line of the program that uses it.
@@ -94,23 +95,34 @@ private let calls: [(name: String, part: String)] = [
 ]
 
 @Suite struct CallListTests {
-    private static let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
-        .deletingLastPathComponent()
-    private static let programs = Self.root.appending(path: "Tests/OldSocketIOPrograms")
-
     @Test
     func `each documented call is in the program that uses every call`() throws {
-        let program = try String(contentsOf: Self.programs.appending(path: "EveryCall.swift"), encoding: .utf8)
+        let program = try SourceFiles.text("Tests/OldSocketIOPrograms/EveryCall.swift")
         #expect(Set(calls.map(\.name)).count == calls.count)
         for call in calls { #expect(program.contains(call.part), "\(call.name) is not used") }
     }
 
     @Test
     func `old programs import nothing but Foundation and SocketIO`() throws {
-        for name in try FileManager.default.contentsOfDirectory(atPath: Self.programs.path) {
-            let text = try String(contentsOf: Self.programs.appending(path: name), encoding: .utf8)
-            let imported = text.split(separator: "\n").filter { $0.hasPrefix("import ") }
-            #expect(Set(imported).isSubset(of: ["import Foundation", "import SocketIO", "import Combine"]), "\(name)")
+        let allowed: Set = ["import Foundation", "import SocketIO", "import Combine"]
+        let imports = try SourceFiles.imports("Tests/OldSocketIOPrograms")
+        #expect(imports.isSubset(of: allowed), "\(imports)")
+    }
+
+    @Test
+    func `each row of the table names a test there is`() throws {
+        let folder = "Tests/SocketIOTests"
+        let tests = try SourceFiles.names(folder).filter { $0.hasSuffix(".swift") }
+            .map { try SourceFiles.text("\(folder)/\($0)") }.joined()
+        let page = try SourceFiles.text("Plugins/Compatibility/SocketIO/Documentation.docc/SocketIO.md")
+        let rows = page.split(separator: "\n").filter { $0.hasPrefix("| ") }.dropFirst(2)
+        #expect(rows.count > 15)
+        for row in rows {
+            let proofs = (row.components(separatedBy: " | ").last ?? "").matches(of: /`([^`]+)`/).map(\.1)
+            #expect(!proofs.isEmpty, "\(row)")
+            for proof in proofs {
+                #expect(tests.contains("func `\(proof)`") || tests.contains("struct \(proof) "), "\(proof)")
+            }
         }
     }
 }

@@ -1,6 +1,7 @@
 internal import Foundation
 @testable internal import OldStarscreamPrograms
 internal import Starscream
+internal import TestSupport
 internal import Testing
 
 /// The public names and calls in the documents of Starscream 4.0.8, and the line of the program that uses each.
@@ -89,7 +90,7 @@ private let calls: [(name: String, line: String)] = [
 @Suite struct CallListTests {
     @Test
     func `each documented call is in the program that uses every call`() throws {
-        let program = try Files.text("Tests/OldStarscreamPrograms/EveryCall.swift")
+        let program = try SourceFiles.text("Tests/OldStarscreamPrograms/EveryCall.swift")
         let lines = Set(program.split(separator: "\n").map { $0.trimmingCharacters(in: .whitespaces) })
         #expect(Set(calls.map(\.name)).count == calls.count)
         for call in calls { #expect(lines.contains(call.line), "\(call.name) is not used") }
@@ -97,10 +98,8 @@ private let calls: [(name: String, line: String)] = [
 
     @Test
     func `old programs import nothing but Foundation and Starscream`() throws {
-        for name in try Files.names("Tests/OldStarscreamPrograms") {
-            let lines = try Files.text("Tests/OldStarscreamPrograms/\(name)").split(separator: "\n")
-            #expect(lines.filter { $0.contains("import ") } == ["import Foundation", "import Starscream"], "\(name)")
-        }
+        let imports = try SourceFiles.imports("Tests/OldStarscreamPrograms")
+        #expect(imports == ["import Foundation", "import Starscream"])
     }
 
     @Test
@@ -135,7 +134,7 @@ private let calls: [(name: String, line: String)] = [
     @Test
     func `each name that cannot exist is unavailable, with a message`() throws {
         let files = try ["Unavailable", "WebSocket"].map {
-            try Files.text("Plugins/Compatibility/Starscream/\($0).swift")
+            try SourceFiles.text("Plugins/Compatibility/Starscream/\($0).swift")
         }
         let lines = files.joined().split(separator: "\n")
         let declared = zip(lines, lines.dropFirst()).filter { $0.0.contains("@available(*, unavailable, message: \"") }
@@ -155,25 +154,13 @@ private let calls: [(name: String, line: String)] = [
     func `each row of the table names a test there is`() throws {
         let folder = "Tests/InteropTests/Starscream"
         let tests =
-            try Files.names(folder).map { try Files.text("\(folder)/\($0)") }.joined()
-            + Files.text("Tests/StarscreamTests/CallListTests.swift")
-        let page = try Files.text("Plugins/Compatibility/Starscream/Documentation.docc/DifferencesFromStarscream.md")
+            try SourceFiles.names(folder).map { try SourceFiles.text("\(folder)/\($0)") }.joined()
+            + SourceFiles.text("Tests/StarscreamTests/CallListTests.swift")
+        let page = try SourceFiles.text(
+            "Plugins/Compatibility/Starscream/Documentation.docc/DifferencesFromStarscream.md")
         let proofs = page.split(separator: "\n").filter { $0.hasPrefix("| ") && $0.contains("Tests`: ") }
             .compactMap { $0.components(separatedBy: "Tests`: ").last?.dropLast(2) }
         #expect(proofs.count > 25)
         for proof in proofs { #expect(tests.contains("func `\(proof)`()"), "\(proof)") }
-    }
-}
-
-private enum Files {
-    private static let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
-        .deletingLastPathComponent()
-
-    static func text(_ path: String) throws -> String {
-        try String(contentsOf: Self.root.appending(path: path), encoding: .utf8)
-    }
-
-    static func names(_ folder: String) throws -> [String] {
-        try FileManager.default.contentsOfDirectory(atPath: Self.root.appending(path: folder).path).sorted()
     }
 }

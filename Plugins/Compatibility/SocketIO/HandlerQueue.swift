@@ -1,4 +1,4 @@
-internal import Dispatch
+internal import Foundation
 internal import Linkspan
 internal import LinkspanRuntime
 
@@ -19,23 +19,25 @@ final class HandlerQueue {
         }
     }
 
-    /// On each queue its own identity, so that a caller is known to be there.
-    private static let identity = DispatchSpecificKey<ObjectIdentifier>()
-    private let state = Lock((queue: DispatchQueue.main, waiting: [Job]()))
+    // Not the object, of which a queue has several on Linux.
+    /// The identity of a queue, so that a caller is known to be there.
+    private static let identity = DispatchSpecificKey<UUID>()
+    private let state = Lock((queue: DispatchQueue.main, identity: UUID(), waiting: [Job]()))
 
     init() { self.queue = .main }
 
     var queue: DispatchQueue {
         get { self.state.withLock { $0.queue } }
         set {
-            newValue.setSpecific(key: Self.identity, value: ObjectIdentifier(newValue))
-            self.state.withLock { $0.queue = newValue }
+            let identity = newValue.getSpecific(key: Self.identity) ?? UUID()
+            newValue.setSpecific(key: Self.identity, value: identity)
+            self.state.withLock { ($0.queue, $0.identity) = (newValue, identity) }
         }
     }
 
     /// Runs a job at once for a caller on the queue, and otherwise there.
     func run(_ body: @escaping () -> Void) {
-        if DispatchQueue.getSpecific(key: Self.identity) == ObjectIdentifier(self.queue) {
+        if DispatchQueue.getSpecific(key: Self.identity) == self.state.withLock({ $0.identity }) {
             body()
         } else {
             self.post(.call(body))

@@ -4,26 +4,21 @@ internal import LinkspanSocketIO
 
 /// Socket.IO by the options that hold when a link is made, so that new options need no new connection.
 struct ManagedTransport: Transport {
-    /// A report of a link to its socket besides messages and states.
-    enum Notice: Sendable {
-        /// The server is there: a ping and its answer.
-        case alive
-        case carrier(String?)
-    }
-
     let name = "socketio"
     let schemes: Set<String> = ["http", "https"]
     let executor: any JobExecutor
     let identity: [String: Secret]
     /// The configuration and the credentials of the next link.
     let terms: @Sendable () -> (SocketIOConfiguration, Credentials)
-    let notice: @Sendable (Notice) -> Void
+    /// Called with what is known of a link that is open or has changed, and with nil when the server is there: a ping and
+    /// its answer.
+    let note: @Sendable (LinkInfo?) -> Void
 
     func makeLink(_ request: LinkRequest, receiver: any LinkReceiver) -> any Link {
         var request = request
         let (configuration, credentials) = self.terms()
         request.credentials = credentials
-        let receiver = NotingReceiver(receiver, note: self.notice)
+        let receiver = NotingReceiver(receiver, note: self.note)
         return SocketIOTransport(configuration).makeLink(request, receiver: receiver)
     }
 }
@@ -31,9 +26,9 @@ struct ManagedTransport: Transport {
 /// Passes a link's events on, and notes what the connection does not tell.
 private final class NotingReceiver: LinkReceiver {
     private let receiver: any LinkReceiver
-    private let note: @Sendable (ManagedTransport.Notice) -> Void
+    private let note: @Sendable (LinkInfo?) -> Void
 
-    init(_ receiver: any LinkReceiver, note: @escaping @Sendable (ManagedTransport.Notice) -> Void) {
+    init(_ receiver: any LinkReceiver, note: @escaping @Sendable (LinkInfo?) -> Void) {
         self.receiver = receiver
         self.note = note
     }
@@ -44,13 +39,13 @@ private final class NotingReceiver: LinkReceiver {
         self.receiver.receive {
             let event = next()
             switch event {
-            case .opened(let info): (isAlive, _) = (false, self.note(.carrier(info.facts["carrier"])))
-            case .changed(let info): (isAlive, _) = (info.roundTrip != nil, self.note(.carrier(info.facts["carrier"])))
+            case .opened(let info): (isAlive, _) = (false, self.note(info))
+            case .changed(let info): (isAlive, _) = (info.roundTrip != nil, self.note(info))
             case .message, .reply, .failed, .writable, .closed: isAlive = false
             case nil: ()
             }
             return event
         }
-        if isAlive { self.note(.alive) }
+        if isAlive { self.note(nil) }
     }
 }

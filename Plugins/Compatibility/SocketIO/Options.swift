@@ -75,20 +75,16 @@ public enum SocketIOClientOption: CustomStringConvertible, Equatable {
 
     /// The option of a name, when the value has its type.
     init?(name: String, value: Any) {
-        func take<Value>(_ make: @escaping (Value) -> Self) -> (Any) -> Self? { { ($0 as? Value).map(make) } }
-        let makers: [String: (Any) -> Self?] = [
-            "compress": { $0 as? Bool == true ? .compress : nil }, "connectParams": take(Self.connectParams),
-            "cookies": take(Self.cookies), "extraHeaders": take(Self.extraHeaders), "forceNew": take(Self.forceNew),
-            "forcePolling": take(Self.forcePolling), "forceWebsockets": take(Self.forceWebsockets),
-            "enableSOCKSProxy": take(Self.enableSOCKSProxy), "handleQueue": take(Self.handleQueue),
-            "log": take(Self.log), "logger": take(Self.logger), "path": take(Self.path),
-            "reconnects": take(Self.reconnects), "reconnectAttempts": take(Self.reconnectAttempts),
-            "reconnectWait": take(Self.reconnectWait), "reconnectWaitMax": take(Self.reconnectWaitMax),
-            "randomizationFactor": take(Self.randomizationFactor), "secure": take(Self.secure),
-            "security": take(Self.security), "selfSigned": take(Self.selfSigned),
-            "sessionDelegate": take(Self.sessionDelegate), "version": take(Self.version),
+        func take<Value>(_ make: @escaping (Value) -> Self) -> Self? { (value as? Value).map(make) }
+        let options: [Self?] = [
+            value as? Bool == true ? .compress : nil, take(Self.connectParams), take(Self.cookies),
+            take(Self.extraHeaders), take(Self.forceNew), take(Self.forcePolling), take(Self.forceWebsockets),
+            take(Self.enableSOCKSProxy), take(Self.handleQueue), take(Self.log), take(Self.logger), take(Self.path),
+            take(Self.reconnects), take(Self.reconnectAttempts), take(Self.reconnectWait), take(Self.reconnectWaitMax),
+            take(Self.randomizationFactor), take(Self.secure), take(Self.security), take(Self.selfSigned),
+            take(Self.sessionDelegate), take(Self.version),
         ]
-        guard let option = makers[name]?(value) else { return nil }
+        guard let option = options.lazy.compactMap(\.self).first(where: { $0.description == name }) else { return nil }
         self = option
     }
 }

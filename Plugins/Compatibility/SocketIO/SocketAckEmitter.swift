@@ -35,23 +35,3 @@ public final class OnAckCallback: NSObject {
     /// With 0 seconds it waits as long as it takes, and is not called when the acknowledgement is lost.
     public func timingOut(after seconds: Double, callback: @escaping AckCallback) { self.send(seconds, callback) }
 }
-
-/// Sends events; the same as its ``SocketIOClient``: `Data` is found wherever it is.
-public final class SocketRawView: NSObject {
-    private let socket: SocketIOClient
-
-    init(socket: SocketIOClient) { self.socket = socket }
-
-    /// Sends an event.
-    public func emit(_ event: String, _ items: SocketData...) { self.socket.emit(event, with: items) }
-    /// Sends an event with a list of arguments.
-    public func emit(_ event: String, with items: [Any]) { self.socket.perform(.send, event, items) }
-
-    /// Makes an emit that asks for an acknowledgement.
-    public func emitWithAck(_ event: String, _ items: SocketData...) -> OnAckCallback {
-        self.socket.emitWithAck(event, with: items)
-    }
-
-    /// Makes an emit with a list of arguments that asks for an acknowledgement.
-    public func emitWithAck(_ event: String, with items: [Any]) -> OnAckCallback { self.socket.request(event, items) }
-}

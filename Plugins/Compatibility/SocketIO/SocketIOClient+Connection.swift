@@ -2,46 +2,33 @@ internal import Foundation
 public import Linkspan
 internal import LinkspanRuntime
 
-/// The connection of a socket, and how far it has come.
-struct LinkState {
-    var handler: ConnectionHandler?
-    /// True from `connect` to `disconnect`, also while the connection is down.
-    var isWanted = false
-    var payload: Payload?
-    /// The events that have handlers, or had.
-    var heard: Set<String?> = []
-    var carrier: String?
-    /// The attempts since the first one failed or the link was lost; nil before that.
-    var attempts: Int?
-}
-
 extension SocketIOClient {
     /// The connection under the socket, for code that is new: both send and listen on it, and end it.
     ///
     /// The same as long as the socket lives. A socket that was never connected connects for it. Nil when the manager is gone, or
     /// its URL or its options cannot be used.
     public var connection: ConnectionHandler? {
-        if let handler = self.state.withLock({ $0.link.handler }) { return handler }
+        if let handler = self.state.withLock({ $0.handler }) { return handler }
         self.connect()
-        return self.state.withLock { $0.link.handler }
+        return self.state.withLock { $0.handler }
     }
 
     /// Takes a connection, unless there is one; messages that it has received before are held for its listeners.
     func adopt(_ handler: ConnectionHandler) throws(LinkspanError) {
         let events = self.state.withLock { state in
-            guard state.link.handler == nil else { return nil as Set<String?>? }
-            state.link.handler = handler
-            return state.link.heard
+            guard state.handler == nil else { return nil as Set<String?>? }
+            state.handler = handler
+            return state.heard
         }
         guard let events else { return }
-        handler.onStatusChange { [weak self, queue] change in queue.post(.call { [weak self] in self?.follow(change) }) }
+        handler.onStatusChange { [weak self, queue] change in queue.post(.call { self?.follow(change) }) }
         for event in events { try self.listen(to: event, on: handler) }
     }
 
     /// Begins to listen to an event, or with nil to those that have no handlers; the connection holds those of others for
     /// listeners of its own.
     func hear(_ event: String?) {
-        let handler = self.state.withLock { $0.link.heard.insert(event).inserted ? $0.link.handler : nil }
+        let handler = self.state.withLock { $0.heard.insert(event).inserted ? $0.handler : nil }
         if let handler { try? self.listen(to: event, on: handler) }
     }
 
@@ -52,7 +39,7 @@ extension SocketIOClient {
             }
         } else {
             try handler.onAny { [weak self] message in
-                guard let self, !self.state.withLock({ $0.link.heard.contains(message.event) }) else { return }
+                guard let self, !self.state.withLock({ $0.heard.contains(message.event) }) else { return }
                 self.queue.post(.message(message, self))
             }
         }
@@ -67,15 +54,15 @@ extension SocketIOClient {
     // MARK: What happens to the connection, told on the queue
 
     private func follow(_ change: StatusChange) {
-        let link = self.state.withLock { $0.link }
-        guard link.isWanted, let handler = link.handler else { return }
+        let state = self.state.withLock { $0 }
+        guard state.isWanted, let handler = state.handler else { return }
         switch change {
         case .progress(.opening):
-            guard let attempts = link.attempts else { return }
-            self.state.withLock { $0.link.attempts = attempts + 1 }
+            guard let attempts = state.attempts else { return }
+            self.state.withLock { $0.attempts = attempts + 1 }
             self.tell(.reconnectAttempt, [self.terms.withLock { $0.retry.attempts } - attempts])
         case .progress(.waiting):
-            self.state.withLock { $0.link.attempts = link.attempts ?? 0 }
+            self.state.withLock { $0.attempts = state.attempts ?? 0 }
             if let error = handler.status.lastError { self.tell(error) }
         case .progress: ()
         case .state(let change): self.follow(change, of: handler)
@@ -85,7 +72,7 @@ extension SocketIOClient {
     private func follow(_ change: StateChange, of handler: ConnectionHandler) {
         switch (change.to, change.reason) {
         case (.connected, .established(let info)):
-            self.state.withLock { $0.link.attempts = nil }
+            self.state.withLock { $0.attempts = nil }
             return self.didConnect(toNamespace: self.nsp, payload: info.sessionID.map { ["sid": $0] })
         case (.disconnected, .lost(let error)):
             if self.status == .connected { self.setReconnecting(reason: error.message) }
@@ -102,21 +89,21 @@ extension SocketIOClient {
         default: return
         }
         self.state.withLock { state in
-            (state.link.carrier, state.link.attempts) = (nil, nil)
+            (state.carrier, state.attempts) = (nil, nil)
             state.questions.removeAll()
         }
     }
 
-    func note(_ notice: ManagedTransport.Notice) {
-        switch notice {
-        case .alive:
-            for event in [SocketClientEvent.ping, .pong] where self.status == .connected { self.tell(event, []) }
-        case .carrier(let carrier):
-            let former = self.state.withLock { $0.link.carrier }
-            self.state.withLock { $0.link.carrier = carrier }
-            // Where the response's headers were.
-            if carrier == "websocket", former != carrier { self.tell(.websocketUpgrade, [[String: String]()]) }
+    /// The link is open or has changed; nil when the server has shown that it is there, by a ping and its answer.
+    func note(_ info: LinkInfo?) {
+        guard let info else {
+            return [SocketClientEvent.ping, .pong].forEach { if self.status == .connected { self.tell($0, []) } }
         }
+        var former = info.facts["carrier"]
+        let isNew = former == "websocket"
+        self.state.withLock { swap(&$0.carrier, &former) }
+        // Where the response's headers were.
+        if isNew, former != "websocket" { self.tell(.websocketUpgrade, [[String: String]()]) }
     }
 
     private func tell(_ error: LinkspanError) { self.tell(.error, error.details?.arguments ?? [error.message]) }
@@ -154,38 +141,37 @@ extension SocketIOClient {
         done: ((Payload?) -> Void)? = nil
     ) {
         self.log("emits \(event)")
-        let (status, handler) = self.state.withLock { ($0.status, $0.link.handler) }
+        func fail(_ data: [Any]) {
+            self.tell(.error, data)
+            self.queue.post(.call { done?(nil) })
+        }
+        let (status, handler) = self.state.withLock { ($0.status, $0.handler) }
         guard let handler, status == .connected || !self.terms.withLock({ $0.dropsOffline }) else {
-            self.tell(.error, ["Tried emitting when not connected"])
-            return self.queue.post(.call { done?(nil) })
+            return fail(["Tried emitting when not connected"])
         }
         do {
             // What a link that is up takes at once, and nobody asks for, goes without the cost of an outcome.
-            let completion = done == nil && status == .connected ? nil : self.outcome(of: event, items, done)
+            let finish = done == nil && status == .connected ? nil : self.outcome(of: event, items, done)
             let payload = try Payload(arguments: items)
-            try handler.perform(
-                Command(kind, event: event, payload: payload, timeout: limit, completion: completion))
+            try handler.perform(Command(kind, event: event, payload: payload, timeout: limit, completion: finish))
         } catch {
-            self.failed(error, event, items, done)
+            fail([event, items, error])
         }
     }
 
+    /// Calls `done` on the queue, after a client event if the emit has failed otherwise than by its time limit.
     private func outcome(
         of event: String, _ items: Any, _ done: ((Payload?) -> Void)?
     ) -> @Sendable (Result<Payload, LinkspanError>) -> Void {
         { [weak self, queue] outcome in
-            switch outcome {
-            case .success(let payload): if let done { queue.post(.call { done(payload) }) }
-            case .failure(let error): self?.failed(error.code == .timedOut ? nil : error, event, items, done)
-            }
+            if done == nil, case .success = outcome { return }
+            queue.post(
+                .call {
+                    if case .failure(let error) = outcome, error.code != .timedOut {
+                        self?.tell(.error, [event, items, error])
+                    }
+                    done?(try? outcome.get())
+                })
         }
-    }
-
-    /// An emit has failed: calls `done` after a client event, of which there is none without an error.
-    private func failed(_ error: (any Error)?, _ event: String, _ items: Any, _ done: ((Payload?) -> Void)?) {
-        self.queue.post(.call {
-            if let error { self.tell(.error, [event, items, error]) }
-            done?(nil)
-        })
     }
 }

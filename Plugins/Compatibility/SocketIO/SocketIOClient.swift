@@ -4,6 +4,8 @@ internal import LinkspanRuntime
 
 /// The interface of a socket, which is ``SocketIOClient``.
 public typealias SocketIOClientSpec = SocketIOClient
+/// A socket whose arguments are of any types, which is ``SocketIOClient``: `Data` is found wherever it is.
+public typealias SocketRawView = SocketIOClient
 
 /// A namespace of a server: sends and handles its events.
 ///
@@ -15,7 +17,16 @@ open class SocketIOClient: NSObject {
         var anyHandler: ((SocketAnyEvent) -> Void)?
         var status = SocketIOStatus.notConnected
         var sid: String?
-        var link = LinkState()
+        /// The connection, and how far it has come.
+        var handler: ConnectionHandler?
+        /// True from `connect` to `disconnect`, also while the connection is down.
+        var isWanted = false
+        var payload: Payload?
+        /// The events that have handlers, or had; nil stands for those that have none.
+        var heard: Set<String?> = []
+        var carrier: String?
+        /// The attempts since the first one failed or the link was lost; nil before that.
+        var attempts: Int?
         var acks = Numbered<AckCallback>()
         /// Messages that wait for an acknowledgement.
         var questions = Numbered<Message>()
@@ -48,7 +59,7 @@ open class SocketIOClient: NSObject {
     /// The server's name for the session; nil before the first one, and empty behind the end of one.
     public var sid: String? { self.state.withLock { $0.sid } }
     /// Sends events; the same as the socket.
-    public var rawEmitView: SocketRawView { SocketRawView(socket: self) }
+    public var rawEmitView: SocketRawView { self }
 
     private func enter(_ status: SocketIOStatus, sid: String? = nil) {
         self.state.withLock { ($0.status, $0.sid) = (status, sid ?? $0.sid) }
@@ -131,15 +142,18 @@ open class SocketIOClient: NSObject {
         self.perform(.send, event, items, done: completion.map { completion in { _ in completion() } })
     }
 
+    /// Sends an event with a list of arguments of any types.
+    open func emit(_ event: String, with items: [Any]) { self.perform(.send, event, items) }
+
     /// Makes an emit that asks for an acknowledgement; it is sent by ``OnAckCallback/timingOut(after:callback:)``.
     open func emitWithAck(_ event: String, _ items: SocketData...) -> OnAckCallback {
         self.emitWithAck(event, with: items)
     }
 
     /// Makes an emit with a list of arguments that asks for an acknowledgement.
-    open func emitWithAck(_ event: String, with items: [SocketData]) -> OnAckCallback {
-        self.request(event, items)
-    }
+    open func emitWithAck(_ event: String, with items: [SocketData]) -> OnAckCallback { self.request(event, items) }
+    /// Makes an emit with a list of arguments of any types that asks for an acknowledgement.
+    open func emitWithAck(_ event: String, with items: [Any]) -> OnAckCallback { self.request(event, items) }
 
     /// Acknowledges an event by its number; for ``SocketAckEmitter`` and subclasses.
     open func emitAck(_ ack: Int, with items: [Any]) {

@@ -12,17 +12,14 @@ public typealias SocketManagerSpec = SocketManager
 open class SocketManager: NSObject, ConfigSettable {
     /// The server; its path and its query are not used.
     public let socketURL: URL
-    /// Changes nothing: each attempt is made with the options of its moment.
-    public var forceNew = false
     let queue = HandlerQueue()
     let terms = Lock(Terms())
     private let connections = ConnectionManager()
-    private let options: Lock<SocketIOClientConfiguration>
     private let sockets = Lock<[String: SocketIOClient]>([:])
 
     /// Makes a manager; it connects nothing yet.
     public init(socketURL: URL, config: SocketIOClientConfiguration = []) {
-        (self.socketURL, self.options) = (socketURL, Lock(config))
+        self.socketURL = socketURL
         super.init()
         self.setConfigs(config)
     }
@@ -39,7 +36,7 @@ open class SocketManager: NSObject, ConfigSettable {
 
     /// The options; new ones count from the next attempt on.
     public var config: SocketIOClientConfiguration {
-        get { self.options.withLock { $0 } }
+        get { self[\.options] }
         set { self.setConfigs(newValue) }
     }
 
@@ -53,7 +50,6 @@ open class SocketManager: NSObject, ConfigSettable {
             default: ()
             }
         }
-        self.options.withLock { $0 = config }
         self.terms.withLock { $0 = $0.changed(by: config) }
     }
 
@@ -61,6 +57,11 @@ open class SocketManager: NSObject, ConfigSettable {
     public var handleQueue: DispatchQueue {
         get { self.queue.queue }
         set { self.queue.queue = newValue }
+    }
+    /// Changes nothing: each attempt is made with the options of its moment.
+    public var forceNew: Bool {
+        get { self[\.forcesNew] }
+        set { self[\.forcesNew] = newValue }
     }
     /// Reconnects a socket whose link was lost; true at first.
     public var reconnects: Bool {
@@ -134,8 +135,8 @@ open class SocketManager: NSObject, ConfigSettable {
     open func connectSocket(_ socket: SocketIOClient, withPayload payload: [String: Any]? = nil) {
         do {
             let payload = try payload.map { try Payload(arguments: [$0]) }
-            socket.state.withLock { ($0.link.payload, $0.link.isWanted) = (payload, true) }
-            if let handler = socket.state.withLock({ $0.link.handler }) { return try handler.reconnectNow() }
+            socket.state.withLock { ($0.payload, $0.isWanted) = (payload, true) }
+            if let handler = socket.state.withLock({ $0.handler }) { return try handler.reconnectNow() }
             try socket.adopt(try self.connections.connect(try self.configuration(for: socket)))
         } catch {
             let reason = (error as? LinkspanError)?.message ?? "\(error)"
@@ -146,9 +147,9 @@ open class SocketManager: NSObject, ConfigSettable {
 
     /// Leaves the server and connects again, with the options of now; makes a waiting attempt at once.
     open func reconnect() {
-        for link in self.all.map({ $0.state.withLock { $0.link } }) where link.isWanted {
-            if link.handler?.state == .connected { try? link.handler?.disconnect() }
-            try? link.handler?.reconnectNow()
+        for socket in self.all.map({ $0.state.withLock { $0 } }) where socket.isWanted {
+            if socket.handler?.state == .connected { try? socket.handler?.disconnect() }
+            try? socket.handler?.reconnectNow()
         }
     }
 
@@ -172,19 +173,15 @@ open class SocketManager: NSObject, ConfigSettable {
     /// Tells all sockets that they are down and stay so.
     open func didDisconnect(reason: String) { for socket in self.all { socket.didDisconnect(reason: reason) } }
     /// Calls the handlers of a client event of all sockets.
-    open func emitAll(clientEvent event: SocketClientEvent, data: [Any]) {
-        for socket in self.all { socket.tell(event, data) }
-    }
+    open func emitAll(clientEvent event: SocketClientEvent, data: [Any]) { self.all.forEach { $0.tell(event, data) } }
     /// Sends an event in every namespace.
-    open func emitAll(_ event: String, _ items: SocketData...) {
-        for socket in self.all { socket.emit(event, with: items) }
-    }
+    open func emitAll(_ event: String, _ items: SocketData...) { self.emitAll(event, withItems: items) }
     /// Sends an event with a list of arguments in every namespace.
-    open func emitAll(_ event: String, withItems items: [Any]) { for socket in self.all { socket.perform(.send, event, items) } }
+    open func emitAll(_ event: String, withItems items: [Any]) { self.all.forEach { $0.emit(event, with: items) } }
 
     private func leave(_ socket: SocketIOClient) {
-        socket.state.withLock { $0.link.isWanted = false }
-        try? socket.state.withLock { $0.link.handler }?.disconnect()
+        socket.state.withLock { $0.isWanted = false }
+        try? socket.state.withLock { $0.handler }?.disconnect()
     }
 
     private func configuration(for socket: SocketIOClient) throws(LinkspanError) -> ConnectionConfiguration {
@@ -199,9 +196,9 @@ open class SocketManager: NSObject, ConfigSettable {
                 var terms = terms.withLock { $0 }
                 // A connection stays on its executor.
                 terms.configuration.network = first.configuration.network
-                return (terms.configuration, terms.credentials(socket?.state.withLock { $0.link.payload }))
+                return (terms.configuration, terms.credentials(socket?.state.withLock { $0.payload }))
             },
-            notice: { [weak socket] notice in queue.post(.call { [weak socket] in socket?.note(notice) }) })
+            note: { [weak socket] info in queue.post(.call { socket?.note(info) }) })
         return try ConnectionBuilder("\(scheme)://\(place)").transport(transport)
             .options { options in
                 options.retry = RetryPolicy { question in terms.withLock { $0.retry }.delay(for: question) }

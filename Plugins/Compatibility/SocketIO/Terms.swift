@@ -3,9 +3,11 @@ internal import Linkspan
 internal import LinkspanSocketIO
 
 /// The settings of a manager's links, made of its options.
-struct Terms: Sendable {
+struct Terms {
     var configuration = SocketIOConfiguration { $0.carriers = .upgrade }
+    var options: SocketIOClientConfiguration = []
     var retry = Retry()
+    var forcesNew = false
     /// Whether events that are emitted while the socket is not connected are dropped; see ``SocketManager/dropsOfflineEmits``.
     var dropsOffline = false
     private var query: [Credentials.Field] = []
@@ -17,7 +19,8 @@ struct Terms: Sendable {
     /// The terms by other options; what they do not say of reconnecting and of emits stays.
     func changed(by options: SocketIOClientConfiguration) -> Terms {
         var terms = Terms()
-        (terms.retry, terms.dropsOffline) = (self.retry, self.dropsOffline)
+        (terms.options, terms.retry) = (options, self.retry)
+        (terms.forcesNew, terms.dropsOffline) = (self.forcesNew, self.dropsOffline)
         for option in options { terms.take(option) }
         for case .linkspan(let change) in options { change(&terms.configuration) }
         for case .enableSOCKSProxy(true) in options where terms.configuration.proxy == nil {
@@ -35,6 +38,7 @@ struct Terms: Sendable {
             let text = cookies.map { "\($0.name)=\($0.value)" }.joined(separator: "; ")
             if !text.isEmpty { self.headers.append(Credentials.Field("Cookie", Secret(text))) }
         case .extraHeaders(let fields): self.headers += Self.fields(fields)
+        case .forceNew(let isWanted): self.forcesNew = isWanted
         case .forcePolling(true): self.configuration.carriers = .polling
         case .forceWebsockets(true): self.configuration.carriers = .webSocket
         case .path(let path): self.configuration.path = path.hasPrefix("/") ? path : "/\(path)"

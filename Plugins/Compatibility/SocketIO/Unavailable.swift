@@ -3,45 +3,30 @@ public import Foundation
 // What has no counterpart is declared all the same, so that the compiler names the way out.
 
 /// The engine is a transport of Linkspan's.
-@available(*, unavailable, message: "set the engine by the option linkspan, and see connection of a socket")
-public typealias SocketEngineSpec = AnyObject
+@available(*, unavailable, message: "use the option linkspan") public typealias SocketEngineSpec = AnyObject
 /// The engine is a transport of Linkspan's.
-@available(*, unavailable, message: "set the engine by the option linkspan, and see connection of a socket")
-public typealias SocketEngine = NSObject
+@available(*, unavailable, message: "use the option linkspan") public typealias SocketEngine = NSObject
 /// The engine is a transport of Linkspan's.
-@available(*, unavailable, message: "use client events, or connection of a socket")
-public typealias SocketEngineClient = AnyObject
+@available(*, unavailable, message: "use client events") public typealias SocketEngineClient = AnyObject
 /// The engine is a transport of Linkspan's.
-@available(*, unavailable, message: "choose polling by the option forcePolling")
-public typealias SocketEnginePollable = AnyObject
+@available(*, unavailable, message: "use the option forcePolling") public typealias SocketEnginePollable = AnyObject
 /// The engine is a transport of Linkspan's.
-@available(*, unavailable, message: "choose WebSockets by the option forceWebsockets")
-public typealias SocketEngineWebsocket = AnyObject
+@available(*, unavailable, message: "use the option forceWebsockets") public typealias SocketEngineWebsocket = AnyObject
 /// Packets are Linkspan's.
-@available(*, unavailable, message: "handle the client events ping and pong, or listen on connection of a socket")
-public typealias SocketEnginePacketType = Never
+@available(*, unavailable, message: "use the client event ping") public typealias SocketEnginePacketType = Never
 /// Packets are Linkspan's.
-@available(*, unavailable, message: "override handleEvent and handleAck, or set a codec by the option linkspan")
-public typealias SocketPacket = Never
+@available(*, unavailable, message: "override handleEvent and handleAck") public typealias SocketPacket = Never
 /// Packets are Linkspan's.
-@available(*, unavailable, message: "set a codec by the option linkspan")
-public typealias SocketParsable = AnyObject
+@available(*, unavailable, message: "set a codec by the option linkspan") public typealias SocketParsable = AnyObject
 /// Packets are Linkspan's.
-@available(*, unavailable, message: "set a codec by the option linkspan")
-public typealias SocketDataBufferable = AnyObject
+@available(*, unavailable, message: "use the option linkspan") public typealias SocketDataBufferable = AnyObject
 /// Packets are Linkspan's.
-@available(*, unavailable, message: "handle the client event error")
-public typealias SocketParsableError = Never
+@available(*, unavailable, message: "use the client event error") public typealias SocketParsableError = Never
 
-@available(
-    *, unavailable, message: "use client events; set the engine by the option linkspan, and see connection of a socket"
-)
+@available(*, unavailable, message: "use client events, the option linkspan, or connection of a socket")
 extension SocketManager {
     /// The engine is a transport of Linkspan's.
-    public var engine: (any AnyObject)? {
-        get { nil }
-        set {}
-    }
+    public var engine: (any AnyObject)? { nil }
     /// Attachments come within their events.
     public var waitingPackets: [Never] { [] }
     /// The client event is ``SocketClientEvent/disconnect``.
@@ -68,9 +53,7 @@ extension SocketManager {
 
 extension SocketIOClient {
     /// Override ``handleEvent(_:data:isInternalMessage:withAck:)`` or ``handleAck(_:data:)``.
-    @available(*, unavailable, message: "override handleEvent or handleAck")
-    public func handlePacket(_ packet: Never) {}
+    @available(*, unavailable, message: "override handleEvent") public func handlePacket(_ packet: Never) {}
     /// Call ``SocketManager/reconnect()``.
-    @available(*, unavailable, message: "call reconnect of the manager")
-    public func reconnect() {}
+    @available(*, unavailable, message: "call reconnect of the manager") public func reconnect() {}
 }

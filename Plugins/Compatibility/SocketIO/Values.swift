@@ -82,10 +82,7 @@ public final class SocketAnyEvent: NSObject {
     /// The arguments.
     public let items: [Any]?
 
-    init(event: String, items: [Any]?) {
-        self.event = event
-        self.items = items
-    }
+    init(event: String, items: [Any]?) { (self.event, self.items) = (event, items) }
 
     /// The name and the arguments.
     public override var description: String {

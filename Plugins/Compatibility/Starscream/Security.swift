@@ -27,7 +27,7 @@ public class FoundationSecurity: CertificatePinning {
     ///   the server's certificate by ``init(policy:)`` instead.
     public init(allowSelfSigned: Bool = false) {
         self.policy = .system
-        if allowSelfSigned { Logger.starscream.warning("allowSelfSigned is ignored: use FoundationSecurity(policy:)") }
+        if allowSelfSigned { processLog.warning("allowSelfSigned is ignored: use FoundationSecurity(policy:)") }
     }
 
     /// Verifies by rules of the app's own, such as pins, or a certificate that nobody else vouches for.
@@ -55,7 +55,5 @@ public class WSCompression: CompressionHandler {
     public init() {}
 }
 
-extension Logger {
-    /// The log of the module.
-    static let starscream = Logger(label: "linkspan.starscream")
-}
+/// The log of the process.
+let processLog = Logger(label: "linkspan.starscream")

@@ -77,7 +77,6 @@ public import Linkspan
 /// Not there; the compiler names the way out.
 @available(*, unavailable, message: "use WebSocket.configure instead") public typealias Transport = Linkspan.Transport
 /// Not there; the compiler names the way out.
-@available(*, unavailable, message: "use WebSocket.configure instead") public typealias ConnectionState = Linkspan
-    .ConnectionState
+@available(*, unavailable, message: "use connection") public typealias ConnectionState = Linkspan.ConnectionState
 /// Not there; the compiler names the way out.
 @available(*, unavailable, message: "use DevServer of Linkspan") public typealias Connection = Linkspan.Connection

@@ -2,7 +2,6 @@ public import Foundation
 public import Linkspan
 internal import LinkspanRuntime
 public import LinkspanWebSocket
-internal import Logging
 
 /// A WebSocket with the interface of Starscream 4.0.8, over a connection of Linkspan.
 ///
@@ -138,7 +137,7 @@ open class WebSocket: WebSocketClient {
         do throws(LinkspanError) {
             try handler.disconnect(code: closeCode)
         } catch {
-            Logger.starscream.notice("The link is closed with code 1000", metadata: ["reason": "\(error.message)"])
+            processLog.notice("The link is closed with code 1000", metadata: ["reason": "\(error.message)"])
             try? handler.disconnect()
         }
     }
@@ -210,7 +209,7 @@ open class WebSocket: WebSocketClient {
             switch outcome {
             case .success: if let completion { self?.callbackQueue.async { completion() } }
             case .failure(let error):
-                Logger.starscream.notice("A write of \(kind) was dropped", metadata: ["reason": "\(error.message)"])
+                processLog.notice("A write of \(kind) was dropped", metadata: ["reason": "\(error.message)"])
             }
         }
         do throws(LinkspanError) {

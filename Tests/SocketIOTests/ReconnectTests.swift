@@ -1,0 +1,129 @@
+internal import Foundation
+internal import Linkspan
+@testable internal import SocketIO
+internal import TestSupport
+internal import TestedBackEnds
+internal import Testing
+
+/// When a lost link is tried for again, and what is told of it.
+@Suite(.overSomeBackEnd, .timeLimit(.minutes(3)))
+struct ReconnectTests {
+    private static func delays(_ retry: Retry, _ failures: [Int], random: Double) -> [Duration?] {
+        failures.map { failures in
+            retry.delay(
+                for: RetryQuestion(error: LinkspanError(.connectionLost, "lost"), failures: failures, random: random))
+        }
+    }
+
+    @Test func `the first attempt follows within a second, and waits grow by half up to the longest`() {
+        let (retry, failures) = (Retry(), [1, 2, 3, 4, 5, 1_000])
+        let shortest: [Duration?] = [0, 10, 15, 22.5, 30, 30].map { .seconds($0) }
+        #expect(Self.delays(retry, failures, random: 0) == shortest)
+        // Chance lengthens a wait by half at most.
+        let longest: [Duration?] = [0.5, 15, 22.5, 30, 30, 30].map { .seconds($0) }
+        #expect(Self.delays(retry, failures, random: 1) == longest)
+        let quick = Retry(wait: -1, waitMax: 0, randomization: 7)
+        #expect(Self.delays(quick, [1, 2], random: 0.5) == [.seconds(0.5), .seconds(1)])
+    }
+
+    @Test func `no attempt follows the last one, a permanent error, or without reconnects`() {
+        #expect(Self.delays(Retry(attempts: 2), [1, 2, 3], random: 0).map { $0 == nil } == [false, false, true])
+        #expect(Self.delays(Retry(isWanted: false), [1], random: 0) == [nil])
+        let refusal = RetryQuestion(error: LinkspanError(.credentialsRefused, "refused"))
+        #expect(Retry().delay(for: refusal) == nil)
+    }
+
+    @Test func `attempts are counted down, and the last one ends with disconnect`() async throws {
+        let events = Journal<String>("client events")
+        let manager = SocketManager(
+            socketURL: try #require(URL(string: "http://127.0.0.1:9")),
+            config: Carrier.websocket.options + [.reconnectAttempts(2), .reconnectWait(0), .reconnectWaitMax(0)])
+        let socket = manager.defaultSocket
+        socket.on(clientEvent: .reconnectAttempt) { data, _ in events.append("\(data[0] as? Int ?? -1) left") }
+        socket.on(clientEvent: .disconnect) { data, _ in events.append(data[0] as? String ?? "?") }
+        socket.on(clientEvent: .statusChange) { data, _ in
+            events.append("\(data[0] as? SocketIOStatus ?? .notConnected) \(data[1] as? Int ?? -1)")
+        }
+        socket.connect()
+        try await events.first { $0 == "Reconnect Failed" }
+        #expect(events.entries == ["connecting 2", "2 left", "1 left", "disconnected 1", "Reconnect Failed"])
+    }
+
+    @Test func `a lost link is told by reconnect, attempts and connect, each with its data`() async throws {
+        try await PythonServer.useOldPrograms { server in
+            let events = Journal<String>("client events")
+            let manager = SocketManager(socketURL: server.url, config: Carrier.websocket.options)
+            let socket = manager.socket(forNamespace: "/news")
+            socket.on(clientEvent: .connect) { data, _ in
+                events.append("connect \(data[0]) \((data[1] as? [String: Any])?["sid"] as? String == socket.sid)")
+            }
+            socket.on(clientEvent: .reconnect) { data, _ in events.append("reconnect \(data.count)") }
+            socket.on(clientEvent: .reconnectAttempt) { data, _ in events.append("attempt \(data[0])") }
+            socket.on(clientEvent: .disconnect) { data, _ in events.append("disconnect \(data[0])") }
+            socket.connect()
+            try await events.first(1)
+            #expect(socket.sid?.isEmpty == false)
+            // While it is up, it stays so.
+            socket.connect()
+            try await server.restart()
+            try await events.first(2) { $0 == "connect /news true" }
+            #expect(Set(events.entries.dropFirst().dropLast()).isSuperset(of: ["reconnect 1", "attempt -1"]))
+            manager.reconnect()
+            try await events.first(3) { $0 == "connect /news true" }
+            #expect(events.entries.filter { $0.hasPrefix("reconnect ") }.count == 2)
+            socket.disconnect()
+            try await events.first { $0 == "disconnect Namespace leave" }
+            #expect(socket.status == .disconnected)
+            #expect(socket.sid?.isEmpty == true)
+        }
+    }
+
+    @Test func `a socket that is not up in time is given up`() async throws {
+        let ends = Journal<String>("ends")
+        let manager = SocketManager(
+            socketURL: try #require(URL(string: "http://127.0.0.1:9")), config: Carrier.websocket.options)
+        manager.defaultSocket.connect(withPayload: nil, timeoutAfter: 0.2) { ends.append("late") }
+        try await ends.first(1)
+        #expect(manager.status == .disconnected)
+    }
+
+    @Test func `a ping of the server is told with its answer`() async throws {
+        try await PythonServer.useOldPrograms(["--ping-interval", "1"]) { server in
+            let events = Journal<String>("client events")
+            let manager = SocketManager(socketURL: server.url, config: Carrier.websocket.options)
+            for event in [SocketClientEvent.ping, .pong] {
+                manager.defaultSocket.on(clientEvent: event) { data, _ in
+                    events.append("\(event.rawValue) \(data.count)")
+                }
+            }
+            manager.defaultSocket.on("welcome") { _, _ in events.append("welcome") }
+            manager.connect()
+            let found = try await events.first(3)
+            // A message is none.
+            #expect(found == ["welcome", "ping 0", "pong 0"])
+        }
+    }
+
+    @Test func `the upgrade to a WebSocket is told, with an empty dictionary`() async throws {
+        try await PythonServer.useOldPrograms { server in
+            let events = Journal<[String: String]?>("upgrades")
+            let upgrading = SocketManager(socketURL: server.url, config: Carrier.upgrade.options)
+            upgrading.defaultSocket.on(clientEvent: .websocketUpgrade) { data, _ in
+                events.append(data[0] as? [String: String])
+            }
+            upgrading.connect()
+            let upgrades = try await events.first(1)
+            #expect(upgrades == [[:]])
+            let polling = SocketManager(socketURL: server.url, config: Carrier.polling.options)
+            polling.defaultSocket.on(clientEvent: .websocketUpgrade) { _, _ in events.append(nil) }
+            polling.connect()
+            let carriers = Journal<String>("carriers")
+            polling.defaultSocket.emitWithAck("carrier").timingOut(after: 60) {
+                carriers.append($0[0] as? String ?? "?")
+            }
+            let found = try await carriers.first(1)
+            #expect(found == ["polling"])
+            #expect(events.entries.count == 1)
+        }
+    }
+}
