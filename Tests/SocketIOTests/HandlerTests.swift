@@ -7,7 +7,8 @@ internal import Testing
 /// Handlers, their arguments, and where they are called.
 @Suite(.overSomeBackEnd, .timeLimit(.minutes(3)))
 struct HandlerTests {
-    @Test func `any thread may call, and handlers are called on the queue`() async throws {
+    @Test
+    func `any thread may call, and handlers are called on the queue`() async throws {
         try await PythonServer.useOldPrograms { server in
             let (echoes, strays) = (Journal<Int>("echoes"), Journal<String>("events elsewhere"))
             let (queue, key) = (DispatchQueue(label: "the only one"), DispatchSpecificKey<Bool>())
@@ -39,7 +40,8 @@ struct HandlerTests {
         }
     }
 
-    @Test func `what a handler does is told within the call, also when two managers share a queue`() async throws {
+    @Test
+    func `what a handler does is told within the call, also when two managers share a queue`() async throws {
         let url = try #require(URL(string: "http://127.0.0.1:9"))
         let managers = [SocketManager(socketURL: url), SocketManager(socketURL: url)]
         let counts = Journal<[Int]>("errors told within the call")
@@ -56,7 +58,8 @@ struct HandlerTests {
         #expect(found == [[1, 1]])
     }
 
-    @Test func `each kind of value comes back as it was sent`() async throws {
+    @Test
+    func `each kind of value comes back as it was sent`() async throws {
         try await PythonServer.useOldPrograms { server in
             let (lines, manager) = (
                 Journal<[String]>("values"), SocketManager(socketURL: server.url, config: Carrier.websocket.options)
@@ -105,7 +108,8 @@ struct HandlerTests {
         }
     }
 
-    @Test func `a value that cannot be sent is an error with the event and the arguments`() async throws {
+    @Test
+    func `a value that cannot be sent is an error with the event and the arguments`() async throws {
         try await PythonServer.useOldPrograms { server in
             let errors = Journal<String>("errors")
             let manager = SocketManager(socketURL: server.url, config: Carrier.websocket.options)
@@ -125,7 +129,8 @@ struct HandlerTests {
         }
     }
 
-    @Test func `a completion is called when the event has left`() async throws {
+    @Test
+    func `a completion is called when the event has left`() async throws {
         try await PythonServer.useOldPrograms { server in
             let lines = Journal<String>("lines")
             let manager = SocketManager(socketURL: server.url, config: Carrier.websocket.options)
@@ -139,7 +144,8 @@ struct HandlerTests {
         }
     }
 
-    @Test func `an event is acknowledged once, by the first answer`() async throws {
+    @Test
+    func `an event is acknowledged once, by the first answer`() async throws {
         try await PythonServer.useOldPrograms { server in
             let lines = Journal<String>("lines")
             let manager = SocketManager(socketURL: server.url, config: Carrier.websocket.options)
@@ -157,7 +163,8 @@ struct HandlerTests {
         }
     }
 
-    @Test func `onAny sees events that nobody handles, whenever it is set`() async throws {
+    @Test
+    func `onAny sees events that nobody handles, whenever it is set`() async throws {
         try await PythonServer.useOldPrograms { server in
             let (names, ready) = (Journal<String>("names"), Journal<String>("ready"))
             let manager = SocketManager(socketURL: server.url, config: Carrier.websocket.options)
@@ -189,7 +196,8 @@ struct HandlerTests {
         }
     }
 
-    @Test func `a subclass sees events that nobody handles`() async throws {
+    @Test
+    func `a subclass sees events that nobody handles`() async throws {
         try await PythonServer.useOldPrograms { server in
             let manager = SocketManager(socketURL: server.url, config: Carrier.websocket.options)
             let socket = Watcher(manager: manager, nsp: "/news")
@@ -202,7 +210,8 @@ struct HandlerTests {
         }
     }
 
-    @Test func `handlers end one by one, by event, and all together`() throws {
+    @Test
+    func `handlers end one by one, by event, and all together`() throws {
         let url = try #require(URL(string: "http://127.0.0.1:9"))
         let manager = SocketManager(socketURL: url)
         let (socket, names) = (manager.defaultSocket, Journal<String>("names"))
@@ -234,14 +243,16 @@ struct HandlerTests {
         #expect(names.entries.last != "fourth")
     }
 
-    @Test func `the names of the old protocols are the classes`() {
+    @Test
+    func `the names of the old protocols are the classes`() {
         #expect(SocketManagerSpec.self == SocketManager.self)
         #expect(SocketIOClientSpec.self == SocketIOClient.self)
         #expect(SocketRawView.self == SocketIOClient.self)
         #expect(SocketRawAckView.self == SocketAckEmitter.self)
     }
 
-    @Test func `a manager has one socket for each namespace, and forgets those it is told to`() throws {
+    @Test
+    func `a manager has one socket for each namespace, and forgets those it is told to`() throws {
         let url = try #require(URL(string: "http://127.0.0.1:9"))
         let manager = SocketManager(socketURL: url, config: Carrier.websocket.options)
         let admin = manager.socket(forNamespace: "admin")

@@ -10,7 +10,8 @@ internal import Testing
 /// The options of a manager, shown by what the server gets.
 @Suite(.overSomeBackEnd, .timeLimit(.minutes(3)))
 struct OptionTests {
-    @Test func `query, cookies, header fields and path reach the server`() async throws {
+    @Test
+    func `query, cookies, header fields and path reach the server`() async throws {
         try await PythonServer.useOldPrograms(["--path", "realtime"]) { server in
             let cookies = try [("theme", "dark"), ("lang", "en")].map { name, value in
                 try #require(
@@ -37,7 +38,8 @@ struct OptionTests {
         }
     }
 
-    @Test func `version two speaks to servers of 2.x`() async throws {
+    @Test
+    func `version two speaks to servers of 2.x`() async throws {
         let server = PythonServer("legacy_server.py", environment: ".venv-legacy")
         try await server.use {
             let texts = Journal<String>("texts")
@@ -54,7 +56,8 @@ struct OptionTests {
         }
     }
 
-    @Test func `servers are verified, by the certificates of security`() async throws {
+    @Test
+    func `servers are verified, by the certificates of security`() async throws {
         let certificates = try await Certificates()
         let server = PythonServer("old_programs.py", certificates: certificates)
         try await server.use {
@@ -101,14 +104,16 @@ struct OptionTests {
         #expect(outcome.contains(name), "\(outcome)")
     }
 
-    @Test func `a proxy that linkspan names takes the place of the system's`() async throws {
+    @Test
+    func `a proxy that linkspan names takes the place of the system's`() async throws {
         let url = try #require(URL(string: "http://127.0.0.1:9"))
         let proxy = NetworkProxy(.socks5, host: "127.0.0.1", port: 9)
         let outcome = try await Self.outcome(url, [.enableSOCKSProxy(true), .linkspan { $0.proxy = proxy }])
         #expect(!outcome.contains("enableSOCKSProxy"), "\(outcome)")
     }
 
-    @Test func `options by their names are those of the cases, and others are left out`() throws {
+    @Test
+    func `options by their names are those of the cases, and others are left out`() throws {
         let url = try #require(URL(string: "http://127.0.0.1:9"))
         let logger = Lines()
         let values: [String: Any] = [
@@ -130,7 +135,8 @@ struct OptionTests {
         #expect(SocketManager(socketURL: url, config: wrong).config.isEmpty)
     }
 
-    @Test func `an option takes the place of its like, or does not`() {
+    @Test
+    func `an option takes the place of its like, or does not`() {
         var config: SocketIOClientConfiguration = [.path("/a/"), .log(false)]
         config.insert(.path("/b/"), replacing: false)
         config.insert(.log(true))
@@ -142,7 +148,8 @@ struct OptionTests {
         }
     }
 
-    @Test func `what the options do not say of reconnecting stays`() throws {
+    @Test
+    func `what the options do not say of reconnecting stays`() throws {
         let url = try #require(URL(string: "http://127.0.0.1:9"))
         let manager = SocketManager(socketURL: url)
         #expect(manager.handleQueue.label == DispatchQueue.main.label)
@@ -162,7 +169,8 @@ struct OptionTests {
         func log(_ message: String, type: String, args: Any...) { self.lines.append("\(type): \(message)") }
     }
 
-    @Test func `a logger of an app gets the lines, as long as it logs`() throws {
+    @Test
+    func `a logger of an app gets the lines, as long as it logs`() throws {
         let url = try #require(URL(string: "http://127.0.0.1:9"))
         let (former, logger) = (DefaultSocketLogger.Logger, Lines())
         defer { DefaultSocketLogger.Logger = former }

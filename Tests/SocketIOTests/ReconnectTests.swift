@@ -15,7 +15,8 @@ struct ReconnectTests {
         }
     }
 
-    @Test func `the first attempt follows within a second, and waits grow by half up to the longest`() {
+    @Test
+    func `the first attempt follows within a second, and waits grow by half up to the longest`() {
         let (retry, failures) = (Retry(), [1, 2, 3, 4, 5, 1_000])
         let shortest: [Duration?] = [0, 10, 15, 22.5, 30, 30].map { .seconds($0) }
         #expect(Self.delays(retry, failures, random: 0) == shortest)
@@ -26,14 +27,16 @@ struct ReconnectTests {
         #expect(Self.delays(quick, [1, 2], random: 0.5) == [.seconds(0.5), .seconds(1)])
     }
 
-    @Test func `no attempt follows the last one, a permanent error, or without reconnects`() {
+    @Test
+    func `no attempt follows the last one, a permanent error, or without reconnects`() {
         #expect(Self.delays(Retry(attempts: 2), [1, 2, 3], random: 0).map { $0 == nil } == [false, false, true])
         #expect(Self.delays(Retry(isWanted: false), [1], random: 0) == [nil])
         let refusal = RetryQuestion(error: LinkspanError(.credentialsRefused, "refused"))
         #expect(Retry().delay(for: refusal) == nil)
     }
 
-    @Test func `attempts are counted down, and the last one ends with disconnect`() async throws {
+    @Test
+    func `attempts are counted down, and the last one ends with disconnect`() async throws {
         let events = Journal<String>("client events")
         let manager = SocketManager(
             socketURL: try #require(URL(string: "http://127.0.0.1:9")),
@@ -49,7 +52,8 @@ struct ReconnectTests {
         #expect(events.entries == ["connecting 2", "2 left", "1 left", "disconnected 1", "Reconnect Failed"])
     }
 
-    @Test func `a lost link is told by reconnect, attempts and connect, each with its data`() async throws {
+    @Test
+    func `a lost link is told by reconnect, attempts and connect, each with its data`() async throws {
         try await PythonServer.useOldPrograms { server in
             let events = Journal<String>("client events")
             let manager = SocketManager(socketURL: server.url, config: Carrier.websocket.options)
@@ -78,7 +82,8 @@ struct ReconnectTests {
         }
     }
 
-    @Test func `a socket that is not up in time is given up`() async throws {
+    @Test
+    func `a socket that is not up in time is given up`() async throws {
         let ends = Journal<String>("ends")
         let manager = SocketManager(
             socketURL: try #require(URL(string: "http://127.0.0.1:9")), config: Carrier.websocket.options)
@@ -87,7 +92,8 @@ struct ReconnectTests {
         #expect(manager.status == .disconnected)
     }
 
-    @Test func `a ping of the server is told with its answer`() async throws {
+    @Test
+    func `a ping of the server is told with its answer`() async throws {
         try await PythonServer.useOldPrograms(["--ping-interval", "1"]) { server in
             let events = Journal<String>("client events")
             let manager = SocketManager(socketURL: server.url, config: Carrier.websocket.options)
@@ -104,7 +110,8 @@ struct ReconnectTests {
         }
     }
 
-    @Test func `the upgrade to a WebSocket is told, with an empty dictionary`() async throws {
+    @Test
+    func `the upgrade to a WebSocket is told, with an empty dictionary`() async throws {
         try await PythonServer.useOldPrograms { server in
             let events = Journal<[String: String]?>("upgrades")
             let upgrading = SocketManager(socketURL: server.url, config: Carrier.upgrade.options)
