@@ -172,7 +172,8 @@ struct SeveralMessagesTests {
 
         private struct Decoder: SocketIOCodecDecoder {
             mutating func decode(_ message: WebSocketMessage) throws(LinkspanError) -> SocketIOCodecPacket? {
-                SocketIOCodecPacket(.connect, namespace: "/a", payload: Payload(trustedElements: bytes(#"{"sid":"s"}"#)))
+                SocketIOCodecPacket(
+                    .connect, namespace: "/a", payload: Payload(trustedElements: bytes(#"{"sid":"s"}"#)))
             }
         }
     }
