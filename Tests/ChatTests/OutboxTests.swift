@@ -58,7 +58,7 @@ extension Chat {
                 #expect(listed.contains { $0.contains(" waiting ann ") })
                 let key = try #require(listed.first?.split(separator: " ").first.map(String.init))
                 let erased = try await bench.runTool(["outbox", "erase", file, key, "none", "--json"])
-                #expect(erased.output == [#"{"done":["\(key)"],"missing":["none"]}"#] && erased.status == 1)
+                #expect(erased.output == [#"{"done":["\#(key)"],"missing":["none"]}"#] && erased.status == 1)
                 #expect(try server.kept(from: "ann").isEmpty)
             }
         }

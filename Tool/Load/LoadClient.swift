@@ -241,7 +241,7 @@ final class LoadStep: Sendable {
     /// The nanoseconds between two messages; nil without a rate.
     let interval: Double?
 
-    /// - Throws: `LoadProblem` for a payload that is none.
+    /// - Throws: `LoadProblem` for an invalid payload.
     init(_ plan: LoadScenario.Step, columns: [String]) throws {
         self.plan = plan
         self.template = try PayloadTemplate(plan.payload, columns: columns)

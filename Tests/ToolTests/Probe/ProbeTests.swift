@@ -108,7 +108,7 @@ extension Tool {
                 let replayed = try await bench.runTool(["probe", "-q", echo.socketIO, "--replay", file])
                 #expect(replayed.status == 0, "\(replayed)")
                 #expect(replayed.output.contains("ack ask 2"))
-                #expect(replayed.output.contains(#"echo {"token":"…","n":1}"#))
+                #expect(replayed.output.contains { $0.hasPrefix(#"echo {"token":"#) })
                 // As if the server had said more.
                 let more = text + #"{"at":0.1,"from":"server","event":"news","arguments":[]}"# + "\n"
                 try more.write(toFile: file, atomically: true, encoding: .utf8)
