@@ -122,9 +122,11 @@ struct BehaviourTests {
 
     @Test func `a program that makes every call compiles and runs`() async throws {
         try await PythonServer.useOldPrograms { server in
-            let manager = EveryCall.run(url: server.url, queue: DispatchQueue(label: "handlers"), extra: [])
+            // On its queue, as the old documents ask: neither its manager nor its logger has a lock of its own.
+            let queue = DispatchQueue(label: "handlers")
+            let manager = queue.sync { EveryCall.run(url: server.url, queue: queue, extra: []) }
             try await eventually { manager.status == .connected }
-            EveryCall.end(manager)
+            queue.sync { EveryCall.end(manager) }
             #expect(manager.status != .connected)
         }
     }

@@ -13,16 +13,17 @@ extension SocketIOClient {
         return self.state.withLock { $0.handler }
     }
 
-    /// Takes a connection, unless there is one; messages that it has received before are held for its listeners.
-    func adopt(_ handler: ConnectionHandler) throws(LinkspanError) {
-        let events = self.state.withLock { state in
-            guard state.handler == nil else { return nil as Set<String?>? }
+    /// The connection, made unless there is one; messages that come before a listener are held for it.
+    func handler(_ make: () throws(LinkspanError) -> ConnectionHandler) throws(LinkspanError) -> ConnectionHandler {
+        // All of it under the lock, so that two threads do not make two; none of it calls back.
+        try self.state.withLock { state throws(LinkspanError) in
+            if let handler = state.handler { return handler }
+            let handler = try make()
+            handler.onStatusChange { [weak self, queue] change in queue.post(.call { self?.follow(change) }) }
+            for event in state.heard { try self.listen(to: event, on: handler) }
             state.handler = handler
-            return state.heard
+            return handler
         }
-        guard let events else { return }
-        handler.onStatusChange { [weak self, queue] change in queue.post(.call { self?.follow(change) }) }
-        for event in events { try self.listen(to: event, on: handler) }
     }
 
     /// Begins to listen to an event, or with nil to those that have no handlers; the connection holds those of others for

@@ -61,9 +61,16 @@ open class SocketIOClient: NSObject {
     /// Sends events; the same as the socket.
     public var rawEmitView: SocketRawView { self }
 
-    private func enter(_ status: SocketIOStatus, sid: String? = nil) {
-        self.state.withLock { ($0.status, $0.sid) = (status, sid ?? $0.sid) }
-        self.tell(.statusChange, [status, status.rawValue])
+    /// Changes the status, unless it is that already or another one; returns whether it has changed.
+    @discardableResult
+    private func enter(_ status: SocketIOStatus, sid: String? = nil, unless other: SocketIOStatus? = nil) -> Bool {
+        let isNew = self.state.withLock { state in
+            guard state.status != status, state.status != other else { return false }
+            (state.status, state.sid) = (status, sid ?? state.sid)
+            return true
+        }
+        if isNew { self.tell(.statusChange, [status, status.rawValue]) }
+        return isNew
     }
 
     // MARK: Connecting
@@ -80,7 +87,7 @@ open class SocketIOClient: NSObject {
         withPayload payload: [String: Any]? = nil, timeoutAfter: Double, withHandler handler: (() -> Void)?
     ) {
         guard self.manager != nil, self.status != .connected else { return }
-        self.enter(.connecting)
+        self.enter(.connecting, unless: .connected)
         self.joinNamespace(withPayload: payload)
         guard timeoutAfter > 0 else { return }
         self.queue.queue.asyncAfter(deadline: .now() + timeoutAfter) { [weak self] in
@@ -102,16 +109,13 @@ open class SocketIOClient: NSObject {
 
     /// The server has accepted the socket.
     open func didConnect(toNamespace namespace: String, payload: [String: Any]?) {
-        guard self.status != .connected else { return }
-        self.enter(.connected, sid: payload?["sid"] as? String)
+        guard self.enter(.connected, sid: payload?["sid"] as? String) else { return }
         self.tell(.connect, payload.map { [namespace, $0] } ?? [namespace])
     }
 
     /// The socket is down and stays so.
     open func didDisconnect(reason: String) {
-        guard self.status != .disconnected else { return }
-        self.enter(.disconnected, sid: "")
-        self.tell(.disconnect, [reason])
+        if self.enter(.disconnected, sid: "") { self.tell(.disconnect, [reason]) }
     }
 
     /// Something failed.

@@ -136,8 +136,10 @@ open class SocketManager: NSObject, ConfigSettable {
         do {
             let payload = try payload.map { try Payload(arguments: [$0]) }
             socket.state.withLock { ($0.payload, $0.isWanted) = (payload, true) }
-            if let handler = socket.state.withLock({ $0.handler }) { return try handler.reconnectNow() }
-            try socket.adopt(try self.connections.connect(try self.configuration(for: socket)))
+            let handler = try socket.handler { () throws(LinkspanError) in
+                try self.connections.prepare(try self.configuration(for: socket))
+            }
+            try handler.reconnectNow()
         } catch {
             let reason = (error as? LinkspanError)?.message ?? "\(error)"
             socket.didError(reason: reason)
