@@ -122,7 +122,9 @@ struct BehaviourTests {
 
     @Test func `a program that makes every call compiles and runs`() async throws {
         try await PythonServer.useOldPrograms { server in
-            // On its queue, as the old documents ask: neither its manager nor its logger has a lock of its own.
+            // It logs by a class without a lock, on its queue, which others must not use.
+            let former = DefaultSocketLogger.Logger
+            defer { DefaultSocketLogger.Logger = former }
             let queue = DispatchQueue(label: "handlers")
             let manager = queue.sync { EveryCall.run(url: server.url, queue: queue, extra: []) }
             try await eventually { manager.status == .connected }
