@@ -11,6 +11,7 @@ final class ScriptedWire: LinkReceiver, @unchecked Sendable {
     private let carriers: SocketIOCarriers?
     private let compression: WebSocketCompression?
     private let highWaterMark: Int?
+    private let language: any MessageProtocol
     private(set) lazy var loop = ScriptedLoop { [unowned self] request, stream in self.connected(request, stream) }
     private var stream: ScriptedStream?
     private var server: WebSocketSession?
@@ -22,6 +23,8 @@ final class ScriptedWire: LinkReceiver, @unchecked Sendable {
     private(set) var carrierNames: [String] = []
     /// The names of the events that the link has received, in order.
     private(set) var events: [String] = []
+    /// Everything that the link has reported, in order.
+    private(set) var reports: [String] = []
     /// The requests of the client, in order.
     private(set) var requests: [StreamRequest] = []
     /// Whether POSTs wait for ``answerPost()``.
@@ -33,14 +36,16 @@ final class ScriptedWire: LinkReceiver, @unchecked Sendable {
         return #"0{"sid":"s","upgrades":[\#(upgrades)],"pingInterval":1000,"pingTimeout":1000}"#
     }
 
-    /// Makes a wire of Socket.IO, or of envelopes when there are no carriers.
+    /// Makes a wire of Socket.IO, or of a protocol when there are no carriers.
     init(
-        _ carriers: SocketIOCarriers?, compression: WebSocketCompression? = nil, highWaterMark: Int? = nil
+        _ carriers: SocketIOCarriers?, compression: WebSocketCompression? = nil, highWaterMark: Int? = nil,
+        language: any MessageProtocol = .json
     ) {
         (self.carriers, self.compression, self.highWaterMark) = (carriers, compression, highWaterMark)
+        self.language = language
     }
 
-    func open() throws -> any Link {
+    func open(resuming resumption: Secret? = nil) throws -> any Link {
         let (compression, highWaterMark) = (self.compression, self.highWaterMark)
         let transport: any Transport
         if let carriers {
@@ -54,14 +59,15 @@ final class ScriptedWire: LinkReceiver, @unchecked Sendable {
             transport = WebSocketTransport(
                 .init {
                     $0.compression = compression
+                    $0.protocol = self.language
                     if let highWaterMark { $0.highWaterMark = highWaterMark }
                 }, loop: self.loop)
         }
         let url = try ConnectionURL(carriers == nil ? "ws://server/" : "http://server/")
-        let link = transport.makeLink(LinkRequest(url: url), receiver: self)
+        let link = transport.makeLink(LinkRequest(url: url, resumption: resumption), receiver: self)
         self.loop.enter { link.open() }
         self.loop.run()
-        #expect(self.carrierNames.count == 1)
+        #expect(self.carrierNames.count == (self.language.state?.isReady == false ? 0 : 1))
         return link
     }
 
@@ -88,6 +94,15 @@ final class ScriptedWire: LinkReceiver, @unchecked Sendable {
         var bytes: [UInt8] = []
         for text in texts { FrameEncoder.append(.text, payload: Array(text.utf8), mask: nil, to: &bytes) }
         self.say(bytes: bytes)
+    }
+
+    /// Has the server say lines in one binary message.
+    func say(lines: String...) {
+        let text = lines.map { "\($0)\n" }.joined()
+        var bytes: [UInt8] = []
+        FrameEncoder.append(.binary, payload: Array(text.utf8), mask: nil, to: &bytes)
+        self.say(bytes: bytes)
+        self.loop.run()
     }
 
     /// Has the server send bytes over the WebSocket.
@@ -147,6 +162,18 @@ final class ScriptedWire: LinkReceiver, @unchecked Sendable {
         return self.texts
     }
 
+    private static func report(_ event: LinkEvent) -> String {
+        switch event {
+        case .opened(let info): info.isContinuous ? "opened again" : "opened"
+        case .changed: "changed"
+        case .message(let message): "\(message.event) \(String(decoding: message.payload.elements, as: UTF8.self))"
+        case .reply(let id, _): "reply \(id)"
+        case .failed(let id, let error): "failure of \(id ?? 0): \(error.code.rawValue)"
+        case .writable: "writable"
+        case .closed(let error): "closed: \(error.code.rawValue)"
+        }
+    }
+
     func receive(_ next: () -> LinkEvent?) {
         while let event = next() {
             switch event {
@@ -155,6 +182,7 @@ final class ScriptedWire: LinkReceiver, @unchecked Sendable {
             case .message(let message): self.events.append(message.event)
             case .reply, .failed, .writable: ()
             }
+            self.reports.append(Self.report(event))
         }
     }
 }

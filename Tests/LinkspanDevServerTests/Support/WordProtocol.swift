@@ -29,6 +29,8 @@ struct WordProtocol: MessageProtocol {
 
     let name = "words"
     let flaw: Flaw?
+    /// Whether credentials cannot be renewed, which ends the link.
+    let refusesRenewal: Bool
     private var rest = ""
     private var isWelcome = false
     private var token: Secret?
@@ -38,7 +40,7 @@ struct WordProtocol: MessageProtocol {
     private var questions: [String] = []
     private(set) var info = LinkInfo()
 
-    init(flaw: Flaw?) { self.flaw = flaw }
+    init(flaw: Flaw?, refusesRenewal: Bool = false) { (self.flaw, self.refusesRenewal) = (flaw, refusesRenewal) }
 
     static func == (one: Self, other: Self) -> Bool { one.flaw == other.flaw }
     func hash(into hasher: inout Hasher) { hasher.combine(self.flaw) }
@@ -78,10 +80,11 @@ struct WordProtocol: MessageProtocol {
     func unsubscribe(from event: String) -> [WebSocketMessage] {
         self.flaw == .neverUnsubscribes ? [] : [Self.line("unsub", event)]
     }
-    func renew(_ credentials: Credentials) -> [WebSocketMessage]? {
-        self.flaw == .hidesRenewal ? [] : [Self.line("renew")]
+    func renew(_ credentials: Credentials) throws(LinkspanError) -> [WebSocketMessage]? {
+        if self.refusesRenewal { throw LinkspanError(.credentialsRefused, "no others") }
+        return self.flaw == .hidesRenewal ? [] : [Self.line("renew")]
     }
-    func end() -> [WebSocketMessage] { self.flaw == .babbles ? [Self.line("so long")] : [] }
+    func end() -> [WebSocketMessage] { [Self.line(self.flaw == .babbles ? "so long" : "bye")] }
 
     // MARK: Messages
 
@@ -174,6 +177,7 @@ struct WordPeer: MessageProtocolPeer {
         case "ping": return [.heartbeat]
         case "pong": return [.heartbeatAnswer]
         case "renew": return [.renewal]
+        case "bye": return []
         case "sub": return [.subscription(words[1])]
         case "unsub": return [.unsubscription(words[1])]
         case "event":
