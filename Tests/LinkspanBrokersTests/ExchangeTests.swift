@@ -120,6 +120,37 @@ struct ExchangeTests {
     }
 
     @Test(arguments: BrokerCase.all)
+    func `a request fails when the link is lost, and is not sent again`(_ of: BrokerCase) async throws {
+        try await Broker.run(of.kind) { broker in
+            try await broker.withRelay { relay in
+                let (asking, other) = (try broker.connect(of.language, through: relay), try broker.connect(of.language))
+                // Never answered.
+                let questions = try other.journal(of.event("questions"))
+                try await other.up()
+                try await other.settle(of.separator)
+                try await asking.up()
+                let changes = asking.changes()
+                let outcomes = Journal<Result<Payload, LinkspanError>>("the outcome")
+                let question = Command(.request, event: of.event("questions"), payload: try Payload(1)) {
+                    outcomes.append($0)
+                }
+                try asking.perform(question)
+                try await questions.first(1)
+                try await relay.restart()
+                let outcome = try await outcomes.first(1)[0]
+                let error = #expect(throws: LinkspanError.self) { try outcome.get() }
+                #expect(error?.code == .disconnected)
+                #expect(error?.certainty == .unknown)
+                let back = try await changes.first { $0.continuity != nil }
+                #expect(back.continuity == (of.kind == .nats ? .gap(.reconnected) : .continuous))
+                try await asking.settle(of.separator)
+                try await other.settle(of.separator)
+                #expect(questions.entries.count == 1)
+            }
+        }
+    }
+
+    @Test(arguments: BrokerCase.all)
     func `a name that the broker cannot have is refused, and a message that is too large`(_ of: BrokerCase) async throws
     {
         try await Broker.run(of.kind) { broker in

@@ -133,6 +133,45 @@ struct MQTTSessionTests {
     }
 
     @Test
+    func `a packet identifier is not used twice at a time`() throws {
+        var received = try Self.ready()
+        for id in 1...65_535 as ClosedRange<UInt64> { _ = try received.deliver("a", .empty, id: id) }
+        #expect(received.session.state?.isFull == true)
+        _ = received.takeSent()
+        let error = #expect(throws: LinkspanError.self) { try received.deliver("a", .empty, id: 65_536) }
+        #expect(error?.code == .encodingFailed)
+        try received.receive([0x40, 2, 0, 5])
+        _ = try received.deliver("a", .empty, id: 65_536)
+        #expect(received.takeSent() == Self.packet(0x32, [0, 1, 97, 0, 5, 0]))
+    }
+
+    @Test
+    func `the answer to the oldest of more than 1,024 questions is refused`() throws {
+        var received = try Self.ready()
+        try received.perform { try $0.subscribe(to: "t") }
+        let question = Self.message("t", "1", [0x08] + Self.text("answer"))
+        for _ in 0..<1_025 { try received.receive(question) }
+        let error = #expect(throws: LinkspanError.self) { try received.reply(to: 1, .empty) }
+        #expect(error?.code == .encodingFailed)
+        try received.reply(to: 2, .empty)
+        try received.reply(to: 1_025, .empty)
+    }
+
+    @Test
+    func `a session that nobody resumes is not continuous, and one that the broker does not keep is not resumed`()
+        throws
+    {
+        var first = try Received(MQTTMessageProtocol { $0.clientID = "me" })
+        try first.receive(Self.packet(0x20, [1, 0, 0]))
+        #expect(!first.session.info.isContinuous)
+        #expect(first.session.resumption == Secret("me\n1"))
+        for language in [MQTTMessageProtocol { $0.sessionExpiry = .zero }, MQTTMessageProtocol()] {
+            let properties = [0x12] + Self.text("id") + (language.sessionExpiry == .zero ? [] : [0x11, 0, 0, 0, 0])
+            #expect(try Self.ready(properties, language).session.resumption == nil)
+        }
+    }
+
+    @Test
     func `a heartbeat that is not answered ends the session`() throws {
         var received = try Self.ready([0x13, 0, 9])
         #expect(received.session.state?.deadline == .seconds(9))
@@ -268,6 +307,9 @@ struct MQTTSessionTests {
         Attack(
             "an end with a reason of several lines", packet(0xE0, [0x8B, 6, 0x1F] + text("a\nb")), .serverUnavailable),
         Attack("an end without a reason", [0xE0, 0], .connectionLost),
+        Attack(
+            "more than 1,024 marks",
+            [0x30, 0x89, 0x10] + text("a") + [0x84, 0x10] + (0..<1_026).flatMap { _ in [0x0B, 1] as [UInt8] }),
         Attack("100 marks", message("a", "x", (0..<60).flatMap { [0x0B, UInt8($0)] }), nil),
     ]
 

@@ -222,6 +222,19 @@ struct MosquittoTests {
     }
 
     @Test
+    func `a request that nobody hears times out`() async throws {
+        try await Broker.run(.mosquitto) { broker in
+            let connection = try broker.connect(.mqtt)
+            try await connection.up()
+            let error = await #expect(throws: LinkspanError.self) {
+                try await connection.request("nobody", 1, timeout: .milliseconds(200))
+            }
+            #expect(error?.code == .timedOut)
+            #expect(connection.status.state == .connected)
+        }
+    }
+
+    @Test
     func `without a session expiry a reconnect leaves a gap, and listeners hear again`() async throws {
         try await Broker.run(.mosquitto) { broker in
             try await broker.withRelay { relay in

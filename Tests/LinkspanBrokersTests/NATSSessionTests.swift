@@ -40,6 +40,14 @@ struct NATSSessionTests {
     }
 
     @Test
+    func `of a long list of nodes the first 256 are taken`() throws {
+        var received = try Received(.nats)
+        let nodes = (0..<5_000).map { "\"h:\($0 + 1)\"" }.joined(separator: ",")
+        try received.receive("INFO {\"connect_urls\":[\(nodes)]}\r\n".utf8)
+        #expect(received.session.info.endpoints.count == 256)
+    }
+
+    @Test
     func `messages, requests, deliveries and replies are written as the protocol says`() throws {
         var received = try Self.ready()
         try received.send("a.b", try Payload("x"))

@@ -1,6 +1,7 @@
 internal import Foundation
 internal import Linkspan
 internal import LinkspanBrokers
+internal import LinkspanFaults
 internal import LinkspanNetwork
 internal import LinkspanRuntime
 internal import LinkspanWebSocket
@@ -14,6 +15,9 @@ struct OutageTests {
     enum Outage: CaseIterable {
         case cut, halfOpen
     }
+
+    /// The length of the long run, in seconds.
+    private static var seconds: Int { ProcessInfo.processInfo.environment["TEST_LOSS_SECONDS"].flatMap(Int.init) ?? 8 }
 
     private static let count = 600
     private static let keys = ["a", "b", "c"]
@@ -76,6 +80,90 @@ struct OutageTests {
                 }
                 #expect(changes.entries.count { $0.reason.error != nil } >= 4)
             }
+        }
+    }
+
+    /// `TEST_LOSS_SECONDS=300` lets it run for five minutes.
+    @Test(.timeLimit(.minutes(30)), arguments: BrokerCase.all)
+    func `nothing that was acknowledged is lost or reordered in a long run of outages`(_ of: BrokerCase) async throws {
+        try await Broker.run(of.kind) { broker in
+            try await broker.withRelay { relay in
+                if of.kind == .nats { try await broker.withPeer("--stream", of: .nats) {} }
+                let keepAlive = WebSocketKeepAlive(interval: .milliseconds(300), timeout: .milliseconds(300))
+                let connection = try broker.connect(of.language, through: relay, keepAlive: keepAlive)
+                let (observer, heard) = (try broker.connect(of.language), Journal<Message>("deliveries"))
+                for key in Self.keys { _ = try observer.on(of.event("jobs", key)) { heard.append($0) } }
+                try await observer.up()
+                try await observer.settle(of.separator)
+                let outcomes = Journal<Result<Payload, LinkspanError>>("outcomes of deliveries")
+                let (end, changes) = (Moment.now + .seconds(Self.seconds), connection.changes())
+                var (sent, generator) = (0, SeededGenerator(seed: .random(in: 0...UInt64.max)))
+                while Moment.now < end {
+                    for _ in 0..<300 {
+                        let key = Self.keys[sent % Self.keys.count]
+                        let command = Command(
+                            .deliver(orderingKey: key), event: of.event("jobs", key), payload: try Payload(sent)
+                        ) { outcomes.append($0) }
+                        try connection.perform(command)
+                        sent += 1
+                    }
+                    try await outcomes.first(sent - Int.random(in: 1..<300, using: &generator))
+                    let losses = changes.entries.count { $0.reason.error != nil }
+                    // A broker of MQTT that dies forgets what it has not passed on.
+                    switch Int.random(in: 0..<(of.kind == .nats ? 3 : 2), using: &generator) {
+                    case 0: try await relay.restart()
+                    case 1:
+                        relay.pause()
+                        defer { relay.resume() }
+                        try await changes.entries { $0.count { $0.reason.error != nil } > losses }
+                    default: try await broker.crash()
+                    }
+                    try await outcomes.first(sent)
+                }
+                let failed = outcomes.entries.count { (try? $0.get()) == nil }
+                #expect(failed == 0)
+                try await observer.settle(of.separator)
+                let arrived = heard.entries.map { $0.payload[0]?.int ?? -1 }
+                // Not every listener hears what comes while NATS is down, but its stream has it once.
+                let kept = of.kind == .nats ? try await broker.kept().map { $0.content.int ?? -1 } : arrived
+                var (seen, lost, reordered) = (Set<Int>(), sent, 0)
+                for key in 0..<Self.keys.count {
+                    let firsts = kept.filter { $0 % Self.keys.count == key && seen.insert($0).inserted }
+                    lost -= firsts.count
+                    reordered += zip(firsts, firsts.dropFirst()).count { $0 > $1 }
+                }
+                let doubled = kept.count - seen.count
+                #expect(lost == 0)
+                #expect(reordered == 0)
+                if of.kind == .nats { #expect(doubled == 0) }
+                let outages = changes.entries.count { $0.reason.error != nil }
+                print(
+                    "\(of.language.name) for \(Self.seconds) s: \(sent) acknowledged, \(outages) outages, \(lost) lost, "
+                        + "\(reordered) reordered, \(doubled) doubled")
+            }
+        }
+    }
+
+    /// The brokers, and whether they keep the sessions of listeners over their own death.
+    private static let listeners = BrokerCase.all.map { ($0, false) } + [(BrokerCase.all[0], true)]
+
+    @Test(arguments: Self.listeners)
+    func `the death of the broker leaves listeners a gap, unless it keeps their sessions on a disk`(
+        _ of: BrokerCase, _ isDurable: Bool
+    ) async throws {
+        try await Broker.run(of.kind, isDurable ? ["--durable"] : []) { broker in
+            let connection = try broker.connect(of.language)
+            let (heard, changes) = (try connection.journal(of.event("news", "today")), connection.changes())
+            try await connection.up()
+            try await connection.settle(of.separator)
+            let before = changes.entries.count
+            if isDurable { try await broker.hasSaved() }
+            try await broker.crash()
+            let back = try await changes.entries { $0.dropFirst(before).contains { $0.continuity != nil } }
+                .last { $0.continuity != nil }
+            #expect(back?.continuity == (isDurable ? .continuous : .gap(.reconnected)))
+            try connection.send(of.event("news", "today"), 1)
+            _ = try await heard.first(1)
         }
     }
 

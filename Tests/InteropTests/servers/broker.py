@@ -36,7 +36,11 @@ def mosquitto(folder: pathlib.Path, port: int, options: argparse.Namespace) -> t
     # With WebSocket listeners alone it does not start.
     plain = free_port()
     lines = [f"listener {plain} 127.0.0.1", f"listener {port}", "protocol websockets"]
-    lines += ["persistence false", "user root", "max_keepalive 600", "retain_available true"]
+    if options.durable:
+        # Writes its file within a second of each change.
+        lines += ["persistence true", f"persistence_location {folder}/"]
+        lines += ["autosave_on_changes true", "autosave_interval 1"]
+    lines += ["user root", "max_keepalive 600", "retain_available true"]
     if options.password:
         passwords = folder / "passwords"
         passwords.touch(mode=0o600)
@@ -84,6 +88,7 @@ def main() -> None:
     parser.add_argument("--folder", type=pathlib.Path, required=True)
     parser.add_argument("--nodes", type=int, default=1)
     parser.add_argument("--password", help="of the user ann; anybody may come without")
+    parser.add_argument("--durable", action="store_true", help="mosquitto keeps sessions and messages in a file")
     parser.add_argument("--setting", action="append", default=[], help="a line of the broker's file")
     options = command_line.parse(parser)
     if shutil.which(options.broker) is None:

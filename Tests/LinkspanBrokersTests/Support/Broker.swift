@@ -42,6 +42,11 @@ final class Broker: Sendable {
     ///   - body: the test.
     /// - Throws: what the test does, or that there is no broker.
     static func run(_ kind: Kind, _ options: String..., body: (Broker) async throws -> Void) async throws {
+        try await self.run(kind, options, body: body)
+    }
+
+    /// Runs `body` with a broker.
+    static func run(_ kind: Kind, _ options: [String], body: (Broker) async throws -> Void) async throws {
         let broker = Broker(kind, options)
         defer { try? FileManager.default.removeItem(atPath: broker.folder) }
         try await broker.server.use {
@@ -63,6 +68,15 @@ final class Broker: Sendable {
 
     /// Sends a signal to a node.
     func signal(_ number: Int32, to node: Int = 0) throws { _ = kill(try self.nodes[node].pid, number) }
+
+    /// Returns when mosquitto has written a file after now.
+    func hasSaved() async throws {
+        let (file, start) = ("\(self.folder)/mosquitto.db", Date())
+        try await eventually("mosquitto writes its file") {
+            let written = try? FileManager.default.attributesOfItem(atPath: file)[.modificationDate] as? Date
+            return (written ?? .distantPast) > start
+        }
+    }
 
     /// Kills the first node, and starts it again with its data.
     func crash() async throws {

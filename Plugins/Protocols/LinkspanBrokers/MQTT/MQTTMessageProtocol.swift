@@ -69,19 +69,6 @@ public struct MQTTMessageProtocol: MessageProtocol {
 
     /// The defaults named at the properties, changed by `configure`.
     public init(_ configure: (inout Self) -> Void = { _ in }) { configure(&self) }
-
-    private var configured: [AnyHashable?] {
-        [
-            self.version, self.clientID, self.sessionExpiry, self.keepAlive, self.retainedEvents, self.will,
-            self.userProperties, self.authenticationMethod,
-        ]
-    }
-
-    /// Compares what is configured.
-    public static func == (one: Self, other: Self) -> Bool { one.configured == other.configured }
-
-    /// Hashes what is configured.
-    public func hash(into hasher: inout Hasher) { hasher.combine(self.configured) }
 }
 
 // MARK: - The session
@@ -94,7 +81,8 @@ extension MQTTMessageProtocol {
     public mutating func begin(_ start: SessionStart) throws(LinkspanError) -> [WebSocketMessage] {
         self.session.follow(start.resumption)
         if let id = self.clientID { self.session.clientID = id }
-        let isClean = self.session.clientID.isEmpty
+        // Only 3.1.1 asks for it, and mosquitto writes no session to its disk that has begun so.
+        let isClean = !self.isV5 && self.session.clientID.isEmpty
         let given = start.credentials.auth?[0]
         let (user, password) = (given?["username"]?.string, given?["password"]?.string)
         var flags: UInt8 = isClean ? 0x02 : 0
@@ -365,7 +353,9 @@ extension MQTTMessageProtocol {
             case .puback: try self.acknowledge(&packet, &envelopes, &failures)
             case .suback, .unsuback: try self.confirm(&packet, &failures)
             case .pingresp: self.session.heartbeat.isAwaited = false
-            case .disconnect: throw try self.disconnected(&packet)
+            case .disconnect:
+                throw try packet.failure(of: "the session")
+                    ?? LinkspanError(.connectionLost, "the broker has ended the session")
             case .auth:
                 let reason = packet.isAtEnd ? 0 : try packet.byte()
                 guard reason == 0 else {
@@ -419,11 +409,10 @@ extension MQTTMessageProtocol {
         _ packet: inout MQTTPacket, _ envelopes: inout [Envelope], _ failures: inout [DecodedEnvelope.Failure]
     ) throws(LinkspanError) {
         let number = try packet.number()
-        let reason = packet.isAtEnd ? 0 : try packet.byte()
-        let properties = packet.isAtEnd ? MQTTProperties() : try packet.properties()
+        let failure = try packet.failure(of: "a delivery")
         guard case .delivery(let id)? = self.session.packets.removeValue(forKey: number) else { return }
         self.session.deliveries[id] = nil
-        if var error = MQTTReason.error(reason, isV5: true, of: "a delivery", properties.reason) {
+        if var error = failure {
             if error.code != .serverUnavailable { error.code = .messageRefused }
             failures.append(.init(id: id, error))
         } else {
@@ -445,13 +434,6 @@ extension MQTTMessageProtocol {
             error.code = .refused
             failures.append(.init(error))
         }
-    }
-
-    private func disconnected(_ packet: inout MQTTPacket) throws(LinkspanError) -> LinkspanError {
-        let reason = packet.isAtEnd ? 0 : try packet.byte()
-        let properties = packet.isAtEnd ? MQTTProperties() : try packet.properties()
-        return MQTTReason.error(reason, isV5: true, of: "the session", properties.reason)
-            ?? LinkspanError(.connectionLost, "the broker has ended the session")
     }
 }
 

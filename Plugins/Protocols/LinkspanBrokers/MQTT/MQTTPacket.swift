@@ -95,6 +95,16 @@ struct MQTTPacket: Sendable {
     }
 }
 
+extension MQTTPacket {
+    /// The error that the rest of the packet means, a reason code and properties, which both may be missing; nil for a success.
+    mutating func failure(of what: String) throws(LinkspanError) -> LinkspanError? {
+        guard !self.isAtEnd else { return nil }
+        let reason = try self.byte()
+        let properties = self.isAtEnd ? MQTTProperties() : try self.properties()
+        return MQTTReason.error(reason, isV5: true, of: what, properties.reason)
+    }
+}
+
 /// The properties of a packet.
 struct MQTTProperties: Sendable {
     var receiveMaximum: UInt16?

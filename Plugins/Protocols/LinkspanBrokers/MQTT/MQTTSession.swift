@@ -1,7 +1,10 @@
 internal import Linkspan
 
-/// The state of one MQTT session.
-struct MQTTSession: Sendable {
+/// The state of one MQTT session, which does not count when protocols are compared.
+struct MQTTSession: Sendable, Hashable {
+    static func == (_: Self, _: Self) -> Bool { true }
+    func hash(into _: inout Hasher) {}
+
     /// A delivery or subscription that the broker has not acknowledged.
     enum Asked: Sendable {
         case delivery(UInt64)

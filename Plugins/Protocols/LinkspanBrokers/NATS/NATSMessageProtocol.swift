@@ -12,7 +12,7 @@ public import LinkspanWebSocket
 /// | a listener | a subscription, of the subject or by wildcards; then the last argument of an event is its subject |
 /// | `send` | `PUB`: at most once |
 /// | `request` | a request with an inbox of its own; `serverUnavailable` at once when nobody listens |
-/// | `deliver` | a publication to JetStream: at least once; with a key, the message id, once within the stream's window |
+/// | `deliver` | a publication to JetStream, whose message id is the key: once within the stream's window |
 /// | the credentials' auth payload | the fields `user` and `pass`, `token` or `jwt` of `CONNECT` |
 ///
 /// The server's other nodes are endpoints from then on. One argument is the content of a message; several are a JSON array,
@@ -85,6 +85,8 @@ extension NATSMessageProtocol {
     public var info: LinkInfo { self.session.info }
 
     /// Ends the subscriptions, so that other members of the queue group get further messages.
+    ///
+    /// What the server has sent before it reads that is lost with the link.
     public mutating func end() -> [WebSocketMessage] {
         self.session.events.keys.sorted().map { Self.line("UNSUB \($0)") }
     }
