@@ -34,7 +34,7 @@ struct RoutedProtocol: MessageProtocol {
         return try self.inner.begin(start)
     }
 
-    mutating func deadlinePassed(at time: Duration) throws(LinkspanError) -> [WebSocketMessage] {
+    mutating func deadlinePassed(at time: Duration) throws(LinkspanError) -> DecodedEnvelope {
         try self.inner.deadlinePassed(at: time)
     }
 
