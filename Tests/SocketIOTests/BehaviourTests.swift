@@ -66,6 +66,23 @@ struct BehaviourTests {
         }
     }
 
+    @Test func `two managers have a socket each`() async throws {
+        try await PythonServer.useOldPrograms { server in
+            let engines = Journal<String>("engines")
+            let managers = (0..<2).map { _ in
+                SocketManager(socketURL: server.url, config: Carrier.websocket.options)
+            }
+            for manager in managers {
+                manager.connect()
+                manager.defaultSocket.emitWithAck("request").timingOut(after: 60) { data in
+                    engines.append((data[0] as? [String: Any])?["engine"] as? String ?? "none")
+                }
+            }
+            let found = Set(try await engines.first(2))
+            #expect(found.count == 2)
+        }
+    }
+
     @Test func `old and new code share one connection`() async throws {
         try await PythonServer.useOldPrograms { server in
             let (old, new) = (Journal<Int>("old echoes"), Journal<Int>("new echoes"))
@@ -86,12 +103,23 @@ struct BehaviourTests {
         try await PythonServer.useOldPrograms { server in
             let answers = Journal<String>("answers")
             let manager = SocketManager(socketURL: server.url, config: Carrier.websocket.options)
-            manager.defaultSocket.connect()
-            manager.defaultSocket.emitWithAck("silence").timingOut(after: 0.5) {
-                answers.append($0[0] as? String ?? "?")
+            let socket = manager.defaultSocket
+            socket.on(clientEvent: .error) { data, _ in
+                if data.count == 3 { answers.append("error of \(data[0])") }
             }
+            socket.connect()
+            socket.emitWithAck("silence").timingOut(after: 0.5) { answers.append($0[0] as? String ?? "?") }
             let found = try await answers.first(1)
             #expect(found == [SocketAckStatus.noAck.rawValue])
+            // Without a time limit it waits until the link is lost.
+            socket.emitWithAck("silence").timingOut(after: 0) { _ in answers.append("called") }
+            let asked = Journal<String>("echoes")
+            socket.on("echo") { _, _ in asked.append("") }
+            socket.emit("echo")
+            try await asked.first(1)
+            await server.stop()
+            let all = try await answers.first(2)
+            #expect(all == ["NO ACK", "error of silence"])
         }
     }
 

@@ -76,7 +76,11 @@ struct ReconnectTests {
             try await events.first(3) { $0 == "connect /news true" }
             #expect(events.entries.filter { $0.hasPrefix("reconnect ") }.count == 2)
             socket.disconnect()
+            socket.disconnect()
+            manager.reconnect()
+            #expect(socket.connection?.status.progress == .idle)
             try await events.first { $0 == "disconnect Namespace leave" }
+            #expect(events.entries.filter { $0.hasPrefix("disconnect") }.count == 1)
             #expect(socket.status == .disconnected)
             #expect(socket.sid?.isEmpty == true)
         }
@@ -102,12 +106,72 @@ struct ReconnectTests {
                     events.append("\(event.rawValue) \(data.count)")
                 }
             }
-            manager.defaultSocket.on("welcome") { _, _ in events.append("welcome") }
+            let socket = manager.defaultSocket
+            socket.on("welcome") { _, _ in socket.emit("echo") }
+            socket.on("echo") { _, _ in events.append("echo") }
             manager.connect()
             let found = try await events.first(3)
             // A message is none.
-            #expect(found == ["welcome", "ping 0", "pong 0"])
+            #expect(found == ["echo", "ping 0", "pong 0"])
         }
+    }
+
+    @Test
+    func `a ping to a server of 2.x is told with its answer, and the WebSocket once`() async throws {
+        let server = PythonServer("legacy_server.py", ["--ping-interval", "1"], environment: ".venv-legacy")
+        try await server.use {
+            let events = Journal<String>("client events")
+            let manager = SocketManager(socketURL: server.url, config: Carrier.websocket.options + [.version(.two)])
+            for event in [SocketClientEvent.ping, .pong, .websocketUpgrade] {
+                manager.defaultSocket.on(clientEvent: event) { _, _ in events.append(event.rawValue) }
+            }
+            manager.connect()
+            let found = try await events.first(5)
+            #expect(found == ["websocketUpgrade", "ping", "pong", "ping", "pong"])
+        }
+    }
+
+    @Test
+    func `a socket that is up in time is not given up, and a kick by the server ends it`() async throws {
+        try await PythonServer.useOldPrograms { server in
+            let events = Journal<String>("events")
+            let manager = SocketManager(socketURL: server.url, config: Carrier.websocket.options)
+            let socket = manager.defaultSocket
+            socket.on(clientEvent: .disconnect) { data, _ in events.append(data[0] as? String ?? "?") }
+            socket.on("welcome") { _, _ in
+                manager.handleQueue.asyncAfter(deadline: .now() + 0.7) { events.append("later") }
+            }
+            socket.connect(withPayload: nil, timeoutAfter: 0.6) { events.append("late") }
+            let found = try await events.first(1)
+            #expect(found == ["later"])
+            socket.emit("kick")
+            let all = try await events.first(2)
+            #expect(all == ["later", "Got Disconnect"])
+        }
+    }
+
+    @Test
+    func `a manager that is released leaves its server`() async throws {
+        try await PythonServer.useOldPrograms { server in
+            let connected = Journal<String>("welcomes")
+            var manager: SocketManager? = SocketManager(socketURL: server.url, config: Carrier.websocket.options)
+            let socket = try #require(manager?.defaultSocket)
+            socket.on("welcome") { _, _ in connected.append("") }
+            let connection = try #require(socket.connection)
+            try await connected.first(1)
+            manager = nil
+            try await eventually { connection.state == .disconnected }
+            #expect(socket.manager == nil)
+        }
+    }
+
+    @Test
+    func `of what nobody takes the newest are kept`() {
+        var values = Numbered<Int>()
+        let numbers = (0..<2_000).map { values.add($0) }
+        #expect(values.remove(numbers[2_000 - 1_025]) == nil)
+        #expect(values.remove(numbers[2_000 - 1_024]) == 2_000 - 1_024)
+        #expect(values.remove(numbers[1_999]) == 1_999 && values.remove(numbers[1_999]) == nil)
     }
 
     @Test
@@ -121,6 +185,8 @@ struct ReconnectTests {
             upgrading.connect()
             let upgrades = try await events.first(1)
             #expect(upgrades == [[:]])
+            try await server.restart()
+            try await events.first(2)
             let polling = SocketManager(socketURL: server.url, config: Carrier.polling.options)
             polling.defaultSocket.on(clientEvent: .websocketUpgrade) { _, _ in events.append(nil) }
             polling.connect()
@@ -130,7 +196,7 @@ struct ReconnectTests {
             }
             let found = try await carriers.first(1)
             #expect(found == ["polling"])
-            #expect(events.entries.count == 1)
+            #expect(events.entries.count == 2)
         }
     }
 }
