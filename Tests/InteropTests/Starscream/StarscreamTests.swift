@@ -261,6 +261,27 @@ extension Interop {
         }
 
         @Test
+        func `a write without a link stays out of the next one, and connect changes no link there is`() async throws {
+            try await withServer(.webSocket) { server in
+                try await withStarscream(trusting: server) {
+                    let one = ObservedSocket(server, "/echo")
+                    try await one.connected()
+                    one.socket.request.setValue("1", forHTTPHeaderField: "X-Later")
+                    one.socket.connect()
+                    one.socket.write(string: "first")
+                    #expect(try await one.texts(1) == ["first"])
+                    #expect(one.events.entries.count == 2)
+                    one.socket.disconnect()
+                    _ = try await one.ended()
+                    one.socket.write(string: "lost")
+                    try await one.connected(times: 2)
+                    one.socket.write(string: "second")
+                    #expect(try await one.texts(2) == ["first", "second"])
+                }
+            }
+        }
+
+        @Test
         func `any thread may call, and read and change the properties`() async throws {
             try await withServer(.webSocket) { server in
                 try await withStarscream(trusting: server) {
