@@ -66,11 +66,11 @@ extension SocketIOClient {
             self.state.withLock { $0.attempts = state.attempts ?? 0 }
             if let error = handler.status.lastError { self.tell(error) }
         case .progress: ()
-        case .state(let change): self.follow(change, of: handler)
+        case .state(let change): self.follow(change)
         }
     }
 
-    private func follow(_ change: StateChange, of handler: ConnectionHandler) {
+    private func follow(_ change: StateChange) {
         switch (change.to, change.reason) {
         case (.connected, .established(let info)):
             self.state.withLock { $0.attempts = nil }
@@ -83,14 +83,16 @@ extension SocketIOClient {
             self.tell(error)
             let hasTried = self.terms.withLock { $0.retry.isWanted } && !error.isPermanent
             self.didDisconnect(reason: hasTried ? "Reconnect Failed" : error.message)
-        case (.disconnected, .requested) where self.status == .connected && handler.state == .disconnected:
-            self.didDisconnect(reason: "Disconnect")
         case (.disconnected, .requested) where self.status == .connected:
-            self.setReconnecting(reason: "manual reconnect")
+            if self.state.withLock({ $0.isRenewed }) {
+                self.setReconnecting(reason: "manual reconnect")
+            } else {
+                self.didDisconnect(reason: "Disconnect")
+            }
         default: return
         }
         self.state.withLock { state in
-            (state.carrier, state.attempts) = (nil, nil)
+            (state.carrier, state.attempts, state.isRenewed) = (nil, nil, false)
             state.questions.removeAll()
         }
     }

@@ -21,6 +21,8 @@ open class SocketIOClient: NSObject {
         var handler: ConnectionHandler?
         /// True from `connect` to `disconnect`, also while the connection is down.
         var isWanted = false
+        /// True from a manual reconnect until the connection has gone down for it.
+        var isRenewed = false
         var payload: Payload?
         /// The events that have handlers, or had; nil stands for those that have none.
         var heard: Set<String?> = []

@@ -149,9 +149,13 @@ open class SocketManager: NSObject, ConfigSettable {
 
     /// Leaves the server and connects again, with the options of now; makes a waiting attempt at once.
     open func reconnect() {
-        for socket in self.all.map({ $0.state.withLock { $0 } }) where socket.isWanted {
-            if socket.handler?.state == .connected { try? socket.handler?.disconnect() }
-            try? socket.handler?.reconnectNow()
+        for socket in self.all {
+            let handler = socket.state.withLock { state in
+                state.isRenewed = state.isWanted && state.handler?.state == .connected
+                return state.isWanted ? state.handler : nil
+            }
+            if handler?.state == .connected { try? handler?.disconnect() }
+            try? handler?.reconnectNow()
         }
     }
 
