@@ -10,7 +10,7 @@ internal import TestedBackEnds
 internal import Testing
 
 /// Deliveries under load while links are cut or go half open, and while the broker is killed.
-@Suite("Outages of brokers", .overSomeBackEnd, .timeLimit(.minutes(3)))
+@Suite("Outages of brokers", .overSomeBackEnd, .timeLimit(.minutes(12)))
 struct OutageTests {
     enum Outage: CaseIterable {
         case cut, halfOpen
@@ -84,7 +84,7 @@ struct OutageTests {
     }
 
     /// `TEST_LOSS_SECONDS=300` lets it run for five minutes.
-    @Test(.timeLimit(.minutes(30)), arguments: BrokerCase.all)
+    @Test(arguments: BrokerCase.all)
     func `nothing that was acknowledged is lost or reordered in a long run of outages`(_ of: BrokerCase) async throws {
         try await Broker.run(of.kind) { broker in
             try await broker.withRelay { relay in
