@@ -275,6 +275,7 @@ struct MQTTSessionTests {
     /// What a hostile broker sends to a session that is ready, and the code that it ends with; nil for none.
     static let attacks = [
         Attack("a length of five bytes", [0x30, 0xFF, 0xFF, 0xFF, 0xFF, 1]),
+        Attack("a length of zero in five bytes", [0xD0, 0x80, 0x80, 0x80, 0x80, 0]),
         Attack("256 MiB are announced", [0x30, 0xFF, 0xFF, 0xFF, 0x7F]),
         Attack("a byte more than 16 MiB is announced", [0x30, 0x81, 0x80, 0x80, 0x08]),
         Attack("16 MiB are announced", [0x30, 0x80, 0x80, 0x80, 0x08], nil),
