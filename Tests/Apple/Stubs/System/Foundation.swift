@@ -224,8 +224,11 @@ extension String {
     public struct Encoding: Sendable { public static let utf8 = Self() }
     public init(contentsOfFile path: String, encoding: Encoding) throws { self = "" }
     public func trimmingCharacters(in set: CharacterSet) -> String { self }
+    public func addingPercentEncoding(withAllowedCharacters set: CharacterSet) -> String? { self }
 }
 public struct CharacterSet: Sendable {
+    init() {}
+    public init(charactersIn text: String) {}
     public static let whitespacesAndNewlines = Self()
     public static let whitespaces = Self()
 }
