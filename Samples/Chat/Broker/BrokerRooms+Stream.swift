@@ -57,7 +57,7 @@ extension BrokerRooms {
             try self.send("$JS.API.STREAM.MSG.GET.chat", ["last_by_subj": self.event("rooms", room)], id: id)
         case .next(let room):
             let position = self.session.rooms[room]?.position ?? 0
-            let next = Next(seq: position + 2, next_by_subj: self.event("rooms", room))
+            let next = Next(seq: position + 1, next_by_subj: self.event("rooms", room))
             try self.send("$JS.API.STREAM.MSG.GET.chat", next, id: id)
         }
     }
