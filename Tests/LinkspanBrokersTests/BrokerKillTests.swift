@@ -14,7 +14,7 @@ internal import Testing
 /// 8 times over each protocol, or as often as the environment variable `TEST_KILLS` says.
 @Suite("Outbox of a killed process at a broker", .serialized, .timeLimit(.minutes(60)))
 struct BrokerKillTests {
-    /// When the client dies: see the kills over the other wires.
+    /// The moment of the client's death, as in `KillTests`.
     enum Moment: String, CaseIterable {
         case anywhere, heard, keeping, kept, keepCommitted, accepted, ending, endCommitted, offered, checkpointing
     }
@@ -67,9 +67,7 @@ private struct BrokerCourse {
     let heard: Journal<Message>
     let errors: String
     let arguments: [String]
-    private var accepted: Set<String> = []
-    private var offered: Set<String> = []
-    private var kills: [String: Int] = [:]
+    private var record = VictimRecord()
     private var generator = SeededGenerator(seed: .random(in: 0...UInt64.max))
 
     init(heard: Journal<Message>, errors: String, arguments: [String]) {
@@ -97,43 +95,20 @@ private struct BrokerCourse {
         }
         let lines = try await client.end()
         #expect(!client.hasFailed, "\(client.complaints)")
-        self.note(lines)
-        self.kills["\(moment)", default: 0] += 1
+        self.record.note(lines, killedAt: "\(moment)")
     }
 
     /// Lets the client send all that is left.
-    mutating func drain() async throws {
-        let client = try Victim(self.arguments + ["--drain", "yes"], errors: self.errors)
-        let lines = try await client.end(within: .seconds(300))
-        #expect(lines.last == "drained", "\(lines.suffix(3)) \(client.complaints)")
-        self.note(lines)
-    }
-
-    private mutating func note(_ lines: [String]) {
-        for line in lines {
-            let words = line.split(separator: " ").map(String.init)
-            switch words.first {
-            case "accepted": self.accepted.insert(words[1])
-            case "offered":
-                #expect(words.last == "delivered", "\(line)")
-                self.offered.insert(words[1])
-            case "refused": Issue.record("\(line)")
-            default: ()
-            }
-        }
-    }
+    mutating func drain() async throws { try await self.record.drain(self.arguments, errors: self.errors) }
 
     func figures(_ texts: [String]) -> String {
-        "\(self.kills.values.reduce(0, +)) kills \(self.kills.sorted { $0.key < $1.key }.map { "\($0.key) \($0.value)" }), "
-            + "\(self.accepted.count) accepted, \(self.accepted.subtracting(texts).count) lost, "
+        "\(self.record.figures), \(self.record.accepted.subtracting(texts).count) lost, "
             + "\(texts.count - Set(texts).count) doubled"
     }
 
     /// Looks for what was lost, doubled or reordered among what has arrived.
     func check(_ texts: [String], isOnce: Bool) {
-        let (lost, notOffered) = (self.accepted.subtracting(texts), self.accepted.subtracting(self.offered))
-        #expect(lost.isEmpty, "accepted and lost")
-        #expect(notOffered.isEmpty, "no outcome offered")
+        self.record.check(arrived: Set(texts))
         if isOnce { #expect(texts.count == Set(texts).count, "kept twice") }
         var seen: Set<String> = []
         let places = texts.filter { seen.insert($0).inserted }.map { $0.split(separator: "-").compactMap { Int($0) } }
@@ -141,7 +116,6 @@ private struct BrokerCourse {
             let numbers = places.filter { $0[1] == room }.map { ($0[0], $0[2]) }
             #expect(zip(numbers, numbers.dropFirst()).allSatisfy { $0 < $1 }, "out of order in room \(room)")
         }
-        #expect(self.accepted.count > 0)
     }
 }
 #endif

@@ -104,9 +104,7 @@ private struct Course {
     let arguments: [String]
     let errors: String
     private var generator = SeededGenerator(seed: UInt64.random(in: 0...UInt64.max))
-    private var accepted: Set<String> = []
-    private var offered: Set<String> = []
-    private var kills: [String: Int] = [:]
+    private var clients = VictimRecord()
     private var drops = 0
 
     init(effects: Effects, server: DevServer, arguments: [String], errors: String) {
@@ -119,8 +117,7 @@ private struct Course {
     var figures: String {
         let record = self.effects.record
         return
-            "\(self.kills.values.reduce(0, +)) kills \(self.kills.sorted { $0.key < $1.key }.map { "\($0.key) \($0.value)" }), "
-            + "\(self.accepted.count) accepted, \(record.replies.count) applied, \(record.repetitions) repeated, "
+            "\(self.clients.figures), \(record.replies.count) applied, \(record.repetitions) repeated, "
             + "\(self.drops) links dropped"
     }
 
@@ -168,8 +165,7 @@ private struct Course {
         }
         let lines = try await client.end()
         #expect(!client.hasFailed, "\(client.complaints)")
-        self.note(lines)
-        self.kills["\(moment)", default: 0] += 1
+        self.clients.note(lines, killedAt: "\(moment)")
         self.drops += drops.withLock { $0 }
     }
 
@@ -184,8 +180,7 @@ private struct Course {
         isFull.withLock { $0 = true }
         let lines = try await client.end()
         #expect(!client.hasFailed, "\(client.complaints)")
-        self.note(lines.filter { !$0.hasPrefix("refused") })
-        self.kills["releasingReserve", default: 0] += 1
+        self.clients.note(lines.filter { !$0.hasPrefix("refused") }, killedAt: "releasingReserve")
     }
 
     /// Makes the file what the first version of the SDK left.
@@ -205,24 +200,7 @@ private struct Course {
     /// Lets the client send all that is left.
     mutating func drain() async throws {
         self.effects.onArrival { _ in true }
-        let client = try Victim(self.arguments + ["--drain", "yes"], errors: self.errors)
-        let lines = try await client.end(within: .seconds(300))
-        #expect(lines.last == "drained", "\(lines.suffix(3))")
-        self.note(lines)
-    }
-
-    private mutating func note(_ lines: [String]) {
-        for line in lines {
-            let words = line.split(separator: " ").map(String.init)
-            switch words.first {
-            case "accepted": self.accepted.insert(words[1])
-            case "offered":
-                #expect(words.last == "delivered", "\(line)")
-                self.offered.insert(words[1])
-            case "refused": Issue.record("\(line)")
-            default: ()
-            }
-        }
+        try await self.clients.drain(self.arguments, errors: self.errors)
     }
 
     private var files: [String] {
@@ -233,9 +211,7 @@ private struct Course {
     func check() {
         let record = self.effects.record
         let applied = Set(record.applied.values.joined())
-        let (lost, notOffered) = (self.accepted.subtracting(applied), self.accepted.subtracting(self.offered))
-        #expect(lost.isEmpty, "accepted and lost")
-        #expect(notOffered.isEmpty, "no outcome offered")
+        self.clients.check(arrived: applied)
         let damaged = self.files.filter { $0.contains("damaged") }
         #expect(damaged.isEmpty)
         #expect(applied.count == record.applied.values.reduce(0) { $0 + $1.count }, "applied twice")
@@ -244,7 +220,6 @@ private struct Course {
             let isOrdered = zip(places, places.dropFirst()).allSatisfy { ($0[0], $0[2]) < ($1[0], $1[2]) }
             #expect(isOrdered, "out of order in room \(room)")
         }
-        #expect(self.accepted.count > 0)
     }
 }
 #endif

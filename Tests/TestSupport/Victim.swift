@@ -3,8 +3,6 @@ internal import LinkspanRuntime
 internal import Testing
 
 /// The client process that a test kills, with what it says.
-///
-/// Not Foundation's `Process`, which waits for the end of a socket that the processes of exit tests inherit too.
 package final class Victim: Sendable {
     private let identifier: pid_t
     /// The lines of its output, and nil at its end.
@@ -13,25 +11,9 @@ package final class Victim: Sendable {
     private let status = Lock<Int32>(0)
 
     package init(_ arguments: [String], errors: String) throws {
-        var ends: [Int32] = [-1, -1]
-        try #require(pipe(&ends) == 0)
-        for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
-        var actions = posix_spawn_file_actions_t()
-        posix_spawn_file_actions_init(&actions)
-        defer { posix_spawn_file_actions_destroy(&actions) }
-        posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0)
-        posix_spawn_file_actions_adddup2(&actions, ends[1], 1)
-        posix_spawn_file_actions_addopen(&actions, 2, errors, O_WRONLY | O_CREAT | O_APPEND, 0o600)
-        let program = try Self.program()
-        var texts: [UnsafeMutablePointer<CChar>?] = ([program] + arguments).map { strdup($0) } + [nil]
-        defer { for text in texts { free(text) } }
-        var identifier = pid_t()
-        let code = posix_spawn(&identifier, program, &actions, nil, &texts, environ)
-        close(ends[1])
-        try #require(code == 0, "\(program) does not start: \(code)")
-        self.identifier = identifier
-        self.errors = errors
-        let (output, lines) = (ends[0], self.lines)
+        let (identifier, output) = try spawn([try Self.program()] + arguments, errors: errors)
+        (self.identifier, self.errors) = (identifier, errors)
+        let lines = self.lines
         // A read cannot be cancelled; it ends with the process.
         Foundation.Thread.detachNewThread {
             var rest = Data()

@@ -1,3 +1,4 @@
+import TestSupport
 import Testing
 
 #if canImport(Darwin)
@@ -11,31 +12,11 @@ import Android
 #endif
 
 /// A program run for a test, with its standard output in a pipe.
-///
-/// Not Foundation's `Process`, which waits for the end of a socket that the processes of exit tests inherit too.
 struct ChildProcess: Sendable {
     private let identifier: pid_t
     private let output: Int32
 
-    init(_ arguments: [String]) throws {
-        var ends: [Int32] = [-1, -1]
-        try #require(pipe(&ends) == 0)
-        for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
-        var actions = posix_spawn_file_actions_t()
-        posix_spawn_file_actions_init(&actions)
-        defer { posix_spawn_file_actions_destroy(&actions) }
-        posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0)
-        posix_spawn_file_actions_adddup2(&actions, ends[1], 1)
-        posix_spawn_file_actions_addopen(&actions, 2, "/dev/null", O_WRONLY, 0)
-        var texts: [UnsafeMutablePointer<CChar>?] = arguments.map { strdup($0) } + [nil]
-        defer { for text in texts { free(text) } }
-        var identifier = pid_t()
-        let code = posix_spawnp(&identifier, arguments[0], &actions, nil, &texts, environ)
-        close(ends[1])
-        self.identifier = identifier
-        self.output = ends[0]
-        try #require(code == 0, "\(arguments[0]) does not start: \(code)")
-    }
+    init(_ arguments: [String]) throws { (self.identifier, self.output) = try spawn(arguments) }
 
     /// The next line of the output, empty at its end.
     func line() -> String {
