@@ -6,7 +6,7 @@ internal import LinkspanRuntime
 ///
 /// Jobs that come while others wait are run in the same block, so that a burst of messages costs one block.
 final class HandlerQueue {
-    /// A message has no closure of its own: one would be allocated for each.
+    /// A message or a call; a message needs no closure, which would cost an allocation each.
     enum Job {
         case message(Message, SocketIOClient)
         case call(() -> Void)
@@ -19,8 +19,8 @@ final class HandlerQueue {
         }
     }
 
-    // Not the object, of which a queue has several on Linux.
-    /// The identity of a queue, so that a caller is known to be there.
+    // A UUID and not the object's identity: on Linux one queue has several objects.
+    /// Marks a queue, so that a caller that runs on it is recognised.
     private static let identity = DispatchSpecificKey<UUID>()
     private let state = Lock((queue: DispatchQueue.main, identity: UUID(), waiting: [Job]()))
 
@@ -46,7 +46,7 @@ final class HandlerQueue {
 
     /// Runs a job on the queue, behind those that were posted before; from any thread.
     ///
-    /// It is made where it waits, and run there: to copy a message costs as much as to wait.
+    /// The job is made and run in place, because copying a message costs as much as queueing it.
     func post(_ job: @autoclosure () -> Job) {
         let queue = self.state.withLock { state in
             state.waiting.append(job())

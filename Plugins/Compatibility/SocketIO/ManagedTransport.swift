@@ -4,21 +4,27 @@ internal import LinkspanSocketIO
 
 /// Socket.IO by the options that hold when a link is made, so that new options need no new connection.
 struct ManagedTransport: Transport {
+    /// A report of a link to its socket besides messages and states.
+    enum Notice: Sendable {
+        /// The link is open, or its facts have changed.
+        case info(LinkInfo)
+        /// The server has answered a ping, and nothing else has come with the answer.
+        case heartbeat
+    }
+
     let name = "socketio"
     let schemes: Set<String> = ["http", "https"]
     let executor: any JobExecutor
     let identity: [String: Secret]
     /// The configuration and the credentials of the next link.
     let terms: @Sendable () -> (SocketIOConfiguration, Credentials)
-    /// Called with what is known of a link that is open or has changed, and with nil when the server is there: a ping and
-    /// its answer.
-    let note: @Sendable (LinkInfo?) -> Void
+    let notice: @Sendable (Notice) -> Void
 
     func makeLink(_ request: LinkRequest, receiver: any LinkReceiver) -> any Link {
         var request = request
         let (configuration, credentials) = self.terms()
         request.credentials = credentials
-        let receiver = NotingReceiver(receiver, note: self.note)
+        let receiver = NotingReceiver(receiver, note: self.notice)
         return SocketIOTransport(configuration).makeLink(request, receiver: receiver)
     }
 }
@@ -26,9 +32,9 @@ struct ManagedTransport: Transport {
 /// Passes a link's events on, and notes what the connection does not tell.
 private final class NotingReceiver: LinkReceiver {
     private let receiver: any LinkReceiver
-    private let note: @Sendable (LinkInfo?) -> Void
+    private let note: @Sendable (ManagedTransport.Notice) -> Void
 
-    init(_ receiver: any LinkReceiver, note: @escaping @Sendable (LinkInfo?) -> Void) {
+    init(_ receiver: any LinkReceiver, note: @escaping @Sendable (ManagedTransport.Notice) -> Void) {
         self.receiver = receiver
         self.note = note
     }
@@ -39,13 +45,13 @@ private final class NotingReceiver: LinkReceiver {
         self.receiver.receive {
             let event = next()
             switch event {
-            case .opened(let info): (isAlive, _) = (false, self.note(info))
-            case .changed(let info): (isAlive, _) = (info.roundTrip != nil, self.note(info))
+            case .opened(let info): (isAlive, _) = (false, self.note(.info(info)))
+            case .changed(let info): (isAlive, _) = (info.roundTrip != nil, self.note(.info(info)))
             case .message, .reply, .failed, .writable, .closed: isAlive = false
             case nil: ()
             }
             return event
         }
-        if isAlive { self.note(nil) }
+        if isAlive { self.note(.heartbeat) }
     }
 }

@@ -13,7 +13,7 @@ extension SocketIOClient {
         return self.state.withLock { $0.handler }
     }
 
-    /// The connection, made unless there is one; messages that come before a listener are held for it.
+    /// Returns the connection, made by `make` on the first call; messages that come before a listener are held for it.
     func handler(_ make: () throws(LinkspanError) -> ConnectionHandler) throws(LinkspanError) -> ConnectionHandler {
         // All of it under the lock, so that two threads do not make two; none of it calls back.
         try self.state.withLock { state throws(LinkspanError) in
@@ -46,7 +46,7 @@ extension SocketIOClient {
         }
     }
 
-    /// A message has come; on the queue.
+    /// Calls the handlers of a received message; on the queue.
     func receive(_ message: Message) {
         let number = message.wantsReply ? self.state.withLock { $0.questions.add(message.detached()) } : -1
         self.handleEvent(message.event, data: message.payload.arguments, isInternalMessage: false, withAck: number)
@@ -97,16 +97,19 @@ extension SocketIOClient {
         }
     }
 
-    /// The link is open or has changed; nil when the server has shown that it is there, by a ping and its answer.
-    func note(_ info: LinkInfo?) {
-        guard let info else {
-            return [SocketClientEvent.ping, .pong].forEach { if self.status == .connected { self.tell($0, []) } }
+    func note(_ notice: ManagedTransport.Notice) {
+        switch notice {
+        case .heartbeat:
+            for event in [SocketClientEvent.ping, .pong] where self.status == .connected { self.tell(event, []) }
+        case .info(let info):
+            let carrier = info.facts["carrier"]
+            let former = self.state.withLock { state in
+                defer { state.carrier = carrier }
+                return state.carrier
+            }
+            // The old library gave the headers of the response.
+            if carrier == "websocket", former != carrier { self.tell(.websocketUpgrade, [[String: String]()]) }
         }
-        var former = info.facts["carrier"]
-        let isNew = former == "websocket"
-        self.state.withLock { swap(&$0.carrier, &former) }
-        // Where the response's headers were.
-        if isNew, former != "websocket" { self.tell(.websocketUpgrade, [[String: String]()]) }
     }
 
     private func tell(_ error: LinkspanError) { self.tell(.error, error.details?.arguments ?? [error.message]) }
@@ -153,7 +156,7 @@ extension SocketIOClient {
             return fail(["Tried emitting when not connected"])
         }
         do {
-            // What a link that is up takes at once, and nobody asks for, goes without the cost of an outcome.
+            // Over an open link an emit without a callback needs no outcome, which would cost a closure each.
             let finish = done == nil && status == .connected ? nil : self.outcome(of: event, items, done)
             let payload = try Payload(arguments: items)
             try handler.perform(Command(kind, event: event, payload: payload, timeout: limit, completion: finish))

@@ -150,11 +150,11 @@ open class SocketManager: NSObject, ConfigSettable {
     /// Leaves the server and connects again, with the options of now; makes a waiting attempt at once.
     open func reconnect() {
         for socket in self.all {
-            let handler = socket.state.withLock { state in
+            let (handler, isUp) = socket.state.withLock { state in
                 state.isRenewed = state.isWanted && state.handler?.state == .connected
-                return state.isWanted ? state.handler : nil
+                return (state.isWanted ? state.handler : nil, state.isRenewed)
             }
-            if handler?.state == .connected { try? handler?.disconnect() }
+            if isUp { try? handler?.disconnect() }
             try? handler?.reconnectNow()
         }
     }
@@ -204,7 +204,7 @@ open class SocketManager: NSObject, ConfigSettable {
                 terms.configuration.network = first.configuration.network
                 return (terms.configuration, terms.credentials(socket?.state.withLock { $0.payload }))
             },
-            note: { [weak socket] info in queue.post(.call { socket?.note(info) }) })
+            notice: { [weak socket] notice in queue.post(.call { socket?.note(notice) }) })
         return try ConnectionBuilder("\(scheme)://\(place)").transport(transport)
             .options { options in
                 options.retry = RetryPolicy { question in terms.withLock { $0.retry }.delay(for: question) }

@@ -8,7 +8,7 @@ struct Terms {
     var options: SocketIOClientConfiguration = []
     var retry = Retry()
     var forcesNew = false
-    /// Whether events that are emitted while the socket is not connected are dropped; see ``SocketManager/dropsOfflineEmits``.
+    /// Drops events emitted while the socket is not connected; see ``SocketManager/dropsOfflineEmits``.
     var dropsOffline = false
     private var query: [Credentials.Field] = []
     private var headers: [Credentials.Field] = []

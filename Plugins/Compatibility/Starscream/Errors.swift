@@ -4,25 +4,42 @@ internal import LinkspanNetwork
 
 /// The standard close codes (RFC 6455 section 7.4.1).
 public enum CloseCode: UInt16 {
-    /// The purpose is fulfilled; a side leaves; the other one broke the protocol, or sent a kind that is not taken.
-    case normal = 1000, goingAway, protocolError, protocolUnhandledType
+    /// The purpose of the link is fulfilled.
+    case normal = 1000
+    /// A server stops, or a user leaves.
+    case goingAway = 1001
+    /// The other side broke the protocol.
+    case protocolError = 1002
+    /// A message is of a kind that is not taken.
+    case protocolUnhandledType = 1003
     /// The Close frame had no code; never on the wire.
     case noStatusReceived = 1005
-    /// A message does not fit its type, breaks a policy, is too large.
-    case encoding = 1007, policyViolated, messageTooBig
+    /// The data does not fit its type.
+    case encoding = 1007
+    /// A message breaks a policy.
+    case policyViolated = 1008
+    /// A message is too large.
+    case messageTooBig = 1009
 }
 
 /// The kind of a ``WSError``.
 public enum ErrorType: Error {
-    /// Compressed data cannot be read (never: it is a ``protocolError`` here); the server could not be verified, broke the
-    /// protocol, could not be reached or was lost.
-    case compressionError, securityError, protocolError, serverError
+    /// Compressed data cannot be read; it is a ``protocolError`` here.
+    case compressionError
+    /// The server could not be verified.
+    case securityError
+    /// The server broke the protocol.
+    case protocolError
+    /// The server could not be reached, or was lost.
+    case serverError
 }
 
 /// The codes of errors of type ``ErrorType/securityError``.
 public enum SecurityErrorCode: UInt16 {
-    /// The server could not be verified; no key of its chain is pinned, or one is revoked.
-    case acceptFailed = 1, pinningFailed
+    /// The server could not be verified.
+    case acceptFailed = 1
+    /// No key of the server's chain is pinned, or one is revoked.
+    case pinningFailed = 2
 }
 
 /// The reason why a link failed.
