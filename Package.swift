@@ -289,8 +289,7 @@ let tests: [Target] = [
         "LinkspanBrokers",
         core + network + [
             "LinkspanBrokers", "LinkspanWebSocket", "LinkspanDevServer", "LinkspanTesting", "outbox-client",
-            "TestedBackEnds",
-            "TestSupport", crypto,
+            "TestedBackEnds", "TestSupport", crypto,
         ]),
     test(
         "LinkspanSocketIO", core + network + ["LinkspanSocketIO", "LinkspanTesting", "TestSupport"],

@@ -86,7 +86,7 @@ extension Chat {
             }
         }
 
-        /// What somebody has said, as a client of another make reads it from the stream.
+        /// The lines of a person, read from the stream by nats-py.
         private static func kept(by name: String, on bench: Bench, port: Int) async throws -> [String] {
             let script = """
                 import asyncio, json, sys, nats

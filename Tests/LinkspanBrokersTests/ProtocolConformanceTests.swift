@@ -2,7 +2,7 @@ internal import LinkspanBrokers
 internal import LinkspanDevServer
 internal import Testing
 
-/// What every message protocol promises, over those of brokers.
+/// The conformance suite over the protocols of brokers.
 @Suite("Conformance of brokers' protocols", .timeLimit(.minutes(1)))
 struct ProtocolConformanceTests {
     @Test(arguments: MessageProtocolConformance.Check.allCases, [MQTTMessageProtocol.Version.v5, .v3])

@@ -6,7 +6,7 @@ internal import TestSupport
 internal import TestedBackEnds
 internal import Testing
 
-/// What every transport promises, with a broker between both sides.
+/// The conformance suite of transports, with a broker between client and server.
 @Suite("Conformance over brokers", .overSomeBackEnd, .timeLimit(.minutes(3)))
 struct TransportConformanceTests {
     private struct Fixture: TransportFixture {

@@ -4,7 +4,7 @@ internal import LinkspanNetwork
 internal import LinkspanWebSocket
 internal import Testing
 
-/// What every message protocol promises, over the built-in ones, and over some that break a promise each.
+/// The conformance suite over the built-in protocols, and over protocols with one flaw each.
 @Suite(.timeLimit(.minutes(1)))
 struct MessageProtocolConformanceTests {
     @Test(arguments: MessageProtocolConformance.Check.allCases)

@@ -5,7 +5,7 @@ internal import Testing
 
 @testable internal import Protocols
 
-/// What every message protocol promises, over those of a third party.
+/// The conformance suite over the protocols of a third party.
 @Suite(.timeLimit(.minutes(1)))
 struct ConformanceTests {
     @Test(arguments: MessageProtocolConformance.Check.allCases)

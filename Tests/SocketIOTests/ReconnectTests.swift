@@ -5,7 +5,7 @@ internal import TestSupport
 internal import TestedBackEnds
 internal import Testing
 
-/// When a lost link is tried for again, and what is told of it.
+/// Times of reconnects, and their client events.
 @Suite(.overSomeBackEnd, .timeLimit(.minutes(3)))
 struct ReconnectTests {
     private static func delays(_ retry: Retry, _ failures: [Int], random: Double) -> [Duration?] {

@@ -1,6 +1,6 @@
 import Foundation
 
-/// A certificate as its owner looks at it (RFC 5280 section 4.1).
+/// The names and dates of an X.509 certificate (RFC 5280 section 4.1).
 struct Certificate: Codable, Sendable {
     var subject = ""
     var issuer = ""
@@ -22,14 +22,14 @@ struct Certificate: Codable, Sendable {
         while let (tag, field) = body.take() { if tag == 0xA3 { self.names = field.hosts } }
     }
 
-    /// Whose it is, who issued it and when it is valid.
+    /// Subject, issuer and validity, as a sentence.
     var sentence: String {
         let hosts = self.names.isEmpty ? "" : " for \(self.names.prefix(5).joined(separator: ", "))"
         return "\(self.subject)\(hosts), issued by \(self.issuer), valid from \(Self.day(self.from)) "
             + self.ending
     }
 
-    /// When it ends, and a warning within a month before.
+    /// The end of its validity, with a warning in the last 30 days.
     var ending: String { "until \(Self.day(self.until))\(self.warning)" }
 
     private var warning: String {

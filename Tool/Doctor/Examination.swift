@@ -27,7 +27,7 @@ final class Examination {
         dialer.patience = max(.milliseconds(100), min(dialer.patience, self.rest))
         return dialer
     }
-    var report: Report
+    private(set) var report: Report
     private let deadline: ContinuousClock.Instant
     private let begin: (Stage) -> Void
     private let show: (StageResult) -> Void

@@ -89,7 +89,7 @@ final class LoadClient: Sendable {
             return (isNew, nil)
         }
         waiter?.fulfill(true)
-        // An event that was listened to is not kept for a later listener, as messages without one are.
+        // Messages that only `onAny` hears are kept for a later listener; one listener, though cancelled, ends that for its event.
         if isNew { (try? connection?.on(message.event) { _ in })?.cancel() }
     }
 

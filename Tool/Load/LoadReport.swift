@@ -62,7 +62,7 @@ struct LoadReport: Codable, Sendable {
     var errors: [String: Int]
     var cost: Cost
     var bottleneck: String?
-    /// Whether it was ended early.
+    /// True if Ctrl-C ended the load early.
     var isInterrupted = false
     var thresholds: [Verdict]
     var timeline: [LoadTally.Second]
@@ -73,7 +73,7 @@ struct LoadReport: Codable, Sendable {
             ? String(format: "%.0f", value) : String(format: value >= 10 ? "%.1f" : "%.3g", value)
     }
 
-    /// What a reader has to know first.
+    /// Remarks that come before the tables: an interruption, a bottleneck.
     var notes: [String] {
         [self.isInterrupted ? "interrupted after \(Self.text(self.seconds)) s" : nil, self.bottleneck].compactMap(
             \.self)

@@ -47,7 +47,7 @@ struct ProbeRecording {
         return line
     }
 
-    /// What the client says, as lines of a probe, each at its time.
+    /// The client's messages as input lines of a probe, each at its recorded time.
     func lines(isRaw: Bool) -> AsyncStream<String> {
         var replies = self.conversation.lines.filter { $0.side == .server && $0.isReply }.map(\.event)
         let steps = self.conversation.lines.filter { $0.side == .client }.map { line -> (Duration, String) in

@@ -19,7 +19,7 @@ struct ProbeRun: Sendable {
     let timeout: Duration
     /// The event, or a part of the message, that ends the probe.
     let until: String?
-    /// Whether it stays until Ctrl-C, and shows the state.
+    /// True to stay until Ctrl-C and show the state.
     let isWatching: Bool
     private let counts = Lock((received: 0, sent: 0))
 

@@ -19,7 +19,7 @@ public struct EncodedDelivery: Sendable {
     public var id: UInt64
     /// The idempotency key; nil when the connection has none.
     public var key: String?
-    /// Whether an earlier attempt may have reached the server.
+    /// True for a repetition: an earlier attempt may have reached the server.
     public var isRepeated: Bool
 
     /// Describes a delivery.
@@ -48,7 +48,7 @@ public enum EncodedKind: Sendable, Hashable {
     case pong
 }
 
-/// What a message of the server or a deadline brings: any number of envelopes, the messages to be sent because of it, and
+/// The result of reading a message of the server, or of a passed deadline: envelopes for the app, messages to send, and
 /// failures.
 public struct DecodedEnvelope: Sendable {
     /// A refusal by the server that leaves the link up.

@@ -73,7 +73,7 @@ package struct EnvelopeAssembly: Sendable {
         }
     }
 
-    /// Takes what a deadline has brought, when ``popPending()`` has no event any more.
+    /// Takes the result of a deadline, when ``popPending()`` has no event any more.
     ///
     /// - Returns: the first event.
     /// - Throws: code `protocolViolation`; the link is to end.

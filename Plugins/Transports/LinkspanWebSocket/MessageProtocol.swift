@@ -42,8 +42,8 @@ public protocol MessageProtocol: Sendable, Hashable {
         delivery: EncodedDelivery, to buffer: inout [UInt8]
     ) throws(LinkspanError) -> EncodedKind
 
-    /// Whether the server gets the idempotency keys of deliveries, so that one without a key of its own has another; false
-    /// by default.
+    /// Messages carry the idempotency keys of deliveries, so the connection makes a key for a delivery without one; false by
+    /// default.
     var sendsKeys: Bool { get }
 
     /// Reads a text message.
@@ -101,11 +101,11 @@ public protocol MessageProtocol: Sendable, Hashable {
     /// The deadline of ``state`` has passed.
     ///
     /// - Parameter time: the time since the session began.
-    /// - Returns: what is sent, such as a heartbeat, and what the app is to get, as if the server had sent it just now.
+    /// - Returns: the messages to send, such as a heartbeat, and events or replies for the app, as if they had just been received.
     /// - Throws: ``/Linkspan/LinkspanError`` when the server was silent for too long; the link then ends with it.
     mutating func deadlinePassed(at time: Duration) throws(LinkspanError) -> DecodedEnvelope
 
-    /// Whether events have to be subscribed to at the server; false by default.
+    /// The server sends an event only to clients that subscribed to it; false by default.
     var subscribes: Bool { get }
 
     /// An event has its first listener; all that have one are named when the session has become ready.
@@ -226,7 +226,7 @@ public struct SessionState: Sendable, Hashable {
     public var isFull: Bool
     /// The next call of ``MessageProtocol/deadlinePassed(at:)``, counted from the beginning of the session; nil for none.
     ///
-    /// Zero is as soon as possible: for what the app is to get because of something that it has sent.
+    /// Zero calls it as soon as possible: for a protocol that replies to the app without the server.
     public var deadline: Duration?
 
     /// Describes a state.

@@ -2,7 +2,7 @@ import Linkspan
 import LinkspanNetwork
 import LinkspanWebSocket
 
-/// What the broker says.
+/// Messages from the broker.
 extension BrokerRooms {
     /// The number of ticks without a beat after which somebody has left.
     private static let patience = 30
@@ -20,7 +20,7 @@ extension BrokerRooms {
         return try self.translate(decoded)
     }
 
-    /// Turns what the broker has brought into what a server of the chat would say.
+    /// Translates messages of the broker into events and replies of a chat server.
     mutating func translate(_ decoded: DecodedEnvelope) throws(LinkspanError) -> DecodedEnvelope {
         for envelope in decoded.envelopes {
             switch envelope {
@@ -82,7 +82,7 @@ extension BrokerRooms {
         Set([self.session.name] + (self.session.rooms[room]?.people.values.map(\.name) ?? []))
     }
 
-    /// Looks for people who are gone, questions that can be answered, and lines whose sign was lost.
+    /// Removes absent people, answers questions that can be answered, and reads lines whose sign was lost.
     mutating func lookAround() throws(LinkspanError) {
         for (name, room) in self.session.rooms {
             for (link, person) in room.people where self.session.ticks - person.tick > Self.patience {
@@ -94,7 +94,7 @@ extension BrokerRooms {
         try self.askAgain()
     }
 
-    /// Whether those who are in a room had the time to say so.
+    /// True once the members of a room had time to answer.
     private func hasGathered(in room: String) -> Bool {
         self.session.ticks - (self.session.rooms[room]?.entered ?? 0) >= Self.gathering
     }
@@ -118,7 +118,7 @@ extension BrokerRooms {
         }
     }
 
-    /// Takes a failure that the features are not to hear of.
+    /// Handles a failure that is hidden from the features; returns false for any other.
     private mutating func settle(_ failure: DecodedEnvelope.Failure) throws(LinkspanError) -> Bool {
         guard let id = failure.id else { return false }
         guard self.session.directs.remove(id) == nil else {
@@ -128,7 +128,7 @@ extension BrokerRooms {
         return try self.take(failureOf: id, failure.error)
     }
 
-    /// Takes its place in a room: the next line is the one after `position`.
+    /// Starts reading a room after `position`.
     mutating func arrive(in room: String, at position: Int, isLossy: Bool) throws(LinkspanError) {
         if isLossy { try self.tell("gap", ChatVocabulary.Gap(room: room)) }
         self.session.rooms[room]?.position = position

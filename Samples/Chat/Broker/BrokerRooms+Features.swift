@@ -2,7 +2,7 @@ import Linkspan
 import LinkspanNetwork
 import LinkspanWebSocket
 
-/// What the features say.
+/// Messages from the features.
 extension BrokerRooms {
     mutating func encode(
         _ envelope: consuming Envelope, to buffer: inout [UInt8]

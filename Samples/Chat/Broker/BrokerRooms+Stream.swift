@@ -5,7 +5,7 @@ import Linkspan
 ///
 /// The requests are described at https://docs.nats.io/reference/reference-protocols/nats_api_reference.
 extension BrokerRooms {
-    /// What is known of the stream, and the questions about it.
+    /// The facts known about the stream, and the unanswered questions about it.
     struct Stream: Sendable {
         /// The time of its creation, which tells its numbers from those of another stream; nil as long as it is not known.
         var numbering: String?

@@ -14,7 +14,7 @@ struct BrokerRooms: MessageProtocol {
     /// NATS, whose stream keeps lines for everybody.
     static let nats = Self(NATSMessageProtocol(), separator: ".", usesStream: true)
 
-    /// The interval at which people and lines are looked after.
+    /// The interval between two looks for absent people and missed lines.
     private static let tick = Duration.milliseconds(200)
     /// The number of ticks between two beats of somebody present.
     static let beat = 10
@@ -35,7 +35,7 @@ struct BrokerRooms: MessageProtocol {
         var directs: Set<UInt64> = []
         var stream = Stream()
         var (ticks, time) = (0, Duration.zero)
-        /// What a server would say, and the bytes to be sent.
+        /// Events and replies for the features, and bytes for the broker.
         var (news, output): ([Envelope], [UInt8]) = ([], [])
     }
 
@@ -45,13 +45,13 @@ struct BrokerRooms: MessageProtocol {
         var seen: ChatVocabulary.Seen?
         /// The number of the last line that was read.
         var position = 0
-        /// Whether the place in the stream is being found, or the next line read.
+        /// True while the position in the stream is requested, or the next line.
         var isReading = true
-        /// Whether there may be one more behind that.
+        /// True if a sign announced another line meanwhile.
         var isRung = false
         /// Those present, by link: their names and the ticks of their last beats.
         var people: [String: (name: String, tick: Int)] = [:]
-        /// The questions who is in the room.
+        /// Unanswered requests for the members of the room.
         var questions: [UInt64] = []
     }
 
@@ -72,7 +72,7 @@ extension BrokerRooms {
     var resumption: Secret? { self.broker.resumption }
     var isReady: Bool { self.broker.state?.isReady == true }
 
-    /// Never a continued session: who is present is asked over each link.
+    /// Never a continued session: the members are requested over each link.
     var info: LinkInfo {
         var info = self.broker.info
         info.isContinuous = false
@@ -169,7 +169,7 @@ extension BrokerRooms {
         _ = try self.broker.encode(.event(name: event, payload: payload, id: id), to: &self.session.output)
     }
 
-    /// Tells the others in a room something besides lines.
+    /// Publishes a sign to the others in a room.
     mutating func sign(
         _ kind: RoomSign.Kind, in room: String, _ change: (inout RoomSign) -> Void = { _ in }
     ) throws(LinkspanError) {
@@ -192,7 +192,7 @@ extension BrokerRooms {
     }
 }
 
-/// What those in a room tell one another besides lines.
+/// A message between the members of a room that is not a line.
 struct RoomSign: Codable, Sendable {
     enum Kind: String, Codable {
         case here, gone, typing, topic
@@ -205,7 +205,7 @@ struct RoomSign: Codable, Sendable {
     /// The link of the sender, of whom there may be several.
     var by: String
     var name: String
-    /// Whether the others are to say that they are here, too.
+    /// True if the others are to answer with a sign `here`.
     var isQuestion: Bool?
     var topic: String?
 }

@@ -7,7 +7,7 @@ struct ReadyCommand: ~Copyable {
     let requestID: UInt64?
     /// The message for the link when it is not the command's own: that of a delivery.
     let delivery: OutboundMessage?
-    /// Whether it is a delivery of which an earlier attempt may have reached the server.
+    /// True for a repeated delivery: an earlier attempt may have reached the server.
     var isRepeated = false
 
     var message: OutboundMessage { self.delivery ?? self.command.message }

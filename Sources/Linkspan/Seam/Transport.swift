@@ -37,7 +37,7 @@ public protocol Transport: Sendable {
     /// Connections that differ in it are two connections. Empty by default.
     var endpoint: String { get }
 
-    /// Whether links take the idempotency keys of deliveries, so that a delivery without a key gets one; false by default.
+    /// Links send the idempotency keys of deliveries, so the connection makes a key for a delivery without one; false by default.
     var sendsKeys: Bool { get }
 
     /// Makes a link that has not begun to open.
@@ -120,7 +120,7 @@ public protocol Link: AnyObject {
     /// - Parameters:
     ///   - message: the message.
     ///   - key: the idempotency key of the delivery.
-    ///   - isRepeated: whether an earlier attempt may have reached the server.
+    ///   - isRepeated: true if an earlier attempt may have reached the server.
     /// - Returns: the result, as for ``send(_:)``.
     func deliver(_ message: OutboundMessage, key: String?, isRepeated: Bool) -> SendAcceptance
 

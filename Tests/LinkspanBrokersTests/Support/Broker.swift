@@ -119,7 +119,7 @@ final class Broker: Sendable {
         try await PythonServer(script, ["--broker-port", "\(port)"] + options).use { try await body() }
     }
 
-    /// What the stream `jobs` of a NATS server has: subjects and arguments, as the other client reads them.
+    /// The messages of the stream `jobs` of a NATS server, as nats-py reads them.
     func kept(at node: Int = 0) async throws -> [(subject: String, content: PayloadValue)] {
         let connection = try self.connect(.nats, to: node)
         let kept = try connection.journal("client.kept")

@@ -29,7 +29,7 @@ struct WordProtocol: MessageProtocol {
 
     let name = "words"
     let flaw: Flaw?
-    /// Whether credentials cannot be renewed, which ends the link.
+    /// True if renewed credentials need a new link.
     let refusesRenewal: Bool
     private var rest = ""
     private var isWelcome = false

@@ -30,7 +30,7 @@ public struct MQTTMessageProtocol: MessageProtocol {
         public var event: String
         /// The content.
         public var payload: Payload
-        /// Whether the broker stores the message and sends it to later subscribers.
+        /// A retained will: the broker stores it and sends it to each later subscriber (section 3.1.2.7).
         public var isRetained: Bool
 
         /// Describes a will.
@@ -81,7 +81,8 @@ extension MQTTMessageProtocol {
     public mutating func begin(_ start: SessionStart) throws(LinkspanError) -> [WebSocketMessage] {
         self.session.follow(start.resumption)
         if let id = self.clientID { self.session.clientID = id }
-        // Only 3.1.1 asks for it, and mosquitto writes no session to its disk that has begun so.
+        // 3.1.1 needs a clean session without a client identifier. With MQTT 5, mosquitto does not persist a session that began with
+        // a clean start.
         let isClean = !self.isV5 && self.session.clientID.isEmpty
         let given = start.credentials.auth?[0]
         let (user, password) = (given?["username"]?.string, given?["password"]?.string)

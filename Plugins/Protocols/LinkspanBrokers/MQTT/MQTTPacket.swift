@@ -96,7 +96,7 @@ struct MQTTPacket: Sendable {
 }
 
 extension MQTTPacket {
-    /// The error that the rest of the packet means, a reason code and properties, which both may be missing; nil for a success.
+    /// Reads a reason code and properties, which both may be absent, as an error; nil for success.
     mutating func failure(of what: String) throws(LinkspanError) -> LinkspanError? {
         guard !self.isAtEnd else { return nil }
         let reason = try self.byte()
@@ -118,7 +118,7 @@ struct MQTTProperties: Sendable {
     var correlation: ArraySlice<UInt8>?
     var topicAlias: UInt16?
     var subscriptions: [UInt32] = []
-    /// Whether the user property `arguments` marks the content as a list of arguments.
+    /// True with the user property `arguments`: the content is a JSON array of arguments.
     var isList = false
 
     fileprivate mutating func take(_ packet: inout MQTTPacket) throws(LinkspanError) {

@@ -1,6 +1,6 @@
 internal import Linkspan
 
-/// The state of one MQTT session, which does not count when protocols are compared.
+/// The state of one MQTT session; all states are equal, because protocols are compared by their configuration.
 struct MQTTSession: Sendable, Hashable {
     static func == (_: Self, _: Self) -> Bool { true }
     func hash(into _: inout Hasher) {}
@@ -31,7 +31,7 @@ struct MQTTSession: Sendable, Hashable {
     var clientID = ""
     var info = LinkInfo()
     private(set) var isResuming = false
-    /// Whether the broker stores the session when the link is lost: its expiry is above zero.
+    /// True if the session expiry interval is above zero: the broker stores the session after a lost link.
     var isKept = false
     private(set) var resumption: Secret?
     var limits = Limits()
@@ -158,7 +158,7 @@ enum MQTTTopic {
         }
     }
 
-    /// Whether a topic filter matches a topic.
+    /// Matches a topic against a topic filter (section 4.7).
     static func matches(_ filter: String, _ topic: String) -> Bool {
         var levels = filter.split(separator: "/", omittingEmptySubsequences: false)[...]
         if levels.first == "$share" { levels = levels.dropFirst(2) }

@@ -3,7 +3,7 @@ internal import Linkspan
 /// A packet that is being written.
 struct MQTTWriter {
     private(set) var body: [UInt8] = []
-    /// Whether packets have properties, as those of MQTT 5 have.
+    /// True for MQTT 5; packets of 3.1.1 have no properties.
     let hasProperties: Bool
 
     init(isV5: Bool) { self.hasProperties = isV5 }

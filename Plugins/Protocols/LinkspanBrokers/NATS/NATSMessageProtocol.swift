@@ -86,7 +86,7 @@ extension NATSMessageProtocol {
 
     /// Ends the subscriptions, so that other members of the queue group get further messages.
     ///
-    /// What the server has sent before it reads that is lost with the link.
+    /// Messages that the server sends before it reads the `UNSUB` are lost with the link.
     public mutating func end() -> [WebSocketMessage] {
         self.session.events.keys.sorted().map { Self.line("UNSUB \($0)") }
     }

@@ -9,7 +9,7 @@ enum NATSOperation: Sendable {
         var reply: String?
         /// The status in the first line of the headers, such as 503; nil for none.
         var status: Int?
-        /// Whether the header `Linkspan-Arguments` marks the content as a list of arguments.
+        /// True with the header `Linkspan-Arguments`: the content is a JSON array of arguments.
         var isList = false
         var content: ArraySlice<UInt8>
     }

@@ -260,9 +260,9 @@ extension MessageProtocolConformance.Check {
                     .heartbeatAnswer,
                 ])
             for seed in 0..<2_000 {
-                var (numbers, conversation) = (Numbers(UInt64(seed)), seed % 4 == 0 ? beginning : ready)
+                var (generator, conversation) = (Generator(seed: UInt64(seed)), seed % 4 == 0 ? beginning : ready)
                 do {
-                    for _ in 0..<4 { try conversation.receive(numbers.damaged(samples)) }
+                    for _ in 0..<4 { try conversation.receive(generator.damaged(samples)) }
                 } catch let error as LinkspanError {
                     try expect(
                         !error.message.utf8.contains { $0 < 0x20 }, "the error for seed \(seed) has several lines")
@@ -291,11 +291,11 @@ extension ProtocolConversation {
     }
 }
 
-/// Numbers that a seed determines (an xorshift of Marsaglia).
-private struct Numbers: RandomNumberGenerator {
+/// Random numbers from a seed, by Marsaglia's xorshift; this module may not depend on that of `SeededGenerator`.
+private struct Generator: RandomNumberGenerator {
     private var state: UInt64
 
-    init(_ seed: UInt64) { self.state = seed &* 0x9E37_79B9_7F4A_7C15 | 1 }
+    init(seed: UInt64) { self.state = seed &* 0x9E37_79B9_7F4A_7C15 | 1 }
 
     mutating func next() -> UInt64 {
         self.state ^= self.state << 13

@@ -21,25 +21,25 @@ public protocol MessageProtocolPeer: Sendable {
     /// Arguments that are more than the server takes of ``event``; nil, as by default, without a limit.
     var excessivePayload: Payload? { get }
 
-    /// Whether clients send events (default true).
+    /// The protocol has events from the client to the server (default true).
     var takesEvents: Bool { get }
 
-    /// Whether clients send requests (default true).
+    /// The protocol has requests from the client, with replies (default true).
     var takesRequests: Bool { get }
 
-    /// Whether the messages are parts of a stream of bytes, so that their bounds mean nothing (default false).
+    /// Messages are chunks of one byte stream without message boundaries, as with MQTT and NATS (default false).
     var isStream: Bool { get }
 
     /// Reads a message of the client.
     ///
-    /// - Returns: what the client does by it, in order; what has no ``PeerAction`` is left out.
-    /// - Throws: whatever there is, when no server would take the message; the check fails.
+    /// - Returns: the actions that the message stands for, in order; others than those of ``PeerAction`` are omitted.
+    /// - Throws: any error, for a message that no server would accept; the check then fails.
     mutating func read(_ message: WebSocketMessage) throws -> [PeerAction]
 
-    /// The messages by which the server does something.
+    /// Makes the messages of the server for an action.
     ///
-    /// - Returns: the messages; nil when the protocol has none for it, which leaves out what depends on it.
-    /// - Throws: whatever there is; the check fails.
+    /// - Returns: the messages; nil for an action that the protocol does not have, which skips the checks that need it.
+    /// - Throws: any error; the check then fails.
     mutating func write(_ action: PeerAction) throws -> [WebSocketMessage]?
 }
 
@@ -60,7 +60,7 @@ extension MessageProtocolPeer {
     public var isStream: Bool { false }
 }
 
-/// What a client or its server does by a message.
+/// The meaning of a message between a client and its server.
 public enum PeerAction: Sendable, Hashable {
     /// The server's first message, or the client's beginning of a session.
     case greeting

@@ -10,9 +10,9 @@ struct ProtocolConversation {
     private(set) var peer: any MessageProtocolPeer
     private var assembly = EnvelopeAssembly(maximumBytes: 16 << 20)
     private var now = Duration.zero
-    /// What the client has done.
+    /// The actions of the client, in order.
     private(set) var heard: [PeerAction] = []
-    /// What the session has brought, as lines.
+    /// The events that the session delivered, as text.
     private(set) var events: [String] = []
 
     /// Begins a session: the client has spoken, and the server has greeted.
@@ -43,7 +43,7 @@ struct ProtocolConversation {
 
     // MARK: The server
 
-    /// Has the server do something.
+    /// Sends the messages of the server for an action.
     ///
     /// - Returns: whether the protocol has it.
     @discardableResult
@@ -53,7 +53,7 @@ struct ProtocolConversation {
         return true
     }
 
-    /// The messages by which the server would do something.
+    /// The messages of the server for some actions, not sent.
     func messages(_ actions: [PeerAction]) throws -> [WebSocketMessage] {
         var peer = self.peer
         return try actions.flatMap { try peer.write($0) ?? [] }

@@ -80,7 +80,7 @@ struct PresenceStateMachine: Sendable {
         return self.announcement()
     }
 
-    /// The user is here again, over a connection that is yet to say whether it is up.
+    /// The service starts again, with a connection whose state is not known yet.
     mutating func arrive() { (self.isLeaving, self.isUp) = (false, false) }
 
     /// Notes that an announcement was refused; it is due again with the next event.
