@@ -1,23 +1,22 @@
 internal import Linkspan
-public import Testing
 
 /// Checks of the contract of ``/Linkspan/Transport``, to run over any implementation.
 ///
 /// ```swift
 /// @Test(arguments: TransportConformance.Check.allCases)
 /// func `the loopback conforms`(check: TransportConformance.Check) async throws {
-///     await TransportConformance.run(check, over: try LoopbackFixture())
+///     try await TransportConformance.run(check, over: LoopbackFixture())
 /// }
 /// ```
 public enum TransportConformance {
     /// One promise.
-    public struct Check: Sendable, CaseIterable, CustomTestStringConvertible {
+    public struct Check: Sendable, CaseIterable, CustomStringConvertible {
         /// The promise in a few words.
-        public let testDescription: String
+        public let description: String
         fileprivate let perform: @Sendable (ConformanceRun) async throws -> Void
 
         private init(_ promise: String, _ perform: @escaping @Sendable (ConformanceRun) async throws -> Void) {
-            self.testDescription = promise
+            self.description = promise
             self.perform = perform
         }
 
@@ -33,27 +32,20 @@ public enum TransportConformance {
         public static let allCases = Self.traffic + Self.opening + Self.ending
     }
 
-    /// Runs one check and records failures as issues of the running test.
+    /// Runs one check.
     ///
     /// - Parameters:
     ///   - check: the promise.
     ///   - fixture: the transport and its peer.
-    ///   - sourceLocation: where issues are shown.
-    public static func run(
-        _ check: Check, over fixture: some TransportFixture, sourceLocation: SourceLocation = #_sourceLocation
-    ) async {
-        do {
-            try await self.verify(check, over: fixture)
-        } catch {
-            Issue.record("\(check.testDescription): \(error)", sourceLocation: sourceLocation)
-        }
-    }
-
-    /// Runs one check.
-    package static func verify(_ check: Check, over fixture: some TransportFixture) async throws {
+    /// - Throws: an error that says which promise is broken, and how.
+    public static func run(_ check: Check, over fixture: some TransportFixture) async throws {
         let run = ConformanceRun(fixture: fixture)
-        try await check.perform(run)
-        try run.conclude()
+        do {
+            try await check.perform(run)
+            try run.conclude()
+        } catch {
+            throw ConformanceFailure("\(check): \(error)")
+        }
     }
 }
 

@@ -194,7 +194,7 @@ struct LoopbackFixture: TransportFixture {
 struct WriteATransportExample {
     @Test(arguments: TransportConformance.Check.allCases)
     func `the loopback conforms`(check: TransportConformance.Check) async throws {
-        await TransportConformance.run(check, over: try LoopbackFixture())
+        try await TransportConformance.run(check, over: LoopbackFixture())
     }
 
     @Test

@@ -40,7 +40,7 @@ struct ConformanceTests {
             try await Bench.run { bench in
                 let place = bench.place(.socketIO(carriers))
                 let fixture = try Fixture(place.url, place.transport, tellsKicks: true)
-                await TransportConformance.run(check, over: fixture)
+                try await TransportConformance.run(check, over: fixture)
             }
         }
     }
@@ -51,7 +51,7 @@ struct ConformanceTests {
             let transport = WebSocketTransport(loop: bench.loop)
             // The client takes close code 4403 for another kind of refusal.
             let fixture = try Fixture(bench.server.webSocketURL, transport, tellsKicks: false)
-            await TransportConformance.run(check, over: fixture)
+            try await TransportConformance.run(check, over: fixture)
         }
     }
 }

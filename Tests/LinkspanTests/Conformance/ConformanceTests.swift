@@ -8,12 +8,12 @@ internal import Testing
 struct ConformanceTests {
     @Test(arguments: TransportConformance.Check.allCases)
     func `the in-memory transport conforms`(check: TransportConformance.Check) async throws {
-        await TransportConformance.run(check, over: try InMemoryFixture())
+        try await TransportConformance.run(check, over: InMemoryFixture())
     }
 
     @Test(arguments: TransportConformance.Check.allCases)
     func `the scripted transport conforms`(check: TransportConformance.Check) async throws {
-        await TransportConformance.run(check, over: try ScriptedFixture())
+        try await TransportConformance.run(check, over: ScriptedFixture())
     }
 
     @Test(arguments: [
@@ -23,9 +23,9 @@ struct ConformanceTests {
         (.dropping(after: .zero), "reports losses"),
     ])
     func `a transport that breaks a promise is found out`(script: LinkScript, promise: String) async throws {
-        let check = try #require(TransportConformance.Check.allCases.first { $0.testDescription == promise })
+        let check = try #require(TransportConformance.Check.allCases.first { $0.description == promise })
         let fixture = try ScriptedFixture(script: script)
-        await #expect(throws: ConformanceFailure.self) { try await TransportConformance.verify(check, over: fixture) }
+        await #expect(throws: ConformanceFailure.self) { try await TransportConformance.run(check, over: fixture) }
     }
 }
 
@@ -37,10 +37,10 @@ extension ConformanceTests {
         (.swapsBlobs, "carries binary both ways"),
     ])
     func `a link with a flaw is found out`(flaw: Flaw, promise: String) async throws {
-        let check = try #require(TransportConformance.Check.allCases.first { $0.testDescription == promise })
+        let check = try #require(TransportConformance.Check.allCases.first { $0.description == promise })
         let fixture = FlawedFixture(inner: try ScriptedFixture(script: .perfect), flaw: flaw)
-        await #expect(throws: ConformanceFailure.self) { try await TransportConformance.verify(check, over: fixture) }
-        await TransportConformance.run(check, over: FlawedFixture(inner: fixture.inner, flaw: nil))
+        await #expect(throws: ConformanceFailure.self) { try await TransportConformance.run(check, over: fixture) }
+        try await TransportConformance.run(check, over: FlawedFixture(inner: fixture.inner, flaw: nil))
     }
 }
 
