@@ -43,6 +43,18 @@ static inline int64_t clinkspan_descriptor_limit(void) {
     return (int64_t)limit.rlim_cur;
 }
 
+/// The nanoseconds of a clock that goes on while the machine sleeps: that of Swift's ContinuousClock.
+static inline int64_t clinkspan_now(void) {
+#if defined(__APPLE__)
+    const clockid_t clock = CLOCK_MONOTONIC_RAW;
+#else
+    const clockid_t clock = CLOCK_BOOTTIME;
+#endif
+    struct timespec now;
+    clock_gettime(clock, &now);
+    return now.tv_sec * INT64_C(1000000000) + now.tv_nsec;
+}
+
 /// The number of the last failure of this thread; Swift does not see the macro.
 static inline int clinkspan_failure(void) { return errno; }
 
@@ -118,7 +130,6 @@ static inline void clinkspan_resolve_quickly(_Bool is_quick) { (void)is_quick; }
 
 #include <sys/prctl.h>
 #include <sys/timerfd.h>
-#include <time.h>
 
 /// Opens a timer; -1 when there is no descriptor left.
 static inline int clinkspan_timer_open(void) { return timerfd_create(CLOCK_BOOTTIME, TFD_CLOEXEC); }

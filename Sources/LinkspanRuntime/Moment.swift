@@ -1,3 +1,5 @@
+private import CLinkspanRuntime
+
 /// An instant of the continuous clock in whole nanoseconds, in a form whose size the compiler knows.
 ///
 /// Only the standard library knows the layout of `ContinuousClock.Instant`. A type that stores one is therefore copied,
@@ -5,24 +7,25 @@
 /// every message passes through stores moments instead, which are half as large. They reach 292 years; an instant beyond
 /// becomes the first or the last moment.
 package struct Moment: InstantProtocol, Sendable {
-    /// Any instant will do; all moments of the process are reckoned from it.
-    private static let origin = ContinuousClock.now
+    /// Any instant will do; all moments of the process are reckoned from it. Beside it the time that the system had just before, so
+    /// that no deadline seems to lie ahead when its instant has come.
+    private static let origin = (system: clinkspan_now(), instant: ContinuousClock.now)
 
     /// Since the origin.
     private let nanoseconds: Int64
 
     /// The moment of an instant.
     package init(_ instant: ContinuousClock.Instant) {
-        self.nanoseconds = Self.origin.duration(to: instant).nanoseconds
+        self.nanoseconds = Self.origin.instant.duration(to: instant).nanoseconds
     }
 
     /// The instant that it was made of.
-    package var instant: ContinuousClock.Instant { Self.origin.advanced(by: .nanoseconds(self.nanoseconds)) }
+    package var instant: ContinuousClock.Instant { Self.origin.instant.advanced(by: .nanoseconds(self.nanoseconds)) }
 
     private init(nanoseconds: Int64) { self.nanoseconds = nanoseconds }
 
-    /// The present moment.
-    package static var now: Self { Self(.now) }
+    /// The present moment, in a quarter of the instructions that `ContinuousClock` takes: each read and each request needs it (W2).
+    package static var now: Self { Self(nanoseconds: clinkspan_now() &- Self.origin.system) }
 
     package func advanced(by duration: Duration) -> Self {
         let (sum, isBeyond) = self.nanoseconds.addingReportingOverflow(duration.nanoseconds)
@@ -60,7 +63,7 @@ extension Duration {
 
 extension Scheduler {
     /// The present moment.
-    package var moment: Moment { Moment(self.now) }
+    package var moment: Moment { Self.self == SystemTimers.self ? .now : Moment(self.now) }
 
     /// Calls `work` once at `moment` or soon after it.
     package func schedule(

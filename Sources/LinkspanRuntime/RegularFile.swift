@@ -1,3 +1,4 @@
+private import CLinkspanRuntime
 private import Dispatch
 
 #if canImport(Darwin)

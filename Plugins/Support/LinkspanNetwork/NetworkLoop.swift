@@ -53,7 +53,7 @@ extension NetworkLoop {
     package var now: ContinuousClock.Instant { .now }
 
     /// The present moment.
-    package var moment: Moment { Moment(self.now) }
+    package var moment: Moment { .now }
 
     /// Begins to send a request over a connection of its own.
     package func connect(_ request: StreamRequest, handler: any ByteStreamHandler) -> any ByteStream {

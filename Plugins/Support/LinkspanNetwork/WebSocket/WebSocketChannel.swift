@@ -36,10 +36,10 @@ package final class WebSocketChannel {
     // Counted with each message; its methods call nobody.
     @exclusivity(unchecked) private var liveness = Liveness()
     private var control = ControlRate()
-    /// The number of messages that have come.
-    private var messages = 0
     /// Whether the owner wants nothing to be read.
     private var isPaused = false
+    // Counted with each message, which calls nobody.
+    @exclusivity(unchecked) private var messages = 0
     // Looked at for each message; its methods call nobody.
     @exclusivity(unchecked) private var inflation = InflationBudget()
 
