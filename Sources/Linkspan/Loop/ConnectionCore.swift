@@ -25,8 +25,8 @@ final class ConnectionCore {
         var hasTaken = false
         /// Whether it has room for a job of a task.
         var hasRoomForJob = false
-        /// Whether a change of state was announced.
-        var hasAnnounced = false
+        /// Whether the room that outputs have taken is given back at the end: there are few of this kind.
+        var givesRoomBack = false
         /// Whether a deadline has been set since the timer was last compared with it.
         var hasNewDeadline = true
     }
@@ -158,7 +158,7 @@ extension ConnectionCore {
     private func carryOut(_ output: CoreOutput) {
         switch output {
         case .announce(let change):
-            self.turn.hasAnnounced = true
+            self.turn.givesRoomBack = true
             self.announce(change)
         case .report(let progress): self.tell(.progress(progress))
         case .provideCredentials(let epoch, let reason):
@@ -172,6 +172,7 @@ extension ConnectionCore {
         case .outgoing(let output): self.carryOut(output)
         case .tellOutgoing(let command): self.sender.tellOutgoing(command)
         case .introduce(let id):
+            self.turn.givesRoomBack = true
             let handler = self.reader.incoming.observers.introduce(id)
             if let handler, let latest = self.inbox.latestChange { handler(.state(latest)) }
         case .replay(let event): self.reader.replay(event)
@@ -213,9 +214,9 @@ extension ConnectionCore {
         self.setTimer()
         self.sender.publishLoad(&self.turn.hasTaken)
         for waiter in self.settlement.takeSettled(pendingWrites: self.sender.store.pendingWrites) { waiter.fulfill() }
-        if self.turn.hasAnnounced {
+        if self.turn.givesRoomBack {
             // A connection that rests should not keep the room that opening it has taken.
-            self.turn.hasAnnounced = false
+            self.turn.givesRoomBack = false
             if self.sender.queue.outputs.isEmpty { self.sender.queue.outputs = [] }
             if self.sender.outgoing.outputs.isEmpty { self.sender.outgoing.outputs = [] }
         }

@@ -43,6 +43,8 @@ struct HandlerList<Argument> {
     /// - Returns: the handler, to be let go of by the caller: that may run foreign code.
     mutating func remove(_ id: UInt64) -> Handler? {
         guard let index = self.entries.firstIndex(where: { $0.id == id }) else { return nil }
+        // An empty array keeps its room.
+        defer { if self.entries.isEmpty { self.entries = [] } }
         return self.entries.remove(at: index).handler
     }
 

@@ -221,7 +221,11 @@ public final class ConnectionHandler: Connection {
             let registered = Subscription(asks: asks) { [weak self] in
                 subscription.cancel()
                 // Let go of outside the lock.
-                _ = self?.holding.withLock { $0.subscriptions.removeValue(forKey: id) }
+                self?.holding.withLock { holding in
+                    holding.subscriptions[id] = nil
+                    // An empty dictionary keeps its room.
+                    if holding.subscriptions.isEmpty { holding.subscriptions = [:] }
+                }
             }
             holding.subscriptions[id] = Registration(subject: subject, order: id, subscription: registered)
             return registered
