@@ -7,8 +7,8 @@ private import CLinkspanRuntime
 /// every message passes through stores moments instead, which are half as large. They reach 292 years; an instant beyond
 /// becomes the first or the last moment.
 package struct Moment: InstantProtocol, Sendable {
-    /// Any instant will do; all moments of the process are reckoned from it. Beside it the time that the system had just before, so
-    /// that no deadline seems to lie ahead when its instant has come.
+    // Any instant will do; all moments of the process are reckoned from it. The system's time is from just before, so that no
+    // deadline seems to lie ahead when its instant has come.
     private static let origin = (system: clinkspan_now(), instant: ContinuousClock.now)
 
     /// Since the origin.
@@ -62,9 +62,6 @@ extension Duration {
 }
 
 extension Scheduler {
-    /// The present moment.
-    package var moment: Moment { Self.self == SystemTimers.self ? .now : Moment(self.now) }
-
     /// Calls `work` once at `moment` or soon after it.
     package func schedule(
         at moment: Moment, on executor: (any JobExecutor)? = nil, _ work: @escaping @Sendable () -> Void

@@ -15,6 +15,11 @@ public enum SystemScheduler {
     public static func makeExecutor(label: String) -> any JobExecutor { DispatchExecutor(label: label) }
 }
 
+extension Scheduler {
+    /// The present moment.
+    package var moment: Moment { Self.self == SystemTimers.self ? .now : Moment(self.now) }
+}
+
 extension JobExecutor {
     /// Runs `job` by the timers of ``SystemScheduler``, for executors without timers of their own.
     @discardableResult

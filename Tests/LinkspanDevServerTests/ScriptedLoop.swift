@@ -25,6 +25,7 @@ final class ScriptedLoop: NetworkLoop, @unchecked Sendable {
     private(set) var isCurrent = false
     /// The time on the loop, which only a test moves.
     private(set) var now = ContinuousClock.now
+    var moment: Moment { Moment(self.now) }
     private let onConnect: (StreamRequest, ScriptedStream) -> Void
 
     /// Makes a loop whose servers do with each request what `onConnect` does, in a job of its own.

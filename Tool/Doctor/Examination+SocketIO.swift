@@ -103,11 +103,17 @@ extension Examination {
             return (nil, "polling is switched off (\(words))")
         }
         if status == 400, answer.wantsTLS, let verdict = await self.tlsVerdict() { throw verdict }
+        if status == 200, packets.first?.hasPrefix("0{") == true { throw Self.badOpen(answer.text) }
         if (200...299).contains(status) {
-            let body = words.isEmpty ? "a web page" : "other text (\(words))"
+            let body = answer.body.isEmpty ? "nothing" : words.isEmpty ? "a web page" : "other text (\(words))"
             throw Verdict(.notSocketIO, "\(self.place)\(self.path) is no Socket.IO server: it answered \(body)")
         }
-        throw Verdict(status: status, of: "GET \(self.path)", location: answer.head["location"], words: words)
+        throw Verdict(status: status, of: "GET \(self.path)", answer)
+    }
+
+    private static func badOpen(_ text: String) -> Verdict {
+        Verdict(
+            .badOpen, "the open packet lacks sid, pingInterval or pingTimeout: \(ForeignText.line(text, limit: 99))")
     }
 
     private var oldProtocol: Verdict {
@@ -168,6 +174,7 @@ extension Examination {
                 return ((conversation, open), "101, \(beat)")
             }
             conversation.close()
+            if text.hasPrefix("0{") { throw Self.badOpen(text) }
             let beginning = ForeignText.line(text, limit: 60)
             throw Verdict(.notSocketIO, "the WebSocket at \(self.path) is not Socket.IO: it began with \(beginning)")
         case .ended(let end): throw Verdict(end, "before the open packet of Engine.IO")
@@ -190,12 +197,12 @@ extension Examination {
         switch end {
         case .handshake(let error): return .handshake(error)
         case .stream(let error):
-            let words = error.status == nil ? nil : await self.refusedUpgrade(self.socketTarget)?.words
+            let answer = error.status == nil ? nil : await self.refusedUpgrade(self.socketTarget)
+            let words = answer?.words
             // A server or a proxy that does not see an upgrade answers with one of these.
             guard let polled, error.status.map({ $0 < 300 || [400, 426, 501].contains($0) }) ?? true else {
                 guard let status = error.status else { return Verdict(error, to: self.place) }
-                return Verdict(
-                    status: status, of: "the upgrade of \(self.path)", location: nil, words: words ?? "")
+                return Verdict(status: status, of: "the upgrade of \(self.path)", answer)
             }
             let cause = error.status.map { "was answered with \($0) \(words ?? "")" } ?? "failed (\(error.message))"
             // Some servers offer an upgrade that they do not take.
@@ -238,6 +245,10 @@ extension Examination {
         return Verdict(isRefused ? .authRefused : .namespaceRefused, cause)
     }
 
+    private var disconnected: Verdict {
+        Verdict(.disconnected, "the server accepts the connection to \(self.namespace) and disconnects it at once")
+    }
+
     private func examineSize(_ conversation: Conversation, _ open: EngineIOOpen) async throws(Verdict) -> String {
         let size = self.plan.messageSize
         if let most = open.maxPayload, most < size {
@@ -248,8 +259,8 @@ extension Examination {
         conversation.ping()
         while let event = await conversation.next() {
             switch event {
-            case .ended:
-                throw Verdict(.messageLimit, "a message of \(size) bytes ends the connection")
+            case .ended: throw Verdict(.messageLimit, "a message of \(size) bytes ends the connection")
+            case .text(let text) where text.hasPrefix("41"): throw self.disconnected
             case .pong: return "\(size) bytes arrive" + (open.maxPayload.map { "; the limit is \($0)" } ?? "")
             default: ()
             }
@@ -327,7 +338,7 @@ extension Examination {
             code == 1
                 || (400...410).contains(status) && ["session", "sid"].contains(where: words.lowercased().contains)
         else {
-            return Verdict(status: status, of: "a request by polling", location: answer.head["location"], words: words)
+            return Verdict(status: status, of: "a request by polling", answer)
         }
         return Verdict(
             .sessionsSplit, "a request of a new session by polling was refused as unknown: \(status) \(words)")
@@ -366,6 +377,7 @@ extension Examination {
         }
         let limit = min(beat + .seconds(1), self.rest)
         let start = ContinuousClock.now
+        let waited = { start.duration(to: .now).seconds }
         while case let left = limit - start.duration(to: .now), left > .zero {
             switch await conversation.next(within: left) {
             case .ping:
@@ -376,10 +388,9 @@ extension Examination {
                     throw self.verdict(idle: end, conversation, open.pingInterval)
                 }
                 conversation.close()
-                return "a ping within \(start.duration(to: .now).seconds), as every \(open.pingInterval.seconds)"
-            case .text("1"):
-                throw Verdict(
-                    .closedByServer, "the server closed the session after \(start.duration(to: .now).seconds)")
+                return "a ping within \(waited()), as every \(open.pingInterval.seconds)"
+            case .text(let text) where text.hasPrefix("41"): throw self.disconnected
+            case .text("1"): throw Verdict(.closedByServer, "the server closed the session after \(waited())")
             case .ended(let end): throw self.verdict(idle: end, conversation, open.pingInterval)
             default: ()
             }

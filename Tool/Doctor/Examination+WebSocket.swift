@@ -90,7 +90,7 @@ extension Examination {
         if (200...299).contains(status) {
             return Verdict(.notWebSocket, "\(request) was answered with \(status), as a web page is")
         }
-        return Verdict(status: status, of: request, location: answer?.head["location"], words: words)
+        return Verdict(status: status, of: request, answer)
     }
 
     /// The verdict about a WebSocket that the server ended soon.
@@ -117,7 +117,8 @@ extension Examination {
 extension Verdict {
     /// The verdict about an answer to the upgrade that breaks a rule.
     static func handshake(_ error: WebSocketProtocolError) -> Self {
-        Self(.badHandshake, "the answer to the upgrade is wrong: \(error.message)")
+        let code: Code = error.code == .subprotocolNotOffered ? .subprotocolMissing : .badHandshake
+        return Self(code, "the answer to the upgrade is wrong: \(error.message)")
     }
 
     fileprivate static func subprotocol(_ words: String) -> Self {

@@ -45,21 +45,25 @@ extension Verdict {
     }
 
     /// The verdict about an answer of HTTP with a status that does not serve.
-    init(status: Int, of request: String, location: String?, words: String) {
-        let answer = "\(request) was answered with \(status)" + (words.isEmpty ? "" : " (\(words))")
+    init(status: Int, of request: String, _ answer: HTTPAnswer?) {
+        let words = answer?.words ?? ""
+        let sentence = "\(request) was answered with \(status)" + (words.isEmpty ? "" : " (\(words))")
+        let location = answer?.head["location"].map { " to \(ForeignText.line($0))" } ?? ""
+        let pause = answer?.head["retry-after"].map { "; Retry-After is \(ForeignText.line($0))" } ?? ""
         let (code, note): (Code, String) =
             switch status {
-            case 300...399: (.redirected, ", a redirect\(location.map { " to \(ForeignText.line($0))" } ?? "")")
+            case 300...399: (.redirected, ", a redirect\(location)")
             case 401: (.unauthorized, "")
             case 403: (.forbidden, "")
             case 404: (.notFound, "")
+            case 429: (.rateLimited, ": too many requests\(pause)")
             case 502: (.badGateway, ": a proxy does not reach the server behind it")
-            case 503: (.unavailable, "")
+            case 503: (.unavailable, pause)
             case 504: (.gatewayTimeout, ": a proxy did not get an answer from the server behind it in time")
             case 500...599: (.serverError, "")
             default: (.refused, "")
             }
-        self.init(code, answer + note)
+        self.init(code, sentence + note)
     }
 
     /// The verdict about a WebSocket that ended after it was opened.
@@ -68,7 +72,9 @@ extension Verdict {
     ///   - end: how it ended.
     ///   - time: what had happened, as in `before the first message`.
     init(_ end: WebSocketEnd, _ time: String) {
-        if case .closed(let event) = end, event.violation == nil, event.code != .noStatus, event.code != .normal {
+        if case .closed(let event) = end, let violation = event.violation {
+            self.init(.brokenFrames, "the server broke a rule of WebSockets \(time): \(violation.message)")
+        } else if case .closed(let event) = end, event.code != .noStatus, event.code != .normal {
             let reason = event.reason.isEmpty ? "" : " \"\(ForeignText.line(event.reason))\""
             self.init(
                 .closedByServer, "the server closed the WebSocket \(time) with code \(event.code.rawValue)\(reason)")

@@ -16,11 +16,12 @@ struct Verdict: Error, Encodable, Hashable, Sendable {
         case tlsVersion, clientCertificateWanted, tlsFailed, plainServer, tlsRequired
         // HTTP.
         case noAnswer, hungUp, notHTTP, notFound, unauthorized, forbidden, redirected, badGateway, unavailable
-        case gatewayTimeout, serverError, refused, notSocketIO, notWebSocket, oldProtocol, originRefused, corsMissing
+        case gatewayTimeout, serverError, rateLimited, refused, notSocketIO, notWebSocket, oldProtocol
+        case originRefused, corsMissing
         // The upgrade, and what follows it.
-        case upgradeStripped, pollingOnly, badHandshake, subprotocolMissing, closedAfterUpgrade, noOpen
-        case upgradeSilent, pollingSilent, namespaceRefused, authRefused, namespaceSilent, messageLimit
-        case sessionsSplit, switchFailed, noPings, pingTimeoutTooShort, noPong, idleCut, closedByServer
+        case upgradeStripped, pollingOnly, badHandshake, subprotocolMissing, closedAfterUpgrade, brokenFrames, noOpen
+        case upgradeSilent, pollingSilent, namespaceRefused, authRefused, namespaceSilent, disconnected, messageLimit
+        case sessionsSplit, switchFailed, noPings, pingTimeoutTooShort, noPong, idleCut, closedByServer, badOpen
         /// `--timeout` is over.
         case timeUp
     }
@@ -59,6 +60,7 @@ extension Verdict.Code {
         case .unavailable: "check that the server runs and that the balancer's health checks pass"
         case .gatewayTimeout: "check that the server is not blocked, and raise the proxy's read timeout"
         case .serverError, .refused: "look into the server's log for the reason"
+        case .rateLimited: "wait, and let clients try again less often, or raise the limit of the server or its proxy"
         case .notSocketIO: "check host, port and --path; a raw WebSocket has ws:// or wss:// in its URL"
         case .notWebSocket: "check the path, and that the proxy passes the headers Upgrade and Connection on"
         case .oldProtocol: "upgrade the server to Socket.IO 3 or newer, or let clients speak protocol v2"
@@ -71,11 +73,16 @@ extension Verdict.Code {
         case .badHandshake: "correct the server's handshake (RFC 6455 section 4.2.2), or the proxy that changes it"
         case .subprotocolMissing: "offer one that the server knows by --subprotocol"
         case .closedAfterUpgrade: "look into the log of the server, and of a proxy that took the upgrade in its place"
+        case .brokenFrames: "correct the server, or the proxy that changes what it sends (RFC 6455 section 5)"
+        case .badOpen: "correct the server, or the proxy that changes its answers"
         case .noOpen: "check that the server behind this path is Socket.IO and not blocked"
         case .upgradeSilent, .pollingSilent: "switch buffering off in the proxy (nginx: proxy_buffering off)"
         case .namespaceRefused: "correct the namespace, which is the URL's path, or add it to the server"
         case .authRefused: "pass the right credentials by --auth '{\"token\":\"…\"}', --header or the URL's query"
         case .namespaceSilent: "check that the server's connect handler and middleware return"
+        case .disconnected:
+            "look into the server's connection handler, which does so to clients that it does not accept; pass the right "
+                + "credentials by --auth '{\"token\":\"…\"}'"
         case .messageLimit:
             "raise maxHttpBufferSize and the proxy's limit, or pass what the app needs by --message-size"
         case .sessionsSplit:

@@ -37,7 +37,7 @@ struct ProbeCommand: AsyncParsableCommand {
     @Option(help: "Ends as soon as this event has come; over a raw WebSocket, a message that contains this text.")
     var until: String?
 
-    @Option(help: "The output: pretty, line or json (default pretty at a terminal, else line).")
+    @Flag(exclusivity: .exclusive)
     var format: ProbeFormat?
 
     @Option(help: "Seconds for connecting, and for each acknowledgement.")
@@ -45,9 +45,6 @@ struct ProbeCommand: AsyncParsableCommand {
 
     @Flag(name: [.short, .long], help: "Prints no news of the connection.")
     var quiet = false
-
-    @Flag(help: "The same as --format json.")
-    var json = false
 
     @Flag(help: "Stays until Ctrl-C, connects again after a loss, and at a terminal shows the state in a line.")
     var watch = false
@@ -73,9 +70,8 @@ struct ProbeCommand: AsyncParsableCommand {
     func run() async throws {
         let isTyped = self.execute.isEmpty && self.replay == nil && !self.watch
         let terminal = isTyped ? TerminalDevice(environment: ProcessInfo.processInfo.environment) : nil
-        let format = self.json ? .json : self.format
         let output = ProbeOutput(
-            format: format ?? (terminal != nil || isatty(STDOUT_FILENO) == 1 ? .pretty : .line),
+            format: self.format ?? (terminal != nil || isatty(STDOUT_FILENO) == 1 ? .pretty : .line),
             isRaw: self.target.isRaw, isQuiet: self.quiet, terminal: terminal)
         let run = ProbeRun(output: output, timeout: .seconds(self.timeout), until: self.until, isWatching: self.watch)
         var end: ProbeExit

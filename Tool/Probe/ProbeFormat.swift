@@ -5,13 +5,21 @@ import LinkspanRuntime
 import LinkspanTerminal
 
 /// How messages are printed.
-enum ProbeFormat: String, CaseIterable, ExpressibleByArgument, Sendable {
+enum ProbeFormat: String, EnumerableFlag, Sendable {
     /// JSON in lines with indents, for people.
     case pretty
     /// One line for each message.
     case line
     /// One line of JSON for each message, for programs.
     case json
+
+    static func help(for format: Self) -> ArgumentHelp? {
+        switch format {
+        case .pretty: "Prints JSON in lines with indents; the default at a terminal."
+        case .line: "Prints one line for each message; the default elsewhere."
+        case .json: "Prints one line of JSON for each message, for programs."
+        }
+    }
 
     /// A received event.
     enum Kind: Sendable {

@@ -10,7 +10,7 @@ package import LinkspanRuntime
 /// ``ByteStreamError``.
 package protocol NetworkLoop: JobExecutor {
     /// The time by which what is on the loop judges how old something is; a loop of a test has its own.
-    var now: ContinuousClock.Instant { get }
+    var moment: Moment { get }
 
     /// Begins to send a request; its stream is open once the answer allows it.
     ///
@@ -50,9 +50,6 @@ package protocol NetworkLoop: JobExecutor {
 
 extension NetworkLoop {
     /// The time of the system, as all loops of networks have it.
-    package var now: ContinuousClock.Instant { .now }
-
-    /// The present moment.
     package var moment: Moment { .now }
 
     /// Begins to send a request over a connection of its own.

@@ -176,6 +176,7 @@ final class BenchLoop: NetworkLoop, @unchecked Sendable {
     var upgrades = true
     /// The time on the loop.
     var now = ContinuousClock.now
+    var moment: Moment { Moment(self.now) }
 
     func execute(_ job: @escaping @Sendable () -> Void) { self.jobs.append(job) }
 

@@ -86,7 +86,11 @@ extension Tool {
                 ("no-open", "http", [], "noOpen"), ("hang-up", "http", [], "closedAfterUpgrade"),
                 ("slow-path", "http", [], "pingTimeoutTooShort"), ("wrong-accept", "http", [], "badHandshake"),
                 ("wrong-accept", "ws", [], "badHandshake"), ("subprotocol", "ws", [], "subprotocolMissing"),
-                ("closing", "ws", [], "authRefused"),
+                ("closing", "ws", [], "authRefused"), ("status-429", "http", [], "rateLimited"),
+                ("status-429", "ws", [], "rateLimited"), ("empty", "http", [], "notSocketIO"),
+                ("disconnecting", "http", [], "disconnected"), ("bad-open", "http", [], "badOpen"),
+                ("bad-frame-open", "http", [], "badOpen"), ("masked", "ws", [], "brokenFrames"),
+                ("unasked", "ws", [], "subprotocolMissing"),
             ] as [(String, String, [String], String)])
         func `the fault of a server is the verdict`(
             name: String, scheme: String, flags: [String], code: String

@@ -50,7 +50,7 @@ async def wait_for(port: int) -> None:
 
 # Servers of Socket.IO.
 
-async def socket_io(cors="*", refuses=False, transports=None, **options) -> int:
+async def socket_io(cors="*", refuses=False, disconnects=False, transports=None, **options) -> int:
     """A server of python-socketio on aiohttp."""
     import socketio
     from aiohttp import web
@@ -63,6 +63,8 @@ async def socket_io(cors="*", refuses=False, transports=None, **options) -> int:
     async def connect(sid, environ, auth):
         if refuses and (auth or {}).get("token") != "good":
             raise socketio.exceptions.ConnectionRefusedError("not authorized")
+        if disconnects:
+            server.start_background_task(server.disconnect, sid)
 
     application = web.Application()
     server.attach(application)
@@ -290,6 +292,17 @@ async def wrong_accept() -> int:
     return await raw(serve)
 
 
+async def talking(*first: bytes, fields="") -> int:
+    """A raw WebSocket whose server begins with these bytes."""
+    async def serve(reader, writer):
+        _, received = await request(reader)
+        writer.write(accepted(received).replace(b"\r\n\r\n", f"\r\n{fields}\r\n".encode()) + b"".join(first))
+        await writer.drain()
+        await reader.read()
+
+    return await raw(serve)
+
+
 async def pair() -> list[int]:
     return [await socket_io(), await socket_io()]
 
@@ -337,6 +350,8 @@ CASES = {
     "status-403": lambda: answering("403 Forbidden", "no", "text/plain"),
     "status-404": lambda: answering("404 Not Found", "nothing here", "text/plain"),
     "status-500": lambda: answering("500 Internal Server Error", "oops", "text/plain"),
+    "status-429": lambda: answering("429 Too Many Requests", "slow down", "text/plain", "Retry-After: 30\r\n"),
+    "empty": lambda: answering(body=""),
     "redirect": lambda: answering("301 Moved Permanently", "", "text/plain", "Location: https://elsewhere.example/\r\n"),
     "old": old_socket_io,
     "unsupported": lambda: answering("400 Bad Request", '{"code":5,"message":"Unsupported protocol version"}', "application/json"),
@@ -344,6 +359,9 @@ CASES = {
     "no-cors": lambda: socket_io(cors=[]),
     "small": lambda: socket_io(max_http_buffer_size=1024),
     "refusing": lambda: socket_io(refuses=True),
+    "disconnecting": lambda: socket_io(disconnects=True),
+    "bad-open": lambda: answering(body="0" + json.dumps(OPEN | {"pingInterval": "soon"}), kind="text/plain"),
+    "bad-frame-open": lambda: engine(frames(pingTimeout=None)),
     "polling-only": lambda: socket_io(transports=["polling"]),
     "websocket-only": lambda: socket_io(transports=["websocket"]),
     "no-pings": lambda: engine(frames(pingInterval=500, pingTimeout=500)),
@@ -369,6 +387,8 @@ CASES = {
     # Raw WebSockets.
     "subprotocol": lambda: websocket(subprotocols=["chat.v2"]),
     "origins": lambda: websocket(origins=["https://elsewhere.example", None]),
+    "masked": lambda: talking(bytes([0x81, 0x85, 1, 2, 3, 4]) + b"hello"),
+    "unasked": lambda: talking(fields="Sec-WebSocket-Protocol: chat.v2\r\n"),
     "closing": lambda: closing(4401, "token expired"),
     # Healthy ones.
     "healthy": socket_io, "healthy-websocket": websocket,

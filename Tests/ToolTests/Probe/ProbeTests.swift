@@ -36,7 +36,7 @@ extension Tool {
                 #expect(asked.output.contains(#"ack say {"b":1} hex:0102"#))
                 #expect(asked.status == 0 && asked.errors == [])
                 let json = try await bench.runTool(
-                    ["probe", echo.socketIO, "--format", "json", "-x", "? say hex:01"])
+                    ["probe", echo.socketIO, "--json", "-x", "? say hex:01"])
                 #expect(
                     json.output.contains(
                         #"{"acknowledges":"say","arguments":[{"_placeholder":true,"num":0}],"attachments":["AQ=="]}"#))
