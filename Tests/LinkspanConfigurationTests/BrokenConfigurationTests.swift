@@ -47,8 +47,9 @@ struct BrokenConfigurationTests {
     @available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
     @Test
     func `a key that is no text is a mistake`() throws {
-        let text = try #require(try failure("linkspan:\n  ? [transport]\n  : memory\n"))
+        let text = try #require(try failure("linkspan:\n  ? [transport]\n  : memory\n  conection: {}\n"))
         #expect(text.contains("keys must be texts") && text.contains("chat.yaml:2"), "\(text)")
+        #expect(text.contains("unknown section 'conection'"), "\(text)")
     }
 
     @available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
@@ -61,6 +62,25 @@ struct BrokenConfigurationTests {
         #expect(lines.count == 102)
         let others = try #require(lines.last?.firstMatch(of: /^ and (\d+) more$/).flatMap { Int($0.1) })
         #expect(others >= 900)
+    }
+
+    @Test
+    func `each wrong variable and argument is reported, and each right one is read`() throws {
+        let text = try failure(
+            environment: ["LINKSPAN_COLOUR": "red", "LINKSPAN_SIZE": "1", "LINKSPAN_TRANSPORT_URL": "memory://a"],
+            arguments: [
+                "--linkspan-colour=red", "--linkspan-services-add", "--linkspan-services-remove=logging",
+                "--linkspan-services-remove=logging", "--linkspan-transport-adapter=memory",
+            ])
+        #expect(
+            text == """
+                5 problems in configuration, nothing was started:
+                 linkspan  unknown environment variable 'LINKSPAN_COLOUR'
+                 linkspan  unknown environment variable 'LINKSPAN_SIZE'
+                 linkspan  unknown argument '--linkspan-colour'
+                 linkspan.services.add  expected a value as in --linkspan-services-add=…  from --linkspan-services-add
+                 linkspan.services.remove  given twice  from --linkspan-services-remove
+                """)
     }
 
     @available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
@@ -80,6 +100,15 @@ struct BrokenConfigurationTests {
             error?.description
                 == "1 problem in configuration, nothing was started: /nowhere/chat.yaml  cannot be read: No such file or directory"
         )
+    }
+
+    @Test
+    func `of a long path three hundred characters are shown`() {
+        let path = String(repeating: "/nowhere", count: 40)
+        let error = #expect(throws: ConfigurationError.self) {
+            try ConfigurationLoader(catalog: .sample()).load(file: "\(path)/chat.yaml", environment: [:])
+        }
+        #expect(error?.problems.map { $0.path } == ["\(path.prefix(300))…"])
     }
 
     @available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)

@@ -137,4 +137,22 @@ struct HostileFileTests {
         #expect(!self.isRefused("a: b\n\"\(many)\": c"))
         #expect(!self.isRefused("a: '\(many)'\nb: c"))
     }
+
+    @Test(arguments: [
+        ("#%", false), ("a:\n#%", false), ("a:\r#%", false), ("a: b #%", false), ("a: b\t#%", false), ("a: b#%", true),
+        ("# a\n%", true), ("# a\r%", true), ("a: \"\\n\"\nb: %", true),
+    ])
+    func `brackets of a comment do not count, and those behind it or behind an escape do`(
+        text: String, isRefused: Bool
+    ) {
+        #expect(self.isRefused(text.replacing("%", with: String(repeating: "[", count: 65))) == isRefused)
+    }
+
+    @Test(arguments: [
+        ("- '%'\n- \"%\"", false), ("-'%'", true), ("a: b- '%'", true), ("{\"a\":\"%\"}", false), ("a:'%'", true),
+        ("['a''%']", false), ("['a' '%']", true), ("['a'\"%\"]", true), ("[a\n'%']", true),
+    ])
+    func `brackets do not count where a mark certainly begins a quoted text`(text: String, isRefused: Bool) {
+        #expect(self.isRefused(text.replacing("%", with: String(repeating: "[", count: 201))) == isRefused)
+    }
 }

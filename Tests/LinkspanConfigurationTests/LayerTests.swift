@@ -263,7 +263,8 @@ struct LayerTests {
 
     @available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
     @Test(arguments: [
-        "", "\n\n", "# nothing\n", "---\n", "other: { list: [1, 2], text: x }\n",
+        "", "\n\n", "# nothing\n", "---\n", "--- \n", "--- # nothing\n", "\u{FEFF}",
+        "other: { list: [1, 2], text: x }\n",
     ])
     func `a file may be empty, or hold only comments, or belong to others`(text: String) throws {
         let plan = try load(
@@ -346,6 +347,12 @@ struct LayerTests {
     }
 
     @Test
+    func `a file may begin with a byte order mark`() throws {
+        let plan = try load("\u{FEFF}linkspan: { transport: { adapter: memory, memory: { url: memory://a } } }")
+        #expect(plan.adapter == "memory")
+    }
+
+    @Test
     func `lists of other sections may hold anything`() throws {
         let plan = try load(
             "other: [1, a, { b: c }, [d]]\nlinkspan: { transport: { adapter: memory, url: memory://a } }")
@@ -385,6 +392,12 @@ struct LayerTests {
         #expect(key.flag == "--linkspan-transport-websocket-ping-interval")
         #expect(key.expectation == "seconds (a number from 1 to 600)")
         #expect(keys.contains { $0.variable == "LINKSPAN_CONNECTION_OPEN_DEADLINE" && $0.fallback == "10" })
+    }
+
+    @Test(arguments: [("999999999.5", true), ("1e9", false)])
+    func `a time is less than thirty years, whatever its key allows`(_ text: String, isAllowed: Bool) {
+        let option = PluginOption("pause", .seconds(0...1e12), fallback: "0", "A pause.")
+        #expect((option.parse(.text(text)) != nil) == isAllowed)
     }
 
     @Test(arguments: [

@@ -92,6 +92,8 @@ struct ReportTests {
                 "  variable: LINKSPAN_CONNECTION_IDLE_TIMEOUT",
             ])
         #expect(key.json.hasPrefix(#"{"fallback":"5","hides":[{"origin":"chat.yaml:3","value":"7"}],"#))
+        #expect(try explain("services.outbox.path").lines.contains("  default: none, it must be given"))
+        #expect(try !explain("transport.adapter").lines.contains { $0.hasPrefix("  default:") })
         let section = try explain("linkspan.transport.websocket")
         #expect(section.lines.count == 4 && section.problems.isEmpty)
         #expect(section.lines[1] == "linkspan.transport.websocket.pingInterval = 5  from chat.yaml:2")

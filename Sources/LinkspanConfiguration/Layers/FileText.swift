@@ -21,8 +21,9 @@ struct FileText: Sendable, Hashable {
     /// Whether the file has only blank lines, comments and YAML document markers.
     var isEmpty: Bool {
         self.bytes.split { $0 == 0x0A || $0 == 0x0D }.allSatisfy { line in
-            let text = line.drop { $0 == 0x20 || $0 == 0x09 }
-            return text.isEmpty || text.first == 0x23 || text.starts(with: [0x2D, 0x2D, 0x2D]) && text.count <= 4
+            let isMarker = line.starts(with: [0x2D, 0x2D, 0x2D])
+            let text = line.dropFirst(isMarker ? 3 : 0).drop { $0 == 0x20 || $0 == 0x09 }
+            return text.isEmpty || text.first == 0x23
         }
     }
 

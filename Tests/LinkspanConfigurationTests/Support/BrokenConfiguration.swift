@@ -310,6 +310,9 @@ extension BrokenConfiguration {
             mistake: "list at the top", file: "- linkspan\n",
             says: "chat.yaml  expected a section 'linkspan' at the top, found a list or a value"),
         Self(
+            mistake: "text at the top that begins with dashes", file: "---x\n",
+            says: "chat.yaml  expected a section 'linkspan' at the top, found a list or a value"),
+        Self(
             mistake: "list at the top of JSON", file: "[1]", name: "chat.json",
             says: "chat.json  expected a section 'linkspan' at the top, found a list or a value"),
         Self(
