@@ -27,8 +27,9 @@ extension Messaging {
             self.endChange(transaction.running)
             throw Self.explain(error, failures)
         }
-        self.endChange(transaction.running)
+        // Before the next change may begin, whose plan is to be the last one shown.
         self.show(difference.plan)
+        self.endChange(transaction.running)
     }
 
     /// Changes the connection, if there is one, and those to come to what `next` says.
@@ -54,11 +55,6 @@ extension Messaging {
             throw LinkspanError(
                 .conflictingOptions,
                 "these options cannot change while the program runs: \(refused.joined(separator: ", "))")
-        }
-        do {
-            _ = try difference.plan.startOrder
-        } catch {
-            throw LinkspanError(.invalidConfiguration, error.message, cause: error)
         }
         var plan = difference.plan
         let next = try plan.configuration(after: former)

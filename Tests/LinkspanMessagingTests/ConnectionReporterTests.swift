@@ -215,12 +215,15 @@ struct ConnectionReporterTests {
         let counter = TrafficCounter(of: 1, self.services) { _ in }
         let reporter = ConnectionReporter(connection, counter, services: self.services, scheduler: self.scheduler)
         reporter.sent(Command(.send, event: "news", payload: .empty))
+        reporter.queueChanged(depth: 9, limit: 10)
         reporter.changed(
             StateChange(from: .disconnected, to: .released, reason: .unoccupied, attempt: 0, time: self.scheduler.now))
         reporter.sent(Command(.send, event: "late", payload: .empty))
+        reporter.queueChanged(depth: 0, limit: 10)
         counter.report()
         await self.services.stop()
         #expect(self.ear.story.withLock { $0 } == ["news 1", "released"])
+        #expect(self.ear.queues.withLock { $0 } == [.queueNearlyFull(depth: 9, limit: 10)])
     }
 
     @Test
@@ -278,6 +281,10 @@ struct ConnectionReporterTests {
         (counts.sent, counts.sentBytes, counts.received, counts.receivedBytes) = (5, 5 * 68, 5, 10)
         (counts.answered, counts.failed) = (5, 5)
         #expect(meter.counts == counts)
+        _ = meter.takeSample(room: 1, excerptBytes: 1)
+        cross()
+        let short = meter.takeSample(room: 0, excerptBytes: 0)
+        #expect(short.map(\.excerpt) == [Array("1".utf8)])
     }
 
     @Test
@@ -310,6 +317,13 @@ struct ConnectionReporterTests {
         #expect(TrafficCounter.limit == 256)
         #expect(ear.traffic.withLock { $0.reduce(0) { $0 + $1.totals.sent } } == 1_000)
         #expect(ear.traffic.withLock { $0.first { $0.event.isEmpty }?.totals.sent } == 1_000 - TrafficCounter.limit)
+    }
+
+    @Test(arguments: [1, 2, 3])
+    func `a queue with room for one is never nearly full`(limit: Int) {
+        var queue = QueueDepth()
+        let kind = queue.changed(to: limit, limit: limit, now: self.scheduler.now)
+        #expect(kind == (limit > 1 ? .queueNearlyFull(depth: limit, limit: limit) : nil))
     }
 
     @Test

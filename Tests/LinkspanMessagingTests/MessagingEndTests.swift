@@ -1,6 +1,6 @@
 internal import Linkspan
 internal import LinkspanLifecycle
-internal import LinkspanMessaging
+@testable internal import LinkspanMessaging
 internal import LinkspanRuntime
 internal import LinkspanTesting
 internal import TestSupport
@@ -46,6 +46,28 @@ struct MessagingEndTests {
     }
 
     @Test
+    func `a required service that refused its connection holds up nobody once it is removed`() async throws {
+        let transport = ScriptedTransport(scheduler: self.clock)
+        let (plan, clock) = (MessagingPlan(url: "scripted://server", transport: transport), self.clock)
+        var first = plan
+        first.services = [PlannedService(Refusing())]
+        let messaging = try await Messaging.start(first, connections: .init { $0.scheduler = clock })
+        await #expect(throws: LinkspanError.self) { try await messaging.connect() }
+        try await messaging.apply(
+            PlanDifference(to: plan, [PlanChange(.service("refusing"), "refusing", .stop)]))
+        let connection = try await messaging.connect()
+        await clock.run { connection.state == .connected }
+        await messaging.stop()
+    }
+
+    @Test
+    func `a service that is made by a factory has the factory's name, unless it is given another`() throws {
+        let factory = ServiceFactory("other") { _ in Feature() }
+        #expect(try PlannedService(factory).name == "other")
+        #expect(try PlannedService(factory, settings: .init(name: "third")).name == "third")
+    }
+
+    @Test
     func `a long budget leaves a slow server time for what waits to be sent`() async throws {
         let clock = self.clock
         let transport = ScriptedTransport(scheduler: clock) { _ in .init { $0.capacity = 1 } }
@@ -76,6 +98,19 @@ struct MessagingEndTests {
         #expect(report.withLock { $0?.isClean } == true)
         #expect(connection.state == .released)
         #expect(transport.received.map(\.event) == ["one", "two", "three"])
+    }
+
+    @Test
+    func `it stops within eight seconds unless another budget is given`() async throws {
+        let messaging = try await Messaging.start(
+            MessagingPlan(url: "scripted://server", transport: ScriptedTransport(scheduler: self.clock)))
+        let budgets = Lock<[Duration]>([])
+        let observation = messaging.services.observe(weak: self.clock, RegistryEvent.self) { _, event in
+            if case .willStop(let budget) = event.event { budgets.withLock { $0.append(budget) } }
+        }
+        await messaging.stop()
+        try await eventually { budgets.withLock { $0 } == [.seconds(8)] }
+        withExtendedLifetime(observation) {}
     }
 
     private func startInVain() async -> Rest {
@@ -119,8 +154,18 @@ struct InspectionSubjectTests {
     private final class Viewer: MessagingInspecting {
         let name: ServiceName = "viewer"
         let subjects = Lock<[InspectionSubject]>([])
+        let onInspect = Lock<(@Sendable () -> Void)?>(nil)
+        let countAtStart = Lock(0)
 
-        func inspect(_ subject: InspectionSubject) { self.subjects.withLock { $0.append(subject) } }
+        func start(_ scope: ServiceScope) async throws {
+            let count = self.subjects.withLock { $0.count }
+            self.countAtStart.withLock { $0 = count }
+        }
+
+        func inspect(_ subject: InspectionSubject) {
+            self.subjects.withLock { $0.append(subject) }
+            self.onInspect.withLock { $0 }?()
+        }
     }
 
     @Test
@@ -137,6 +182,7 @@ struct InspectionSubjectTests {
         let first = try #require(viewer.subjects.withLock { $0.last })
         #expect(first.services === messaging.services && first.manager === messaging.manager)
         #expect(first.transports == ["two", "three"])
+        #expect(viewer.countAtStart.withLock { $0 } == 1)
         #expect(throws: LinkspanError.self) { try first.move("one") }
         try first.move("two")
         await clock.run { transports[1].openPeers.count == 1 && connection.state == .connected }
@@ -144,6 +190,21 @@ struct InspectionSubjectTests {
         #expect(second.transports == ["one", "three"])
         try second.move("one")
         await clock.run { transports[0].peers.count == 2 && connection.state == .connected }
+        await messaging.stop()
+    }
+
+    @Test
+    func `it gets a changed plan before another change may begin`() async throws {
+        let (viewer, isFree) = (Viewer(), Lock<[Bool]>([]))
+        let transport = ScriptedTransport(scheduler: VirtualScheduler())
+        let plan = MessagingPlan(url: "scripted://server", transport: transport, services: [viewer])
+        let messaging = try await Messaging.start(plan)
+        viewer.onInspect.withLock {
+            $0 = { isFree.withLock { $0.append((try? messaging.beginChange()) != nil) } }
+        }
+        try await messaging.apply(PlanDifference(to: plan, []))
+        #expect(isFree.withLock { $0 } == [false])
+        viewer.onInspect.withLock { $0 = nil }
         await messaging.stop()
     }
 }
