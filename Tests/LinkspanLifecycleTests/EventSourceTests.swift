@@ -1,3 +1,4 @@
+internal import Foundation
 internal import LinkspanLifecycle
 internal import TestSupport
 internal import Testing
@@ -47,8 +48,10 @@ struct EventSourceTests {
         try await registry.start()
         try await eventually(turn: { kill(getpid(), SIGWINCH) }) { !journal.all.isEmpty }
         #expect(journal.all.first == "willTerminate(reason: \"signal \(SIGWINCH)\", grace: nil)")
-        #expect(await registry.stop().isClean)
         var action = sigaction()
+        sigaction(SIGWINCH, nil, &action)
+        #expect(Int(action.sa_flags) & Int(SA_RESTART) != 0, "a call that waits goes on after the signal")
+        #expect(await registry.stop().isClean)
         sigaction(SIGWINCH, nil, &action)
         #if canImport(Glibc)
         #expect(action.__sigaction_handler.sa_handler == nil)
@@ -85,6 +88,41 @@ struct EventSourceTests {
     }
 
     #if canImport(Glibc)
+    @Test
+    func `sources of signals share a thread and a pipe, which other programs do not inherit and no handler waits for`()
+        async
+    {
+        await #expect(processExitsWith: .success) {
+            let descriptors: Range<Int32> = 0..<64
+            let known = descriptors.filter { fcntl($0, F_GETFD) >= 0 }
+            for _ in 0..<2 {
+                let (signals, signal) = AsyncStream.makeStream(of: AppEvent.self)
+                let run = Task { try await UnixSignalSource([SIGWINCH]).run { signal.yield($0) } }
+                let sending = Task {
+                    while !Task.isCancelled {
+                        kill(getpid(), SIGWINCH)
+                        try await Task.sleep(for: .milliseconds(1))
+                    }
+                }
+                for await _ in signals { break }
+                sending.cancel()
+                run.cancel()
+                try await run.value
+            }
+            let pipe = descriptors.filter { descriptor in
+                var status = stat()
+                guard !known.contains(descriptor), fstat(descriptor, &status) == 0 else { return false }
+                return status.st_mode & S_IFMT == S_IFIFO
+            }
+            try #require(pipe.count == 2)
+            try #require(pipe.allSatisfy { fcntl($0, F_GETFD) & FD_CLOEXEC != 0 })
+            try #require(pipe.contains { fcntl($0, F_GETFL) & O_NONBLOCK != 0 })
+            let threads = try FileManager.default.contentsOfDirectory(atPath: "/proc/self/task")
+                .map { try String(contentsOfFile: "/proc/self/task/\($0)/comm", encoding: .utf8) }
+            try #require(threads.count { $0.hasPrefix("linkspan.signal") } == 1)
+        }
+    }
+
     @Test
     func `a source of signals without a thread fails`() async {
         await #expect(processExitsWith: .success) {

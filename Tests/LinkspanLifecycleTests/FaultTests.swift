@@ -4,6 +4,10 @@ internal import Testing
 
 @testable internal import LinkspanLifecycle
 
+#if canImport(Glibc)
+internal import Glibc
+#endif
+
 /// What a service may do wrong.
 enum Misbehaviour: String, CaseIterable, Sendable {
     case throwsError
@@ -132,6 +136,54 @@ struct FaultTests {
         #expect(report.rows.count == 4)
         #expect(report.rows.filter { $0.fate == .stopped }.count == 3)
         #expect(self.journal.all(with: "stop ").filter { $0 != "bad" } == ["last", "beside", "first"])
+    }
+
+    /// A clock that notes the times for which something is planned.
+    private struct NotingScheduler: Scheduler {
+        let clock = ManualScheduler()
+        let instants = Lock<[ContinuousClock.Instant]>([])
+
+        var now: ContinuousClock.Instant { self.clock.now }
+
+        func schedule(
+            at instant: ContinuousClock.Instant, on executor: (any JobExecutor)?, _ work: @escaping @Sendable () -> Void
+        ) -> any ScheduledWork {
+            defer { self.instants.withLock { $0.append(instant) } }
+            return self.clock.schedule(at: instant, on: executor, work)
+        }
+    }
+
+    @Test(arguments: [false, true], [(10, 3), (2, 2)])
+    func `a start that hangs is given its grace by a stop, or a quarter of the stop's budget if that is less`(
+        isRunning: Bool, seconds: (grace: Int, limit: Int)
+    ) async throws {
+        let (entered, door) = (Door(), Door())
+        let clock = NotingScheduler()
+        let registry = ServiceRegistry(
+            options: .init {
+                $0.scheduler = clock
+                $0.grace = .seconds(seconds.grace)
+            })
+        let hanging = Probe("hanging") {
+            $0.budgets.start = .seconds(20)
+            $0.onStart = { _ in
+                entered.open()
+                await door.pass()
+            }
+        }
+        if isRunning { try await registry.start() }
+        try registry.register(hanging).keep()
+        async let start = isRunning ? nil : try? registry.start()
+        await entered.pass()
+        async let stop = registry.stop(within: .seconds(12))
+        let limit = clock.now + .seconds(seconds.limit)
+        try await eventually { clock.instants.withLock { $0.contains(limit) } }
+        clock.clock.advance(by: .seconds(seconds.limit))
+        let report = await stop
+        #expect(report.time <= .seconds(seconds.limit))
+        #expect(report.fate(of: "services.hanging") == .abandoned(during: [.start]))
+        #expect(await start == nil)
+        door.open()
     }
 
     @Test
@@ -339,6 +391,59 @@ struct FaultTests {
         #expect(report.degraded.count == 8)
         let shutdown = await registry.stop()
         #expect(shutdown.rows.allSatisfy { $0.fate == .abandoned(during: [.start]) })
+    }
+
+    @Test(arguments: [(3, 3), (0, 1)])
+    func `as many threads as the base, and one at least, are added at once`(base: Int, count: Int) async throws {
+        let threads = ServiceThreads(base: base, cap: base)
+        let wall = Wall()
+        for _ in 0..<5 { threads.submit { wall.block() } }
+        #expect(threads.count == count)
+        wall.takeDown()
+        threads.close()
+        try await eventually { threads.count == 0 }
+    }
+
+    #if canImport(Glibc)
+    @Test
+    func `work that comes while the system has no thread left waits until it has one`() async {
+        await #expect(processExitsWith: .success) {
+            let (hasClock, done) = (Door(), Door())
+            _ = SystemScheduler.shared.schedule(at: .now) { hasClock.open() }
+            await hasClock.pass()
+            var limit = rlimit()
+            getrlimit(__rlimit_resource_t(__RLIMIT_NPROC.rawValue), &limit)
+            var none = limit
+            none.rlim_cur = 1
+            setrlimit(__rlimit_resource_t(__RLIMIT_NPROC.rawValue), &none)
+            // As root there is no limit.
+            if getuid() == 0 { try #require(setuid(65_534) == 0) }
+            let threads = ServiceThreads(base: 1, cap: 1)
+            threads.submit { done.open() }
+            try #require(threads.count == 0)
+            setrlimit(__rlimit_resource_t(__RLIMIT_NPROC.rawValue), &limit)
+            await done.pass()
+            try #require(threads.count == 1)
+        }
+    }
+    #endif
+
+    @Test
+    func `there are no more threads than the cap, however long work waits`() async throws {
+        let (capped, free) = (ServiceThreads(base: 1, cap: 2), ServiceThreads(base: 1, cap: 8))
+        let wall = Wall()
+        for _ in 0..<6 {
+            capped.submit { wall.block() }
+            free.submit { wall.block() }
+        }
+        // Those without a cap have had as much time.
+        try await eventually { free.count == 6 }
+        #expect(capped.count == 2)
+        wall.takeDown()
+        try await eventually { capped.count == 1 && free.count == 1 }
+        capped.close()
+        free.close()
+        try await eventually { capped.count == 0 && free.count == 0 }
     }
 
     @Test

@@ -258,4 +258,61 @@ struct MailboxTests {
         #expect(listener.journal.all(with: "message ") == ["outer", "inner"])
         await registry.stop()
     }
+
+    private static func recipient(capacity: Int = 8, limit: Duration = .seconds(1)) -> Recipient {
+        Recipient(
+            id: .make(), path: "a", capacity: capacity, limit: limit,
+            receiver: .observer(MessageEvent.familyID) { _ in true })
+    }
+
+    @Test
+    func `a mailbox holds an event at least, and a handler has a millisecond at least`() {
+        let recipient = Self.recipient(capacity: 0, limit: .zero)
+        #expect(recipient.capacity == 1 && recipient.limit == .milliseconds(1))
+    }
+
+    @Test
+    func `observers are numbered from one`() {
+        var fanout = Fanout()
+        let numbers = [fanout.nextObserver(), fanout.nextObserver()]
+        #expect(numbers == [1, 2])
+    }
+
+    @Test
+    func `a receiver is watched again after a time in which nothing was watched`() throws {
+        var (fanout, effects) = (Fanout(), Fanout.Effects())
+        let (recipient, now) = (Self.recipient(), ContinuousClock.now)
+        fanout.add(Mailbox(recipient, mode: .open))
+        for _ in 0..<2 {
+            _ = fanout.post(Letter(message("a"), at: now), effects: &effects)
+            let begun = fanout.beginConsumer(recipient.id)
+            let consumer = try #require(begun)
+            #expect(consumer.watch == .seconds(1))
+            for _ in 0..<2 { _ = fanout.take(recipient.id, generation: consumer.generation, now: now) }
+            let isStillWatched = fanout.check(recipient.id, now: now + .seconds(1)) != nil
+            #expect(!isStillWatched)
+        }
+    }
+
+    @Test
+    func `a receiver that is removed while it handles an event is idle once it has handled it`() throws {
+        var (fanout, effects) = (Fanout(), Fanout.Effects())
+        let recipient = Self.recipient()
+        let id = recipient.id
+        fanout.add(Mailbox(recipient, mode: .open))
+        _ = fanout.post(Letter(message("a"), at: .now), effects: &effects)
+        let begun = fanout.beginConsumer(id)
+        let generation = try #require(begun).generation
+        _ = fanout.take(id, generation: generation, now: .now)
+        _ = fanout.remove(id)
+        let waits = fanout.whenIdle(id) {}
+        #expect(waits)
+        guard case .end(let waiters) = fanout.take(id, generation: generation, now: .now) else {
+            Issue.record("it goes on")
+            return
+        }
+        #expect(waiters.count == 1)
+        let waitsLater = fanout.whenIdle(id) {}
+        #expect(!waitsLater)
+    }
 }

@@ -56,6 +56,35 @@ struct PlanTests {
     }
 
     @Test
+    func `a path with an empty name names nothing`() {
+        for path in ["logging.", ".logging"] as [ServiceName] {
+            let problems = self.problems([("presence", Placement(needs: [.hard(path)])), ("logging", Placement())])
+            #expect(problems == ["services.presence.needs: '\(path)' is not registered (did you mean 'logging'?)"])
+        }
+    }
+
+    @Test
+    func `a service has the phase of the closest group that has one, unless it has its own`() throws {
+        let groups = [ServiceID.make(), ServiceID.make()]
+        let nodes = [
+            ServiceNode(id: self.root, group: nil, name: "app", placement: .init(), isGroup: true),
+            ServiceNode(
+                id: groups[0], group: self.root, name: "outer", placement: Placement(phase: .observer), isGroup: true),
+            ServiceNode(
+                id: groups[1], group: groups[0], name: "inner", placement: Placement(phase: .storage), isGroup: true),
+        ]
+        func member(_ name: ServiceName, in group: ServiceID, _ phase: Placement.Phase? = nil) -> ServiceNode {
+            ServiceNode(id: .make(), group: group, name: name, placement: Placement(phase: phase), isGroup: false)
+        }
+        let members = [
+            member("a", in: self.root), member("b", in: groups[0]), member("c", in: groups[1]),
+            member("d", in: groups[1], .core),
+        ]
+        let plan = try ServicePlan.make(nodes + members)
+        #expect(plan.waves == [[members[3].id], [members[2].id], [members[0].id], [members[1].id]])
+    }
+
+    @Test
     func `all missing needs are reported at once, without far-fetched suggestions`() {
         let problems = self.problems([("a", Placement(needs: [.hard("x1234"), .hard("y1234")]))])
         #expect(
@@ -106,6 +135,12 @@ struct PlanTests {
 
 @Suite("Defaults of a registry")
 struct RegistryDefaultTests {
+    @Test
+    func `phases are a hundred apart, so that others fit between`() {
+        let phases: [Placement.Phase] = [.core, .storage, .authentication, .transport, .feature, .observer]
+        #expect(phases.map(\.rawValue) == [0, 100, 200, 300, 400, 500])
+    }
+
     @Test
     func `are the documented ones`() {
         let (options, budgets) = (RegistryOptions(), Budgets())

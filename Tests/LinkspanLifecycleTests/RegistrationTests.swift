@@ -77,6 +77,17 @@ struct RegistrationTests {
     }
 
     @Test
+    func `settings of a registration take the place of the service's own`() throws {
+        let registry = ServiceRegistry(name: "app")
+        let settings = ServiceSettings(
+            name: "b", placement: Placement(phase: .storage, priority: 7), budgets: Budgets(mailbox: 9))
+        try registry.register(Probe("a"), settings: settings).keep()
+        let service = try #require(registry.inspected.first)
+        #expect(service.path == "app.b" && service.phase == 100 && service.priority == 7)
+        #expect(service.mailbox.capacity == 9)
+    }
+
+    @Test
     func `a registration looks at no other service, and one that fails leaves everything as it was`() throws {
         try expectLinear(stepsEach: 2) { size in
             let registry = ServiceRegistry(name: "app")
@@ -85,11 +96,14 @@ struct RegistrationTests {
         let (registry, nested) = (ServiceRegistry(name: "app"), ServiceRegistry(name: "nested"))
         try registry.register(Probe("a")).keep()
         for name in ["b", "c"] as [ServiceName] { try nested.register(Probe(name)).keep() }
+        try nested.register(ServiceRegistry(name: "inner")).keep()
         var settings = ServiceSettings()
         settings.name = "a"
         #expect(throws: RegistryError.self) { try registry.register(nested, settings: settings).keep() }
         #expect(nested.state(of: "nested.b") == .registered, "it has its services back")
-        #expect(throws: RegistryError.self, "and their names") { try nested.register(Probe("c")).keep() }
+        for name in ["c", "inner"] as [ServiceName] {
+            #expect(throws: RegistryError.self, "and their names") { try nested.register(Probe(name)).keep() }
+        }
         try registry.register(nested).keep()
         #expect(registry.state(of: "app.nested.c") == .registered)
     }

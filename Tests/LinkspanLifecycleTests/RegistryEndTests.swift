@@ -65,14 +65,45 @@ struct RegistryEndTests {
         withExtendedLifetime(observation) {}
     }
 
+    /// The threads of a registry that nobody has stopped.
+    private func abandoned() async throws -> ServiceThreads {
+        let registry = ServiceRegistry()
+        try registry.register(Probe("a")).keep()
+        try await registry.start()
+        return registry.core.threads
+    }
+
+    @Test
+    func `the threads end with a registry that nobody has stopped`() async throws {
+        let threads = try await self.abandoned()
+        try await eventually { threads.count == 0 }
+    }
+
+    @Test
+    func `a registry that keeps a registration lets go of it when that is cancelled`() throws {
+        let registry = ServiceRegistry()
+        let cancelled = try {
+            let registration = try registry.register(Probe("a"))
+            registration.keep()
+            registration.cancel()
+            return WeakReference(object: registration)
+        }()
+        #expect(cancelled.object == nil)
+    }
+
     @Test
     func `who waits for a service to settle hears of the stop of a registry that was not started`() async throws {
         let registry = ServiceRegistry()
         let journal = Journal()
-        try registry.register(Probe("a")).keep()
+        let registration = try registry.register(Probe("a"))
         let id = try #require(registry.core.machine { $0.members.keys.first })
         #expect(registry.core.machine { $0.whenSettled(id) { journal.add("settled") } })
         await registry.stop()
+        #expect(journal.all == ["settled"])
+        #expect(await registration.settled() == .registered, "nobody waits after the stop")
+        let none = InspectedMailbox(waiting: 0, capacity: 0, delivered: 0, lost: 0)
+        #expect(registry.inspected.map(\.mailbox) == [none])
+        registration.cancel()
         #expect(journal.all == ["settled"])
     }
 }

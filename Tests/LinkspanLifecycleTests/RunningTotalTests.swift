@@ -65,6 +65,24 @@ struct RunningTotalTests {
     }
 
     @Test
+    func `a total has its place among other events by its number`() {
+        var mailbox = self.mailbox(8)
+        for number in [1, 3] as [UInt64] { mailbox.post(self.letter(message("news"), number)) }
+        mailbox.post(self.letter(CountEvent(name: "a", total: 1), 2))
+        #expect(self.drain(&mailbox) == [1, 2, 3])
+    }
+
+    @Test
+    func `a total that changes often does not take the place of one that does not`() {
+        var mailbox = self.mailbox(8)
+        mailbox.post(self.letter(CountEvent(name: "rare", total: 1), 1))
+        for number in 2...1_000 as ClosedRange<UInt64> {
+            mailbox.post(self.letter(CountEvent(name: "often", total: Int(number)), number))
+        }
+        #expect(self.drain(&mailbox) == [1, 1_000])
+    }
+
+    @Test
     func `a total from before the receiver stays beside a newer one, as what to count from`() {
         var mailbox = Mailbox(
             Recipient(

@@ -132,6 +132,31 @@ struct StateMachineTests {
     }
 
     @Test
+    func `a service that is still starting when the registry has stopped is kept, and reported as abandoned`() throws {
+        var (machine, _, _) = try Self.starting()
+        _ = machine.beginStop(until: .now) { _ in }
+        _ = machine.beginRollback()
+        let (report, _) = machine.finishStop([], time: .zero)
+        #expect(
+            report.rows == [
+                .init(path: "services.probe", fate: .abandoned(during: [.start]), time: .zero, undelivered: 0)
+            ])
+        let dropped = machine.dropServices()
+        #expect(dropped.isEmpty)
+    }
+
+    @Test
+    func `a group whose services cannot be added is not there`() throws {
+        var (machine, _) = try Self.machine()
+        let before = machine.nodes.count
+        let again = Entry(Probe("probe"), id: .make(), group: Self.root, settings: ServiceSettings())
+        #expect(throws: RegistryError.self) {
+            try machine.add([again], groups: [Self.group("group", in: Self.root, .required)])
+        }
+        #expect(machine.nodes.count == before)
+    }
+
+    @Test
     func `background work that throws counts only while its service is ready`() throws {
         var (machine, service, _) = try Self.starting()
         let counts = machine.runFailed(service, "early")

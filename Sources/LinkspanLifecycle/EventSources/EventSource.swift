@@ -3,7 +3,7 @@ public protocol EventSource<Event>: Sendable {
     /// The family of events.
     associatedtype Event: LifecycleEvent
 
-    /// Passes events to `emit`, which never waits, until the task is cancelled.
+    /// Passes events to `emit`, which never waits, until there are no more or the task is cancelled.
     func run(_ emit: @escaping @Sendable (Event) -> Void) async throws
 }
 
@@ -18,10 +18,9 @@ public protocol EventSource<Event>: Sendable {
 /// phase.yield(.didBecomeActive)
 /// ```
 extension AsyncStream: EventSource where Element: LifecycleEvent {
-    /// Emits the events of the stream, until the task is cancelled.
+    /// Emits the events of the stream, until it ends or the task is cancelled.
     public func run(_ emit: @escaping @Sendable (Element) -> Void) async throws {
         for await event in self { emit(event) }
-        await untilCancelled()
     }
 }
 
