@@ -1,5 +1,6 @@
 internal import Foundation
 internal import LinkspanRuntime
+internal import TestSupport
 internal import Testing
 
 @Suite("The process and its values")
@@ -13,6 +14,16 @@ struct ProcessTests {
             let growth = ProcessMemory.resident - before
             pages.deallocate()
             try #require(before > 0 && growth >= size / 2 && growth < size * 2)
+        }
+    }
+
+    @Test(.disabled(if: AddressSanitizer.isOn))
+    func `locks and their states give their memory back`() async {
+        await #expect(processExitsWith: .success) {
+            for _ in 0..<1_000 { _ = Lock([0]) }
+            let before = ProcessMemory.resident
+            for _ in 0..<500_000 { _ = Lock([0]) }
+            try #require(ProcessMemory.resident - before < 4 << 20)
         }
     }
 

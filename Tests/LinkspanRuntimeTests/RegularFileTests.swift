@@ -51,9 +51,11 @@ internal import Testing
     func `a file system that does not answer is given up`() {
         let hangs = DispatchSemaphore(value: 0)
         defer { hangs.signal() }
+        let began = ContinuousClock.now
         let failure = #expect(throws: RegularFile.Failure.self) {
             try RegularFile.within(.milliseconds(10)) { () throws(RegularFile.Failure) in hangs.wait() }
         }
+        #expect(.now - began >= .milliseconds(10))
         #expect(failure?.reason == "its file system did not answer within 0.01 seconds")
     }
 

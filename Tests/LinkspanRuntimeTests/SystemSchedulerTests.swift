@@ -48,6 +48,17 @@ struct SystemSchedulerTests {
     }
 
     @Test
+    func `a deadline later than the one waited for does not hold that up`() async {
+        for _ in 0..<20 {
+            let done = Promise<Void>()
+            _ = self.scheduler.schedule(at: self.scheduler.now + .milliseconds(1)) { done.fulfill() }
+            let late = self.scheduler.schedule(at: self.scheduler.now + .seconds(3_600)) {}
+            await done.value
+            late.cancel()
+        }
+    }
+
+    @Test
     func `a deadline in the past is met at once, and not inside the call`() async {
         let inside = Lock(true)
         let done = Promise<Bool>()
