@@ -45,6 +45,20 @@ struct EnvelopeAssemblyTests {
         }
     }
 
+    @Test
+    func `a message that a deadline has made counts with its attachments alone`() throws {
+        var codec: any MessageProtocol = Pairs()
+        var assembly = EnvelopeAssembly(maximumBytes: 100)
+        let pair = DecodedEnvelope(.event(name: "pair", payload: .empty, id: nil), attachmentCount: 1)
+        #expect(try assembly.receive(timed: pair) == nil)
+        #expect(try assembly.receive(.binary(Self.bytes(100)), by: &codec) != nil)
+    }
+
+    @Test
+    func `a protocol has no keys, and leaves pings to the link, unless it says otherwise`() {
+        #expect(!Pairs().sendsKeys && Pairs().answersPings)
+    }
+
     @Test(arguments: [-1, 0, 1, 10, 11, Int.max])
     func `a codec may announce ten attachments at most`(count: Int) throws {
         var codec: any MessageProtocol = Pairs(attachmentCount: count)

@@ -28,6 +28,18 @@ struct WebSocketOptionTests {
     }
 
     @Test
+    func `a delivery is a first attempt unless it is said to be a repetition`() {
+        #expect(!EncodedDelivery(event: "a", payload: .empty, id: 1).isRepeated)
+    }
+
+    @Test
+    func `a session begins with the sub-protocol that the server has chosen`() throws {
+        let url = try ConnectionURL("ws://server")
+        #expect(SessionStart(subprotocol: "chat", url: url).subprotocol == "chat")
+        #expect(SessionStart(url: url).subprotocol == nil)
+    }
+
+    @Test
     func `may all be missing`() throws {
         let configuration = try Self.configuration([:])
         #expect(configuration.protocol.name == "json")
@@ -56,6 +68,7 @@ struct WebSocketOptionTests {
         ("headers", "X-One"), ("headers", ": 1"), ("headers", ""), ("closeCodes", "4000"), ("closeCodes", "=stop"),
         ("closeCodes", "4000=go"), ("closeCodes", "4000-=stop"), ("closeCodes", "4001-4000=stop"),
         ("closeCodes", "70000=stop"), ("closeCodes", "1-2-3=stop"), ("closeCodes", "4000=stop=stop"),
+        ("closeCodes", "4000==stop"),
     ])
     func `are refused when they are not written as they should be`(name: String, text: String) {
         let error = #expect(throws: LinkspanError.self) { try Self.configuration([name: [text]]) }

@@ -22,8 +22,8 @@ package struct EnvelopeAssembly: Sendable {
     private var early: [LinkEvent] = []
     /// The protocol's answers to the messages that were taken.
     private var answers: [WebSocketMessage] = []
-    /// The number of parts that have come of messages with attachments.
-    private(set) var parts = 0
+    /// The number of attachments that have come.
+    private(set) var attachmentCount = 0
 
     /// Whether attachments are due.
     package var isCollecting: Bool { self.partial != nil }
@@ -125,7 +125,6 @@ package struct EnvelopeAssembly: Sendable {
                     "a message announces \(attachments) attachments; up to \(most) are accepted here")
             }
             self.partial = Boxed(Partial(envelope: envelope, missing: attachments, bytes: byteCount))
-            self.parts += 1
             return nil
         case .several(let envelopes, let answers, let failures):
             self.answers += answers
@@ -138,7 +137,7 @@ package struct EnvelopeAssembly: Sendable {
     private mutating func complete(_ attachment: ArraySlice<UInt8>) throws(LinkspanError) -> LinkEvent? {
         // Taken out, so that adding to it copies nothing.
         guard var partial = self.partial.take()?.value else { return nil }
-        self.parts += 1
+        self.attachmentCount += 1
         partial.attachments.append(attachment.detached())
         partial.missing -= 1
         partial.bytes += attachment.count

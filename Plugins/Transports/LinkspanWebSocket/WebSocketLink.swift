@@ -382,11 +382,11 @@ extension WebSocketLink: WebSocketChannelHandler {
     /// Makes sure that a message which lacks attachments is looked at again.
     private func watchAttachments(isLastLook: Bool = false) {
         guard self.watch == nil, self.assembly.isCollecting, self.state == .open else { return }
-        let parts = self.assembly.parts
+        let count = self.assembly.attachmentCount
         let time = isLastLook ? Self.lastLook : self.attachmentsTimeout
         self.watch = self.loop.scheduleLocally(after: time) {
             self.watch = nil
-            let isGettingOn = self.assembly.parts != parts || self.owned?.object.isReceiving == true
+            let isGettingOn = self.assembly.attachmentCount != count || self.owned?.object.isReceiving == true
             guard self.assembly.isCollecting, !isGettingOn else { return self.watchAttachments() }
             // What has arrived meanwhile is to be read before the server is blamed: perhaps this side was busy.
             guard isLastLook else { return self.watchAttachments(isLastLook: true) }
