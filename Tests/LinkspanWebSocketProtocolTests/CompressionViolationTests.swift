@@ -135,6 +135,16 @@ struct CompressionViolationTests {
         #expect(fragments.drain([Wire.frame(0x00, Array(nothing.prefix(500)))[...]]).error == .messageTooBig)
     }
 
+    @Test(arguments: [(1189, nil), (1190, .messageTooBig)] as [(Int, WebSocketProtocolError.Code?)])
+    func `a message may be an eighth and 64 bytes larger on the wire than its limit`(
+        count: Int, error: WebSocketProtocolError.Code?
+    ) {
+        let limits = WebSocketLimits { $0.maxMessageBytes = 1000 }
+        var decoder = FrameDecoder(role: .client, limits: limits, compression: .init())
+        let header = Wire.frame(0xC2, [UInt8](repeating: 0, count: count)).prefix(4)
+        #expect(decoder.drain([header]).error == error)
+    }
+
     @Test
     func `fragments are counted on the wire`() throws {
         let limits = WebSocketLimits { $0.maxFragments = 3 }

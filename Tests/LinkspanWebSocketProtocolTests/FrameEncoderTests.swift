@@ -137,4 +137,16 @@ struct MaskingTests {
         let masks = (0..<300).flatMap { _ in [one.next(), other.next()] }
         #expect(Set(masks).count > 590)
     }
+
+    @Test
+    func `a control frame that is too long or not final is not written`() async {
+        await #expect(processExitsWith: .failure) {
+            var output: [UInt8] = []
+            FrameEncoder.append(.ping, payload: [UInt8](repeating: 0, count: 126), mask: nil, to: &output)
+        }
+        await #expect(processExitsWith: .failure) {
+            var output: [UInt8] = []
+            FrameEncoder.append(.ping, isFinal: false, payload: [1], mask: nil, to: &output)
+        }
+    }
 }

@@ -100,6 +100,14 @@ struct FrameViolationTests {
         #expect(accepted == [1000...1003, 1007...1014, 3000...4999])
     }
 
+    @Test(arguments: [
+        (WebSocketProtocolError.Code.messageTooBig, true), (.tooManyFragments, true), (.controlFlood, true),
+        (.messageOverdue, true), (.invalidUTF8, false), (.reservedBits, false),
+    ])
+    func `what is within the protocol but too much is a limit`(code: WebSocketProtocolError.Code, isLimit: Bool) {
+        #expect(WebSocketProtocolError(code, "").isLimit == isLimit)
+    }
+
     @Test
     func `a message may be as big as the limit and not a byte bigger, known from the header alone`() {
         let limits = WebSocketLimits { $0.maxMessageBytes = 300 }

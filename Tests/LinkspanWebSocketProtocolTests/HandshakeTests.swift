@@ -63,6 +63,7 @@ struct HandshakeTests {
         let encoded = ["", "f", "fo", "foo", "foob", "fooba", "foobar"].map { Base64.encode(Array($0.utf8)) }
         #expect(encoded == ["", "Zg==", "Zm8=", "Zm9v", "Zm9vYg==", "Zm9vYmE=", "Zm9vYmFy"])
         #expect(Base64.encode([0xFB, 0xFF, 0xBF]) == "+/+/")
+        #expect(encoded.indices.allSatisfy { Base64.length(of: $0) == encoded[$0].utf8.count })
     }
 
     @Test

@@ -88,6 +88,15 @@ struct UTF8ValidatorTests {
     }
 
     @Test
+    func `finds a bad byte at each place of a long text`() {
+        for place in 0..<100 {
+            var text = [UInt8](repeating: 0x61, count: 100)
+            text[place] = 0xFF
+            #expect(!UTF8Validator.isValid(text[...]), "\(place)")
+        }
+    }
+
+    @Test
     func `agrees with the standard library on all pairs of bytes, with ASCII around them at all offsets`() {
         for pair in 0...0xFFFF {
             let bytes = [UInt8(pair >> 8), UInt8(pair & 0xFF)]

@@ -157,6 +157,13 @@ struct WebSocketSessionTests {
     }
 
     @Test
+    func `a ping in the midst of a message is unfinished beside it`() {
+        var client = End(.client)
+        #expect(client.receive(Wire.frame(0x01, [0x61, 0x62]) + Wire.frame(0x89, [1, 2, 3, 4]).dropLast()).isEmpty)
+        #expect(client.session.unfinishedBytes == 2 + 3)
+    }
+
+    @Test
     func `a ping is awaited until its own payload comes back`() {
         var client = End(.client)
         #expect(!client.session.isAwaitingPong)

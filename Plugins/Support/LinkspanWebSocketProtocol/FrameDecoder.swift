@@ -270,8 +270,6 @@ package struct FrameDecoder {
     private mutating func end() {
         self.state = .ended
         self.input = []
-        self.position = 0
-        self.control = []
         self.message = PartialMessage()
         self.inflater = nil
     }

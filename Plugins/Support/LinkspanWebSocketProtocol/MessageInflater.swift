@@ -81,8 +81,7 @@ struct MessageInflater {
         _ stream: ZlibStream, _ room: UnsafeMutableBufferPointer<UInt8>, into message: inout PartialMessage
     ) throws(WebSocketProtocolError) -> Bool {
         // One byte beyond the limit, to see whether it is exceeded.
-        let left = self.maximumBytes - self.produced
-        let capacity = left < Self.step ? left + 1 : Self.step
+        let capacity = min(self.maximumBytes - self.produced, Self.step - 1) + 1
         let available = stream.raw.pointee.avail_in
         stream.raw.pointee.next_out = room.baseAddress
         stream.raw.pointee.avail_out = UInt32(capacity)
@@ -95,7 +94,7 @@ struct MessageInflater {
         try message.append(UnsafeBufferPointer(rebasing: room[..<count]), limit: self.maximumBytes)
         switch status {
         case Z_OK:
-            return rest > 0 || count == capacity
+            return count == capacity
         case Z_BUF_ERROR where rest == 0:
             return false
         case Z_STREAM_END where stream.reset():
