@@ -56,6 +56,19 @@ struct AnswerReaderTests {
         #expect(error?.message == "the answer's head is larger than the 16384 bytes that are accepted here")
     }
 
+    @Test(arguments: [16_384, 16_385])
+    func `are refused for a chunk-size line that is too long and has no end yet`(length: Int) {
+        var reader = AnswerReader(isExchange: true)
+        let line = "1;" + String(repeating: "x", count: length - 2)
+        Array((Self.head + line).utf8).withUnsafeBytes { reader.append($0) }
+        _ = reader.next()
+        switch reader.next() {
+        case .more: #expect(length == 16_384)
+        case .failed: #expect(length == 16_385)
+        case .head, .bytes, .end: Issue.record("the line has no end")
+        }
+    }
+
     @Test(arguments: [Int.max, 1_000, 1])
     func `are refused behind too many interim ones, wherever they are cut`(size: Int) {
         let interim = "HTTP/1.1 100 Continue\r\n\r\n"
