@@ -163,10 +163,12 @@ extension ConnectionHandler {
     }
 
     /// Returns when the broker has taken everything that was sent before: a message of one's own has come back.
-    func settle(_ separator: String = "/") async throws {
+    ///
+    /// Over MQTT one that is delivered comes behind all deliveries that wait for this listener; one that is sent overtakes them.
+    func settle(_ separator: String = "/", by kind: Command.Kind = .send) async throws {
         let event = "settle\(separator)\(UUID().uuidString)"
         let back = try self.journal(event)
-        try self.send(event, "now")
+        try self.perform(Command(kind, event: event, payload: Payload("now")))
         _ = try await back.first(1)
         self.off(event)
     }
