@@ -55,6 +55,13 @@ extension BrokerRooms {
     private mutating func take(_ sign: RoomSign) throws(LinkspanError) {
         guard sign.by != self.session.id, self.session.rooms[sign.room] != nil else { return }
         let person = ChatVocabulary.Presence(room: sign.room, name: sign.name)
+        let known = self.session.rooms[sign.room]?.topic
+        if let topic = sign.topic, known == nil || sign.kind == .topic {
+            self.session.rooms[sign.room]?.topic = topic
+            // Without a name it is the topic found at the entry.
+            let author = sign.kind == .topic ? sign.name : nil
+            try self.tell("topic", ChatVocabulary.Topic(room: sign.room, topic: topic, name: author))
+        }
         switch sign.kind {
         case .here:
             let isNew = !self.names(in: sign.room).contains(sign.name)
@@ -64,9 +71,7 @@ extension BrokerRooms {
             if sign.isQuestion == true { try self.sign(.here, in: sign.room) }
         case .gone: try self.lose(sign.by, in: sign.room)
         case .typing: try self.tell("typing", person)
-        case .topic:
-            let topic = ChatVocabulary.Topic(room: sign.room, topic: sign.topic ?? "", name: sign.name)
-            try self.tell("topic", topic)
+        case .topic: ()
         case .line: try self.readOn(sign.room)
         }
     }

@@ -31,7 +31,8 @@ extension BrokerRooms {
             try self.answerQuestions(in: room)
         case "typing": try self.sign(.typing, in: room)
         case "topic":
-            try self.sign(.topic, in: room) { $0.topic = payload[0]?["topic"]?.string }
+            self.session.rooms[room]?.topic = payload[0]?["topic"]?.string
+            try self.sign(.topic, in: room)
             try self.answer(id, .init(ok: true))
         default: try self.answer(id, .refusal("bad_request", "there is no event '\(name)'"))
         }

@@ -51,6 +51,8 @@ struct BrokerRooms: MessageProtocol {
         var isRung = false
         /// Those present, by link: their names and the ticks of their last beats.
         var people: [String: (name: String, tick: Int)] = [:]
+        /// What the room is about, empty for nothing; nil until a member tells.
+        var topic: String?
         /// Unanswered requests for the members of the room.
         var questions: [UInt64] = []
     }
@@ -116,7 +118,7 @@ extension BrokerRooms {
     /// Enters a room; `isContinuous` says that the broker has kept what was said since the former link.
     mutating func enter(_ room: String, isContinuous: Bool = false) throws(LinkspanError) {
         try self.subscribe(to: self.event("signs", room))
-        try self.sign(.here, in: room) { $0.isQuestion = true }
+        try self.sign(.here, in: room, isQuestion: true)
         guard !self.usesStream else { return try self.startReading(room) }
         try self.subscribe(to: self.event("rooms", room))
         let seen = self.session.rooms[room]?.seen
@@ -170,11 +172,10 @@ extension BrokerRooms {
     }
 
     /// Publishes a sign to the others in a room.
-    mutating func sign(
-        _ kind: RoomSign.Kind, in room: String, _ change: (inout RoomSign) -> Void = { _ in }
-    ) throws(LinkspanError) {
-        var sign = RoomSign(kind: kind, room: room, by: self.session.id, name: self.session.name)
-        change(&sign)
+    mutating func sign(_ kind: RoomSign.Kind, in room: String, isQuestion: Bool? = nil) throws(LinkspanError) {
+        let sign = RoomSign(
+            kind: kind, room: room, by: self.session.id, name: self.session.name, isQuestion: isQuestion,
+            topic: self.session.rooms[room]?.topic)
         try self.send(self.event("signs", room), sign)
     }
 
@@ -207,6 +208,7 @@ struct RoomSign: Codable, Sendable {
     var name: String
     /// True if the others are to answer with a sign `here`.
     var isQuestion: Bool?
+    /// The topic of the room; nil as long as the sender does not know it.
     var topic: String?
 }
 
