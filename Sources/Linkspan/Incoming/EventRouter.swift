@@ -10,7 +10,7 @@ final class EventRouter {
     private let limits: HoldLimits
     private var channels: [String: Channel] = [:] { didSet { self.latest = nil } }
     private var everything: [EventListener] = [] { didSet { self.latest = nil } }
-    /// The only listener of the event that came last, while nothing changes: to find it in the dictionary takes longer.
+    /// The only listener that hears the event that came last, while nothing changes: to find it in the dictionary takes longer.
     private var latest: (event: String, hear: @Sendable (Message) -> Void)?
     /// The holds of the held messages, the oldest message first.
     private var held: Deque<Hold> = []
@@ -198,7 +198,11 @@ extension EventRouter {
             self.tidy(hold)
             self.take(awaiting)
             return awaiting
-        case .muted: return []
+        case .muted:
+            if self.everything.count == 1, !self.everything[0].isOnce {
+                self.latest = (message.event, self.everything[0].hear)
+            }
+            return []
         case nil:
             guard !self.isFinished else { return [] }
             self.hold(message, nil)

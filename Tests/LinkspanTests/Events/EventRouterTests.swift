@@ -108,6 +108,21 @@ struct EventRouterTests {
     }
 
     @Test
+    func `a listener for everything that alone hears an event makes way for others`() {
+        self.router.add(event: "event") { _ in }.cancel()
+        let first = self.router.add(event: nil, self.note("a"))
+        for number in 1...2 { self.route("event", number) }
+        let own = self.router.add(event: "event", self.note("b"))
+        self.route("event", 3)
+        own.cancel()
+        _ = self.router.add(event: nil, self.note("c"))
+        for number in 4...5 { self.route("event", number) }
+        first.cancel()
+        for number in 6...7 { self.route("event", number) }
+        #expect(self.recorder.notes == ["a1", "a2", "a3", "b3", "a4", "c4", "a5", "c5", "c6", "c7"])
+    }
+
+    @Test
     func `a listener for everything can silence those behind it`() {
         let box = Later()
         _ = self.router.add(event: nil) { _ in box.cancel() }
