@@ -13,7 +13,9 @@ final class LoadClient: Sendable {
 
     private struct State: Sendable {
         var connections: [ConnectionHandler] = []
-        var heard: Set<String> = []
+        /// The events that came, by receiver, and the last one.
+        var heard: [Int: Set<String>] = [:]
+        var latest = (receiver: -1, event: "")
         var seen: [String: Int] = [:]
         var waiters: [String: [Promise<Bool>]] = [:]
     }
@@ -30,7 +32,12 @@ final class LoadClient: Sendable {
                 let start = Int64.now
                 let receiver = self.number * count + index
                 let connection = try self.run.prepare(url, client: self.number, self.user)
-                try connection.onAny { [self, weak connection] in self.receive($0, at: receiver, over: connection) }
+                try connection.onAny { [self, weak connection] message in
+                    guard self.receive(message, at: receiver) else { return }
+                    // Messages that only `onAny` hears are kept for a later listener; one listener, though cancelled, ends that for
+                    // its event.
+                    (try? connection?.on(message.event) { _ in })?.cancel()
+                }
                 self.watch(connection)
                 self.state.withLock { $0.connections.append(connection) }
                 try connection.connect()
@@ -70,7 +77,8 @@ final class LoadClient: Sendable {
         }
     }
 
-    private func receive(_ message: Message, at receiver: Int, over connection: ConnectionHandler?) {
+    /// Counts a message; true for the first of its event at that receiver.
+    private func receive(_ message: Message, at receiver: Int) -> Bool {
         let stamp = MessageStamp(in: message.payload.elements)
         let now = self.run.now
         self.run.tally.withLock { tally in
@@ -79,8 +87,12 @@ final class LoadClient: Sendable {
         }
         let isExpected = self.run.expected.contains(message.event)
         let (isNew, waiter) = self.state.withLock { state -> (Bool, Promise<Bool>?) in
-            let isNew = !state.heard.contains(message.event)
-            if isNew { state.heard.insert(message.event) }
+            var isNew = false
+            // Mostly it is the same again, for which no set is searched.
+            if state.latest != (receiver, message.event) {
+                state.latest = (receiver, message.event)
+                isNew = state.heard[receiver, default: []].insert(message.event).inserted
+            }
             guard isExpected else { return (isNew, nil) }
             if state.waiters[message.event]?.isEmpty == false {
                 return (isNew, state.waiters[message.event]?.removeFirst())
@@ -89,8 +101,7 @@ final class LoadClient: Sendable {
             return (isNew, nil)
         }
         waiter?.fulfill(true)
-        // Messages that only `onAny` hears are kept for a later listener; one listener, though cancelled, ends that for its event.
-        if isNew { (try? connection?.on(message.event) { _ in })?.cancel() }
+        return isNew
     }
 
     /// The thread of its first connection.
@@ -115,15 +126,16 @@ final class LoadClient: Sendable {
     }
 
     private func expect(_ event: String, _ seconds: Double) async {
-        let promise = Promise<Bool>()
-        self.state.withLock { state in
+        let promise: Promise<Bool>? = self.state.withLock { state in
             if let seen = state.seen[event], seen > 0 {
                 state.seen[event] = seen - 1
-                promise.fulfill(true)
-            } else {
-                state.waiters[event, default: []].append(promise)
+                return nil
             }
+            let promise = Promise<Bool>()
+            state.waiters[event, default: []].append(promise)
+            return promise
         }
+        guard let promise else { return }
         let scheduler = SystemScheduler.shared
         let end = scheduler.now + .seconds(seconds)
         guard await !promise.value(until: end, by: scheduler, or: false) else { return }
@@ -164,17 +176,15 @@ final class LoadClient: Sendable {
         // With a rate, the time counts from when each message was due.
         func time(of index: Int) -> Int64 { step.interval.map { start + Int64(Double(index) * $0) } ?? now }
         let first = self.begin(due - sent, of: step, sender, late: now - time(of: sent))
-        var emits: [Command] = []
         for index in sent..<due {
             let stamp = MessageStamp(sender: sender, number: first + index - sent, time: time(of: index))
             let payload = step.template.payload(stamp, user: self.user)
             if step.isRequest {
                 self.request(step, payload, stamp, over: connection) {}
             } else {
-                emits.append(Command(.send, event: step.event, payload: payload))
+                self.perform(Command(.send, event: step.event, payload: payload), over: connection)
             }
         }
-        self.emit(emits, over: connection)
         return due
     }
 
@@ -197,11 +207,15 @@ final class LoadClient: Sendable {
         }
     }
 
-    private func emit(_ commands: [Command], over connection: ConnectionHandler) {
+    /// Performs a command; false if that fails at once.
+    @discardableResult
+    private func perform(_ command: consuming Command, over connection: ConnectionHandler) -> Bool {
         do throws(LinkspanError) {
-            if !commands.isEmpty { try connection.perform(batch: commands) }
+            try connection.perform(command)
+            return true
         } catch {
             self.run.tally.withLock { $0.fail(error) }
+            return false
         }
     }
 
@@ -220,12 +234,7 @@ final class LoadClient: Sendable {
             }
             done()
         }
-        do throws(LinkspanError) {
-            try connection.perform(command)
-        } catch {
-            self.run.tally.withLock { $0.fail(error) }
-            done()
-        }
+        if !self.perform(command, over: connection) { done() }
     }
 }
 

@@ -1,3 +1,4 @@
+import Foundation
 import Linkspan
 
 /// Where a message comes from, and when it was due: a short text that a server passes on inside the payload.
@@ -9,21 +10,32 @@ struct MessageStamp: Equatable, Sendable {
 
     private static let mark = UInt8(ascii: "~")
 
-    /// The stamp as `~SENDER.NUMBER.TIME~`.
-    func write(to bytes: inout [UInt8]) {
-        bytes.append(Self.mark)
-        Self.write(Int64(self.sender), to: &bytes)
-        bytes.append(UInt8(ascii: "."))
-        Self.write(Int64(self.number), to: &bytes)
-        bytes.append(UInt8(ascii: "."))
-        Self.write(self.time, to: &bytes)
-        bytes.append(Self.mark)
-    }
+    /// The most bytes of a stamp: three numbers of 19 digits, two marks and two dots.
+    static let length = 61
 
-    /// Writes a number that is not negative; a `String` of each would cost more than the message.
-    private static func write(_ value: Int64, to bytes: inout [UInt8]) {
-        if value >= 10 { Self.write(value / 10, to: &bytes) }
-        bytes.append(UInt8(ascii: "0") + UInt8(truncatingIfNeeded: value % 10))
+    /// The stamp as `~SENDER.NUMBER.TIME~`.
+    ///
+    /// From its end, digit by digit on the stack: a `String`, or appending each digit, would cost more than the message.
+    func write(to bytes: inout [UInt8]) {
+        withUnsafeTemporaryAllocation(of: UInt8.self, capacity: Self.length) { place in
+            var start = Self.length
+            func write(_ value: Int64, before end: UInt8) {
+                start -= 1
+                place[start] = end
+                var rest = value.magnitude
+                repeat {
+                    start -= 1
+                    place[start] = UInt8(ascii: "0") &+ UInt8(truncatingIfNeeded: rest % 10)
+                    rest /= 10
+                } while rest > 0
+            }
+            write(self.time, before: Self.mark)
+            write(Int64(self.number), before: UInt8(ascii: "."))
+            write(Int64(self.sender), before: UInt8(ascii: "."))
+            start -= 1
+            place[start] = Self.mark
+            bytes.append(contentsOf: UnsafeBufferPointer(rebasing: place[start...]))
+        }
     }
 
     init(sender: Int, number: Int, time: Int64) { (self.sender, self.number, self.time) = (sender, number, time) }
@@ -31,17 +43,21 @@ struct MessageStamp: Equatable, Sendable {
     /// Finds a stamp in a payload.
     init?(in text: ArraySlice<UInt8>) {
         let values = text.withUnsafeBufferPointer { bytes -> (Int64, Int64, Int64)? in
-            guard var place = bytes.firstIndex(of: Self.mark) else { return nil }
+            guard let base = bytes.baseAddress, let mark = memchr(base, Int32(Self.mark), bytes.count) else {
+                return nil
+            }
+            var place = UnsafeRawPointer(mark) - UnsafeRawPointer(base)
             func number(until end: UInt8) -> Int64? {
                 var value: Int64 = 0
                 let start = place + 1
-                while true {
+                // So many digits that a number cannot overflow.
+                let limit = min(bytes.count, start + 19)
+                place = start
+                while place < limit, case let digit = bytes[place] &- 48, digit < 10 {
+                    value = value &* 10 &+ Int64(digit)
                     place += 1
-                    guard place < bytes.count, place - start < 19 else { return nil }
-                    if bytes[place] == end { return place > start ? value : nil }
-                    guard 48...57 ~= bytes[place] else { return nil }
-                    value = value &* 10 &+ Int64(bytes[place] - 48)
                 }
+                return place > start && place < limit && bytes[place] == end ? value : nil
             }
             let dot = UInt8(ascii: ".")
             guard let sender = number(until: dot), let count = number(until: dot), let time = number(until: Self.mark)
@@ -58,6 +74,8 @@ struct PayloadTemplate: Sendable {
     private enum Piece: Sendable { case bytes([UInt8]), stamp, client, column(String) }
 
     private let pieces: [Piece]
+    /// The bytes of a usual payload.
+    private let length: Int
 
     /// Whether messages can be told apart.
     let hasStamp: Bool
@@ -86,6 +104,7 @@ struct PayloadTemplate: Sendable {
         }
         pieces.append(.bytes(Array(rest.utf8)))
         self.pieces = pieces
+        self.length = text.utf8.count + MessageStamp.length
         self.hasStamp = pieces.contains { if case .stamp = $0 { true } else { false } }
         let sample = self.bytes(MessageStamp(sender: 0, number: 1, time: 2), user: [:])
         do throws(LinkspanError) {
@@ -103,7 +122,7 @@ struct PayloadTemplate: Sendable {
 
     private func bytes(_ stamp: MessageStamp, user: [String: String]) -> [UInt8] {
         var bytes: [UInt8] = []
-        bytes.reserveCapacity(64)
+        bytes.reserveCapacity(self.length)
         for piece in self.pieces {
             switch piece {
             case .bytes(let text): bytes += text
