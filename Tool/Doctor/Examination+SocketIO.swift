@@ -13,8 +13,8 @@ struct EngineIOOpen: Sendable {
     /// Reads an open packet of version 4; nil when the text is something else.
     init?(_ text: some StringProtocol) {
         guard text.first == "0", let object = try? PayloadValue(json: String(text.dropFirst())),
-            let sid = object["sid"]?.string, let interval = object["pingInterval"]?.double,
-            let timeout = object["pingTimeout"]?.double
+            let sid = object["sid"]?.string, let interval = object["pingInterval"]?.double, interval > 0,
+            let timeout = object["pingTimeout"]?.double, timeout > 0
         else { return nil }
         self.sid = sid
         self.upgrades = object["upgrades"]?.elements?.compactMap(\.string) ?? []
@@ -112,8 +112,8 @@ extension Examination {
     }
 
     private static func badOpen(_ text: String) -> Verdict {
-        Verdict(
-            .badOpen, "the open packet lacks sid, pingInterval or pingTimeout: \(ForeignText.line(text, limit: 99))")
+        let packet = ForeignText.line(text, limit: 120)
+        return Verdict(.badOpen, "the open packet has no usable sid, pingInterval or pingTimeout: \(packet)")
     }
 
     private var oldProtocol: Verdict {

@@ -89,7 +89,8 @@ extension Tool {
                 ("closing", "ws", [], "authRefused"), ("status-429", "http", [], "rateLimited"),
                 ("status-429", "ws", [], "rateLimited"), ("empty", "http", [], "notSocketIO"),
                 ("disconnecting", "http", [], "disconnected"), ("bad-open", "http", [], "badOpen"),
-                ("bad-frame-open", "http", [], "badOpen"), ("masked", "ws", [], "brokenFrames"),
+                ("bad-frame-open", "http", [], "badOpen"), ("zero-interval", "http", [], "badOpen"),
+                ("masked", "ws", [], "brokenFrames"),
                 ("unasked", "ws", [], "subprotocolMissing"),
             ] as [(String, String, [String], String)])
         func `the fault of a server is the verdict`(
