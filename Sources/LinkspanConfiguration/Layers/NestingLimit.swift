@@ -79,10 +79,7 @@ struct NestingLimit {
                     continue
                 }
                 isEscaped = open == 0x22 && byte == 0x5C
-                if byte == open {
-                    quote = nil
-                    token = (token.last, byte)
-                }
+                if byte == open { quote = nil }
                 continue
             }
             switch byte {
