@@ -303,6 +303,16 @@ struct ConnectionReporterTests {
     }
 
     @Test
+    func `an event that was counted several times since the last report is reported once`() throws {
+        let counter = TrafficCounter(of: 1, self.services) { _ in }
+        let mark = TrafficEvent(connection: 2, event: "mark", totals: .init())
+        let before = try #require(self.services.emit(mark))
+        for _ in 0..<3 { counter.count("news") { $0.sent += 1 } }
+        counter.report()
+        #expect(self.services.emit(mark) == before + 2)
+    }
+
+    @Test
     func `events after the first 256 of a connection are counted together`() async throws {
         let registry = ServiceRegistry()
         let counter = TrafficCounter(of: 1, registry) { _ in }

@@ -133,6 +133,43 @@ struct MessagingEndTests {
     }
 }
 
+/// A store that nothing is asked of.
+private final class Unused: DeliveryStore {
+    let executor: any JobExecutor = SystemScheduler.makeExecutor(label: "unused")
+
+    func open(account: String?, _ answer: @escaping @Sendable (Result<Void, any Error>) -> Void) {}
+    func load(
+        account: String?, after number: UInt64, rows: Int, bytes: Int,
+        _ answer: @escaping @Sendable (Result<[StoredDelivery], any Error>) -> Void
+    ) {}
+    func keep(_ delivery: StoredDelivery, _ answer: @escaping @Sendable (Result<StoredDelivery, any Error>) -> Void) {}
+    func end(_ delivery: StoredDelivery, _ answer: @escaping @Sendable () -> Void) {}
+    func postpone(_ delivery: StoredDelivery) {}
+    func find(
+        key: String, account: String?, _ answer: @escaping @Sendable (Result<StoredDelivery?, any Error>) -> Void
+    ) {}
+    func close(account: String?) {}
+    func erase(account: String?, _ answer: @escaping @Sendable () -> Void) {}
+    func session(account: String?, _ answer: @escaping @Sendable (Result<StoredSession?, any Error>) -> Void) {}
+    func keep(_ session: StoredSession, account: String?) {}
+    var summary: String? { nil }
+    var waitingCount: Int? { nil }
+}
+
+@Suite("A plan after another one")
+struct NextPlanTests {
+    @Test
+    func `it keeps the former store and greeting where it has none`() throws {
+        let transport = ScriptedTransport(scheduler: VirtualScheduler())
+        let (plan, store) = (MessagingPlan(url: "scripted://server", transport: transport), Unused())
+        var former = plan
+        former.options.store = store
+        former.options.greeting = Greeting("hello") { _ in }
+        let next = try plan.configuration(after: try former.configuration)
+        #expect(next.options.store === store && next.options.greeting != nil)
+    }
+}
+
 private final class Feature: ConnectionUsing {
     let name: ServiceName = "feature"
     private let connection = Lock<(any Connection)?>(nil)
