@@ -25,6 +25,22 @@ struct ListenerTests {
     }
 
     @Test(.timeLimit(.minutes(1)))
+    func `what is written to a stream while it is accepted is sent`() async throws {
+        try await withLoop(listens: true) { loop in
+            let listener = try await loop.listen { stream in
+                let answer = "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n"
+                stream.write { $0 += answer.utf8 }
+                return SilentHandler()
+            }
+            let recorder = Recorder()
+            let request = StreamRequest(host: "127.0.0.1", port: listener.port, isSecure: false)
+            let stream = recorder.connect(request, on: loop)
+            #expect(try await recorder.opening().status == 101)
+            stream.finish()
+        }
+    }
+
+    @Test(.timeLimit(.minutes(1)))
     func `a connection without a handler is closed`() async throws {
         try await withLoop(listens: true) { loop in
             let listener = try await loop.listen { _ in nil }
@@ -70,6 +86,14 @@ struct ListenerTests {
         let again = try await next.listen(port: port) { _ in nil }
         #expect(again.port == port)
     }
+}
+
+/// Says nothing, whatever it hears.
+private final class SilentHandler: ByteStreamHandler {
+    func opened(_ head: ResponseHead) {}
+    func received(_ bytes: [UInt8]) {}
+    func writable() {}
+    func closed(_ reason: ByteStreamError) {}
 }
 
 /// Answers the upgrade and then says what it hears; holds the peer up while too much waits.

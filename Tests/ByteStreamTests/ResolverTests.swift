@@ -2,6 +2,10 @@ import LinkspanNetwork
 import LinkspanRuntime
 import Testing
 
+#if canImport(Glibc)
+import Glibc
+#endif
+
 @Suite("The resolver", .timeLimit(.minutes(1)))
 struct ResolverTests {
     @Test
@@ -186,6 +190,49 @@ struct ResolverTests {
         #expect(await answer == ["wanted"])
         #expect(server.asked == ["hang", "wanted"])
     }
+
+    @Test
+    func `a name is looked up for those who still wait when another one does not`() async {
+        let (holds, hold) = Gate.make()
+        let pauses = Lock(0)
+        let resolver = Resolver(limits: .init(), pause: { pauses.withLock { $0 += 1 } }) { name, _ in
+            holds.wait()
+            return .success([name])
+        }
+        let (answers, answer) = AsyncStream.makeStream(of: String.self)
+        let first = resolver.resolve("one") { _ in answer.yield("first") }
+        resolver.resolve("one") { _ in answer.yield("second") }
+        resolver.forget(first)
+        hold.open()
+        #expect(await answers.first { _ in true } == "second")
+        #expect(pauses.withLock { $0 } == 0, "a name alone is looked up at once")
+    }
+
+    #if canImport(Glibc)
+    @Test
+    func `a name fails at once while the system has no thread left, and is looked up when it has one`() async {
+        await #expect(processExitsWith: .success) {
+            var limit = rlimit()
+            getrlimit(__rlimit_resource_t(__RLIMIT_NPROC.rawValue), &limit)
+            var none = limit
+            none.rlim_cur = 1
+            setrlimit(__rlimit_resource_t(__RLIMIT_NPROC.rawValue), &none)
+            // As root there is no limit.
+            if getuid() == 0 { try #require(setuid(65_534) == 0) }
+            let resolver = Resolver(limits: .init()) { name, _ in .success([name]) }
+            let failures = Lock(0)
+            for _ in 0..<2 {
+                resolver.resolve("one") { if case .failure = $0 { failures.withLock { $0 += 1 } } }
+            }
+            try #require(failures.withLock { $0 } == 2)
+            setrlimit(__rlimit_resource_t(__RLIMIT_NPROC.rawValue), &limit)
+            let addresses = await withCheckedContinuation { continuation in
+                resolver.resolve("one") { continuation.resume(returning: try? $0.get()) }
+            }
+            try #require(addresses == ["one"])
+        }
+    }
+    #endif
 
     @Test
     func `knows the loopback and fails on a name that cannot exist`() throws {
