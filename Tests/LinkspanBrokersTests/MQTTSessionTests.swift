@@ -146,6 +146,21 @@ struct MQTTSessionTests {
     }
 
     @Test
+    func `a blob is a message's content, and is refused beside another argument`() throws {
+        var received = try Self.ready()
+        func payload(_ elements: String) -> Payload {
+            Payload(trustedElements: Array(elements.utf8)[...], attachments: [[7, 8, 9]])
+        }
+        _ = received.takeSent()
+        try received.send("a", payload(#"{"_placeholder":true,"num":0}"#))
+        #expect(received.takeSent().suffix(3) == [7, 8, 9])
+        let error = #expect(throws: LinkspanError.self) {
+            try received.send("a", payload(#"{"_placeholder":true,"num":0},1"#))
+        }
+        #expect(error?.code == .encodingFailed)
+    }
+
+    @Test
     func `the answer to the oldest of more than 1,024 questions is refused`() throws {
         var received = try Self.ready()
         try received.perform { try $0.subscribe(to: "t") }
