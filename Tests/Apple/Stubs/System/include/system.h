@@ -161,7 +161,7 @@ int ioctl(int, unsigned long, ...);
 #define STDERR_FILENO 2
 
 // Time
-typedef enum { CLOCK_REALTIME = 0, CLOCK_MONOTONIC = 6, CLOCK_UPTIME_RAW = 8, CLOCK_PROCESS_CPUTIME_ID = 12 } clockid_t
+typedef enum { CLOCK_REALTIME = 0, CLOCK_MONOTONIC_RAW = 4, CLOCK_MONOTONIC = 6, CLOCK_UPTIME_RAW = 8, CLOCK_PROCESS_CPUTIME_ID = 12 } clockid_t
     __attribute__((enum_extensibility(open)));
 int clock_gettime(clockid_t, struct timespec *);
 time_t time(time_t *_Nullable);
