@@ -344,7 +344,6 @@ extension MQTTMessageProtocol {
         var (envelopes, answers): ([Envelope], [UInt8]) = ([], [])
         var failures: [DecodedEnvelope.Failure] = []
         while var packet = try MQTTPacket.next(&self.session.feed) {
-            try ByteFeed.check(envelopes.count + failures.count)
             guard self.session.isReady || [.connack, .auth, .disconnect].contains(packet.kind) else {
                 throw MQTTPacket.violation("\(packet.kind) came before CONNACK")
             }
@@ -364,6 +363,7 @@ extension MQTTMessageProtocol {
                 }
             default: throw MQTTPacket.violation("\(packet.kind) comes from no broker")
             }
+            try ByteFeed.check(envelopes.count + failures.count)
         }
         return DecodedEnvelope(
             envelopes, answers: answers.isEmpty ? [] : [.binary(answers[...])], failures: failures)

@@ -259,7 +259,6 @@ extension NATSMessageProtocol {
         var (envelopes, answers): ([Envelope], [UInt8]) = ([], [])
         var failures: [DecodedEnvelope.Failure] = []
         while let operation = try NATSOperation.next(&self.session.feed) {
-            try ByteFeed.check(envelopes.count + failures.count)
             switch operation {
             case .info(let info): answers += try self.take(info)
             case .ping: answers += "PONG\r\n".utf8
@@ -272,6 +271,7 @@ extension NATSMessageProtocol {
                 failures.append(.init(LinkspanError(.refused, "the NATS server says: \(ForeignText.line(text))")))
             case .message(let message): self.take(message, &envelopes, &failures)
             }
+            try ByteFeed.check(envelopes.count + failures.count)
         }
         return DecodedEnvelope(
             envelopes, answers: answers.isEmpty ? [] : [.binary(answers[...])], failures: failures)
