@@ -73,11 +73,12 @@ struct FaultProxyTests {
             let proxy = try FaultProxy(to: "127.0.0.1", port: server.port, profile: .init())
             let connection = try ConnectionBuilder("http://127.0.0.1:\(proxy.port)")
                 .transport(.socketIO).options { $0.openDeadline = .seconds(5) }.connect(by: manager)
-            let opened = Journal<ConnectionState>("connected")
-            connection.onStateChange { if $0.to == .connected { opened.append($0.to) } }
+            let lost = Journal<ConnectionState>("losses")
+            connection.onStateChange { if $0.from == .connected { lost.append($0.to) } }
             #expect(try await connection.request("echo", 1, timeout: .seconds(10)).decode(Int.self) == 1)
             proxy.use(.init { ($0.cut, $0.ending) = (0, .reset) })
-            try await eventually("the end") { proxy.statistics.ended >= 1 }
+            // What is sent before the loss is noticed ends with it.
+            try await lost.first(1)
             proxy.use(.init())
             #expect(try await connection.request("echo", 2, timeout: .seconds(20)).decode(Int.self) == 2)
             proxy.use(.init { ($0.cut, $0.ending) = (0, .halfOpen) })

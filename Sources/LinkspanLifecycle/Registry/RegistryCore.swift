@@ -9,6 +9,8 @@ final class RegistryCore: Sendable {
         var fanout = Fanout()
         /// The starts that are under way.
         var starts: [ServiceID: CancelCall] = [:]
+        /// The time that starts have to end since they were cancelled; nil before.
+        var grace: Duration?
         /// The background work of services.
         var runs: [ServiceID: Task<Void, Never>] = [:]
         /// Closures that emit the running totals which have changed.
@@ -121,11 +123,11 @@ extension RegistryCore {
 
     /// Notes a start that is under way.
     ///
-    /// - Returns: whether it is in vain.
-    func beginStart(_ id: ServiceID, _ cancel: @escaping CancelCall) -> Bool {
+    /// - Returns: the time that it has to end if it is in vain; nil otherwise.
+    func beginStart(_ id: ServiceID, _ cancel: @escaping CancelCall) -> Duration? {
         self.state.withLock { state in
             state.starts[id] = cancel
-            return state.machine.isInVain(id)
+            return state.machine.isInVain(id) ? state.grace ?? self.options.grace : nil
         }
     }
 
@@ -135,17 +137,17 @@ extension RegistryCore {
         _ = self.state.withLock { $0.starts.removeValue(forKey: id) }
     }
 
-    /// The means to cancel the starts that are under way, or one of them.
-    func starts(of id: ServiceID? = nil) -> [CancelCall] {
-        self.state.withLock { state in
-            guard let id else { return Array(state.starts.values) }
-            return state.starts[id].map { [$0] } ?? []
-        }
-    }
+    /// The means to cancel a start that is under way.
+    func start(of id: ServiceID) -> CancelCall? { self.state.withLock { $0.starts[id] } }
 
-    /// Cancels the starts that are under way.
+    /// Cancels the starts that are under way; one that is noted later has no more time to end.
     func cancelStarts(grace: Duration? = nil) {
-        for cancel in self.starts() { cancel(grace ?? self.options.grace) }
+        let grace = grace ?? self.options.grace
+        let starts = self.state.withLock { state in
+            state.grace = min(grace, state.grace ?? grace)
+            return Array(state.starts.values)
+        }
+        for cancel in starts { cancel(grace) }
     }
 
     /// Settles a start, and opens the mailbox of a service that is ready in the same moment.

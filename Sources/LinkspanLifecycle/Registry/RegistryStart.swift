@@ -86,7 +86,7 @@ extension RegistryStart {
         let scope = self.core.scope(id, member.path, call, deadline: limit)
         let outcome = await self.core.run(
             member.entry.urgency, call, until: limit, grace: grace,
-            onBegin: { cancel in if self.core.beginStart(id, cancel) { cancel(grace) } },
+            onBegin: { cancel in if let grace = self.core.beginStart(id, cancel) { cancel(grace) } },
             onLateEnd: { self.releaseLate(member, $0) }, { try await service.start(scope) })
         self.core.endStart(id)
         self.settle(member, outcome)

@@ -190,7 +190,7 @@ extension RegistryStop {
             for waiter in forgotten.waiters { waiter() }
         case .cancelStart:
             self.events.close(id)
-            for cancel in self.core.starts(of: id) { cancel(self.core.options.grace) }
+            self.core.start(of: id)?(self.core.options.grace)
         case .tearDown:
             self.events.close(id)
             self.beginRemoval(id)
