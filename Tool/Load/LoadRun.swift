@@ -117,7 +117,8 @@ final class LoadRun: Sendable {
     func run(
         _ progress: @escaping @Sendable (String) -> Void, until interruption: @escaping @Sendable () async -> Void
     ) async -> LoadReport? {
-        await withTaskGroup(of: LoadReport?.self) { group in
+        let isInterrupted = Lock(false)
+        return await withTaskGroup(of: LoadReport?.self) { group in
             group.addTask {
                 await self.watch(progress)
                 return nil
@@ -129,13 +130,14 @@ final class LoadRun: Sendable {
             group.addTask {
                 await interruption()
                 guard !Task.isCancelled else { return nil }
+                // Before the end, after which either task may report first.
+                isInterrupted.withLock { $0 = true }
                 self.end()
-                var report = await self.settled(at: .now)
-                report.isInterrupted = true
-                return report
+                return await self.settled(at: .now)
             }
             while let report = await group.next() {
-                guard let report else { continue }
+                guard var report else { continue }
+                report.isInterrupted = isInterrupted.withLock { $0 }
                 group.cancelAll()
                 self.end()
                 // Fails what an interrupted load still waits for, which no report counts any more.
