@@ -265,7 +265,7 @@ let tests: [Target] = [
     fixtures("TestedBackEnds", backEnd + ["LinkspanBackEnds", "LinkspanNIO"]),
     // A file system for SQLite that records what is written and when.
     .target(name: "CRecordingDisk", dependencies: [sqlite], path: "Tests/CRecordingDisk"),
-    test("LinkspanRuntime", ["LinkspanRuntime"]),
+    test("LinkspanRuntime", ["LinkspanRuntime", "TestSupport"]),
     test("LinkspanLifecycle", ["LinkspanLifecycle", "LinkspanRuntime", "LinkspanTesting", "TestSupport"]),
     test("Linkspan", core + ["LinkspanTesting", "LinkspanInMemory", "TestSupport", logging, deque]),
     test("LinkspanMessaging", messaging + ["LinkspanTesting", "TestSupport"]),

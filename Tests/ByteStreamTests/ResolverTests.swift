@@ -1,10 +1,7 @@
 import LinkspanNetwork
 import LinkspanRuntime
+import TestSupport
 import Testing
-
-#if canImport(Glibc)
-import Glibc
-#endif
 
 @Suite("The resolver", .timeLimit(.minutes(1)))
 struct ResolverTests {
@@ -208,24 +205,18 @@ struct ResolverTests {
         #expect(pauses.withLock { $0 } == 0, "a name alone is looked up at once")
     }
 
-    #if canImport(Glibc)
+    #if os(Linux)
     @Test
     func `a name fails at once while the system has no thread left, and is looked up when it has one`() async {
         await #expect(processExitsWith: .success) {
-            var limit = rlimit()
-            getrlimit(__rlimit_resource_t(__RLIMIT_NPROC.rawValue), &limit)
-            var none = limit
-            none.rlim_cur = 1
-            setrlimit(__rlimit_resource_t(__RLIMIT_NPROC.rawValue), &none)
-            // As root there is no limit.
-            if getuid() == 0 { try #require(setuid(65_534) == 0) }
+            let shortage = try ThreadShortage()
             let resolver = Resolver(limits: .init()) { name, _ in .success([name]) }
             let failures = Lock(0)
             for _ in 0..<2 {
                 resolver.resolve("one") { if case .failure = $0 { failures.withLock { $0 += 1 } } }
             }
             try #require(failures.withLock { $0 } == 2)
-            setrlimit(__rlimit_resource_t(__RLIMIT_NPROC.rawValue), &limit)
+            shortage.end()
             let addresses = await withCheckedContinuation { continuation in
                 resolver.resolve("one") { continuation.resume(returning: try? $0.get()) }
             }

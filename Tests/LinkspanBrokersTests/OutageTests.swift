@@ -77,8 +77,7 @@ struct OutageTests {
                     try await observer.settle(of.separator)
                     for (key, journal) in zip(Self.keys, heard) {
                         let numbers = journal.entries.map { $0.payload[0]?.int ?? -1 }
-                        var seen: Set<Int> = []
-                        #expect(numbers.filter { seen.insert($0).inserted } == Self.numbers(of: key))
+                        #expect(numbers.firsts == Self.numbers(of: key))
                     }
                 }
                 #expect(changes.entries.count { $0.reason.error != nil } >= 4)
@@ -128,7 +127,7 @@ struct OutageTests {
                 #expect(failed == 0)
                 let kept: [Int]
                 if of.kind == .nats {
-                    // Not every listener hears what comes while NATS is down, but its stream has it once.
+                    // A listener misses messages while NATS is down; the stream has each of them once.
                     kept = try await broker.kept().map { $0.content.int ?? -1 }
                 } else {
                     try await observer.settle(by: .deliver(orderingKey: "last"))
@@ -203,11 +202,9 @@ struct OutageTests {
                 try await broker.crash()
                 try await relay.start()
                 try await observer.settle(by: .deliver(orderingKey: "last"))
-                let numbers = heard.entries.map { $0.payload[0]?.int ?? -1 }
+                let numbers = heard.entries.map { $0.payload[0]?.int ?? -1 }.firsts
                 for (index, key) in Self.keys.enumerated() {
-                    var seen: Set<Int> = []
-                    let firsts = numbers.filter { $0 % Self.keys.count == index && seen.insert($0).inserted }
-                    #expect(firsts == Self.numbers(of: key))
+                    #expect(numbers.filter { $0 % Self.keys.count == index } == Self.numbers(of: key))
                 }
             }
         }
@@ -229,12 +226,18 @@ struct OutageTests {
             }
             try await observer.settle()
             for (key, journal) in zip(Self.keys, heard) {
-                let numbers = journal.entries.map { $0.payload[0]?.int ?? -1 }
-                var seen: Set<Int> = []
-                let firsts = numbers.filter { seen.insert($0).inserted }
+                let firsts = journal.entries.map { $0.payload[0]?.int ?? -1 }.firsts
                 #expect(firsts == firsts.sorted())
                 print("MQTT, broker killed 4 times, key \(key): \(firsts.count) of \(Self.numbers(of: key).count)")
             }
         }
+    }
+}
+
+extension [Int] {
+    /// Each number once, where it stands first.
+    fileprivate var firsts: [Int] {
+        var seen: Set<Int> = []
+        return self.filter { seen.insert($0).inserted }
     }
 }

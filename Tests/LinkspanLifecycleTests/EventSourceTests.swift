@@ -58,6 +58,22 @@ struct EventSourceTests {
         #endif
     }
 
+    /// Runs a source of SIGWINCH until it has reported one, which this process sends to itself again and again.
+    private static func hear(_ source: UnixSignalSource) async throws {
+        let (signals, signal) = AsyncStream.makeStream(of: AppEvent.self)
+        let run = Task { try await source.run { signal.yield($0) } }
+        let sending = Task {
+            while !Task.isCancelled {
+                kill(getpid(), SIGWINCH)
+                try await Task.sleep(for: .milliseconds(1))
+            }
+        }
+        for await _ in signals { break }
+        sending.cancel()
+        run.cancel()
+        try await run.value
+    }
+
     @Test
     func `a source of signals without a descriptor fails, and works once there is one`() async {
         await #expect(processExitsWith: .success) {
@@ -72,18 +88,7 @@ struct EventSourceTests {
             let source = UnixSignalSource([SIGWINCH])
             await #expect(throws: ResourceShortage.self) { try await source.run { _ in } }
             for descriptor in taken { close(descriptor) }
-            let (signals, signal) = AsyncStream.makeStream(of: AppEvent.self)
-            let run = Task { try await source.run { signal.yield($0) } }
-            let sending = Task {
-                while !Task.isCancelled {
-                    kill(getpid(), SIGWINCH)
-                    try await Task.sleep(for: .milliseconds(1))
-                }
-            }
-            for await _ in signals { break }
-            sending.cancel()
-            run.cancel()
-            try await run.value
+            try await Self.hear(source)
         }
     }
 
@@ -95,20 +100,7 @@ struct EventSourceTests {
         await #expect(processExitsWith: .success) {
             let descriptors: Range<Int32> = 0..<64
             let known = descriptors.filter { fcntl($0, F_GETFD) >= 0 }
-            for _ in 0..<2 {
-                let (signals, signal) = AsyncStream.makeStream(of: AppEvent.self)
-                let run = Task { try await UnixSignalSource([SIGWINCH]).run { signal.yield($0) } }
-                let sending = Task {
-                    while !Task.isCancelled {
-                        kill(getpid(), SIGWINCH)
-                        try await Task.sleep(for: .milliseconds(1))
-                    }
-                }
-                for await _ in signals { break }
-                sending.cancel()
-                run.cancel()
-                try await run.value
-            }
+            for _ in 0..<2 { try await Self.hear(UnixSignalSource([SIGWINCH])) }
             let pipe = descriptors.filter { descriptor in
                 var status = stat()
                 guard !known.contains(descriptor), fstat(descriptor, &status) == 0 else { return false }
@@ -126,10 +118,7 @@ struct EventSourceTests {
     @Test
     func `a source of signals without a thread fails`() async {
         await #expect(processExitsWith: .success) {
-            // As root there is no limit.
-            var limit = rlimit(rlim_cur: 1, rlim_max: 1)
-            setrlimit(__rlimit_resource_t(__RLIMIT_NPROC.rawValue), &limit)
-            if getuid() == 0 { try #require(setuid(65_534) == 0) }
+            _ = try ThreadShortage()
             let source = UnixSignalSource([SIGWINCH])
             await #expect(throws: ResourceShortage.self) { try await source.run { _ in } }
         }

@@ -4,10 +4,6 @@ internal import Testing
 
 @testable internal import LinkspanLifecycle
 
-#if canImport(Glibc)
-internal import Glibc
-#endif
-
 /// What a service may do wrong.
 enum Misbehaviour: String, CaseIterable, Sendable {
     case throwsError
@@ -404,24 +400,18 @@ struct FaultTests {
         try await eventually { threads.count == 0 }
     }
 
-    #if canImport(Glibc)
+    #if os(Linux)
     @Test
     func `work that comes while the system has no thread left waits until it has one`() async {
         await #expect(processExitsWith: .success) {
             let (hasClock, done) = (Door(), Door())
             _ = SystemScheduler.shared.schedule(at: .now) { hasClock.open() }
             await hasClock.pass()
-            var limit = rlimit()
-            getrlimit(__rlimit_resource_t(__RLIMIT_NPROC.rawValue), &limit)
-            var none = limit
-            none.rlim_cur = 1
-            setrlimit(__rlimit_resource_t(__RLIMIT_NPROC.rawValue), &none)
-            // As root there is no limit.
-            if getuid() == 0 { try #require(setuid(65_534) == 0) }
+            let shortage = try ThreadShortage()
             let threads = ServiceThreads(base: 1, cap: 1)
             threads.submit { done.open() }
             try #require(threads.count == 0)
-            setrlimit(__rlimit_resource_t(__RLIMIT_NPROC.rawValue), &limit)
+            shortage.end()
             await done.pass()
             try #require(threads.count == 1)
         }

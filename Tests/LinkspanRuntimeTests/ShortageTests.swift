@@ -1,4 +1,5 @@
 internal import Foundation
+internal import TestSupport
 internal import Testing
 
 @testable internal import LinkspanRuntime
@@ -40,7 +41,7 @@ struct ShortageTests {
     @Test
     func `deadlines are met without a thread`() async {
         await #expect(processExitsWith: .success) {
-            try Threads.takeAll()
+            _ = try ThreadShortage()
             try #require(!SystemThread.start(name: "none") {}, "no thread is left")
             let scheduler = SystemTimers()
             for _ in 0..<3 { try await Self.expectDeadline(scheduler) }
@@ -85,14 +86,3 @@ private enum Descriptors {
         }
     }
 }
-
-#if os(Linux)
-private enum Threads {
-    /// Lowers the number of threads to those that the process has; as root by becoming a user without a right to more.
-    static func takeAll() throws {
-        var limit = rlimit(rlim_cur: 1, rlim_max: 1)
-        try #require(setrlimit(__rlimit_resource_t(__RLIMIT_NPROC.rawValue), &limit) == 0)
-        if getuid() == 0 { try #require(setuid(65_534) == 0) }
-    }
-}
-#endif

@@ -51,7 +51,7 @@ struct BrokerRooms: MessageProtocol {
         var isRung = false
         /// Those present, by link: their names and the ticks of their last beats.
         var people: [String: (name: String, tick: Int)] = [:]
-        /// What the room is about, empty for nothing; nil until a member tells.
+        /// The topic of the room, empty if it has none; nil until a sign of a member brings it.
         var topic: String?
         /// Unanswered requests for the members of the room.
         var questions: [UInt64] = []

@@ -178,8 +178,8 @@ extension EventRouter {
             if listeners.indices.contains(where: { listeners[$0].isOnce }) {
                 self.take(listeners)
                 self.keepLive(message.event, listeners.filter { !$0.isOnce })
-            } else if listeners.count == 1, self.everything.isEmpty {
-                self.latest = (message.event, listeners[0].hear)
+            } else {
+                self.noteOnly(of: listeners, for: message.event)
             }
             return listeners
         case .replaying(let listeners, var backlog):
@@ -199,15 +199,21 @@ extension EventRouter {
             self.take(awaiting)
             return awaiting
         case .muted:
-            if self.everything.count == 1, !self.everything[0].isOnce {
-                self.latest = (message.event, self.everything[0].hear)
-            }
+            self.noteOnly(of: [], for: message.event)
             return []
         case nil:
             guard !self.isFinished else { return [] }
             self.hold(message, nil)
             return []
         }
+    }
+
+    /// Notes the only listener that hears an event, if there is one: among those of the event and those of everything.
+    private func noteOnly(of listeners: [EventListener], for event: String) {
+        guard listeners.count + self.everything.count == 1, let only = listeners.first ?? self.everything.first,
+            !only.isOnce
+        else { return }
+        self.latest = (event, only.hear)
     }
 
     /// Notes a mark among the messages that are held.

@@ -25,8 +25,8 @@ final class ConnectionCore {
         var hasTaken = false
         /// Whether it has room for a job of a task.
         var hasRoomForJob = false
-        /// Whether the room that outputs have taken is given back at the end: there are few of this kind.
-        var givesRoomBack = false
+        /// True after an output of a rare kind: the end of the turn frees the memory of the queues of outputs if they are empty.
+        var freesQueues = false
         /// Whether a deadline has been set since the timer was last compared with it.
         var hasNewDeadline = true
     }
@@ -158,7 +158,7 @@ extension ConnectionCore {
     private func carryOut(_ output: CoreOutput) {
         switch output {
         case .announce(let change):
-            self.turn.givesRoomBack = true
+            self.turn.freesQueues = true
             self.announce(change)
         case .report(let progress): self.tell(.progress(progress))
         case .provideCredentials(let epoch, let reason):
@@ -172,7 +172,7 @@ extension ConnectionCore {
         case .outgoing(let output): self.carryOut(output)
         case .tellOutgoing(let command): self.sender.tellOutgoing(command)
         case .introduce(let id):
-            self.turn.givesRoomBack = true
+            self.turn.freesQueues = true
             let handler = self.reader.incoming.observers.introduce(id)
             if let handler, let latest = self.inbox.latestChange { handler(.state(latest)) }
         case .replay(let event): self.reader.replay(event)
@@ -214,9 +214,9 @@ extension ConnectionCore {
         self.setTimer()
         self.sender.publishLoad(&self.turn.hasTaken)
         for waiter in self.settlement.takeSettled(pendingWrites: self.sender.store.pendingWrites) { waiter.fulfill() }
-        if self.turn.givesRoomBack {
+        if self.turn.freesQueues {
             // A connection that rests should not keep the room that opening it has taken.
-            self.turn.givesRoomBack = false
+            self.turn.freesQueues = false
             if self.sender.queue.outputs.isEmpty { self.sender.queue.outputs = [] }
             if self.sender.outgoing.outputs.isEmpty { self.sender.outgoing.outputs = [] }
         }

@@ -81,11 +81,10 @@ extension RegistryStart {
         let service = member.entry.service
         let call = ServiceCall()
         let limit = min(deadline, self.core.later(member.entry.budgets.start))
-        let grace = self.core.options.grace
         self.events.emit(RegistryEvent.serviceChanged(path: member.path, from: former, to: .starting))
         let scope = self.core.scope(id, member.path, call, deadline: limit)
         let outcome = await self.core.run(
-            member.entry.urgency, call, until: limit, grace: grace,
+            member.entry.urgency, call, until: limit, grace: self.core.options.grace,
             onBegin: { cancel in if let grace = self.core.beginStart(id, cancel) { cancel(grace) } },
             onLateEnd: { self.releaseLate(member, $0) }, { try await service.start(scope) })
         self.core.endStart(id)
