@@ -86,6 +86,16 @@ static inline int clinkspan_open_socket(const struct sockaddr *address, socklen_
     return -1;
 }
 
+/// The port of a socket; 0 for one that has none.
+static inline int clinkspan_port(int descriptor) {
+    struct sockaddr_storage place = {0};
+    socklen_t size = sizeof place;
+    getsockname(descriptor, (struct sockaddr *)&place, &size);
+    if (place.ss_family != AF_INET && place.ss_family != AF_INET6) return 0;
+    // At the same place in both.
+    return ntohs(((struct sockaddr_in *)&place)->sin_port);
+}
+
 /// Accepts a connection; -1 when none waits.
 static inline int clinkspan_accept(int listener) {
     int descriptor = accept(listener, 0, 0);

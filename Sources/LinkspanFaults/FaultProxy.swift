@@ -70,7 +70,7 @@ public final class FaultProxy: Sendable {
             throw LinkspanError(
                 .invalidConfiguration, "no pipe for the proxy: \(SystemProblem.text(of: clinkspan_failure()))")
         }
-        self.port = SocketAddress.port(of: listener)
+        self.port = Int(clinkspan_port(listener))
         self.waker = ends[1]
         let (wake, shared, ended) = (ends[0], self.shared, self.ended)
         let isStarted = SystemThread.start(name: "linkspan-proxy") {
@@ -140,16 +140,6 @@ private struct SocketAddress: Sendable {
                 clinkspan_open_socket($0.baseAddress, socklen_t(bytes.count), listens)
             }
         }
-    }
-
-    /// The port of a socket: in all families it follows the family.
-    static func port(of socket: CInt) -> Int {
-        var storage = sockaddr_storage()
-        var size = socklen_t(MemoryLayout<sockaddr_storage>.size)
-        _ = withUnsafeMutablePointer(to: &storage) { pointer in
-            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { getsockname(socket, $0, &size) }
-        }
-        return withUnsafeBytes(of: &storage) { Int($0[2]) << 8 | Int($0[3]) }
     }
 }
 

@@ -1,14 +1,5 @@
 #if NIO
-#if canImport(Darwin)
-private import Darwin
-#elseif canImport(Glibc)
-private import Glibc
-#elseif canImport(Musl)
-private import Musl
-#elseif canImport(Android)
-private import Android
-#endif
-
+private import CLinkspanRuntime
 internal import LinkspanNetwork
 internal import LinkspanRuntime
 internal import NIOCore
@@ -47,11 +38,12 @@ final class ListeningChannel: ByteListener, LoopMember {
                 try? SocketAddress(ipAddress: request.address, port: request.port)
             }
         guard let address else { throw request.unavailable(SystemProblem.text(of: EINVAL), isTaken: false) }
-        guard let (descriptor, port) = ListeningSocket.open(address) else {
-            let problem = errno
+        let descriptor = address.withSockAddr { clinkspan_open_socket($0, socklen_t($1), true) }
+        guard descriptor >= 0 else {
+            let problem = clinkspan_failure()
             throw request.unavailable(SystemProblem.text(of: problem), isTaken: problem == EADDRINUSE)
         }
-        let listener = ListeningChannel(port: port, path: request.path, core: core)
+        let listener = ListeningChannel(port: Int(clinkspan_port(descriptor)), path: request.path, core: core)
         core.members.add(listener)
         let acceptance = Confined((core: core, accept: accept), to: core.members.loop)
         let identity = core.identity
@@ -105,40 +97,6 @@ final class ListeningChannel: ByteListener, LoopMember {
         let waiting = self.onClosed ?? []
         self.onClosed = nil
         for tell in waiting { tell() }
-    }
-}
-
-/// Opens sockets of the system.
-private enum ListeningSocket {
-    /// A socket that listens at an address, and its port.
-    static func open(_ address: SocketAddress) -> (CInt, port: Int)? {
-        #if canImport(Glibc)
-        let descriptor = socket(address.protocol.rawValue, CInt(SOCK_STREAM.rawValue), 0)
-        #else
-        let descriptor = socket(address.protocol.rawValue, SOCK_STREAM, 0)
-        #endif
-        guard descriptor >= 0 else { return nil }
-        var on: CInt = 1
-        setsockopt(descriptor, SOL_SOCKET, SO_REUSEADDR, &on, socklen_t(MemoryLayout<CInt>.size))
-        _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC)
-        let isBound = address.withSockAddr { bind(descriptor, $0, socklen_t($1)) } == 0
-        var place = sockaddr_storage()
-        var size = socklen_t(MemoryLayout<sockaddr_storage>.size)
-        let isNamed = withUnsafeMutablePointer(to: &place) {
-            $0.withMemoryRebound(to: sockaddr.self, capacity: 1) { getsockname(descriptor, $0, &size) } == 0
-        }
-        // Twice, because only now the system tells of a port that another one has.
-        let isListening = isBound && isNamed && listen(descriptor, ListenRequest.backlog) == 0
-        guard isListening else {
-            let problem = errno
-            close(descriptor)
-            errno = problem
-            return nil
-        }
-        guard address.protocol != .unix else { return (descriptor, 0) }
-        // The port is at the same place in both kinds of address.
-        let port = withUnsafeBytes(of: &place) { $0.load(fromByteOffset: 2, as: UInt16.self) }
-        return (descriptor, Int(UInt16(bigEndian: port)))
     }
 }
 #endif

@@ -18,8 +18,12 @@ package struct ByteWriter {
     }
 
     /// Writes a number, its most significant byte first.
-    mutating func append(number: some FixedWidthInteger) {
-        withUnsafeBytes(of: number.bigEndian) { self.append(contentsOf: $0.assumingMemoryBound(to: UInt8.self)) }
+    mutating func append<Number: FixedWidthInteger & BitwiseCopyable>(number: Number) {
+        let size = MemoryLayout<Number>.size
+        precondition(size <= self.room.count &- self.count, "more is written than there is room for")
+        UnsafeMutableRawBufferPointer(self.room).storeBytes(
+            of: number.bigEndian, toByteOffset: self.count, as: Number.self)
+        self.count &+= size
     }
 
     /// Writes bytes.

@@ -35,24 +35,23 @@ package struct UTF8Validator: Sendable {
     }
 
     private static func endOfASCII(_ bytes: UnsafeBufferPointer<UInt8>, from start: Int) -> Int {
-        let raw = UnsafeRawBufferPointer(bytes)
-        var index = start
-        while bytes.count - index >= 32 {
-            let first = raw.loadUnaligned(fromByteOffset: index, as: UInt64.self)
-            let second = raw.loadUnaligned(fromByteOffset: index + 8, as: UInt64.self)
-            let third = raw.loadUnaligned(fromByteOffset: index + 16, as: UInt64.self)
-            let fourth = raw.loadUnaligned(fromByteOffset: index + 24, as: UInt64.self)
-            guard (first | second | third | fourth) & 0x8080_8080_8080_8080 == 0 else { break }
-            index += 32
-        }
-        while bytes.count - index >= 8,
+        guard let raw = bytes.baseAddress.map({ UnsafeRawPointer($0) }) else { return start }
+        func isASCII(_ index: Int) -> Bool {
             raw.loadUnaligned(fromByteOffset: index, as: UInt64.self) & 0x8080_8080_8080_8080 == 0
-        {
-            index += 8
         }
-        while index < bytes.count, bytes[index] < 0x80 {
-            index += 1
+        var index = start
+        while index &+ 32 <= bytes.count {
+            let first = raw.loadUnaligned(fromByteOffset: index, as: UInt64.self)
+            let second = raw.loadUnaligned(fromByteOffset: index &+ 8, as: UInt64.self)
+            let third = raw.loadUnaligned(fromByteOffset: index &+ 16, as: UInt64.self)
+            let fourth = raw.loadUnaligned(fromByteOffset: index &+ 24, as: UInt64.self)
+            guard (first | second | third | fourth) & 0x8080_8080_8080_8080 == 0 else { break }
+            index &+= 32
         }
+        while index &+ 8 <= bytes.count, isASCII(index) { index &+= 8 }
+        // The last eight bytes, some of which have been looked at.
+        if bytes.count &- index < 8, index &- start >= 8, isASCII(bytes.count &- 8) { return bytes.count }
+        while index < bytes.count, bytes[index] < 0x80 { index &+= 1 }
         return index
     }
 

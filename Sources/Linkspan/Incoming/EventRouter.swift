@@ -11,7 +11,7 @@ final class EventRouter {
     private var channels: [String: Channel] = [:] { didSet { self.latest = nil } }
     private var everything: [EventListener] = [] { didSet { self.latest = nil } }
     /// The only listener that hears the event that came last, while nothing changes: to find it in the dictionary takes longer.
-    private var latest: (event: String, hear: @Sendable (Message) -> Void)?
+    private var latest: OnlyListener?
     /// The holds of the held messages, the oldest message first.
     private var held: Deque<Hold> = []
     private var heldBytes = 0
@@ -213,7 +213,7 @@ extension EventRouter {
         guard listeners.count + self.everything.count == 1, let only = listeners.first ?? self.everything.first,
             !only.isOnce
         else { return }
-        self.latest = (event, only.hear)
+        self.latest = OnlyListener(event, only.hear)
     }
 
     /// Notes a mark among the messages that are held.

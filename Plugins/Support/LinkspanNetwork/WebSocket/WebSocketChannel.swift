@@ -296,7 +296,7 @@ extension WebSocketChannel: ByteStreamHandler {
             case .pong(let payload, _):
                 // The keep-alive's own ping is empty.
                 let isOwn = payload.isEmpty && self.liveness.isAwaitingPong && !reading.hasPong
-                guard self.terms.reportsControl, !isOwn else {
+                guard self.session.reportsPings, !isOwn else {
                     reading.hasPong = true
                     continue
                 }

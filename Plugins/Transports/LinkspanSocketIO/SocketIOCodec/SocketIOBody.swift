@@ -60,7 +60,7 @@ struct SocketIOBody: Sendable, Hashable {
     func packet(
         _ text: ArraySlice<UInt8>, attachments: [ArraySlice<UInt8>]
     ) throws(SocketIOProtocolError) -> SocketIOPacket? {
-        let namespace = text.part(self.header.namespace)
+        let namespace = text.dropFirst(self.header.namespace.lowerBound).prefix(self.header.namespace.count)
         switch self.header.kind {
         case .event:
             guard case .event(let name, let arguments, _) = self.content else { return nil }
@@ -199,11 +199,8 @@ extension SocketIOBody {
 }
 
 extension ArraySlice<UInt8> {
-    /// The part of a frame at these offsets.
-    fileprivate func part(_ range: Range<Int>) -> ArraySlice<UInt8> {
-        self[self.startIndex &+ range.lowerBound..<self.startIndex &+ range.upperBound]
+    /// The arguments at these offsets of a frame.
+    func arguments(_ range: Range<Int>) -> ArraySlice<UInt8> {
+        self.part(self.startIndex &+ range.lowerBound..<self.startIndex &+ range.upperBound)
     }
-
-    /// The arguments at these offsets of a frame: a part of it, unless they are a small part of a large one.
-    func arguments(_ range: Range<Int>) -> ArraySlice<UInt8> { self.part(range).detached(from: self.count) }
 }

@@ -53,14 +53,14 @@ public struct JSONMessageProtocol: MessageProtocol {
 
     /// Reads the object.
     public func decode(text: consuming ArraySlice<UInt8>) throws(LinkspanError) -> DecodedEnvelope {
-        let length = text.count
-        let object: PayloadValue?
+        let envelope: Payload
         do throws(JSONScanError) {
-            object = try Payload(scanning: text)[0]
+            envelope = try Payload(scanning: text)
         } catch {
             throw LinkspanError(.protocolViolation, error.sentence(about: "the envelope"), cause: error)
         }
-        let payload = try Self.payload(of: object?["data"], in: length)
+        let object = envelope[0]
+        let payload = try Self.payload(of: object?["data"], in: envelope)
         let count = try Self.attachments(object?["attachments"])
         if let event = object?["event"]?.string {
             let id = try Self.id(object?["id"])
@@ -96,14 +96,14 @@ public struct JSONMessageProtocol: MessageProtocol {
         throw LinkspanError(.messageTooLarge, "a message has more than \(Self.maximumAttachments) attachments")
     }
 
-    /// The arguments in an envelope of `length` bytes.
-    private static func payload(of data: PayloadValue?, in length: Int) throws(LinkspanError) -> Payload {
+    private static func payload(of data: PayloadValue?, in envelope: Payload) throws(LinkspanError) -> Payload {
         guard let data else { return .empty }
         guard data.text.first == UInt8(ascii: "[") else {
             throw LinkspanError(.protocolViolation, "the envelope's data is not an array")
         }
         let inside = data.text.dropFirst().dropLast()
-        return Payload(trustedElements: inside.contains { $0 > 0x20 } ? inside.detached(from: length) : [])
+        guard inside.contains(where: { $0 > 0x20 }) else { return .empty }
+        return Payload(trustedElements: envelope.elements.part(inside.indices))
     }
 
     private static func attachments(_ value: PayloadValue?) throws(LinkspanError) -> Int {

@@ -64,7 +64,7 @@ package struct JSONScanner: Sendable {
     /// Skips white space from `position`.
     package static func skipSpace(_ text: UnsafeBufferPointer<UInt8>, from position: Int) -> Int {
         var position = position
-        while position < text.count, Self.isSpace(text[position]) { position &+= 1 }
+        while position < text.count, text[position] <= 0x20, Self.isSpace(text[position]) { position &+= 1 }
         return position
     }
 
@@ -201,10 +201,11 @@ extension JSONScanner {
         while position &+ 16 <= text.count {
             let first = Self.special(in: raw.loadUnaligned(fromByteOffset: position, as: UInt64.self))
             let second = Self.special(in: raw.loadUnaligned(fromByteOffset: position &+ 8, as: UInt64.self))
-            guard first | second == 0 else { break }
+            guard first == 0 else { return position &+ first.trailingZeroBitCount / 8 }
+            guard second == 0 else { return position &+ 8 &+ second.trailingZeroBitCount / 8 }
             position &+= 16
         }
-        while position &+ 8 <= text.count {
+        if position &+ 8 <= text.count {
             let found = Self.special(in: raw.loadUnaligned(fromByteOffset: position, as: UInt64.self))
             guard found == 0 else { return position &+ found.trailingZeroBitCount / 8 }
             position &+= 8
@@ -297,13 +298,10 @@ extension JSONScanner {
     private static func skipNumber(
         _ text: UnsafeBufferPointer<UInt8>, from start: Int
     ) throws(JSONScanError) -> Int {
-        var position = start
-        if text[position] == UInt8(ascii: "-") { position &+= 1 }
-        if position < text.count, text[position] == UInt8(ascii: "0") {
-            position &+= 1
-        } else {
-            position = try Self.skipDigits(text, from: position)
-        }
+        let first = text[start] == UInt8(ascii: "-") ? start &+ 1 : start
+        var position = try Self.skipDigits(text, from: first)
+        // No digit of the same number follows a leading zero.
+        if text[first] == UInt8(ascii: "0") { position = first &+ 1 }
         if position < text.count, text[position] == UInt8(ascii: ".") {
             position = try Self.skipDigits(text, from: position &+ 1)
         }

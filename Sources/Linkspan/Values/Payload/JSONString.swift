@@ -29,8 +29,9 @@ package enum JSONString {
 
     /// Whether a key as written, escapes and all, means the wanted name.
     static func matches(_ written: UnsafeBufferPointer<UInt8>, _ wanted: UnsafeBufferPointer<UInt8>) -> Bool {
-        if written.isSame(as: wanted) { return Self.isPlain(written) }
-        guard written.count > wanted.count, !Self.isPlain(written) else { return false }
+        let isSame = written.isSame(as: wanted)
+        guard isSame || written.count > wanted.count else { return false }
+        guard written.contains(UInt8(ascii: "\\")) else { return isSame }
         return Self.unescape(written).utf8.elementsEqual(wanted)
     }
 
@@ -42,8 +43,18 @@ package enum JSONString {
 
     /// Appends the bytes of a text as a JSON string with its quotes.
     package static func append(_ bytes: UnsafeBufferPointer<UInt8>, to output: inout [UInt8]) {
-        // Most texts are the only argument, and need no escape.
-        if output.isEmpty { output.reserveCapacity(bytes.count + 2) }
+        guard Self.isPlain(bytes) else { return Self.append(escaping: bytes, to: &output) }
+        output.append(addingCapacity: bytes.count + 2) { room in
+            room.withUnsafeMutableBufferPointer { room, count in
+                room[0] = UInt8(ascii: "\"")
+                _ = UnsafeMutableBufferPointer(rebasing: room[1...]).update(fromContentsOf: bytes)
+                room[bytes.count + 1] = UInt8(ascii: "\"")
+                count = bytes.count + 2
+            }
+        }
+    }
+
+    private static func append(escaping bytes: UnsafeBufferPointer<UInt8>, to output: inout [UInt8]) {
         output.append(UInt8(ascii: "\""))
         var start = 0
         while true {

@@ -124,6 +124,8 @@ struct PayloadWriter {
     private var elements: [UInt8] = []
     private var attachments: [ArraySlice<UInt8>] = []
     private let coder: PayloadCoder
+    /// The bytes of the first argument, when it was written without the coder: that may write several, or none.
+    private var firstCount: Int?
     /// Room for a small value, so that its text does not grow in steps.
     private static let initialCapacity = 128
 
@@ -133,7 +135,7 @@ struct PayloadWriter {
     @usableFromInline
     consuming func finish() -> Payload {
         let (elements, attachments) = (self.elements, self.attachments)
-        return Payload(trustedElements: ArraySlice(elements), attachments: attachments)
+        return Payload(trustedElements: ArraySlice(elements), attachments: attachments, firstCount: self.firstCount)
     }
 
     @inlinable
@@ -153,19 +155,26 @@ struct PayloadWriter {
     mutating func write(_ text: String) {
         // The text makes as much room as it needs.
         if !self.elements.isEmpty { self.elements.append(UInt8(ascii: ",")) }
-        JSONString.append(text, to: &self.elements)
+        self.noting { JSONString.append(text, to: &$0) }
     }
 
     @usableFromInline
     mutating func write(_ number: Int) {
         self.separate()
-        NumberText.append(number, to: &self.elements)
+        self.noting { NumberText.append(number, to: &$0) }
     }
 
     @usableFromInline
     mutating func write(_ flag: Bool) {
         self.separate()
-        self.elements.append(contentsOf: (flag ? "true" : "false").utf8)
+        self.noting { $0.append(contentsOf: (flag ? "true" : "false").utf8) }
+    }
+
+    /// Writes an argument, and notes its bytes if it is the first.
+    private mutating func noting(_ write: (inout [UInt8]) -> Void) {
+        let isFirst = self.elements.isEmpty
+        write(&self.elements)
+        if isFirst { self.firstCount = self.elements.count }
     }
 
     private mutating func separate() {

@@ -70,7 +70,8 @@ public struct Payload: Sendable, Hashable {
     /// The argument at `index`, still undecoded, or nil when there are fewer.
     public subscript(index: Int) -> PayloadValue? {
         if index == 0, let count = self.first.count {
-            return PayloadValue(text: self.elements.prefix(count), attachments: self.attachments)
+            let start = self.elements.startIndex
+            return PayloadValue(text: self.elements[start..<start &+ count], attachments: self.attachments)
         }
         return ElementCursor.element(index, of: self.elements).map {
             PayloadValue(text: $0, attachments: self.attachments)
@@ -103,11 +104,11 @@ extension Payload {
         self.init(elements: trustedElements, attachments: attachments, first: FirstArgument())
     }
 
-    /// The same without attachments, for codecs that know how many bytes the first argument has.
+    /// The same for those who may know how many bytes the first argument has.
     ///
     /// The elements begin with it, and not with white space.
-    package init(trustedElements: ArraySlice<UInt8>, firstCount: Int) {
-        self.init(elements: trustedElements, attachments: [], first: FirstArgument(count: firstCount))
+    package init(trustedElements: ArraySlice<UInt8>, attachments: [ArraySlice<UInt8>] = [], firstCount: Int?) {
+        self.init(elements: trustedElements, attachments: attachments, first: FirstArgument(count: firstCount))
     }
 
     /// Checks text from outside and wraps it.
@@ -136,19 +137,17 @@ extension ArraySlice<UInt8> {
     /// The same bytes in memory of their own, for what outlives the call that it came with.
     ///
     /// What a link received is a slice of a read, and keeps the whole of it: a thousand small messages would keep 64
-    /// MiB. What is as large as half a read stays where it is; of larger messages see ``detached(from:)``.
+    /// MiB. What is as large as half a read stays where it is; of larger messages see ``part(_:)``.
     package func detached() -> Self { self.count < 32 << 10 ? Array(self)[...] : self }
 
-    /// The same bytes, in memory of their own when they are less than half of a message that is larger than a read.
+    /// A part of a message, in memory of its own when it is less than half of one that is larger than a read.
     ///
-    /// For codecs, which know the size. Such a message is in memory of its own, up to 16 MiB, and a slice keeps all of
-    /// it: what is held counts by its own bytes, and would keep alive many times as much.
-    ///
-    /// - Parameter count: the bytes of the message that these are a part of.
-    /// - Returns: the bytes.
+    /// Such a message is in memory of its own, up to 16 MiB, and a slice keeps all of it: what is held counts by its own
+    /// bytes, and would keep alive many times as much.
     @inlinable
-    package func detached(from count: Int) -> Self {
-        count > 64 << 10 && self.count < count / 2 ? Array(self)[...] : self
+    package func part(_ range: Range<Int>) -> Self {
+        guard self.count > 64 << 10, range.count < self.count / 2 else { return self[range] }
+        return Array(self[range])[...]
     }
 }
 

@@ -17,7 +17,8 @@ public struct PayloadValue: Sendable, Hashable {
                 Self.member(wanted, of: text)
             }
         }
-        return found.map(self.nested)
+        guard let found else { return nil }
+        return self.nested(found)
     }
 
     /// The element at this index, when the value is an array.
@@ -65,10 +66,12 @@ public struct PayloadValue: Sendable, Hashable {
 
     /// The value as an integer, when it is written as one and fits.
     public var int: Int? {
-        guard self.isNumber, self.text.allSatisfy({ $0 == UInt8(ascii: "-") || $0 &- UInt8(ascii: "0") < 10 }) else {
-            return nil
+        self.text.withUnsafeBufferPointer { text in
+            guard !text.isEmpty, text.allSatisfy({ $0 == UInt8(ascii: "-") || $0 &- UInt8(ascii: "0") < 10 }) else {
+                return nil
+            }
+            return NumberText.integer(text, as: Int.self)
         }
-        return self.text.withUnsafeBufferPointer { NumberText.integer($0, as: Int.self) }
     }
 
     /// The value as a floating-point number.

@@ -19,6 +19,8 @@ struct SocketIOSession: Sendable {
     private let coding: SocketIOCoding
     /// Reads in place of `decoder`; nil for the protocol's own form.
     private var codecDecoder: (any SocketIOCodecDecoder)?
+    /// Whether there is one: to ask it itself would copy it for each frame.
+    private let hasCodec: Bool
     private var namespaces = NamespaceTable()
     /// The namespace of the last packet: traffic mostly stays in one.
     private var latest = 0
@@ -45,6 +47,7 @@ struct SocketIOSession: Sendable {
     ) {
         self.coding = SocketIOCoding(codec)
         self.codecDecoder = codec?.makeDecoder(maximumBytes: limits.maximumMessageBytes)
+        self.hasCodec = codec != nil
         self.limits = limits
         self.version = version
         self.engine = EngineIOSession(now: now, timeout: openTimeout, version: version)
@@ -245,7 +248,7 @@ extension SocketIOSession {
     private mutating func handle(
         in frame: ArraySlice<UInt8>, behind type: Int, now: Moment, output: inout SocketIOOutput
     ) {
-        if self.codecDecoder != nil { return self.decode(.text(frame.dropFirst(type)), now: now, output: &output) }
+        if self.hasCodec { return self.decode(.text(frame.dropFirst(type)), now: now, output: &output) }
         do throws(SocketIOProtocolError) {
             let body = try self.decoder.check(text: frame, behind: type)
             if let event = try body.plainEvent(frame, behind: type) {
@@ -269,7 +272,7 @@ extension SocketIOSession {
     private mutating func handle(
         binary data: ArraySlice<UInt8>, now: Moment, output: inout SocketIOOutput
     ) {
-        if self.codecDecoder != nil { return self.decode(.binary(data), now: now, output: &output) }
+        if self.hasCodec { return self.decode(.binary(data), now: now, output: &output) }
         do throws(SocketIOProtocolError) {
             guard let packet = try self.decoder.receive(binary: data) else { return self.putOffAttachment(now: now) }
             self.attachmentsDeadline = nil
