@@ -9,7 +9,7 @@ struct LatencyHistogram: Sendable {
     private static let bits = 7
 
     private var buckets: [UInt32] = []
-    private var sum = 0.0
+    private var sum: Int64 = 0
     private(set) var count = 0
     private(set) var longest: Int64 = 0
 
@@ -23,7 +23,7 @@ struct LatencyHistogram: Sendable {
         }
         self.buckets[bucket] += 1
         self.count += 1
-        self.sum += Double(value)
+        self.sum &+= Int64(value)
         self.longest = max(self.longest, time)
     }
 
@@ -39,7 +39,7 @@ struct LatencyHistogram: Sendable {
     }
 
     /// The mean in nanoseconds; zero without any.
-    var mean: Int64 { self.count == 0 ? 0 : Int64(self.sum / Double(self.count)) }
+    var mean: Int64 { self.count == 0 ? 0 : self.sum / Int64(self.count) }
 
     private static func end(of bucket: Int) -> Int64 {
         let shift = max(0, bucket >> Self.bits - 1)

@@ -8,14 +8,11 @@ final class LoadClient: Sendable {
     private let number: Int
     private let user: [String: String]
     private let run: LoadRun
-    /// The connections, and the events that came and that no step has waited for yet.
+    /// The connections, and the expected events that came and that no step has waited for yet.
     private let state = Lock(State())
 
     private struct State: Sendable {
         var connections: [ConnectionHandler] = []
-        /// The events that came, by receiver, and the last one.
-        var heard: [Int: Set<String>] = [:]
-        var latest = (receiver: -1, event: "")
         var seen: [String: Int] = [:]
         var waiters: [String: [Promise<Bool>]] = [:]
     }
@@ -81,27 +78,22 @@ final class LoadClient: Sendable {
     private func receive(_ message: Message, at receiver: Int) -> Bool {
         let stamp = MessageStamp(in: message.payload.elements)
         let now = self.run.now
-        self.run.tally.withLock { tally in
+        if self.run.expected.contains(message.event) { self.note(message.event) }
+        return self.run.tally.withLock { tally in
             tally.received += 1
             if let stamp { tally.receive(stamp, at: receiver, now: now) }
+            return tally.hears(message.event, at: receiver)
         }
-        let isExpected = self.run.expected.contains(message.event)
-        let (isNew, waiter) = self.state.withLock { state -> (Bool, Promise<Bool>?) in
-            var isNew = false
-            // Mostly it is the same again, for which no set is searched.
-            if state.latest != (receiver, message.event) {
-                state.latest = (receiver, message.event)
-                isNew = state.heard[receiver, default: []].insert(message.event).inserted
-            }
-            guard isExpected else { return (isNew, nil) }
-            if state.waiters[message.event]?.isEmpty == false {
-                return (isNew, state.waiters[message.event]?.removeFirst())
-            }
-            state.seen[message.event, default: 0] += 1
-            return (isNew, nil)
+    }
+
+    /// Gives an event to the step that waits for it, or keeps it for the next one.
+    private func note(_ event: String) {
+        let waiter = self.state.withLock { state -> Promise<Bool>? in
+            if state.waiters[event]?.isEmpty == false { return state.waiters[event]?.removeFirst() }
+            state.seen[event, default: 0] += 1
+            return nil
         }
         waiter?.fulfill(true)
-        return isNew
     }
 
     /// The thread of its first connection.
@@ -178,11 +170,12 @@ final class LoadClient: Sendable {
         let first = self.begin(due - sent, of: step, sender, late: now - time(of: sent))
         for index in sent..<due {
             let stamp = MessageStamp(sender: sender, number: first + index - sent, time: time(of: index))
-            let payload = step.template.payload(stamp, user: self.user)
+            // Made where it is handed over, because a copy would cost each message.
+            var payload: Payload { step.template.payload(stamp, user: self.user) }
             if step.isRequest {
                 self.request(step, payload, stamp, over: connection) {}
             } else {
-                self.perform(Command(.send, event: step.event, payload: payload), over: connection)
+                self.perform(Command(sending: step.event, payload: payload), over: connection)
             }
         }
         return due

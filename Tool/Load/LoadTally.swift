@@ -33,8 +33,21 @@ struct LoadTally: Sendable {
     private(set) var seconds: [Second] = []
     private var recent = LatencyHistogram()
     private var counted = (sent: 0, received: 0)
+    /// The events that each receiver has got, and the latest one.
+    private var heard: [(latest: String, all: Set<String>)]
 
-    init(clients: Int, namespaces: Int) { self.book = SequenceBook(clients * namespaces, namespaces: namespaces) }
+    init(clients: Int, namespaces: Int) {
+        self.book = SequenceBook(clients * namespaces, namespaces: namespaces)
+        self.heard = Array(repeating: ("", []), count: clients * namespaces)
+    }
+
+    /// Notes an event; true for the first of its name at that receiver.
+    mutating func hears(_ event: String, at receiver: Int) -> Bool {
+        // Mostly it is the same again, for which no set is searched.
+        guard self.heard[receiver].latest != event else { return false }
+        self.heard[receiver].latest = event
+        return self.heard[receiver].all.insert(event).inserted
+    }
 
     /// Counts a failure, by what it says.
     mutating func fail(_ error: LinkspanError) {

@@ -20,11 +20,11 @@ struct MessageStamp: Equatable, Sendable {
         withUnsafeTemporaryAllocation(of: UInt8.self, capacity: Self.length) { place in
             var start = Self.length
             func write(_ value: Int64, before end: UInt8) {
-                start -= 1
+                start &-= 1
                 place[start] = end
                 var rest = value.magnitude
                 repeat {
-                    start -= 1
+                    start &-= 1
                     place[start] = UInt8(ascii: "0") &+ UInt8(truncatingIfNeeded: rest % 10)
                     rest /= 10
                 } while rest > 0
@@ -55,7 +55,7 @@ struct MessageStamp: Equatable, Sendable {
                 place = start
                 while place < limit, case let digit = bytes[place] &- 48, digit < 10 {
                     value = value &* 10 &+ Int64(digit)
-                    place += 1
+                    place &+= 1
                 }
                 return place > start && place < limit && bytes[place] == end ? value : nil
             }
@@ -71,41 +71,44 @@ struct MessageStamp: Equatable, Sendable {
 
 /// Text with the places `{{stamp}}`, `{{client}}` and `{{COLUMN}}` of the table of users.
 struct PayloadTemplate: Sendable {
-    private enum Piece: Sendable { case bytes([UInt8]), stamp, client, column(String) }
+    private enum Place: Sendable { case stamp, client, column(Int) }
 
-    private let pieces: [Piece]
-    /// The bytes of a usual payload.
-    private let length: Int
+    /// The text without the places.
+    private let text: [UInt8]
+    /// The places, with the number of bytes of the text before each.
+    private let places: [(start: Int, place: Place)]
+    private let columns: [String]
 
     /// Whether messages can be told apart.
-    let hasStamp: Bool
+    var hasStamp: Bool { self.places.contains { if case .stamp = $0.place { true } else { false } } }
 
     /// Reads a template of JSON.
     ///
     /// - Throws: `LoadProblem` for a place of an unknown name, and for text that is no JSON.
     init(_ text: String, columns: [String]) throws {
-        var pieces: [Piece] = []
+        var bytes: [UInt8] = []
+        var places: [(Int, Place)] = []
         var rest = text[...]
         while let start = rest.firstRange(of: "{{"), let end = rest[start.upperBound...].firstRange(of: "}}"),
             rest[start.upperBound..<end.lowerBound].allSatisfy({ $0.isLetter || $0.isNumber || $0 == "_" })
         {
-            pieces.append(.bytes(Array(rest[..<start.lowerBound].utf8)))
+            bytes += rest[..<start.lowerBound].utf8
             let name = String(rest[start.upperBound..<end.lowerBound])
             switch name {
-            case "stamp": pieces.append(.stamp)
-            case "client": pieces.append(.client)
-            case _ where columns.contains(name): pieces.append(.column(name))
+            case "stamp": places.append((bytes.count, .stamp))
+            case "client": places.append((bytes.count, .client))
             default:
+                if let column = columns.firstIndex(of: name) {
+                    places.append((bytes.count, .column(column)))
+                    break
+                }
                 throw LoadProblem(
                     "the payload '\(text)' names {{\(name)}}: use \((["stamp", "client"] + columns).joined(separator: ", "))"
                 )
             }
             rest = rest[end.upperBound...]
         }
-        pieces.append(.bytes(Array(rest.utf8)))
-        self.pieces = pieces
-        self.length = text.utf8.count + MessageStamp.length
-        self.hasStamp = pieces.contains { if case .stamp = $0 { true } else { false } }
+        (self.text, self.places, self.columns) = (bytes + rest.utf8, places, columns)
         let sample = self.bytes(MessageStamp(sender: 0, number: 1, time: 2), user: [:])
         do throws(LinkspanError) {
             _ = try Payload(checking: sample[...])
@@ -122,18 +125,21 @@ struct PayloadTemplate: Sendable {
 
     private func bytes(_ stamp: MessageStamp, user: [String: String]) -> [UInt8] {
         var bytes: [UInt8] = []
-        bytes.reserveCapacity(self.length)
-        for piece in self.pieces {
-            switch piece {
-            case .bytes(let text): bytes += text
+        bytes.reserveCapacity(self.text.count + MessageStamp.length)
+        var written = 0
+        for (start, place) in self.places {
+            bytes += self.text[written..<start]
+            written = start
+            switch place {
             case .stamp: stamp.write(to: &bytes)
             case .client: bytes += "\(stamp.sender)".utf8
-            case .column(let name):
+            case .column(let column):
                 // The inside of a string of JSON, whose quotes the template has.
-                let text = (try? Payload(user[name] ?? ""))?.elements ?? []
+                let text = (try? Payload(user[self.columns[column]] ?? ""))?.elements ?? []
                 bytes += text.dropFirst().dropLast()
             }
         }
+        bytes += self.text[written...]
         return bytes
     }
 }

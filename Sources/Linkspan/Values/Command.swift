@@ -121,7 +121,7 @@ extension Command {
     ///
     /// It gets its identity when it has to wait.
     @usableFromInline
-    init(
+    package init(
         sending event: String, payload: Payload, isVolatile: Bool = false,
         isCompressible: Bool = true
     ) {
