@@ -105,9 +105,8 @@ let filling = String(repeating: "x", count: size)
 await withTaskGroup(of: Void.self) { group in
     for room in 0..<3 {
         group.addTask {
-            var number = 0
-            while true {
-                number += 1
+            // Optimised, the compiler does not come to an end with `while true` here.
+            for number in 1...Int.max {
                 let text = "\(run)-\(room)-\(number)"
                 do {
                     _ = try await handler.enqueue(event, text, filling, orderingKey: "room\(room)", key: text)
