@@ -14,7 +14,7 @@ final class WebSocketLink: Link {
     private let receiver: any LinkReceiver
     private let attachmentsTimeout: Duration
     private var state = State.idle
-    private var info = LinkInfo()
+    private var info: LinkInfo
     /// Nil before it begins to open and after its end.
     @exclusivity(unchecked) private var owned: Owned<WebSocketChannel>?
     // Both call nobody but each other, and do not know the link, so that no access meets another.
@@ -40,12 +40,13 @@ final class WebSocketLink: Link {
     /// - Parameters:
     ///   - request: where to, as whom, for how long.
     ///   - configuration: the transport's.
+    ///   - facts: the facts about every link of the transport.
     ///   - loop: the loop it lives on.
     ///   - receiver: hears what happens.
     ///   - attachmentsTimeout: how long an attachment may take while no part of it comes; the default is Socket.IO's.
     init(
-        request: LinkRequest, configuration: Boxed<WebSocketConfiguration>, loop: any NetworkLoop,
-        receiver: any LinkReceiver, attachmentsTimeout: Duration = .seconds(30)
+        request: LinkRequest, configuration: Boxed<WebSocketConfiguration>, facts: [String: String],
+        loop: any NetworkLoop, receiver: any LinkReceiver, attachmentsTimeout: Duration = .seconds(30)
     ) {
         self.request = Boxed(request)
         self.boxedConfiguration = configuration
@@ -54,6 +55,7 @@ final class WebSocketLink: Link {
         self.receiver = receiver
         self.attachmentsTimeout = attachmentsTimeout
         self.assembly = EnvelopeAssembly(maximumBytes: configuration.value.maximumMessageBytes)
+        self.info = LinkInfo(facts: facts)
     }
 
     private var configuration: WebSocketConfiguration { self.boxedConfiguration.value }
@@ -290,9 +292,8 @@ extension WebSocketLink {
     private func becomeOpen() -> LinkEvent {
         self.state = .open
         let session = self.session.info
-        var facts = ["protocol": "WebSocket", "carrier": "websocket", "messages": self.session.name]
-        facts.merge(self.info.facts.merging(session.facts) { $1 }) { $1 }
-        (self.info.facts, self.info.sessionID) = (facts, session.sessionID)
+        self.info.facts.merge(session.facts) { $1 }
+        self.info.sessionID = session.sessionID
         (self.info.isContinuous, self.info.endpoints) = (session.isContinuous, session.endpoints)
         return .opened(self.info)
     }

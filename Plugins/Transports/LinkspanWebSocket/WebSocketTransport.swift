@@ -10,6 +10,8 @@ public struct WebSocketTransport: Transport {
     /// `ws`, `wss`, and their HTTP spellings.
     public let schemes: Set<String> = ["ws", "wss", "http", "https"]
     private let settings: Boxed<WebSocketConfiguration>
+    /// The facts about every link, in memory that all share.
+    private let facts: [String: String]
     private let loop: any NetworkLoop
 
     /// Makes a transport.
@@ -19,6 +21,7 @@ public struct WebSocketTransport: Transport {
     ///   - loop: the event loop that the sockets run on.
     package init(_ configuration: WebSocketConfiguration = .init(), loop: any NetworkLoop) {
         self.settings = Boxed(configuration)
+        self.facts = ["protocol": "WebSocket", "carrier": "websocket", "messages": configuration.protocol.name]
         self.loop = loop
     }
 
@@ -56,7 +59,8 @@ public struct WebSocketTransport: Transport {
 
     /// Makes a link.
     public func makeLink(_ request: LinkRequest, receiver: any LinkReceiver) -> any Link {
-        WebSocketLink(request: request, configuration: self.settings, loop: self.loop, receiver: receiver)
+        WebSocketLink(
+            request: request, configuration: self.settings, facts: self.facts, loop: self.loop, receiver: receiver)
     }
 }
 

@@ -229,7 +229,7 @@ extension Interop {
             let receiver = Receiver()
             let made = WebSocketLink(
                 request: LinkRequest(url: try ConnectionURL("ws://127.0.0.1:\(server.port)/")),
-                configuration: Boxed(WebSocketConfiguration()), loop: bench.loop,
+                configuration: Boxed(WebSocketConfiguration()), facts: [:], loop: bench.loop,
                 receiver: receiver, attachmentsTimeout: timeout)
             let link = Confined(made, to: bench.loop)
             bench.loop.execute { link.value.open() }
