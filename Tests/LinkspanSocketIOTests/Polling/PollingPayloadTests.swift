@@ -81,6 +81,19 @@ struct PollingPayloadTests {
         #expect(try LegacyPollingPayload.decode(body[...]) == [.binary([7]), .text(bytes("40"))])
     }
 
+    @Test(arguments: [9, 10])
+    func `in version 3 a length has at most nine digits`(count: Int) throws {
+        let length = Array(repeating: UInt8(0), count: count - 1) + [2]
+        let body = length.map { UInt8(ascii: "0") + $0 } + Array(":40".utf8)
+        for body in [body, [0] + length + [255] + Array("40".utf8)] {
+            if count == 9 {
+                #expect(try LegacyPollingPayload.decode(body[...]) == Self.texts("40"))
+            } else {
+                #expect(Self.code(body, LegacyPollingPayload.decode) == .badPolling)
+            }
+        }
+    }
+
     @Test(arguments: [0, 1, 2, 3, 70, 1_000])
     func `in version 3 the length of a packet is what it takes in a body`(count: Int) {
         let content = [UInt8](repeating: 0x61, count: count)[...]

@@ -182,8 +182,8 @@ package final class WebSocketChannel {
     }
 
     private func finishAfterDeadline() {
-        self.timers.deadline?.cancel()
-        self.timers.deadline = self.loop.scheduleLocally(after: Self.closeDeadline) { self.stream?.finish() }
+        self.timers.main?.cancel()
+        self.timers.main = self.loop.scheduleLocally(after: Self.closeDeadline) { self.stream?.finish() }
     }
 }
 
@@ -234,7 +234,7 @@ extension WebSocketChannel: ByteStreamHandler {
         } while !reading.isOver
         if reading.hasPong, self.isOpen, let roundTrip = self.liveness.takeRoundTrip(now: self.loop.moment) {
             // The next ping is due, and not the end of the time for this answer.
-            self.timers.ping?.cancel()
+            self.timers.main?.cancel()
             self.scheduleKeepAlive()
             self.handler.answeredPing(after: roundTrip)
         }
@@ -374,16 +374,19 @@ extension WebSocketChannel: ByteStreamHandler {
     /// Makes sure that an unfinished message is looked at again.
     private func watchMessage() {
         guard self.timers.watch == nil, self.stream != nil else { return }
-        let timer = self.loop.scheduleLocally(after: self.terms.messageDeadline) { self.judgeMessage() }
-        self.timers.watch = (self.messages, self.session.unfinishedBytes ?? 0, timer)
+        let (messages, bytes) = (self.messages, self.session.unfinishedBytes ?? 0)
+        self.timers.watch = self.loop.scheduleLocally(after: self.terms.messageDeadline) {
+            self.judgeMessage(since: messages, bytes)
+        }
     }
 
-    private func judgeMessage() {
-        let former = self.timers.watch.take()
+    /// Ends the channel over a message that has grown too little since so many messages and bytes had come.
+    private func judgeMessage(since messages: Int, _ formerBytes: Int) {
+        self.timers.watch = nil
         guard self.ending.reason == nil, let bytes = self.session.unfinishedBytes else { return }
         // What is not read is not the server's fault.
-        if let former, !self.isPaused, !self.isBehind, former.messages == self.messages,
-            bytes - former.bytes < WebSocketTerms.messageProgress
+        if !self.isPaused, !self.isBehind, messages == self.messages,
+            bytes - formerBytes < WebSocketTerms.messageProgress
         {
             var output: [UInt8] = []
             guard let event = self.session.fail(.messageOverdue, self.terms.slowness, into: &output) else { return }
@@ -397,7 +400,7 @@ extension WebSocketChannel: ByteStreamHandler {
     private func scheduleKeepAlive() {
         guard let keepAlive = self.terms.keepAlive, self.stream != nil else { return }
         let interval = keepAlive.interval * (self.terms.savesData ? 4 : 1)
-        self.timers.ping = self.loop.scheduleLocally(after: interval) { self.ping(keepAlive) }
+        self.timers.main = self.loop.scheduleLocally(after: interval) { self.ping(keepAlive) }
     }
 
     private func ping(_ keepAlive: WebSocketKeepAlive) {
@@ -406,11 +409,11 @@ extension WebSocketChannel: ByteStreamHandler {
     }
 
     private func awaitPong(_ keepAlive: WebSocketKeepAlive) {
-        self.timers.ping = self.loop.scheduleLocally(after: keepAlive.timeout) {
+        self.timers.main = self.loop.scheduleLocally(after: keepAlive.timeout) {
             if self.liveness.isAlive || self.isBehind { return self.scheduleKeepAlive() }
             if self.liveness.hasMoved(pending: self.pendingBytes) { return self.awaitPong(keepAlive) }
             // What has arrived meanwhile is to be read before a server is called dead: perhaps this side was busy.
-            self.timers.ping = self.loop.scheduleLocally(after: Self.lastLook) {
+            self.timers.main = self.loop.scheduleLocally(after: Self.lastLook) {
                 // Anything that has arrived proves that the server lives; what has not been read says nothing against it.
                 if self.liveness.isAlive || self.isBehind { self.scheduleKeepAlive() } else { self.drop(.silent) }
             }
