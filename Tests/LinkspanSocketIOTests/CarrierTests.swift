@@ -67,6 +67,13 @@ struct UpgradeProbeTests {
     }
 
     @Test
+    func `given up before the session is open, nothing is tried`() {
+        var probe = UpgradeProbe()
+        #expect(probe.abandon() == .nothing)
+        #expect(probe.sessionOpened(upgrades: ["websocket"]) == .nothing)
+    }
+
+    @Test
     func `a session that stays with polling has another WebSocket tried later`() {
         var probe = Self.probing()
         #expect(probe.tryAgain() == .nothing, "one is being tried")

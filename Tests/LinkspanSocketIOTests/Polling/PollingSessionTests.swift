@@ -172,6 +172,28 @@ struct PollingCarrierTests {
         #expect(Set(targets).count == 6)
     }
 
+    @Test(arguments: [SocketIOConfiguration.Version.v2, .v4])
+    func `an answer of Engine.IO v3 is refused with the version, unless it was asked for`(
+        _ version: SocketIOConfiguration.Version
+    ) throws {
+        let bench = EngineBench(version, carriers: .polling)
+        let client = try bench.open("/")
+        bench.answerPoll(with: "\(bench.handshake.utf16.count):\(bench.handshake)")
+        #expect(client.ends == (version == .v4 ? [.unsupportedVersion] : []))
+    }
+
+    @Test(arguments: [499, 500])
+    func `a session is ended at the server, too, unless that has refused a poll`(status: Int) throws {
+        let bench = EngineBench(carriers: .polling)
+        let client = try bench.open("/")
+        bench.answerPoll(with: bench.handshake)
+        bench.answerPost()
+        bench.answerPoll(with: #"40{"sid":"s"}"#)
+        bench.refusePoll(status: status)
+        #expect(bench.requests.last?.hasSuffix("1") == (status == 500), "\(bench.requests)")
+        #expect(client.ends.isEmpty == (status == 500))
+    }
+
     @Test
     func `the salt of a carrier and the number of the request make its cache-buster`() throws {
         final class Nobody: EngineCarrierHandler {
