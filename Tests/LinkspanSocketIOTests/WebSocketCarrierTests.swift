@@ -47,6 +47,29 @@ struct WebSocketCarrierTests {
     }
 }
 
+@Suite("Binary messages of version 3")
+struct BinaryTypeTests {
+    @Test
+    func `an attachment begins with the type of a message, both ways; without it the link ends`() throws {
+        let bench = EngineBench(.v2)
+        let client = try bench.open("/")
+        bench.say("40")
+        let head = #"451-["e",{"_placeholder":true,"num":0}]"#
+        bench.say(head)
+        bench.say(.binary, [4, 7])
+        #expect(client.messages == ["e"])
+        let placeholder = Array(#"{"_placeholder":true,"num":0}"#.utf8)[...]
+        let payload = Payload(trustedElements: placeholder, attachments: [[1, 2]])
+        _ = bench.loop.enter { client.link?.send(OutboundMessage(event: "e", payload: payload)) }
+        #expect(bench.said.last == head)
+        #expect(bench.saidInBinary == [[4, 1, 2]])
+        bench.say(head)
+        bench.say(.binary, [7, 4])
+        #expect(client.messages == ["e"])
+        #expect(client.ends.count == 1)
+    }
+}
+
 @Suite("Requests of carriers")
 struct CarrierRequestTests {
     private static func request(_ fields: Credentials.Field...) throws -> EngineKey {

@@ -101,7 +101,16 @@ final class EngineBench: @unchecked Sendable {
     func say(bytes: [UInt8]) { self.loop.enter { self.stream?.say(bytes) } }
 
     /// The text frames of the client on the newest stream.
-    var said: [String] { self.stream?.said ?? [] }
+    var said: [String] {
+        (self.stream?.frames ?? []).compactMap { frame in
+            if case .text(let text) = frame { String(decoding: text, as: UTF8.self) } else { nil }
+        }
+    }
+
+    /// The binary frames of the client on the newest stream.
+    var saidInBinary: [[UInt8]] {
+        (self.stream?.frames ?? []).compactMap { if case .binary(let bytes) = $0 { Array(bytes) } else { nil } }
+    }
 
     /// The requests of a client that polls, in order: the method, and the body of a POST.
     var requests: [String] { self.loop.streams.map(\.summary) }
@@ -278,15 +287,12 @@ final class BenchStream: ByteStream {
         }
     }
 
-    /// The text frames that the client has written.
-    fileprivate var said: [String] {
+    /// The frames that the client has written.
+    fileprivate var frames: [WebSocketSession.Event] {
         var session = WebSocketSession(role: .server, limits: WebSocketLimits())
         session.receive(self.written[...])
-        var (texts, output): ([String], [UInt8]) = ([], [])
-        while let event = session.next(into: &output) {
-            if case .text(let text) = event { texts.append(String(decoding: text, as: UTF8.self)) }
-        }
-        return texts
+        var output: [UInt8] = []
+        return Array(sequence(state: ()) { _ in session.next(into: &output) })
     }
 
     fileprivate func upgrade() {
