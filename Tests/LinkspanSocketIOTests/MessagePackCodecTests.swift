@@ -56,6 +56,12 @@ struct MessagePackCodecTests {
         #expect(packet.namespace == (meaning.contains("token") ? "/chat" : "/"))
     }
 
+    @Test(arguments: ["82", "de 0002", "df 00000002"])
+    func `a packet is a map whose size is written in any width`(_ map: String) throws {
+        let packet = try self.decode(self.bytes("\(map) a474797065 01 a36e7370 a12f"))
+        #expect(packet.kind == .disconnect && packet.namespace == "/")
+    }
+
     @Test(arguments: [
         ("00", "0"), ("7f", "127"), ("ff", "-1"), ("e0", "-32"), ("cc ff", "255"), ("cd ffff", "65535"),
         ("ce ffffffff", "4294967295"), ("cf ffffffffffffffff", "18446744073709551615"), ("d0 80", "-128"),

@@ -19,6 +19,13 @@ struct EngineTests {
     }
 
     @Test
+    func `of two links that wait for the same namespace, the later one gets a session of its own`() throws {
+        let bench = EngineBench(carriers: .polling)
+        for namespace in ["/a", "/b", "/a"] { _ = try bench.open(namespace) }
+        #expect(bench.requests == ["GET", "GET"])
+    }
+
+    @Test
     func `a namespace that is left on purpose resumes nothing`() throws {
         let bench = EngineBench()
         let client = try bench.opened("/a", offsets: "O1")
