@@ -1,18 +1,17 @@
 /// A registration for messages, and for the marks between them if it wants to know of those.
-struct EventListener: Sendable {
+///
+/// A reference, because each message looks at it, and to copy its functions would cost more than to call one.
+final class EventListener: Sendable {
     let id: UInt64
     /// Whether it takes one message and is then removed.
-    var isOnce = false
-    var onMark: (@Sendable (Continuity) -> Void)?
-    let hear: @Sendable (Message) -> Void
-}
-
-/// The only listener that hears an event.
-///
-/// A reference, because to copy the name and the function would cost each message more.
-final class OnlyListener {
-    let event: String
+    let isOnce: Bool
+    let onMark: (@Sendable (Continuity) -> Void)?
     let hear: @Sendable (Message) -> Void
 
-    init(_ event: String, _ hear: @escaping @Sendable (Message) -> Void) { (self.event, self.hear) = (event, hear) }
+    init(
+        id: UInt64, isOnce: Bool = false, onMark: (@Sendable (Continuity) -> Void)? = nil,
+        hear: @escaping @Sendable (Message) -> Void
+    ) {
+        (self.id, self.isOnce, self.onMark, self.hear) = (id, isOnce, onMark, hear)
+    }
 }

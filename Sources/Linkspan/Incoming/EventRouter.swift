@@ -11,7 +11,7 @@ final class EventRouter {
     private var channels: [String: Channel] = [:] { didSet { self.latest = nil } }
     private var everything: [EventListener] = [] { didSet { self.latest = nil } }
     /// The only listener that hears the event that came last, while nothing changes: to find it in the dictionary takes longer.
-    private var latest: OnlyListener?
+    private var latest: (event: String, listener: EventListener)?
     /// The holds of the held messages, the oldest message first.
     private var held: Deque<Hold> = []
     private var heldBytes = 0
@@ -78,7 +78,7 @@ final class EventRouter {
 extension EventRouter {
     /// Calls the listeners of a message, or holds it.
     func route(_ message: Message) {
-        if let latest = self.latest, latest.event == message.event { return latest.hear(message) }
+        if let latest = self.latest, latest.event == message.event { return latest.listener.hear(message) }
         let everything = self.everything
         let listeners = self.listeners(for: message)
         if everything.isEmpty, listeners.count == 1, !listeners[0].isOnce { return listeners[0].hear(message) }
@@ -213,7 +213,7 @@ extension EventRouter {
         guard listeners.count + self.everything.count == 1, let only = listeners.first ?? self.everything.first,
             !only.isOnce
         else { return }
-        self.latest = OnlyListener(event, only.hear)
+        self.latest = (event, only)
     }
 
     /// Notes a mark among the messages that are held.
