@@ -8,14 +8,8 @@ extension ConnectionInbox.State {
     /// - Returns: the commands that had to be dropped on their way.
     /// - Throws: `released`, `bufferFull`, `disconnected`.
     mutating func admit(_ command: Command) throws(LinkspanError) -> [Command] {
-        guard self.shown.value.state != .released else {
-            throw LinkspanError(.released, "the connection has been released", certainty: .notSent)
-        }
-        if let failure = self.shown.value.failure,
-            command.isRefused(keepingDeliveries: self.destination.options.keepsDeliveries)
-        {
-            throw LinkspanError(failedForGood: failure)
-        }
+        let keepsDeliveries = self.destination.options.keepsDeliveries
+        if let refusal = self.shown.value.refusal(of: command, keepsDeliveries) { throw refusal }
         let dropped = try self.makeRoom(for: command)
         self.arriving.add(command)
         if let key = command.replacedKey { self.arrivingKeys[key] = command.byteCount }
@@ -101,5 +95,18 @@ extension BufferLimits {
         limits.commands = max(self.commands, other.commands)
         limits.bytes = max(self.bytes, other.bytes)
         return limits
+    }
+}
+
+extension ConnectionFacts {
+    /// The reason why a command is not taken; nil when it is.
+    fileprivate func refusal(of command: Command, _ keepsDeliveries: Bool) -> LinkspanError? {
+        guard self.state != .released else {
+            return LinkspanError(.released, "the connection has been released", certainty: .notSent)
+        }
+        guard let failure = self.failure, command.isRefused(keepingDeliveries: keepsDeliveries) else {
+            return nil
+        }
+        return LinkspanError(failedForGood: failure)
     }
 }

@@ -59,8 +59,7 @@ final class ConnectionCore {
         self.inbox = inbox
         self.environment = environment
         self.probe = environment.observer?.observe(ObservedConnection(id, at: destination.url, destination))
-        self.home = Home(executor: destination.transport.executor)
-        self.attempts = attempts
+        (self.home, self.attempts) = (Home(executor: destination.transport.executor), attempts)
         self.credentials = CredentialKeeper(destination)
         self.session = SessionKeeper(destination)
         self.sender = CommandSender(
@@ -91,10 +90,7 @@ extension ConnectionCore {
         if self.turn.hasTaken { self.turn.arrived = consume items }
         self.reference.markTurn {
             if self.turn.hasTaken {
-                while let item = self.turn.arrived.popFirst() {
-                    self.take(item)
-                    self.carryOutOutputs()
-                }
+                while self.takeNext() { self.carryOutOutputs() }
                 // Gives the memory back.
                 self.turn.arrived = []
             }
@@ -119,7 +115,14 @@ extension ConnectionCore {
     func takeArrived() {
         self.turn.hasTaken = true
         if let newer = self.inbox.takeItems(on: self.home.executor) { self.turn.arrived.append(contentsOf: newer) }
-        while let item = self.turn.arrived.popFirst() { self.take(item) }
+        while self.takeNext() {}
+    }
+
+    /// Deals with the first of what has arrived; false when there is nothing.
+    private func takeNext() -> Bool {
+        guard let item = self.turn.arrived.popFirst() else { return false }
+        self.take(item)
+        return true
     }
 
     /// Admits a job of a task to this turn, behind the present callback; false when it has no room for one more.
