@@ -6,8 +6,8 @@ internal import Testing
 struct StreamStateMachineTests {
     private static let addresses = ["192.0.2.1", "192.0.2.2", "192.0.2.3"]
 
-    /// What is to be done, in a word.
-    private static func word(_ action: StreamStateMachine.OnDial) -> String {
+    /// An action as text: `dial ADDRESS before` the number of others, `end CODE`, or `nothing`.
+    private static func text(_ action: StreamStateMachine.OnDial) -> String {
         switch action {
         case .dial(let address, let others): "dial \(address) before \(others)"
         case .end(let error): "end \(error.code)"
@@ -15,24 +15,24 @@ struct StreamStateMachineTests {
         }
     }
 
-    /// Asks outside of an expectation, which calls nothing that mutates.
+    /// Calls `sendsRequest()`, which `#expect` cannot do itself because it is a mutating method without an argument.
     private static func sends(_ machine: inout StreamStateMachine) -> Bool { machine.sendsRequest() }
 
     private static func dialing() -> StreamStateMachine {
         var machine = StreamStateMachine()
-        #expect(self.word(machine.resolved(.success(self.addresses))) == "dial 192.0.2.1 before 2")
+        #expect(self.text(machine.resolved(.success(self.addresses))) == "dial 192.0.2.1 before 2")
         return machine
     }
 
     @Test
     func `the next is dialed at a failure or after a delay, and the failure of the last one dialed is the end`() {
         var machine = Self.dialing()
-        #expect(Self.word(machine.attemptDelayPassed()) == "dial 192.0.2.2 before 1")
-        #expect(Self.word(machine.failed(.hangUp)) == "dial 192.0.2.3 before 0")
-        #expect(Self.word(machine.attemptDelayPassed()) == "nothing")
-        #expect(Self.word(machine.failed(.hangUp)) == "nothing", "one may still answer")
-        #expect(Self.word(machine.failed(.hangUp)) == "end unreachable")
-        #expect(Self.word(machine.failed(.hangUp)) == "nothing")
+        #expect(Self.text(machine.attemptDelayPassed()) == "dial 192.0.2.2 before 1")
+        #expect(Self.text(machine.failed(.hangUp)) == "dial 192.0.2.3 before 0")
+        #expect(Self.text(machine.attemptDelayPassed()) == "nothing")
+        #expect(Self.text(machine.failed(.hangUp)) == "nothing", "one may still answer")
+        #expect(Self.text(machine.failed(.hangUp)) == "end unreachable")
+        #expect(Self.text(machine.failed(.hangUp)) == "nothing")
     }
 
     @Test
@@ -40,10 +40,10 @@ struct StreamStateMachineTests {
         var machine = Self.dialing()
         machine.reached()
         #expect(!machine.isRacing)
-        #expect(Self.word(machine.attemptDelayPassed()) == "nothing")
-        #expect(Self.word(machine.failed(.hangUp)) == "dial 192.0.2.2 before 1")
+        #expect(Self.text(machine.attemptDelayPassed()) == "nothing")
+        #expect(Self.text(machine.failed(.hangUp)) == "dial 192.0.2.2 before 1")
         #expect(machine.isRacing)
-        #expect(Self.word(machine.attemptDelayPassed()) == "dial 192.0.2.3 before 0")
+        #expect(Self.text(machine.attemptDelayPassed()) == "dial 192.0.2.3 before 0")
         machine.reached()
         #expect(Self.sends(&machine))
         #expect(!machine.isRacing && !machine.isOpen)
@@ -57,13 +57,13 @@ struct StreamStateMachineTests {
         machine.reached()
         machine.rejected(ByteStreamError(.proxyRefused, "no"))
         #expect(!Self.sends(&machine))
-        #expect(Self.word(machine.failed(.hangUp)) == "end proxyRefused", "the reason of the rejection counts")
+        #expect(Self.text(machine.failed(.hangUp)) == "end proxyRefused", "the reason of the rejection counts")
     }
 
     @Test
     func `a name without an address is the end`() {
         var machine = StreamStateMachine()
-        #expect(Self.word(machine.resolved(.success([]))) == "end nameNotResolved")
-        #expect(Self.word(machine.resolved(.success(Self.addresses))) == "nothing")
+        #expect(Self.text(machine.resolved(.success([]))) == "end nameNotResolved")
+        #expect(Self.text(machine.resolved(.success(Self.addresses))) == "nothing")
     }
 }

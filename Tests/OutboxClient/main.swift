@@ -105,7 +105,7 @@ let filling = String(repeating: "x", count: size)
 await withTaskGroup(of: Void.self) { group in
     for room in 0..<3 {
         group.addTask {
-            // Optimised, the compiler does not come to an end with `while true` here.
+            // With `while true` the optimiser of Swift 6.3.1 never ends.
             for number in 1...Int.max {
                 let text = "\(run)-\(room)-\(number)"
                 do {

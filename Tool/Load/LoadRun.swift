@@ -94,7 +94,7 @@ final class LoadRun: Sendable {
             try? await Task.sleep(nanoseconds: UInt64(time))
             return
         }
-        // By the loop, as far as nobody has to cancel it: a task's own sleep costs as much as four messages.
+        // A short wait need not be cancelled, and goes by the loop: `Task.sleep` costs more than a message.
         await withUnsafeContinuation { continuation in
             self.transport.executor.schedule(at: .now + .nanoseconds(time)) { continuation.resume() }
         }

@@ -9,7 +9,7 @@ extension ConnectionInbox.State {
     /// - Throws: `released`, `bufferFull`, `disconnected`.
     mutating func admit(_ command: Command) throws(LinkspanError) -> [Command] {
         let keepsDeliveries = self.destination.options.keepsDeliveries
-        if let refusal = self.shown.value.refusal(of: command, keepsDeliveries) { throw refusal }
+        if let refusal = self.shown.value.refusal(of: command, keepingDeliveries: keepsDeliveries) { throw refusal }
         let dropped = try self.makeRoom(for: command)
         self.arriving.add(command)
         if let key = command.replacedKey { self.arrivingKeys[key] = command.byteCount }
@@ -99,8 +99,9 @@ extension BufferLimits {
 }
 
 extension ConnectionFacts {
+    // A method of the facts, because reading its properties from outside would copy all of them for each command.
     /// The reason why a command is not taken; nil when it is.
-    fileprivate func refusal(of command: Command, _ keepsDeliveries: Bool) -> LinkspanError? {
+    fileprivate func refusal(of command: Command, keepingDeliveries keepsDeliveries: Bool) -> LinkspanError? {
         guard self.state != .released else {
             return LinkspanError(.released, "the connection has been released", certainty: .notSent)
         }

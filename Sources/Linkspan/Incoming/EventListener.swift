@@ -1,6 +1,6 @@
 /// A registration for messages, and for the marks between them if it wants to know of those.
 ///
-/// A reference, because each message looks at it, and to copy its functions would cost more than to call one.
+/// A class, because each message takes the listeners of its event, and a copy of two functions costs more than a reference.
 final class EventListener: Sendable {
     let id: UInt64
     /// Whether it takes one message and is then removed.

@@ -296,6 +296,7 @@ extension WebSocketChannel: ByteStreamHandler {
             case .pong(let payload, _):
                 // The keep-alive's own ping is empty.
                 let isOwn = payload.isEmpty && self.liveness.isAwaitingPong && !reading.hasPong
+                // As `terms.reportsControl` says; to read that costs a check at run time for each message.
                 guard self.session.reportsPings, !isOwn else {
                     reading.hasPong = true
                     continue

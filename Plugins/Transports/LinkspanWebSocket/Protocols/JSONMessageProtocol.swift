@@ -96,6 +96,7 @@ public struct JSONMessageProtocol: MessageProtocol {
         throw LinkspanError(.messageTooLarge, "a message has more than \(Self.maximumAttachments) attachments")
     }
 
+    /// The arguments, from the member `data` of an envelope.
     private static func payload(of data: PayloadValue?, in envelope: Payload) throws(LinkspanError) -> Payload {
         guard let data else { return .empty }
         guard data.text.first == UInt8(ascii: "[") else {

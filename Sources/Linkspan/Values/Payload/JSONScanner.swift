@@ -64,7 +64,7 @@ package struct JSONScanner: Sendable {
     /// Skips white space from `position`.
     package static func skipSpace(_ text: UnsafeBufferPointer<UInt8>, from position: Int) -> Int {
         var position = position
-        while position < text.count, text[position] <= 0x20, Self.isSpace(text[position]) { position &+= 1 }
+        while position < text.count, Self.isSpace(text[position]) { position &+= 1 }
         return position
     }
 

@@ -70,8 +70,7 @@ public struct Payload: Sendable, Hashable {
     /// The argument at `index`, still undecoded, or nil when there are fewer.
     public subscript(index: Int) -> PayloadValue? {
         if index == 0, let count = self.first.count {
-            let start = self.elements.startIndex
-            return PayloadValue(text: self.elements[start..<start &+ count], attachments: self.attachments)
+            return PayloadValue(text: self.elements.prefix(count), attachments: self.attachments)
         }
         return ElementCursor.element(index, of: self.elements).map {
             PayloadValue(text: $0, attachments: self.attachments)

@@ -19,7 +19,8 @@ struct SocketIOSession: Sendable {
     private let coding: SocketIOCoding
     /// Reads in place of `decoder`; nil for the protocol's own form.
     private var codecDecoder: (any SocketIOCodecDecoder)?
-    /// Whether there is one: to ask it itself would copy it for each frame.
+    // To compare `codecDecoder` with nil would copy it for each frame.
+    /// Whether the app has a codec.
     private let hasCodec: Bool
     private var namespaces = NamespaceTable()
     /// The namespace of the last packet: traffic mostly stays in one.
