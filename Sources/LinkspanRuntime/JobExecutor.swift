@@ -42,7 +42,9 @@ public protocol ExecutionPlace: AnyObject, Sendable {
 }
 
 /// A scheduled call.
-public protocol ScheduledWork: Sendable {
+///
+/// For classes alone, so that a reference to one takes two words.
+public protocol ScheduledWork: AnyObject, Sendable {
     /// Prevents the call, unless it has begun.
     func cancel()
 }

@@ -42,23 +42,26 @@ public struct Lock<State: Sendable>: Sendable {
 extension Lock {
     // Unchecked because the compiler cannot see that `state` is only reached between `acquire` and `release`.
     private final class Storage: @unchecked Sendable {
-        let state: UnsafeMutablePointer<State>
-
         #if canImport(Darwin)
-        /// The system's lock of one `Lock`: guards `state`, between the threads that `Lock`'s owner names.
-        private let lock: os_unfair_lock_t
+        private typealias SystemLock = os_unfair_lock
         #else
-        private let lock: UnsafeMutablePointer<pthread_mutex_t>
+        private typealias SystemLock = pthread_mutex_t
         #endif
 
+        let state: UnsafeMutablePointer<State>
+        /// The system's lock of one `Lock`: guards `state`, between the threads that `Lock`'s owner names.
+        private let lock: UnsafeMutablePointer<SystemLock>
+
         init(_ state: State) {
-            self.state = .allocate(capacity: 1)
-            self.state.initialize(to: state)
-            self.lock = .allocate(capacity: 1)
-            #if canImport(Darwin)
-            self.lock.initialize(to: os_unfair_lock())
-            #else
-            self.lock.initialize(to: pthread_mutex_t())
+            // One block of memory for both: each connection has several locks.
+            let alignment = MemoryLayout<State>.alignment
+            let offset = (MemoryLayout<SystemLock>.size + alignment - 1) / alignment * alignment
+            let memory = UnsafeMutableRawPointer.allocate(
+                byteCount: offset + MemoryLayout<State>.size,
+                alignment: max(alignment, MemoryLayout<SystemLock>.alignment))
+            self.lock = memory.initializeMemory(as: SystemLock.self, to: SystemLock())
+            self.state = (memory + offset).initializeMemory(as: State.self, to: state)
+            #if !canImport(Darwin)
             let code = pthread_mutex_init(self.lock, nil)
             precondition(code == 0, "pthread_mutex_init failed: \(code)")
             #endif
@@ -68,10 +71,8 @@ extension Lock {
             #if !canImport(Darwin)
             pthread_mutex_destroy(self.lock)
             #endif
-            self.lock.deinitialize(count: 1)
-            self.lock.deallocate()
             self.state.deinitialize(count: 1)
-            self.state.deallocate()
+            UnsafeMutableRawPointer(self.lock).deallocate()
         }
 
         func acquire() {

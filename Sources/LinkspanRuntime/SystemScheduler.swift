@@ -130,9 +130,13 @@ final class SystemTimers: Scheduler {
     }
 }
 
-private struct SystemWork: ScheduledWork {
-    let key: DeadlineHeap<@Sendable () -> Void>.Key
-    let scheduler: SystemTimers
+private final class SystemWork: ScheduledWork {
+    private let key: DeadlineHeap<@Sendable () -> Void>.Key
+    private let scheduler: SystemTimers
+
+    init(key: DeadlineHeap<@Sendable () -> Void>.Key, scheduler: SystemTimers) {
+        (self.key, self.scheduler) = (key, scheduler)
+    }
 
     func cancel() { self.scheduler.cancel(self.key) }
 }

@@ -169,9 +169,13 @@ public final class VirtualScheduler: Scheduler {
     }
 }
 
-private struct VirtualWork: ScheduledWork {
-    let key: DeadlineHeap<VirtualClock.Work>.Key
-    let scheduler: VirtualScheduler
+private final class VirtualWork: ScheduledWork {
+    private let key: DeadlineHeap<VirtualClock.Work>.Key
+    private let scheduler: VirtualScheduler
+
+    init(key: DeadlineHeap<VirtualClock.Work>.Key, scheduler: VirtualScheduler) {
+        (self.key, self.scheduler) = (key, scheduler)
+    }
 
     func cancel() { self.scheduler.cancel(self.key) }
 }

@@ -109,6 +109,14 @@ struct HostileFileTests {
         #expect(self.isRefused("a: \u{E9}\(character)") == isRefused)
     }
 
+    @Test
+    func `what seems to be quoted over two lines hides no brackets, and a cut character is none`() {
+        let deep = String(repeating: "[", count: NestingLimit.brackets + 1)
+        #expect(!self.isRefused("a: '\(deep)'"))
+        #expect(self.isRefused("a: b\n  'c\n\(deep)'"))
+        #expect(NestingLimit.violation(in: [0x61, 0xE2, 0x80]) == nil)
+    }
+
     @Test(arguments: [(10, false), (11, true)])
     func `a text may have ten aliases`(count: Int, isRefused: Bool) {
         #expect(self.isRefused("a: [" + String(repeating: "*b, ", count: count) + "c]") == isRefused)

@@ -152,9 +152,13 @@ struct ResourceTests {
 
 /// An event loop that notes how many timers are to come.
 private final class CountingLoop: NetworkLoop {
-    private struct Timer: ScheduledWork {
-        let work: any ScheduledWork
-        let onCancel: @Sendable () -> Void
+    private final class Timer: ScheduledWork {
+        private let work: any ScheduledWork
+        private let onCancel: @Sendable () -> Void
+
+        init(work: any ScheduledWork, onCancel: @escaping @Sendable () -> Void) {
+            (self.work, self.onCancel) = (work, onCancel)
+        }
 
         func cancel() {
             self.work.cancel()

@@ -135,6 +135,9 @@ struct AccessTests {
         #expect(
             access.decide(try Self.request("/feed", own + upgrade + [offer]))
                 == .feed(key: nil, subprotocol: "linkspan-inspector"))
+        #expect(
+            access.decide(try Self.request("/feed", own + upgrade + ["Sec-WebSocket-Protocol: session.\(key)"]))
+                == .feed(key: nil, subprotocol: nil))
     }
 
     @Test func `a standing token stays good for programs`() throws {

@@ -46,6 +46,18 @@ struct RecorderTests {
         #expect(recorder.batch(for: &cursor, now: self.start).connections.map(\.snapshot?.state) == ["reconnecting"])
     }
 
+    @Test func `a page gets the settings, and every event once and in order`() throws {
+        var limits = InspectorRecorder.Limits()
+        limits.batch = 4
+        var (recorder, cursor) = (InspectorRecorder(limits: limits, now: self.start), PageCursor())
+        recorder.note([], transports: ["websocket"])
+        #expect(recorder.batch(for: &cursor, now: self.start).transports == ["websocket"])
+        (recorder, cursor) = (InspectorRecorder(limits: limits, now: self.start), PageCursor())
+        let texts = (1...10).map { "event \($0)" }
+        for text in texts { recorder.note(text, kind: "app", at: self.start) }
+        #expect((0..<4).flatMap { _ in recorder.batch(for: &cursor, now: self.start).events.map(\.text) } == texts)
+    }
+
     @Test func `another page begins with everything`() throws {
         let recorder = try self.recorder(connections: 1...3)
         var (one, two) = (PageCursor(), PageCursor())
@@ -114,6 +126,9 @@ struct RecorderTests {
         status.store = "waits for room"
         recorder.note(1, status, explanation: "up", holders: 1, now: self.start)
         #expect(recorder.connectionRows.map(\.snapshot?.outbox) == ["waits for room"])
+        status.store = String(repeating: "x", count: 600)
+        recorder.note(1, status, explanation: "up", holders: 1, now: self.start)
+        #expect(recorder.connectionRows.first?.snapshot?.outbox?.count == 501)
         let limits = InspectorRecorder.Limits()
         #expect([limits.connections, limits.services, limits.events] == [4_096, 1_024, 2_048])
         #expect([limits.frames, limits.points, limits.batch] == [512, 3_600, 200])
@@ -126,6 +141,8 @@ struct RecorderTests {
         recorder.keep(Set(1...8), of: 8)
         #expect(recorder.connectionRows.count == 5)
         #expect(recorder.everything(now: self.start).totals.hidden == 3)
+        recorder.keep(Set(1...5), of: 5)
+        #expect(recorder.everything(now: self.start).totals.hidden == 0)
     }
 
     @Test func `events, frames and points are bounded, and the oldest go`() throws {
@@ -212,23 +229,25 @@ struct RecorderTests {
         recorder.note(FaultEvent(path: "services.slow", code: .limitHit, message: "late"))
         recorder.note(FaultEvent(path: "services.slow", code: .handlerFailed, message: "threw"))
         let service = InspectedService(
-            path: "services.slow", phase: 0, priority: 0, state: .ready, origin: "code", mailbox: InspectedMailbox())
+            path: "services.slow", phase: 0, priority: 7, state: .ready, origin: "code", mailbox: InspectedMailbox())
         recorder.note([service], now: self.start)
         let row = try #require(recorder.serviceRows.first)
         #expect(row.slow == 1)
         #expect(row.faults == 2)
+        let text = try #require(try Payload(row)[0])
+        #expect(text["priority"]?.int == 7 && text["path"]?.string == "services.slow")
     }
 
     @Test func `the chart of the outbox has the fullest one, and none without an outbox`() throws {
         var recorder = try self.recorder(connections: 1...1)
         recorder.closePoint(memory: 0, mark: .mark, now: self.start)
-        for (id, count) in [(UInt64(1), 3), (2, 5)] {
+        for (id, count) in [(UInt64(1), 0), (2, 5)] {
             var status = try self.status()
             status.storedDeliveries = count
             recorder.note(id, status, explanation: "", holders: 1, now: self.start)
+            recorder.closePoint(memory: 0, mark: .mark, now: self.start + .seconds(count))
         }
-        recorder.closePoint(memory: 0, mark: .mark, now: self.start + .seconds(1))
-        #expect(recorder.everything(now: self.start).points.map(\.outbox) == [nil, 5])
+        #expect(recorder.everything(now: self.start).points.map(\.outbox) == [nil, 0, 5])
     }
 
     @Test func `an hour of 1,000 connections and 100 services fits into 16 MiB, and each batch into 256 KiB`() throws {

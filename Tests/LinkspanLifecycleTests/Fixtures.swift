@@ -156,7 +156,7 @@ func connection(_ id: UInt64, _ kind: ConnectionEvent.Kind) -> ConnectionEvent {
 ///
 /// Work that is due already when it is scheduled runs at once, because no test moves the clock again for it.
 struct ManualScheduler: Scheduler {
-    private struct Done: ScheduledWork {
+    private final class Done: ScheduledWork {
         func cancel() {}
     }
 

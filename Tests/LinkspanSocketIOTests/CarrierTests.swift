@@ -195,7 +195,7 @@ struct CarrierMemoryTests {
         func key(_ credentials: Credentials) throws -> EngineKey {
             let request = LinkRequest(url: try ConnectionURL("http://h/"), credentials: credentials)
             return SocketIOLink(
-                request: request, configuration: Boxed(SocketIOConfiguration()),
+                request: request, settings: Boxed(SocketIOSettings(SocketIOConfiguration())),
                 engines: .shared(.standard), receiver: NobodyListens()
             ).key
         }
@@ -242,7 +242,8 @@ struct EnginePathTests {
     func `ends with a slash, as in the reference`(_ given: String, _ path: String) throws {
         let configuration = SocketIOConfiguration { $0.path = given }
         #expect(configuration.path == path)
-        let key = EngineKey(Boxed(LinkRequest(url: try ConnectionURL("http://h/"))), Boxed(configuration))
+        let request = LinkRequest(url: try ConnectionURL("http://h/"))
+        let key = EngineKey(Boxed(request), Boxed(SocketIOSettings(configuration)))
         #expect(key.upgrade(transport: "polling", sid: nil).target.hasPrefix("\(path)?EIO=4"))
     }
 

@@ -74,7 +74,7 @@ struct BinaryTypeTests {
 struct CarrierRequestTests {
     private static func request(_ fields: Credentials.Field...) throws -> EngineKey {
         let link = LinkRequest(url: try ConnectionURL("http://h/"), credentials: Credentials(headers: fields))
-        return EngineKey(Boxed(link), Boxed(SocketIOConfiguration()))
+        return EngineKey(Boxed(link), Boxed(SocketIOSettings(SocketIOConfiguration())))
     }
 
     /// The fields of a poll, and of a WebSocket that takes the session over, which have to be the same.
@@ -120,8 +120,9 @@ struct CarrierRequestTests {
             $0.maximumMessageBytes = 1_000
             $0.highWaterMark = 2_000
         }
-        let key = EngineKey(Boxed(LinkRequest(url: try ConnectionURL("http://h/"))), Boxed(configuration))
-        #expect(key.terms.limits.maxMessageBytes == 1_000 && key.terms.highWaterMark == 2_000)
+        let request = LinkRequest(url: try ConnectionURL("http://h/"))
+        let key = EngineKey(Boxed(request), Boxed(SocketIOSettings(configuration)))
+        #expect(key.terms.value.limits.maxMessageBytes == 1_000 && key.terms.value.highWaterMark == 2_000)
     }
 
     @Test

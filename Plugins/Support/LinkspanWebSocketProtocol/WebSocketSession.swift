@@ -51,7 +51,7 @@ package struct WebSocketSession {
     private var compressor: MessageCompressor?
     private var pongsInChunk = 0
     /// The newest ping of a flood, answered when the chunk is used up.
-    private var heldPing: ArraySlice<UInt8>?
+    private var heldPing: [UInt8]?
     /// The newest ping that was sent and not answered.
     private var sentPing: [UInt8]?
     /// Whether pings are answered here.
@@ -118,7 +118,7 @@ package struct WebSocketSession {
         }
         if let ping = self.heldPing {
             self.heldPing = nil
-            self.answer(ping, into: &output)
+            self.answer(ping[...], into: &output)
         }
         self.unfinishedBytes = self.decoder.unfinishedBytes
         return nil
@@ -163,7 +163,7 @@ package struct WebSocketSession {
         if self.pongsInChunk < self.maxPongs {
             self.answer(payload, into: &output)
         } else {
-            self.heldPing = payload
+            self.heldPing = Array(payload)
         }
     }
 

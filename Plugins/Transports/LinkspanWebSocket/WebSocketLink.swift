@@ -9,7 +9,7 @@ final class WebSocketLink: Link {
 
     /// The request, until the session has begun.
     private var request: Boxed<LinkRequest>?
-    private let boxedConfiguration: Boxed<WebSocketConfiguration>
+    private let settings: Boxed<WebSocketSettings>
     private let loop: any NetworkLoop
     private let receiver: any LinkReceiver
     private let attachmentsTimeout: Duration
@@ -39,26 +39,25 @@ final class WebSocketLink: Link {
     ///
     /// - Parameters:
     ///   - request: where to, as whom, for how long.
-    ///   - configuration: the transport's.
-    ///   - facts: the facts about every link of the transport.
+    ///   - settings: the transport's.
     ///   - loop: the loop it lives on.
     ///   - receiver: hears what happens.
     ///   - attachmentsTimeout: how long an attachment may take while no part of it comes; the default is Socket.IO's.
     init(
-        request: LinkRequest, configuration: Boxed<WebSocketConfiguration>, facts: [String: String],
-        loop: any NetworkLoop, receiver: any LinkReceiver, attachmentsTimeout: Duration = .seconds(30)
+        request: LinkRequest, settings: Boxed<WebSocketSettings>, loop: any NetworkLoop,
+        receiver: any LinkReceiver, attachmentsTimeout: Duration = .seconds(30)
     ) {
         self.request = Boxed(request)
-        self.boxedConfiguration = configuration
-        self.session = configuration.value.protocol
+        self.settings = settings
+        self.session = settings.value.configuration.protocol
         self.loop = loop
         self.receiver = receiver
         self.attachmentsTimeout = attachmentsTimeout
-        self.assembly = EnvelopeAssembly(maximumBytes: configuration.value.maximumMessageBytes)
-        self.info = LinkInfo(facts: facts)
+        self.assembly = EnvelopeAssembly(maximumBytes: settings.value.configuration.maximumMessageBytes)
+        self.info = LinkInfo(facts: settings.value.facts)
     }
 
-    private var configuration: WebSocketConfiguration { self.boxedConfiguration.value }
+    private var configuration: WebSocketConfiguration { self.settings.value.configuration }
 
     func open() {
         // Otherwise it was ended before it could begin.
@@ -68,17 +67,10 @@ final class WebSocketLink: Link {
             opening, path: opening.url.path,
             headers: (self.session.headers + configuration.headers).map { ($0.name, $0.value.exposed) },
             tls: configuration.tls, proxy: configuration.proxy, socketPath: configuration.socketPath)
-        let terms = WebSocketTerms { terms in
-            terms.limits.maxMessageBytes = configuration.maximumMessageBytes
-            terms.highWaterMark = configuration.highWaterMark
-            terms.keepAlive = configuration.keepAlive
-            terms.answersPings = self.session.answersPings
-            terms.reportsControl = true
-        }
         self.state = .opening
         let channel = WebSocketChannel(
             request, subprotocols: self.session.subprotocols + configuration.subprotocols,
-            compression: configuration.compression, terms: terms, on: self.loop, handler: self)
+            compression: configuration.compression, terms: self.settings.value.terms, on: self.loop, handler: self)
         self.owned = Owned(channel)
     }
 
@@ -148,7 +140,7 @@ final class WebSocketLink: Link {
         }
     }
 
-    func saveData(_ savesData: Bool) { self.owned?.object.terms.savesData = savesData }
+    func saveData(_ savesData: Bool) { self.owned?.object.saveData(savesData) }
 
     func setReadingPaused(_ isPaused: Bool) { self.openChannel?.setReadingPaused(isPaused) }
 

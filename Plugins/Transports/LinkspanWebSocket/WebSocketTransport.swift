@@ -2,6 +2,7 @@ public import Linkspan
 private import LinkspanBackEnds
 package import LinkspanNetwork
 public import LinkspanRuntime
+private import LinkspanWebSocketProtocol
 
 /// Carries messages over a raw WebSocket (RFC 6455), in the language of a message protocol.
 public struct WebSocketTransport: Transport {
@@ -9,9 +10,7 @@ public struct WebSocketTransport: Transport {
     public let name = "websocket"
     /// `ws`, `wss`, and their HTTP spellings.
     public let schemes: Set<String> = ["ws", "wss", "http", "https"]
-    private let settings: Boxed<WebSocketConfiguration>
-    /// The facts about every link, in memory that all share.
-    private let facts: [String: String]
+    private let settings: Boxed<WebSocketSettings>
     private let loop: any NetworkLoop
 
     /// Makes a transport.
@@ -20,13 +19,12 @@ public struct WebSocketTransport: Transport {
     ///   - configuration: how it behaves.
     ///   - loop: the event loop that the sockets run on.
     package init(_ configuration: WebSocketConfiguration = .init(), loop: any NetworkLoop) {
-        self.settings = Boxed(configuration)
-        self.facts = ["protocol": "WebSocket", "carrier": "websocket", "messages": configuration.protocol.name]
+        self.settings = Boxed(WebSocketSettings(configuration))
         self.loop = loop
     }
 
     /// The settings of the transport.
-    public var configuration: WebSocketConfiguration { self.settings.value }
+    public var configuration: WebSocketConfiguration { self.settings.value.configuration }
 
     /// The loop.
     public var executor: any JobExecutor { self.loop }
@@ -59,8 +57,28 @@ public struct WebSocketTransport: Transport {
 
     /// Makes a link.
     public func makeLink(_ request: LinkRequest, receiver: any LinkReceiver) -> any Link {
-        WebSocketLink(
-            request: request, configuration: self.settings, facts: self.facts, loop: self.loop, receiver: receiver)
+        WebSocketLink(request: request, settings: self.settings, loop: self.loop, receiver: receiver)
+    }
+}
+
+/// What all links of a transport share.
+struct WebSocketSettings: Sendable {
+    let configuration: WebSocketConfiguration
+    /// The facts about every link.
+    let facts: [String: String]
+    let terms: Boxed<WebSocketTerms>
+
+    init(_ configuration: WebSocketConfiguration) {
+        self.configuration = configuration
+        self.facts = ["protocol": "WebSocket", "carrier": "websocket", "messages": configuration.protocol.name]
+        let terms = WebSocketTerms { terms in
+            terms.limits.maxMessageBytes = configuration.maximumMessageBytes
+            terms.highWaterMark = configuration.highWaterMark
+            terms.keepAlive = configuration.keepAlive
+            terms.answersPings = configuration.protocol.answersPings
+            terms.reportsControl = true
+        }
+        self.terms = Boxed(terms)
     }
 }
 

@@ -99,7 +99,7 @@ final class Conversation: WebSocketChannelHandler, Sendable {
             terms.limits.maxFragments = 1 << 20
         }
         self.channel.value = WebSocketChannel(
-            request, compression: .init { $0.threshold = 0 }, terms: terms, on: self.loop, handler: self)
+            request, compression: .init { $0.threshold = 0 }, terms: Boxed(terms), on: self.loop, handler: self)
     }
 
     func opened(_ head: ResponseHead, subprotocol: String?) {}

@@ -170,7 +170,7 @@ extension Interop {
             let upgrade = StreamRequest(host: "127.0.0.1", port: server.port, isSecure: false)
             let loop = bench.loop
             return await loop.perform {
-                let terms = WebSocketTerms { $0.messageDeadline = deadline }
+                let terms = Boxed(WebSocketTerms { $0.messageDeadline = deadline })
                 return Confined(WebSocketChannel(upgrade, terms: terms, on: loop, handler: recorder), to: loop)
             }
         }
@@ -229,8 +229,8 @@ extension Interop {
             let receiver = Receiver()
             let made = WebSocketLink(
                 request: LinkRequest(url: try ConnectionURL("ws://127.0.0.1:\(server.port)/")),
-                configuration: Boxed(WebSocketConfiguration()), facts: [:], loop: bench.loop,
-                receiver: receiver, attachmentsTimeout: timeout)
+                settings: Boxed(WebSocketSettings(WebSocketConfiguration())), loop: bench.loop, receiver: receiver,
+                attachmentsTimeout: timeout)
             let link = Confined(made, to: bench.loop)
             bench.loop.execute { link.value.open() }
             return (link, receiver)

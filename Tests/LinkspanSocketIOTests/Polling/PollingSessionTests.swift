@@ -205,7 +205,7 @@ struct PollingCarrierTests {
         }
         let loop = BenchLoop()
         let link = LinkRequest(url: try ConnectionURL("http://server/"))
-        let key = EngineKey(Boxed(link), Boxed(.init { $0.carriers = .polling }))
+        let key = EngineKey(Boxed(link), Boxed(SocketIOSettings(.init { $0.carriers = .polling })))
         let carrier = PollingCarrier(key, loop: loop, handler: Nobody(), salt: 35)
         loop.enter { carrier.open() }
         #expect(loop.streams.first?.request.target == "/socket.io/?EIO=4&transport=polling&t=z.1")

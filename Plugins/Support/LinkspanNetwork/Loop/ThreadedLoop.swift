@@ -181,10 +181,12 @@ extension ThreadedLoop {
 }
 
 /// A job that a loop runs once, later, unless it is cancelled before.
-private struct LoopTimer: ScheduledWork {
+private final class LoopTimer: ScheduledWork {
     /// Nil when the loop had ended before.
-    let key: LoopMailbox.TimerKey?
-    let loop: any ThreadedLoop
+    private let key: LoopMailbox.TimerKey?
+    private let loop: any ThreadedLoop
+
+    init(key: LoopMailbox.TimerKey?, loop: any ThreadedLoop) { (self.key, self.loop) = (key, loop) }
 
     func cancel() {
         if let key { self.loop.cancel(key) }

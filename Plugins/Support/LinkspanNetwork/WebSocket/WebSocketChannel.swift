@@ -20,7 +20,7 @@ package final class WebSocketChannel {
 
     /// Nil once the stream is open.
     private var handshake: Boxed<ClientHandshake>?
-    package var terms: WebSocketTerms
+    private var sharedTerms: Boxed<WebSocketTerms>
     private let handler: any WebSocketChannelHandler
     private let loop: any NetworkLoop
     /// Nil after its end.
@@ -60,16 +60,17 @@ package final class WebSocketChannel {
     ///   - request: the upgrade request without the headers of the WebSocket handshake.
     ///   - subprotocols: the sub-protocols to offer, the preferred first.
     ///   - compression: the compression to offer; nil for none.
-    ///   - terms: the channel's terms.
+    ///   - terms: the channel's terms, in memory that channels may share.
     ///   - loop: the loop that it lives on.
     ///   - handler: the receiver of its events.
     package init(
         _ request: StreamRequest, subprotocols: [String] = [], compression: WebSocketCompression? = nil,
-        terms: WebSocketTerms = .init(), on loop: any NetworkLoop, handler: any WebSocketChannelHandler
+        terms: Boxed<WebSocketTerms> = Boxed(.init()), on loop: any NetworkLoop, handler: any WebSocketChannelHandler
     ) {
-        self.terms = terms
+        self.sharedTerms = terms
         self.handler = handler
         self.loop = loop
+        let terms = terms.value
         self.session = WebSocketSession(role: .client, limits: terms.limits, masks: .system)
         (self.session.answersPings, self.session.reportsPings) = (terms.answersPings, terms.reportsControl)
         do throws(WebSocketProtocolError) {
@@ -87,6 +88,13 @@ package final class WebSocketChannel {
             let end = ByteStreamError(.invalidRequest, error.message)
             loop.executeLocally { self.closed(end) }
         }
+    }
+
+    private var terms: WebSocketTerms { self.sharedTerms.value }
+
+    /// Sends pings four times as rarely from the next one on, or as usual.
+    package func saveData(_ savesData: Bool) {
+        if savesData != self.terms.savesData { self.sharedTerms.value.savesData = savesData }
     }
 
     /// The time of the latest arrival, parts of messages included.

@@ -48,10 +48,10 @@ final class SocketIOLink: Link {
     }
 
     init(
-        request: LinkRequest, configuration: Boxed<SocketIOConfiguration>, engines: SocketIOEngines,
+        request: LinkRequest, settings: Boxed<SocketIOSettings>, engines: SocketIOEngines,
         receiver: any LinkReceiver
     ) {
-        self.key = EngineKey(Boxed(request), configuration)
+        self.key = EngineKey(Boxed(request), settings)
         self.engines = engines
         self.receiver = receiver
         self.recovery = .kept(request.resumption.flatMap(SocketIORecovery.init).map { Boxed($0) })
@@ -60,8 +60,8 @@ final class SocketIOLink: Link {
         } catch {
             (self.namespace, self.problem) = (.main, error)
         }
-        self.limits = .with(maximumMessageBytes: configuration.value.maximumMessageBytes)
-        self.hasCodec = configuration.value.codec != nil
+        self.limits = .with(maximumMessageBytes: settings.value.configuration.maximumMessageBytes)
+        self.hasCodec = settings.value.configuration.codec != nil
     }
 
     private var configuration: SocketIOConfiguration { self.key.configuration }

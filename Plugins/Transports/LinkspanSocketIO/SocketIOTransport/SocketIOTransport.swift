@@ -12,7 +12,7 @@ public struct SocketIOTransport: Transport {
     public let name = "socketio"
     /// `http` and `ws`, and `https` and `wss` with TLS.
     public let schemes: Set<String> = ["http", "https", "ws", "wss"]
-    private let settings: Boxed<SocketIOConfiguration>
+    private let settings: Boxed<SocketIOSettings>
     private let engines: SocketIOEngines
 
     /// Makes a transport.
@@ -27,12 +27,12 @@ public struct SocketIOTransport: Transport {
     }
 
     init(_ configuration: SocketIOConfiguration, engines: SocketIOEngines) {
-        self.settings = Boxed(configuration)
+        self.settings = Boxed(SocketIOSettings(configuration))
         self.engines = engines
     }
 
     /// The settings of the transport.
-    public var configuration: SocketIOConfiguration { self.settings.value }
+    public var configuration: SocketIOConfiguration { self.settings.value.configuration }
 
     /// The loop.
     public var executor: any JobExecutor { self.engines.loop }
@@ -63,7 +63,7 @@ public struct SocketIOTransport: Transport {
 
     /// Makes a link to the namespace that the URL's path names.
     public func makeLink(_ request: LinkRequest, receiver: any LinkReceiver) -> any Link {
-        SocketIOLink(request: request, configuration: self.settings, engines: self.engines, receiver: receiver)
+        SocketIOLink(request: request, settings: self.settings, engines: self.engines, receiver: receiver)
     }
 }
 

@@ -9,16 +9,16 @@ internal import LinkspanWebSocketProtocol
 struct EngineKey: Sendable, Hashable {
     /// The request of the first link with these values.
     private let boxedRequest: Boxed<LinkRequest>
-    private let boxedConfiguration: Boxed<SocketIOConfiguration>
+    private let settings: Boxed<SocketIOSettings>
 
-    init(_ request: Boxed<LinkRequest>, _ configuration: Boxed<SocketIOConfiguration>) {
+    init(_ request: Boxed<LinkRequest>, _ settings: Boxed<SocketIOSettings>) {
         self.boxedRequest = request
-        self.boxedConfiguration = configuration
+        self.settings = settings
     }
 
     var request: LinkRequest { self.boxedRequest.value }
 
-    var configuration: SocketIOConfiguration { self.boxedConfiguration.value }
+    var configuration: SocketIOConfiguration { self.settings.value.configuration }
 
     /// The version of Engine.IO.
     var version: EngineIOVersion { self.configuration.protocol.engineIO }
@@ -36,7 +36,7 @@ struct EngineKey: Sendable, Hashable {
             && one.url.isSecure == other.url.isSecure && one.url.query == other.url.query
             && one.credentials.headers == other.credentials.headers
             && one.credentials.query == other.credentials.query && one.identity == other.identity
-            && left.boxedConfiguration == right.boxedConfiguration
+            && left.settings == right.settings
     }
 
     func hash(into hasher: inout Hasher) {
@@ -105,11 +105,24 @@ extension EngineKey {
         return request
     }
 
-    /// The terms of a WebSocket; the heartbeat is Engine.IO's.
-    var terms: WebSocketTerms {
-        WebSocketTerms { terms in
-            terms.limits.maxMessageBytes = self.configuration.maximumMessageBytes
-            terms.highWaterMark = self.configuration.highWaterMark
+    /// The terms of a WebSocket.
+    var terms: Boxed<WebSocketTerms> { self.settings.value.terms }
+}
+
+/// What all links of a transport share; equal for equal configurations.
+struct SocketIOSettings: Sendable, Equatable {
+    let configuration: SocketIOConfiguration
+    /// The heartbeat is Engine.IO's.
+    let terms: Boxed<WebSocketTerms>
+
+    init(_ configuration: SocketIOConfiguration) {
+        self.configuration = configuration
+        let terms = WebSocketTerms { terms in
+            terms.limits.maxMessageBytes = configuration.maximumMessageBytes
+            terms.highWaterMark = configuration.highWaterMark
         }
+        self.terms = Boxed(terms)
     }
+
+    static func == (left: Self, right: Self) -> Bool { left.configuration == right.configuration }
 }
