@@ -112,7 +112,7 @@ struct NetworkDefaultTests {
         #expect(keepAlive == WebSocketKeepAlive(interval: .seconds(15), timeout: .seconds(10)))
         #expect(keepAlive.interval == .seconds(15) && keepAlive.timeout == .seconds(10))
         #expect(terms.highWaterMark == 1 << 20 && terms.messageDeadline == .seconds(30))
-        #expect(terms.keepAlive == nil && !terms.savesData && WebSocketTerms.messageProgress == 64 << 10)
+        #expect(terms.keepAlive == nil && WebSocketTerms.messageProgress == 64 << 10)
         let request = StreamRequest(host: "a", port: 1, isSecure: false)
         #expect(request.target == "/" && request.deadline == .seconds(10) && request.lowWaterMark == 64 << 10)
         #expect(request.highWaterMark == .max && request.purpose == .upgrade && !request.keepsConnection)

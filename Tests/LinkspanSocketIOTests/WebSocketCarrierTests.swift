@@ -122,7 +122,7 @@ struct CarrierRequestTests {
         }
         let request = LinkRequest(url: try ConnectionURL("http://h/"))
         let key = EngineKey(Boxed(request), Boxed(SocketIOSettings(configuration)))
-        #expect(key.terms.value.limits.maxMessageBytes == 1_000 && key.terms.value.highWaterMark == 2_000)
+        #expect(key.terms.limits.maxMessageBytes == 1_000 && key.terms.highWaterMark == 2_000)
     }
 
     @Test

@@ -2,7 +2,6 @@ public import Linkspan
 private import LinkspanBackEnds
 package import LinkspanNetwork
 public import LinkspanRuntime
-private import LinkspanWebSocketProtocol
 
 /// Carries messages over a raw WebSocket (RFC 6455), in the language of a message protocol.
 public struct WebSocketTransport: Transport {
@@ -58,27 +57,6 @@ public struct WebSocketTransport: Transport {
     /// Makes a link.
     public func makeLink(_ request: LinkRequest, receiver: any LinkReceiver) -> any Link {
         WebSocketLink(request: request, settings: self.settings, loop: self.loop, receiver: receiver)
-    }
-}
-
-/// What all links of a transport share.
-struct WebSocketSettings: Sendable {
-    let configuration: WebSocketConfiguration
-    /// The facts about every link.
-    let facts: [String: String]
-    let terms: Boxed<WebSocketTerms>
-
-    init(_ configuration: WebSocketConfiguration) {
-        self.configuration = configuration
-        self.facts = ["protocol": "WebSocket", "carrier": "websocket", "messages": configuration.protocol.name]
-        let terms = WebSocketTerms { terms in
-            terms.limits.maxMessageBytes = configuration.maximumMessageBytes
-            terms.highWaterMark = configuration.highWaterMark
-            terms.keepAlive = configuration.keepAlive
-            terms.answersPings = configuration.protocol.answersPings
-            terms.reportsControl = true
-        }
-        self.terms = Boxed(terms)
     }
 }
 

@@ -73,7 +73,7 @@ extension Attempts {
     var facts: ConnectionFacts {
         ConnectionFacts(
             state: self.state, progress: self.progress, lastError: self.lastError, failure: self.failure,
-            refusals: self.refusals, place: self.place.map { Boxed($0) })
+            refusals: self.refusals, place: self.place)
     }
 
     var state: ConnectionState {

@@ -4,30 +4,46 @@ internal import LinkspanRuntime
 ///
 /// Made by ``ConnectionBuilder``, so that it is always complete.
 public struct ConnectionConfiguration: Sendable {
+    private struct Parts: Sendable {
+        let url: ConnectionURL
+        let transport: any Transport
+        let endpoint: String
+        var options: Boxed<ConnectionOptions>
+        let resumption: Secret?
+        let identity: ConnectionIdentity
+    }
+
+    /// By reference, because the connection and its key in the pool share it.
+    private var parts: Boxed<Parts>
+
     /// The endpoint.
-    public let url: ConnectionURL
+    public var url: ConnectionURL { self.parts.value.url }
     /// The transport that carries the traffic.
-    package let transport: any Transport
+    package var transport: any Transport { self.parts.value.transport }
+    /// The other part of the endpoint's identity; see ``Transport/endpoint``.
+    var endpoint: String { self.parts.value.endpoint }
     /// The behaviour of the connection.
     package var options: ConnectionOptions { self.sharedOptions.value }
-    var sharedOptions: Boxed<ConnectionOptions>
+    var sharedOptions: Boxed<ConnectionOptions> {
+        get { self.parts.value.options }
+        set { self.parts.value.options = newValue }
+    }
     /// The source of the credentials.
     package var credentials: CredentialSource { self.identity.source }
     /// A token with which a new connection resumes the session of a former process; ignored by one that is in the pool
     /// already.
-    let resumption: Secret?
+    var resumption: Secret? { self.parts.value.resumption }
     /// The identity that the connection has at the server; together with the URL, the key of the pool.
-    package let identity: ConnectionIdentity
+    package var identity: ConnectionIdentity { self.parts.value.identity }
 
     init(
         url: ConnectionURL, transport: any Transport, options: Boxed<ConnectionOptions>, credentials: CredentialSource,
         resumption: Secret? = nil
     ) {
-        self.resumption = resumption
-        self.url = url
-        self.transport = transport
-        self.sharedOptions = options
-        self.identity = ConnectionIdentity(credentials, settings: transport.identity)
+        self.parts = Boxed(
+            Parts(
+                url: url, transport: transport, endpoint: transport.endpoint, options: options, resumption: resumption,
+                identity: ConnectionIdentity(credentials, settings: transport.identity)))
     }
 
     /// The options by name, for comparing two configurations.

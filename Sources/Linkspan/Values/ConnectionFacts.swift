@@ -1,5 +1,3 @@
-internal import LinkspanRuntime
-
 /// What the attempts publish of a connection, for readers on other threads and for its status.
 struct ConnectionFacts: Sendable {
     var state = ConnectionState.created
@@ -10,6 +8,6 @@ struct ConnectionFacts: Sendable {
     /// The number of times the server has refused a provider's credentials since it last accepted some; after the
     /// second time they are not renewed any more.
     var refusals = 0
-    /// The place among several endpoints, which few connections have.
-    var place: Boxed<EndpointPlace>?
+    /// The place among several endpoints.
+    var place: EndpointPlace?
 }

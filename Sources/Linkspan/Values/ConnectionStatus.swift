@@ -53,7 +53,7 @@ public struct ConnectionStatus: Sendable {
 
     /// The endpoint of the link, of the attempt that goes on or of the next one: ``url``, or one of
     /// ``ConnectionOptions/endpoints``.
-    public var endpoint: ConnectionURL { self.facts.place?.value.url ?? self.url }
+    public var endpoint: ConnectionURL { self.facts.place?.url ?? self.url }
 
     /// The number of changes that are remembered.
     static let historyLimit = 32
@@ -78,7 +78,7 @@ public struct ConnectionStatus: Sendable {
 
     /// The endpoint in use, of a connection with several.
     private var choice: String? {
-        guard let place = self.facts.place?.value, self.state != .released else { return nil }
+        guard let place = self.facts.place, self.state != .released else { return nil }
         let verb = self.state == .connected ? "It uses" : "The next attempt goes to"
         let which = "\(verb) endpoint \(place.number) of \(place.count), \(place.url) (\(place.policy))"
         switch self.state {

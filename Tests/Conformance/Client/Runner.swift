@@ -94,12 +94,13 @@ final class Conversation: WebSocketChannelHandler, Sendable {
     private func open(_ request: StreamRequest, _ waiter: CheckedContinuation<WebSocketEnd, Never>) {
         self.waiter.value = waiter
         // Larger than the largest case, which has 16 MiB.
-        let terms = WebSocketTerms { terms in
-            terms.limits.maxMessageBytes = 32 << 20
-            terms.limits.maxFragments = 1 << 20
+        let limits = WebSocketLimits { limits in
+            limits.maxMessageBytes = 32 << 20
+            limits.maxFragments = 1 << 20
         }
         self.channel.value = WebSocketChannel(
-            request, compression: .init { $0.threshold = 0 }, terms: Boxed(terms), on: self.loop, handler: self)
+            request, compression: .init { $0.threshold = 0 }, terms: WebSocketTerms(limits: limits), on: self.loop,
+            handler: self)
     }
 
     func opened(_ head: ResponseHead, subprotocol: String?) {}

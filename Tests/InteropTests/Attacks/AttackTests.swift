@@ -170,7 +170,7 @@ extension Interop {
             let upgrade = StreamRequest(host: "127.0.0.1", port: server.port, isSecure: false)
             let loop = bench.loop
             return await loop.perform {
-                let terms = Boxed(WebSocketTerms { $0.messageDeadline = deadline })
+                let terms = WebSocketTerms(messageDeadline: deadline)
                 return Confined(WebSocketChannel(upgrade, terms: terms, on: loop, handler: recorder), to: loop)
             }
         }

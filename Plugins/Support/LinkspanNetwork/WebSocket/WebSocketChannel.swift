@@ -20,7 +20,7 @@ package final class WebSocketChannel {
 
     /// Nil once the stream is open.
     private var handshake: Boxed<ClientHandshake>?
-    private var sharedTerms: Boxed<WebSocketTerms>
+    private let terms: WebSocketTerms
     private let handler: any WebSocketChannelHandler
     private let loop: any NetworkLoop
     /// Nil after its end.
@@ -60,17 +60,16 @@ package final class WebSocketChannel {
     ///   - request: the upgrade request without the headers of the WebSocket handshake.
     ///   - subprotocols: the sub-protocols to offer, the preferred first.
     ///   - compression: the compression to offer; nil for none.
-    ///   - terms: the channel's terms, in memory that channels may share.
+    ///   - terms: the channel's terms.
     ///   - loop: the loop that it lives on.
     ///   - handler: the receiver of its events.
     package init(
         _ request: StreamRequest, subprotocols: [String] = [], compression: WebSocketCompression? = nil,
-        terms: Boxed<WebSocketTerms> = Boxed(.init()), on loop: any NetworkLoop, handler: any WebSocketChannelHandler
+        terms: WebSocketTerms = .init(), on loop: any NetworkLoop, handler: any WebSocketChannelHandler
     ) {
-        self.sharedTerms = terms
+        self.terms = terms
         self.handler = handler
         self.loop = loop
-        let terms = terms.value
         self.session = WebSocketSession(role: .client, limits: terms.limits, masks: .system)
         (self.session.answersPings, self.session.reportsPings) = (terms.answersPings, terms.reportsControl)
         do throws(WebSocketProtocolError) {
@@ -90,13 +89,6 @@ package final class WebSocketChannel {
         }
     }
 
-    private var terms: WebSocketTerms { self.sharedTerms.value }
-
-    /// Sends pings four times as rarely from the next one on, or as usual.
-    package func saveData(_ savesData: Bool) {
-        if savesData != self.terms.savesData { self.sharedTerms.value.savesData = savesData }
-    }
-
     /// The time of the latest arrival, parts of messages included.
     package var lastHeard: Moment? { self.liveness.lastHeard }
 
@@ -106,6 +98,9 @@ package final class WebSocketChannel {
         get { self.owned?.object }
         set { self.owned = newValue.map { Owned($0) } }
     }
+
+    /// Sends pings four times as rarely from the next one on, or as usual.
+    package func saveData(_ savesData: Bool) { self.timers.savesData = savesData }
 
     /// The bytes that wait to be sent, because the system has not taken them yet.
     package var pendingBytes: Int { self.stream?.pendingBytes ?? 0 }
@@ -408,7 +403,7 @@ extension WebSocketChannel: ByteStreamHandler {
 
     private func scheduleKeepAlive() {
         guard let keepAlive = self.terms.keepAlive, self.stream != nil else { return }
-        let interval = keepAlive.interval * (self.terms.savesData ? 4 : 1)
+        let interval = keepAlive.interval * (self.timers.savesData ? 4 : 1)
         self.timers.main = self.loop.scheduleLocally(after: interval) { self.ping(keepAlive) }
     }
 

@@ -8,6 +8,8 @@ struct WebSocketTimers {
     var turn: (any ScheduledWork)?
     /// Over an unfinished message.
     var watch: (any ScheduledWork)?
+    /// Whether pings are sent four times as rarely.
+    var savesData = false
 
     mutating func cancel() {
         self.main?.cancel()

@@ -6,29 +6,25 @@ internal import LinkspanRuntime
 /// parties are asked outside, and what is removed is returned, so that the last reference to it goes outside,
 /// too.
 struct ConnectionPool: Sendable {
-    /// The properties that tell connections apart.
-    ///
-    /// By reference, because the tables of the pool have room for about twice as many keys as there are connections.
+    /// The properties that tell connections apart: URL, endpoint and identity.
     struct Key: Sendable, Hashable {
-        private struct Parts: Sendable, Hashable {
-            let url: ConnectionURL
-            let endpoint: String
-            let identity: ConnectionIdentity
+        private let configuration: ConnectionConfiguration
+
+        init(_ configuration: ConnectionConfiguration) { self.configuration = configuration }
+
+        var url: ConnectionURL { self.configuration.url }
+        var endpoint: String { self.configuration.endpoint }
+        var identity: ConnectionIdentity { self.configuration.identity }
+
+        static func == (left: Self, right: Self) -> Bool {
+            left.url == right.url && left.endpoint == right.endpoint && left.identity == right.identity
         }
 
-        private let parts: Boxed<Parts>
-
-        init(_ configuration: ConnectionConfiguration) {
-            self.parts = Boxed(
-                Parts(
-                    url: configuration.url, endpoint: configuration.transport.endpoint, identity: configuration.identity
-                ))
+        func hash(into hasher: inout Hasher) {
+            hasher.combine(self.url)
+            hasher.combine(self.endpoint)
+            hasher.combine(self.identity)
         }
-
-        var url: ConnectionURL { self.parts.value.url }
-        /// The other part of the endpoint's identity; see ``Transport/endpoint``.
-        var endpoint: String { self.parts.value.endpoint }
-        var identity: ConnectionIdentity { self.parts.value.identity }
     }
 
     /// The options of connections that agree on them, and those of their transports, as text.

@@ -106,22 +106,20 @@ extension EngineKey {
     }
 
     /// The terms of a WebSocket.
-    var terms: Boxed<WebSocketTerms> { self.settings.value.terms }
+    var terms: WebSocketTerms { self.settings.value.terms }
 }
 
 /// What all links of a transport share; equal for equal configurations.
 struct SocketIOSettings: Sendable, Equatable {
     let configuration: SocketIOConfiguration
     /// The heartbeat is Engine.IO's.
-    let terms: Boxed<WebSocketTerms>
+    let terms: WebSocketTerms
 
     init(_ configuration: SocketIOConfiguration) {
         self.configuration = configuration
-        let terms = WebSocketTerms { terms in
-            terms.limits.maxMessageBytes = configuration.maximumMessageBytes
-            terms.highWaterMark = configuration.highWaterMark
-        }
-        self.terms = Boxed(terms)
+        self.terms = WebSocketTerms(
+            limits: WebSocketLimits { $0.maxMessageBytes = configuration.maximumMessageBytes },
+            highWaterMark: configuration.highWaterMark)
     }
 
     static func == (left: Self, right: Self) -> Bool { left.configuration == right.configuration }

@@ -18,10 +18,7 @@ struct SocketIOSession: Sendable {
     private var decoder: SocketIODecoder
     private let coding: SocketIOCoding
     /// Reads in place of `decoder`; nil for the protocol's own form.
-    private var codecDecoder: (any SocketIOCodecDecoder)?
-    // To compare `codecDecoder` with nil would copy it for each frame.
-    /// Whether the app has a codec.
-    private let hasCodec: Bool
+    private var codecDecoder: Boxed<any SocketIOCodecDecoder>?
     private var namespaces = NamespaceTable()
     /// The namespace of the last packet: traffic mostly stays in one.
     private var latest = 0
@@ -47,8 +44,7 @@ struct SocketIOSession: Sendable {
         codec: (any SocketIOCodec)? = nil, now: Moment
     ) {
         self.coding = SocketIOCoding(codec)
-        self.codecDecoder = codec?.makeDecoder(maximumBytes: limits.maximumMessageBytes)
-        self.hasCodec = codec != nil
+        self.codecDecoder = codec.map { Boxed($0.makeDecoder(maximumBytes: limits.maximumMessageBytes)) }
         self.limits = limits
         self.version = version
         self.engine = EngineIOSession(now: now, timeout: openTimeout, version: version)
@@ -249,7 +245,7 @@ extension SocketIOSession {
     private mutating func handle(
         in frame: ArraySlice<UInt8>, behind type: Int, now: Moment, output: inout SocketIOOutput
     ) {
-        if self.hasCodec { return self.decode(.text(frame.dropFirst(type)), now: now, output: &output) }
+        if self.codecDecoder != nil { return self.decode(.text(frame.dropFirst(type)), now: now, output: &output) }
         do throws(SocketIOProtocolError) {
             let body = try self.decoder.check(text: frame, behind: type)
             if let event = try body.plainEvent(frame, behind: type) {
@@ -273,7 +269,7 @@ extension SocketIOSession {
     private mutating func handle(
         binary data: ArraySlice<UInt8>, now: Moment, output: inout SocketIOOutput
     ) {
-        if self.hasCodec { return self.decode(.binary(data), now: now, output: &output) }
+        if self.codecDecoder != nil { return self.decode(.binary(data), now: now, output: &output) }
         do throws(SocketIOProtocolError) {
             guard let packet = try self.decoder.receive(binary: data) else { return self.putOffAttachment(now: now) }
             self.attachmentsDeadline = nil
@@ -288,7 +284,7 @@ extension SocketIOSession {
         _ message: WebSocketMessage, now: Moment, output: inout SocketIOOutput
     ) {
         do {
-            guard let packet = try self.codecDecoder?.decode(message) else { return }
+            guard let packet = try self.codecDecoder?.value.decode(message) else { return }
             self.dispatch(try SocketIOPacket(packet), now: now, output: &output)
         } catch let error as LinkspanError {
             self.close(error, output: &output)
