@@ -90,7 +90,7 @@ public protocol MessageProtocol: Sendable, Hashable {
 
     /// The server's information about the session, such as its name; empty by default.
     ///
-    /// Asked for once, when the session has become ready.
+    /// Asked for when the session has become ready, and the endpoints after each read, too.
     var info: LinkInfo { get }
 
     /// The text from which the next link's session goes on where this one ends; nil by default.

@@ -276,9 +276,19 @@ extension WebSocketLink {
     /// Follows the session after something that was not sent: it may be ready, or have room again.
     private func sessionHasMoved() {
         if self.state == .greeting, self.isReady { self.hand(self.becomeOpen()) }
+        self.followEndpoints()
         guard !self.followSession(), self.isFull, self.state == .open else { return }
         self.isFull = false
         self.receiver.receive([.writable])
+    }
+
+    /// Hands on that the server has named other nodes of its cluster.
+    private func followEndpoints() {
+        guard self.state == .open, self.beginning != nil else { return }
+        let endpoints = self.session.info.endpoints
+        guard endpoints != self.info.endpoints else { return }
+        self.info.endpoints = endpoints
+        self.receiver.receive([.changed(self.info)])
     }
 
     private func becomeOpen() -> LinkEvent {

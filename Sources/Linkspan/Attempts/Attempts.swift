@@ -280,6 +280,9 @@ extension Attempts {
         return [.announce(change)]
     }
 
+    /// The server has named nodes of its cluster while the link was open.
+    mutating func learn(_ endpoints: [ConnectionURL]) { self.target.learn(endpoints) }
+
     /// There was a session before that of the first link.
     mutating func followsFormerSession() { self.followsSession = true }
 

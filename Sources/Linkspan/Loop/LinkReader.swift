@@ -69,7 +69,9 @@ final class LinkReader {
             self.sender.link?.hasServerSpoken = true
             self.sender.fail(id, error)
         case .opened(let info): core.linkOpened(info, epoch: epoch)
-        case .changed(let info): if let measured = self.inbox.note(info) { self.probe?.measured(roundTrip: measured) }
+        case .changed(let info):
+            core.learn(info.endpoints)
+            if let measured = self.inbox.note(info) { self.probe?.measured(roundTrip: measured) }
         case .writable: self.sender.linkIsWritable()
         case .closed(let error): core.linkClosed(self.causeOfEnd(error), epoch: epoch)
         }

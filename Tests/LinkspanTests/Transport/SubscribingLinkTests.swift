@@ -188,6 +188,20 @@ struct SubscribingLinkTests {
         #expect(server.heard.entries == ["open subscribing://server/", "open subscribing://second/"])
         connection.release()
     }
+
+    @Test
+    func `nodes that the server names while the link is open are tried after its loss, too`() throws {
+        let connection = try self.connect()
+        self.scheduler.settle()
+        var info = LinkInfo()
+        info.endpoints = [try ConnectionURL("subscribing://late")]
+        self.tell(.changed(info))
+        #expect(connection.status.link?.endpoints == info.endpoints)
+        self.tell(.closed(LinkspanError(.connectionLost, "lost in a test")))
+        self.scheduler.advance(by: .seconds(30))
+        #expect(self.server.heard.entries == ["open subscribing://server/", "open subscribing://late/"])
+        connection.release()
+    }
 }
 
 extension Result<Payload, LinkspanError> {
