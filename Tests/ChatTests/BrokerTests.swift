@@ -142,6 +142,22 @@ extension Chat {
         }
 
         @Test(.timeLimit(.minutes(2)), arguments: ["mqtt", "nats"])
+        func `a topic outlives a loss of the links of all who know it`(word: String) async throws {
+            try await Meeting.use(word) { bench, meeting in
+                let bob = try await meeting.join("bob", on: bench)
+                try await Seat.take(on: bench, meeting.arguments("ann"), columns: 100) { ann in
+                    try await ann.wait(for: "here: ann, bob", row: -3)
+                    try await ann.type("/topic cats\r")
+                    try await bob.output.wait(forLine: "* ann set the topic: cats")
+                    try await meeting.server.restart()
+                    let late = try await meeting.join("late", on: bench)
+                    try await late.output.wait(forLine: "* the topic: cats")
+                    try late.endInput()
+                }
+            }
+        }
+
+        @Test(.timeLimit(.minutes(2)), arguments: ["mqtt", "nats"])
         func `people come and go, set topics and say something to one person alone`(word: String) async throws {
             try await Meeting.use(word) { bench, meeting in
                 let bob = try await meeting.join("bob", on: bench)

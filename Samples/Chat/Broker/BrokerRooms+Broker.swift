@@ -55,13 +55,7 @@ extension BrokerRooms {
     private mutating func take(_ sign: RoomSign) throws(LinkspanError) {
         guard sign.by != self.session.id, self.session.rooms[sign.room] != nil else { return }
         let person = ChatVocabulary.Presence(room: sign.room, name: sign.name)
-        let known = self.session.rooms[sign.room]?.topic
-        if let topic = sign.topic, known == nil || sign.kind == .topic {
-            self.session.rooms[sign.room]?.topic = topic
-            // Without a name it is the topic found at the entry.
-            let author = sign.kind == .topic ? sign.name : nil
-            try self.tell("topic", ChatVocabulary.Topic(room: sign.room, topic: topic, name: author))
-        }
+        try self.takeTopic(of: sign)
         switch sign.kind {
         case .here:
             let isNew = !self.names(in: sign.room).contains(sign.name)
@@ -74,6 +68,19 @@ extension BrokerRooms {
         case .topic: ()
         case .line: try self.readOn(sign.room)
         }
+    }
+
+    private mutating func takeTopic(of sign: RoomSign) throws(LinkspanError) {
+        guard let text = sign.topic else { return }
+        let (known, isNew) = (self.session.topics[sign.room], sign.kind == .topic)
+        var topic = RoomTopic(text: text, number: sign.topicNumber ?? 0)
+        // The author may have entered a moment ago, and not know the number of the former one.
+        if isNew { topic.number = max(topic.number, (known?.number ?? 0) + 1) }
+        guard topic.isLater(than: known) else { return }
+        self.session.topics[sign.room] = topic
+        guard isNew || text != known?.text else { return }
+        // Without a name it is the topic found at the entry.
+        try self.tell("topic", ChatVocabulary.Topic(room: sign.room, topic: text, name: isNew ? sign.name : nil))
     }
 
     private mutating func lose(_ link: String, in room: String) throws(LinkspanError) {

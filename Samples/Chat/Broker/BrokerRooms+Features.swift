@@ -24,14 +24,15 @@ extension BrokerRooms {
             try self.sign(.gone, in: room)
             let messages = ["signs", "rooms"].flatMap { self.broker.unsubscribe(from: self.event($0, room)) }
             for case .binary(let bytes) in messages { self.session.output += bytes }
-            self.session.rooms[room] = nil
+            (self.session.rooms[room], self.session.topics[room]) = (nil, nil)
             try self.answer(id, .init(ok: true))
         case "who":
             if let id { self.session.rooms[room]?.questions.append(id) }
             try self.answerQuestions(in: room)
         case "typing": try self.sign(.typing, in: room)
         case "topic":
-            self.session.rooms[room]?.topic = payload[0]?["topic"]?.string
+            let number = (self.session.topics[room]?.number ?? 0) + 1
+            self.session.topics[room] = payload[0]?["topic"]?.string.map { RoomTopic(text: $0, number: number) }
             try self.sign(.topic, in: room)
             try self.answer(id, .init(ok: true))
         default: try self.answer(id, .refusal("bad_request", "there is no event '\(name)'"))

@@ -29,6 +29,9 @@ struct BrokerRooms: MessageProtocol {
         var id = ""
         var name = ""
         var rooms: [String: Room] = [:]
+        /// The topics of the rooms; none of a room until a sign of a member brings it.
+        var topics: [String: RoomTopic] = [:] { didSet { self.writtenTopics = Self.written(self.topics) } }
+        private(set) var writtenTopics = "{}"
         /// The rooms of the lines that the broker has not acknowledged, by delivery.
         var lines: [UInt64: String] = [:]
         /// The private messages that nobody has answered.
@@ -37,6 +40,10 @@ struct BrokerRooms: MessageProtocol {
         var (ticks, time) = (0, Duration.zero)
         /// Events and replies for the features, and bytes for the broker.
         var (news, output): ([Envelope], [UInt8]) = ([], [])
+
+        private static func written(_ topics: [String: RoomTopic]) -> String {
+            (try? Payload(topics)).map { String(decoding: $0.elements, as: UTF8.self) } ?? "{}"
+        }
     }
 
     struct Room: Sendable {
@@ -51,8 +58,6 @@ struct BrokerRooms: MessageProtocol {
         var isRung = false
         /// Those present, by link: their names and the ticks of their last beats.
         var people: [String: (name: String, tick: Int)] = [:]
-        /// The topic of the room, empty if it has none; nil until a sign of a member brings it.
-        var topic: String?
         /// Unanswered requests for the members of the room.
         var questions: [UInt64] = []
     }
@@ -71,7 +76,12 @@ struct BrokerRooms: MessageProtocol {
 extension BrokerRooms {
     var name: String { self.broker.name }
     var subprotocols: [String] { self.broker.subprotocols }
-    var resumption: Secret? { self.broker.resumption }
+
+    /// The topics in a line, so that they outlive a loss of the links of all who know them, and what the broker needs.
+    var resumption: Secret? {
+        Secret("\(self.session.writtenTopics)\n\(self.broker.resumption?.exposed ?? "")")
+    }
+
     var isReady: Bool { self.broker.state?.isReady == true }
 
     /// Never a continued session: the members are requested over each link.
@@ -103,6 +113,11 @@ extension BrokerRooms {
         }
         var start = start
         start.credentials.auth = nil
+        if let former = start.resumption?.exposed.split(separator: "\n", maxSplits: 1), let topics = former.first {
+            let topics = try? Payload(checking: Array(topics.utf8)[...]).decode([String: RoomTopic].self)
+            self.session.topics = (topics ?? [:]).filter { entry.rooms.contains($0.key) }
+            start.resumption = former.count > 1 ? Secret(String(former[1])) : nil
+        }
         return try self.broker.begin(start)
     }
 
@@ -175,7 +190,7 @@ extension BrokerRooms {
     mutating func sign(_ kind: RoomSign.Kind, in room: String, isQuestion: Bool? = nil) throws(LinkspanError) {
         let sign = RoomSign(
             kind: kind, room: room, by: self.session.id, name: self.session.name, isQuestion: isQuestion,
-            topic: self.session.rooms[room]?.topic)
+            topic: self.session.topics[room]?.text, topicNumber: self.session.topics[room]?.number)
         try self.send(self.event("signs", room), sign)
     }
 
@@ -210,6 +225,21 @@ struct RoomSign: Codable, Sendable {
     var isQuestion: Bool?
     /// The topic of the room; nil as long as the sender does not know it.
     var topic: String?
+    /// The number of the topic.
+    var topicNumber: Int?
+}
+
+/// The topic of a room.
+struct RoomTopic: Codable, Sendable {
+    /// Empty for none.
+    var text: String
+    /// Counts the topics of the room.
+    var number: Int
+
+    /// Whether it is the later one; of two that were set at the same time all take the same.
+    func isLater(than other: Self?) -> Bool {
+        other.map { (self.number, self.text) > ($0.number, $0.text) } ?? true
+    }
 }
 
 /// A line as the broker has it.
