@@ -17,9 +17,10 @@ struct GraphQLTests {
         "wrong": "query { nothing }",
     ])
 
-    private static func connect(_ server: PythonServer) throws -> ConnectionHandler {
+    private static func connect(_ server: PythonServer, token: String? = nil) throws -> ConnectionHandler {
         let configuration = WebSocketConfiguration { $0.protocol = Self.language }
         return try ConnectionBuilder("ws://127.0.0.1:\(server.port)/graphql").transport(.webSocket(configuration))
+            .credentials(.fixed(try token.map { try Credentials(auth: ["token": $0]) } ?? Credentials()))
             .options { $0.retry = RetryPolicy { _ in .milliseconds(20) } }.connect()
     }
 
@@ -50,6 +51,19 @@ struct GraphQLTests {
                 try await connection.request("listeners")[0]?["listeners"]?.int == 0
             }
             connection.release()
+        }
+    }
+
+    @Test
+    func `a refused greeting is an error of its own, and one with the right token connects`() async throws {
+        let server = PythonServer("graphql_server.py", ["--token", "good"])
+        try await server.use {
+            let bad = try Self.connect(server, token: "bad")
+            try await eventually("it is refused") { bad.status.lastError?.code == .refused }
+            let good = try Self.connect(server, token: "good")
+            #expect(try await good.request("double", ["number": 2])[0]?["double"]?.int == 4)
+            bad.release()
+            good.release()
         }
     }
 

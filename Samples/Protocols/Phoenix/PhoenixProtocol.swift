@@ -91,8 +91,9 @@ struct PhoenixProtocol: MessageProtocol {
         switch event {
         case "phx_reply": return try self.reply(to: parts[1].string ?? "", topic, parts[4])
         // The channel has crashed; it is there again for who joins.
-        case "phx_error": return DecodedEnvelope([], answers: [try self.join(topic)])
-        case "phx_close": return DecodedEnvelope([])
+        case "phx_error" where self.session.joined[topic] != nil:
+            return DecodedEnvelope([], answers: [try self.join(topic)])
+        case "phx_error", "phx_close": return DecodedEnvelope([])
         default:
             return DecodedEnvelope(.event(name: "\(topic)/\(event)", payload: try Payload(parts[4]), id: nil))
         }

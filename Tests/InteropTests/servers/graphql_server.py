@@ -6,10 +6,12 @@ from __future__ import annotations
 import argparse
 import asyncio
 from collections.abc import AsyncIterator
+from typing import Any
 
 import strawberry
 from aiohttp import web
 from strawberry.aiohttp.views import GraphQLView
+from strawberry.exceptions import ConnectionRejectionError
 
 import command_line
 
@@ -57,10 +59,19 @@ class Subscription:
 
 
 async def main() -> None:
-    options = command_line.parse(argparse.ArgumentParser(description=__doc__))
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--token", help="the token of who may connect")
+    options = command_line.parse(parser)
+
+    class View(GraphQLView[Any, Any]):
+        async def on_ws_connect(self, context: dict[str, Any]) -> Any:
+            if options.token and context["connection_params"] != {"token": options.token}:
+                raise ConnectionRejectionError
+            return await super().on_ws_connect(context)
+
     app = web.Application()
     schema = strawberry.Schema(query=Query, mutation=Mutation, subscription=Subscription)
-    app.router.add_route("*", "/graphql", GraphQLView(schema=schema))
+    app.router.add_route("*", "/graphql", View(schema=schema))
     runner = web.AppRunner(app)
     await runner.setup()
     listener = command_line.listen(options.port)
