@@ -56,7 +56,7 @@ struct MQTTSessionTests {
 
     @Test
     func `a session that the broker has not accepted leaves the former one as it was`() throws {
-        let former = Secret("me\n7\n3 a/+")
+        let former = Secret("me\n3 a/+")
         var language = MQTTMessageProtocol()
         let url = try ConnectionURL("ws://broker.example")
         _ = try language.begin(SessionStart(resumption: former, url: url))
@@ -76,7 +76,7 @@ struct MQTTSessionTests {
         }
         var received = try Received(language, auth: ["username": "ann", "password": "pw"])
         let properties: [UInt8] =
-            [0x11, 0, 0, 1, 2, 0x27, 1, 0, 0, 0, 0x22, 0, 64, 0x26] + Self.text("a") + Self.text("b")
+            [0x11, 0, 0, 1, 2, 0x22, 0, 64, 0x27, 1, 0, 0, 0, 0x26] + Self.text("a") + Self.text("b")
         let head = Self.text("MQTT") + [5, 0xEC, 0, 3, UInt8(properties.count)] + properties
         let will = [0] + Self.text("gone") + [0, 0]
         let body = head + Self.text("me") + will + Self.text("ann") + Self.text("pw")
@@ -133,6 +133,32 @@ struct MQTTSessionTests {
     }
 
     @Test
+    func `replies come to a topic without wildcards, whatever the client identifier`() throws {
+        var received = try Self.ready([], MQTTMessageProtocol { $0.clientID = "a+#" })
+        try received.send("t", .empty, id: 7)
+        #expect(received.takeSent().latin.contains("linkspan/replies/a%2B%23"))
+        try received.receive(Self.message("linkspan/replies/a%2B%23", "1", [0x09] + Self.text("7")))
+        #expect(received.lines == ["reply 7 [1]"])
+    }
+
+    @Test
+    func `requests fail when the broker refuses the topic for replies, and the next one asks for it again`() throws {
+        var received = try Self.ready()
+        try received.send("t", .empty, id: 7)
+        try received.receive(Self.packet(0x90, [0, 1, 0, 0x87]))
+        #expect(received.lines == ["failed 7 refused"])
+        _ = received.takeSent()
+        try received.send("t", .empty, id: 8)
+        #expect(received.takeSent().first == 0x82)
+    }
+
+    @Test(arguments: [[0x21, 0, 0], [0x27, 0, 0, 0, 0]] as [[UInt8]])
+    func `a broker that takes no message at all violates the protocol`(_ properties: [UInt8]) throws {
+        let error = #expect(throws: LinkspanError.self) { try Self.ready(properties) }
+        #expect(error?.code == .protocolViolation)
+    }
+
+    @Test
     func `a packet identifier is not used twice at a time`() throws {
         var received = try Self.ready()
         for id in 1...65_535 as ClosedRange<UInt64> { _ = try received.deliver("a", .empty, id: id) }
@@ -179,7 +205,7 @@ struct MQTTSessionTests {
         var first = try Received(MQTTMessageProtocol { $0.clientID = "me" })
         try first.receive(Self.packet(0x20, [1, 0, 0]))
         #expect(!first.session.info.isContinuous)
-        #expect(first.session.resumption == Secret("me\n1"))
+        #expect(first.session.resumption == Secret("me"))
         for language in [MQTTMessageProtocol { $0.sessionExpiry = .zero }, MQTTMessageProtocol()] {
             let properties = [0x12] + Self.text("id") + (language.sessionExpiry == .zero ? [] : [0x11, 0, 0, 0, 0])
             #expect(try Self.ready(properties, language).session.resumption == nil)
@@ -326,6 +352,12 @@ struct MQTTSessionTests {
         Attack(
             "more than 1,024 marks",
             [0x30, 0x89, 0x10] + text("a") + [0x84, 0x10] + (0..<1_026).flatMap { _ in [0x0B, 1] as [UInt8] }),
+        Attack(
+            "more than 1,024 user properties",
+            [0x30, 0x92, 0x54] + text("a") + [0x8C, 0x54]
+                + (0..<1_026).flatMap { [0x26] + text(String(UnicodeScalar(UInt16(0x4E00 + $0)) ?? "-")) + [0, 1, 97] }
+        ),
+        Attack("a response topic that is not UTF-8", message("a", "x", [0x08, 0, 2, 0xC3, 0x28])),
         Attack("100 marks", message("a", "x", (0..<60).flatMap { [0x0B, UInt8($0)] }), nil),
     ]
 

@@ -77,6 +77,27 @@ struct MosquittoTests {
     }
 
     @Test
+    func `a will with a delay is not sent for somebody who is back before it`() async throws {
+        try await Broker.run(.mosquitto) { broker in
+            let other = try broker.connect(.mqtt)
+            let wills = try other.journal("wills/+")
+            try await other.up()
+            try await other.settle()
+            try await broker.withRelay { relay in
+                let back = try broker.connect(
+                    MQTTMessageProtocol { $0.will = .init("wills/back", .empty, delay: .seconds(1)) }, through: relay)
+                let gone = try broker.connect(
+                    MQTTMessageProtocol { $0.will = .init("wills/gone", .empty, delay: .seconds(3)) }, through: relay
+                ) { $0.retry = .never }
+                for connection in [back, gone] { try await connection.up() }
+                try await relay.restart()
+                #expect(try await wills.first(1)[0].payload[0]?.string == "wills/gone")
+                #expect(back.status.state == .connected)
+            }
+        }
+    }
+
+    @Test
     func `a delivery is seen with quality 1 and its key, a sent message with quality 0`() async throws {
         try await Broker.run(.mosquitto) { broker in
             let connection = try broker.connect(.mqtt)
@@ -218,6 +239,48 @@ struct MosquittoTests {
                     #expect(all.filter { $0.hasPrefix(prefix) } == expected.filter { $0.hasPrefix(prefix) })
                 }
             }
+        }
+    }
+
+    @Test
+    func `what an access list does not allow fails at once or is logged, and the link stays up`() async throws {
+        try await Broker.run(.mosquitto, "--allow", "open/#") { broker in
+            let connection = try broker.connect(.mqtt)
+            let (end, changes) = (try connection.journal("open/end"), connection.changes())
+            _ = try connection.journal("closed")
+            try await connection.up()
+            // Nobody may listen to the topic for replies.
+            let refused: [(Command.Kind, String, LinkspanError.Code)] = [
+                (.deliver(orderingKey: ""), "closed", .messageRefused), (.request, "open/question", .refused),
+            ]
+            for (kind, event, code) in refused {
+                let outcome = Journal<Result<Payload, LinkspanError>>("the outcome")
+                try connection.perform(Command(kind, event: event, payload: .empty) { outcome.append($0) })
+                let first = try await outcome.first(1)[0]
+                let error = #expect(throws: LinkspanError.self) { try first.get() }
+                #expect(error?.code == code)
+            }
+            try connection.send("open/end")
+            try await end.first(1)
+            #expect(changes.entries.allSatisfy { $0.reason.error == nil })
+        }
+    }
+
+    @Test
+    func `a session that another client takes over ends, and is not fought for`() async throws {
+        try await Broker.run(.mosquitto) { broker in
+            let language = MQTTMessageProtocol { $0.clientID = "one" }
+            let first = try broker.connect(language) { $0.retry = .backoff() }
+            let changes = first.changes()
+            try await first.up()
+            let thief = try broker.connect(language) { $0.retry = .backoff() }
+            let stolen = thief.changes()
+            let end = try await changes.first { $0.to == .disconnected }
+            #expect(end.reason.error?.code == .closedByServer)
+            try await thief.up()
+            try await thief.settle()
+            #expect(first.status.state == .disconnected)
+            #expect(stolen.entries.allSatisfy { $0.reason.error == nil })
         }
     }
 

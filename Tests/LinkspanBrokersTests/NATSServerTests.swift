@@ -176,7 +176,7 @@ struct NATSServerTests {
     }
 
     @Test
-    func `what the server does not permit is logged, and the link stays up`() async throws {
+    func `what the server does not permit fails at once or is logged, and the link stays up`() async throws {
         let users = """
             authorization { users: [ { user: ann, password: x, permissions: {
             publish: { deny: "secret.>" }, subscribe: { deny: "secret.>" } } } ] }
@@ -187,6 +187,13 @@ struct NATSServerTests {
             _ = try connection.journal("secret.news")
             try await connection.up()
             try connection.send("secret.news", 1)
+            for kind in [Command.Kind.request, .deliver(orderingKey: "")] {
+                let outcome = Journal<Result<Payload, LinkspanError>>("the outcome")
+                try connection.perform(Command(kind, event: "secret.news", payload: .empty) { outcome.append($0) })
+                let first = try await outcome.first(1)[0]
+                let error = #expect(throws: LinkspanError.self) { try first.get() }
+                #expect(error?.code == .messageRefused)
+            }
             try connection.send("end", 1)
             try await heard.first(1)
             #expect(changes.entries.allSatisfy { $0.reason.error == nil })

@@ -40,6 +40,16 @@ struct NATSSessionTests {
     }
 
     @Test
+    func `nodes that the server names later take the place of the former ones`() throws {
+        var received = try Self.ready()
+        try received.receive("INFO {\"max_payload\":50}\r\n".utf8)
+        #expect(received.session.info.endpoints.map(\.host) == ["h", "::1"])
+        try received.receive("INFO {\"connect_urls\":[\"late:3\"]}\r\n".utf8)
+        #expect(received.session.info.endpoints.map(\.host) == ["late"])
+        #expect(received.sent.isEmpty)
+    }
+
+    @Test
     func `of a long list of nodes the first 256 are taken`() throws {
         var received = try Received(.nats)
         let nodes = (0..<5_000).map { "\"h:\($0 + 1)\"" }.joined(separator: ",")
@@ -67,6 +77,16 @@ struct NATSSessionTests {
             try received.send("large", try Payload(String(repeating: "x", count: 99)))
         }
         #expect(received.sent.isEmpty)
+    }
+
+    @Test
+    func `a refusal that names a subject fails the requests and deliveries to it, and no others`() throws {
+        var received = try Self.ready()
+        try received.send("a", .empty, id: 7)
+        _ = try received.deliver("a", .empty, id: 8)
+        try received.send("a.b", .empty, id: 9)
+        try received.receive("-ERR 'Permissions Violation for Publish to \"a\"'\r\n".utf8)
+        #expect(received.lines == ["failed 7 messageRefused", "failed 8 messageRefused"])
     }
 
     // MARK: What comes
@@ -99,7 +119,7 @@ struct NATSSessionTests {
             whole.lines == [
                 #"news [{"a":1}]"#, #"news ["text"] asks 1"#, #"rooms.* [1,2,"rooms.blue"]"#, "reply 7 [5]",
                 #"reply 8 [{"stream":1}]"#, "failed 9 serverUnavailable", "failed 9 serverUnavailable",
-                "failed 4 messageRefused", "failed - refused",
+                "failed 4 messageRefused", "failed - messageRefused",
             ])
         for cut in 1..<bytes.count {
             var parts = try Self.listening()
@@ -161,6 +181,13 @@ struct NATSSessionTests {
         ("a reply outside of the inbox", "MSG a 1 1\r\n1\r\n", nil),
         ("an unknown error", "-ERR 'x\u{1B}[2J'\r\n", .protocolViolation),
         ("a connection that is stale", "-ERR 'Stale Connection'\r\n", .heartbeatMissed),
+        ("a greeting that came too late", "-ERR 'Authentication Timeout'\r\n", .serverUnavailable),
+        ("too many clients", "-ERR 'maximum connections exceeded'\r\n", .serverUnavailable),
+        (
+            "too many clients of an account", "-ERR 'maximum account active connections exceeded'\r\n",
+            .serverUnavailable
+        ),
+        ("too many subscriptions", "-ERR 'maximum subscriptions exceeded'\r\n", nil),
         ("credentials that have expired", "-ERR 'User Authentication Expired'\r\n", .credentialsRefused),
     ].map { Attack($0.0, Array($0.1.utf8), $0.2) }
 

@@ -48,10 +48,28 @@ def mosquitto(folder: pathlib.Path, port: int, options: argparse.Namespace) -> t
         lines += ["allow_anonymous false", f"password_file {passwords}"]
     else:
         lines += ["allow_anonymous true"]
+    if options.allow:
+        lines += access_list(folder, options.allow)
     lines += options.setting
     config = folder / "mosquitto.conf"
     config.write_text("\n".join(lines) + "\n")
     return ["mosquitto", "-c", str(config)], plain
+
+
+def access_list(folder: pathlib.Path, filters: list[str]) -> list[str]:
+    kinds = ("publishClientSend", "subscribePattern")
+    rules = [{"acltype": kind, "topic": topic, "allow": True} for kind in kinds for topic in filters]
+    security = {
+        "defaultACLAccess": {"publishClientSend": False, "publishClientReceive": True, "subscribe": False, "unsubscribe": True},
+        "clients": [], "roles": [{"rolename": "all", "acls": rules}],
+        "groups": [{"groupname": "all", "roles": [{"rolename": "all"}], "clients": []}], "anonymousGroup": "all",
+    }
+    file = folder / "security.json"
+    file.write_text(json.dumps(security))
+    plugins = [path for top in ("/usr/lib", "/opt/homebrew/lib") for path in pathlib.Path(top).rglob("mosquitto_dynamic_security.so")]
+    if not plugins:
+        sys.exit("mosquitto has no mosquitto_dynamic_security.so: apt-get install mosquitto")
+    return [f"plugin {plugins[0]}", f"plugin_opt_config_file {file}"]
 
 
 def nats(
@@ -89,6 +107,8 @@ def main() -> None:
     parser.add_argument("--nodes", type=int, default=1)
     parser.add_argument("--password", help="of the user ann; anybody may come without")
     parser.add_argument("--durable", action="store_true", help="mosquitto keeps sessions and messages in a file")
+    parser.add_argument(
+        "--allow", action="append", default=[], help="a filter of the topics that clients of mosquitto may use; any without it")
     parser.add_argument("--setting", action="append", default=[], help="a line of the broker's file")
     options = command_line.parse(parser)
     if shutil.which(options.broker) is None:

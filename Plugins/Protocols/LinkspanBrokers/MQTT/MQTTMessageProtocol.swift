@@ -32,12 +32,12 @@ public struct MQTTMessageProtocol: MessageProtocol {
         public var payload: Payload
         /// A retained will: the broker stores it and sends it to each later subscriber (section 3.1.2.7).
         public var isRetained: Bool
+        /// The time that the client has to come back before the broker sends the will (version 5; at most 136 years).
+        public var delay: Duration
 
         /// Describes a will.
-        public init(_ event: String, _ payload: Payload, isRetained: Bool = false) {
-            self.event = event
-            self.payload = payload
-            self.isRetained = isRetained
+        public init(_ event: String, _ payload: Payload, isRetained: Bool = false, delay: Duration = .zero) {
+            (self.event, self.payload, self.isRetained, self.delay) = (event, payload, isRetained, delay)
         }
     }
 
@@ -75,7 +75,11 @@ public struct MQTTMessageProtocol: MessageProtocol {
 
 extension MQTTMessageProtocol {
     /// The number of topics that the broker may replace by a number, which `CONNECT` says.
-    private static var aliases: UInt16 { 64 }
+    private static var aliases: UInt32 { 64 }
+
+    private func packet(_ kind: MQTTPacket.Kind, flags: UInt8 = 0) -> MQTTPacket {
+        MQTTPacket(kind, flags: flags, isV5: self.isV5)
+    }
 
     /// Sends `CONNECT`.
     public mutating func begin(_ start: SessionStart) throws(LinkspanError) -> [WebSocketMessage] {
@@ -86,53 +90,46 @@ extension MQTTMessageProtocol {
         let isClean = !self.isV5 && self.session.clientID.isEmpty
         let given = start.credentials.auth?[0]
         let (user, password) = (given?["username"]?.string, given?["password"]?.string)
-        var flags: UInt8 = isClean ? 0x02 : 0
-        if user != nil { flags |= 0x80 }
-        if password != nil { flags |= 0x40 }
-        if let will = self.will { flags |= 0x04 | 0x08 | (will.isRetained ? 0x20 : 0) }
-        var writer = MQTTWriter(isV5: self.isV5)
-        try writer.text("MQTT")
-        writer.byte(self.version.rawValue)
-        writer.byte(flags)
-        writer.number(UInt16(clamping: self.keepAlive.components.seconds))
-        try writer.properties { writer throws(LinkspanError) in
-            writer.byte(0x11)
-            writer.long(UInt32(clamping: self.sessionExpiry.components.seconds))
-            writer.byte(0x27)
-            writer.long(UInt32(MQTTPacket.largest))
-            writer.byte(0x22)
-            writer.number(Self.aliases)
-            if let method = self.authenticationMethod { try Self.append(method, given, to: &writer) }
-            for (name, value) in self.userProperties.sorted(by: { $0.key < $1.key }) {
-                try writer.userProperty(name, value)
-            }
-        }
-        try writer.text(self.session.clientID)
+        let flags: [(UInt32, Bool)] = [
+            (0x02, isClean), (0x0C, self.will != nil), (0x20, self.will?.isRetained == true), (0x40, password != nil),
+            (0x80, user != nil),
+        ]
+        var packet = self.packet(.connect)
+        try packet.append("MQTT")
+        packet.append(UInt32(self.version.rawValue), bytes: 1)
+        packet.append(flags.reduce(0) { $1.1 ? $0 | $1.0 : $0 }, bytes: 1)
+        packet.append(UInt32(UInt16(clamping: self.keepAlive.components.seconds)), bytes: 2)
+        var properties = self.authentication(given)
+        properties.numbers[.sessionExpiry] = UInt32(clamping: self.sessionExpiry.components.seconds)
+        properties.numbers[.largestPacket] = UInt32(MQTTPacket.largest)
+        properties.numbers[.aliasMaximum] = Self.aliases
+        properties.user = self.userProperties
+        try packet.append(properties)
+        try packet.append(self.session.clientID)
         if let will = self.will {
-            try writer.properties()
             try MQTTTopic.check(will.event, isForSending: true)
-            try writer.text(will.event)
-            try writer.data(try BrokerPayload.encode(will.payload).content)
+            let delay = UInt32(clamping: will.delay.components.seconds)
+            try packet.append(MQTTProperties(numbers: delay > 0 ? [.willDelay: delay] : [:]))
+            try packet.append(will.event)
+            try packet.append(try BrokerPayload.encode(will.payload).content)
         }
-        if let user { try writer.text(user) }
-        if let password { try writer.text(password) }
-        return [.binary(writer.packet(.connect)[...])]
+        for text in [user, password] { if let text { try packet.append(text) } }
+        return [.binary(packet.whole)]
     }
 
-    private static func append(
-        _ method: String, _ given: PayloadValue?, to writer: inout MQTTWriter
-    ) throws(LinkspanError) {
-        writer.byte(0x15)
-        try writer.text(method)
-        guard let data = given?["data"]?.string else { return }
-        writer.byte(0x16)
-        try writer.data(data.utf8)
+    /// The properties that show credentials, with an authentication method.
+    private func authentication(_ given: PayloadValue?) -> MQTTProperties {
+        guard let method = self.authenticationMethod else { return MQTTProperties() }
+        var properties = MQTTProperties(data: [.authenticationMethod: Array(method.utf8)[...]])
+        properties.data[.authenticationData] = given?["data"]?.string.map { Array($0.utf8)[...] }
+        return properties
     }
 
     /// Ready when the broker has accepted the session, full when it has as many deliveries as it takes at a time.
     public var state: SessionState? {
-        SessionState(
-            isReady: self.session.isReady, isFull: self.session.deliveries.count >= self.session.limits.receiveMaximum,
+        let most = self.session.terms?.numbers[.receiveMaximum] ?? 65_535
+        return SessionState(
+            isReady: self.session.terms != nil, isFull: self.session.deliveries.count >= most,
             deadline: self.session.heartbeat.due)
     }
 
@@ -147,43 +144,44 @@ extension MQTTMessageProtocol {
         guard !self.session.heartbeat.isAwaited else {
             throw LinkspanError(.heartbeatMissed, "the broker has not answered a heartbeat for \(self.interval)")
         }
-        self.session.heartbeat.isAwaited = true
-        self.session.heartbeat.due = time + self.interval
-        return DecodedEnvelope(answers: [.binary(MQTTWriter(isV5: self.isV5).packet(.pingreq)[...])])
+        self.session.heartbeat = (time + self.interval, true)
+        return DecodedEnvelope(answers: [.binary(self.packet(.pingreq).whole)])
     }
 
     /// The interval of heartbeats; zero for none.
-    private var interval: Duration { self.session.limits.keepAlive ?? self.keepAlive }
+    private var interval: Duration { self.session.terms?.numbers[.keepAlive].map { .seconds($0) } ?? self.keepAlive }
 
     /// Shows renewed credentials by `AUTH`, with an authentication method.
     public mutating func renew(_ credentials: Credentials) throws(LinkspanError) -> [WebSocketMessage]? {
-        guard self.isV5, let method = self.authenticationMethod else { return nil }
-        var writer = MQTTWriter(isV5: self.isV5)
-        writer.byte(0x19)
-        try writer.properties { writer throws(LinkspanError) in
-            try Self.append(method, credentials.auth?[0], to: &writer)
-        }
-        return [.binary(writer.packet(.auth)[...])]
+        guard self.isV5, self.authenticationMethod != nil else { return nil }
+        var packet = self.packet(.auth)
+        // To authenticate again.
+        packet.append(0x19, bytes: 1)
+        try packet.append(self.authentication(credentials.auth?[0]))
+        return [.binary(packet.whole)]
     }
 
     /// Sends `DISCONNECT`, after which the broker sends no will.
-    public mutating func end() -> [WebSocketMessage] { [.binary(MQTTWriter(isV5: self.isV5).packet(.disconnect)[...])] }
+    public mutating func end() -> [WebSocketMessage] { [.binary(self.packet(.disconnect).whole)] }
 
     /// The broker has answered `CONNECT`.
     private mutating func accept(_ packet: inout MQTTPacket) throws(LinkspanError) {
-        guard !self.session.isReady else { throw MQTTPacket.violation("CONNACK came twice") }
+        guard self.session.terms == nil else { throw MQTTPacket.violation("CONNACK came twice") }
         let isPresent = try packet.byte() & 1 == 1
-        let reason = try packet.byte()
-        let properties = self.isV5 && !packet.isAtEnd ? try packet.properties() : MQTTProperties()
-        if let error = MQTTReason.error(reason, isV5: self.isV5, of: "CONNECT", properties.reason) { throw error }
-        if let id = properties.assignedClientID { self.session.clientID = id }
-        self.session.limits.take(properties)
+        let (error, terms) = try packet.outcome(of: "CONNECT")
+        if let error { throw error }
+        guard terms.numbers[.receiveMaximum] != 0, terms.numbers[.largestPacket] != 0 else {
+            throw MQTTPacket.violation("the broker takes no message at all")
+        }
+        if let id = try terms.text(.clientID) { self.session.clientID = id }
+        // A client identifier may have any characters.
+        let name = self.session.clientID.replacing("+", with: "%2B").replacing("#", with: "%23")
+        self.session.responseTopic = "linkspan/replies/\(name)"
         self.session.info.sessionID = self.session.clientID
         self.session.info.isContinuous = isPresent && self.session.isResuming
-        self.session.isKept = properties.sessionExpiry.map { $0 > 0 } ?? (self.sessionExpiry > .zero)
         self.session.info.facts["broker"] = self.isV5 ? "MQTT 5.0" : "MQTT 3.1.1"
-        self.session.isReady = true
-        self.session.writeResumption()
+        self.session.terms = terms
+        self.session.isKept = terms.numbers[.sessionExpiry].map { $0 > 0 } ?? (self.sessionExpiry > .zero)
         if self.interval > .zero { self.session.heartbeat.due = self.interval }
     }
 }
@@ -199,43 +197,38 @@ extension MQTTMessageProtocol {
 
     /// Subscribes to a topic, or to all that a filter stands for.
     public mutating func subscribe(to event: String) throws(LinkspanError) -> [WebSocketMessage] {
-        [.binary(try self.subscription(to: event)[...])]
+        [.binary(try self.subscription(to: event))]
     }
 
-    private mutating func subscription(to event: String) throws(LinkspanError) -> [UInt8] {
+    private mutating func subscription(to event: String) throws(LinkspanError) -> ArraySlice<UInt8> {
         try MQTTTopic.check(event, isForSending: false)
-        let number = try self.session.nextPacket()
-        let (id, isNew) = self.session.subscriptions.add(event)
-        if isNew { self.session.writeResumption() }
-        var writer = MQTTWriter(isV5: self.isV5)
-        writer.number(number)
-        try writer.properties { writer throws(LinkspanError) in
-            writer.byte(0x0B)
-            writer.variable(Int(id))
+        if MQTTTopic.isFilter(event) {
+            return try self.ask(.subscribe, event, self.session.filters.add(event))
         }
-        try writer.text(event)
-        // Quality 1; of kept messages only those that a former subscription has not brought (section 3.8.3.1).
-        writer.byte(self.isV5 ? 0x11 : 0x01)
-        self.session.packets[number] = .subscription(event)
-        return writer.packet(.subscribe, flags: 2)
+        self.session.topics.insert(event)
+        return try self.ask(.subscribe, event, MQTTSession.topicNumber)
     }
 
     /// Ends a subscription.
     public mutating func unsubscribe(from event: String) -> [WebSocketMessage] {
-        guard self.session.subscriptions.remove(event) else { return [] }
-        if MQTTTopic.isFilter(event) { self.session.writeResumption() }
-        var writer = MQTTWriter(isV5: self.isV5)
-        do throws(LinkspanError) {
-            let number = try self.session.nextPacket()
-            writer.number(number)
-            try writer.properties()
-            try writer.text(event)
-            self.session.packets[number] = .subscription(event)
-        } catch {
-            // What still comes has no listener.
-            return []
-        }
-        return [.binary(writer.packet(.unsubscribe, flags: 2)[...])]
+        let isKnown = self.session.filters.remove(event) != nil || self.session.topics.remove(event) != nil
+        // Without a packet, what still comes has no listener.
+        guard isKnown, let packet = try? self.ask(.unsubscribe, event) else { return [] }
+        return [.binary(packet)]
+    }
+
+    private mutating func ask(
+        _ kind: MQTTPacket.Kind, _ event: String, _ number: UInt32? = nil
+    ) throws(LinkspanError) -> ArraySlice<UInt8> {
+        let id = try self.session.freePacket()
+        var packet = self.packet(kind, flags: 2)
+        packet.append(id, bytes: 2)
+        try packet.append(MQTTProperties(subscriptions: number.map { [$0] } ?? []))
+        try packet.append(event)
+        // Quality 1; of kept messages only those that a former subscription has not brought (section 3.8.3.1).
+        if number != nil { packet.append(self.isV5 ? 0x11 : 0x01, bytes: 1) }
+        self.session.unconfirmed[id] = .subscription(event)
+        return packet.whole
     }
 }
 
@@ -246,17 +239,26 @@ extension MQTTMessageProtocol {
     public mutating func encode(
         _ envelope: consuming Envelope, to buffer: inout [UInt8]
     ) throws(LinkspanError) -> EncodedKind {
+        var properties = MQTTProperties()
         switch consume envelope {
-        case .event(let name, let payload, let id):
-            guard id == nil || self.isV5 else {
+        case .event(let name, let payload, nil): buffer += try self.message(name, payload, properties)
+        case .event(let name, let payload, let id?):
+            guard self.isV5 else {
                 throw LinkspanError(.encodingFailed, "requests need MQTT 5.0; '\(name)' was to be sent over 3.1.1")
             }
-            let correlation = id.map { Array("\($0)".utf8)[...] }
-            try self.publish(
-                name, payload, response: id.map { _ in self.responseTopic }, correlation: correlation, to: &buffer)
+            properties.data[.responseTopic] = Array(self.session.responseTopic.utf8)[...]
+            properties.data[.correlation] = Array("\(id)".utf8)[...]
+            let request = try self.message(name, payload, properties)
+            // For replies, before the first request.
+            if !self.session.topics.contains(self.session.responseTopic) {
+                buffer += try self.subscription(to: self.session.responseTopic)
+            }
+            buffer += request
+            self.session.requests.note(id, name)
         case .reply(let id, let payload):
             let (topic, correlation) = try self.session.questions.take(id)
-            try self.publish(topic, payload, correlation: correlation, to: &buffer)
+            properties.data[.correlation] = correlation
+            buffer += try self.message(topic, payload, properties)
         }
         return .selfContained
     }
@@ -267,66 +269,42 @@ extension MQTTMessageProtocol {
     ) throws(LinkspanError) -> EncodedKind {
         // On one link a message goes out once (section 4.4); the acknowledgement is still to come.
         guard self.session.deliveries[delivery.id] == nil else { return .nothing }
-        let packet = try self.session.nextPacket()
-        try self.publish(
-            delivery.event, delivery.payload, packet: packet, isRepeated: delivery.isRepeated, key: delivery.key,
-            to: &buffer)
-        self.session.packets[packet] = .delivery(delivery.id)
-        self.session.deliveries[delivery.id] = packet
+        let number = try self.session.freePacket()
+        var properties = MQTTProperties()
+        properties.user["key"] = delivery.key
+        buffer += try self.message(
+            delivery.event, delivery.payload, properties, flags: delivery.isRepeated ? 0x0A : 0x02, number: number)
+        self.session.unconfirmed[number] = .delivery(delivery.id)
+        self.session.deliveries[delivery.id] = number
         return .selfContained
     }
 
-    private var responseTopic: String { "linkspan/replies/\(self.session.clientID)" }
-
-    private mutating func publish(
-        _ topic: String, _ payload: Payload, packet: UInt16? = nil, isRepeated: Bool = false, key: String? = nil,
-        response: String? = nil, correlation: ArraySlice<UInt8>? = nil, to buffer: inout [UInt8]
-    ) throws(LinkspanError) {
+    /// A message, of quality 1 under the number of a packet, otherwise of quality 0.
+    private mutating func message(
+        _ topic: String, _ payload: Payload, _ properties: MQTTProperties, flags: UInt8 = 0, number: UInt32? = nil
+    ) throws(LinkspanError) -> ArraySlice<UInt8> {
         try MQTTTopic.check(topic, isForSending: true)
+        let terms = self.session.terms
         let (content, count) = try BrokerPayload.encode(payload)
-        let (alias, isNew) = self.alias(for: topic)
-        var writer = MQTTWriter(isV5: self.isV5)
-        try writer.text(alias != nil && !isNew ? "" : topic)
-        if let packet { writer.number(packet) }
-        try writer.properties { writer throws(LinkspanError) in
-            if let alias {
-                writer.byte(0x23)
-                writer.number(alias)
-            }
-            if let response {
-                writer.byte(0x08)
-                try writer.text(response)
-            }
-            if let correlation {
-                writer.byte(0x09)
-                try writer.data(correlation)
-            }
-            if let count { try writer.userProperty("arguments", "\(count)") }
-            if let key { try writer.userProperty("key", key) }
-        }
-        writer.bytes(content)
-        let quality: UInt8 = packet == nil ? 0 : 2
-        let isRetained = self.retainedEvents.contains(topic)
-        let bytes = writer.packet(.publish, flags: quality | (isRepeated ? 8 : 0) | (isRetained ? 1 : 0))
-        guard bytes.count <= self.session.limits.largestPacket else {
+        let known = self.session.aliases.outgoing[topic]
+        let next = UInt32(self.session.aliases.outgoing.count + 1)
+        let isFree = next <= min(terms?.numbers[.aliasMaximum] ?? 0, 1_024)
+        var properties = properties
+        properties.numbers[.alias] = known ?? (isFree ? next : nil)
+        properties.user["arguments"] = count.map { "\($0)" }
+        var packet = self.packet(.publish, flags: flags | (self.retainedEvents.contains(topic) ? 1 : 0))
+        try packet.append(known == nil ? topic : "")
+        if let number { packet.append(number, bytes: 2) }
+        try packet.append(properties)
+        packet.append(content: content)
+        let bytes = packet.whole
+        let most = Int(terms?.numbers[.largestPacket] ?? UInt32(MQTTPacket.largest))
+        guard bytes.count <= most else {
             throw LinkspanError(
-                .messageTooLarge,
-                "'\(topic)' makes a packet of \(bytes.count) bytes; the broker takes \(self.session.limits.largestPacket)"
-            )
+                .messageTooLarge, "'\(topic)' makes a packet of \(bytes.count) bytes; the broker takes \(most)")
         }
-        if let alias, isNew { self.session.aliases.outgoing[topic] = alias }
-        // For replies, before the first request.
-        if let response, !self.session.subscriptions.contains(response) {
-            buffer += try self.subscription(to: response)
-        }
-        buffer += bytes
-    }
-
-    /// The number that stands for a topic, as far as the broker knows such numbers.
-    private func alias(for topic: String) -> (number: UInt16?, isNew: Bool) {
-        if let known = self.session.aliases.outgoing[topic] { return (known, false) }
-        let next = UInt16(self.session.aliases.outgoing.count + 1)
-        return next <= self.session.limits.aliasMaximum ? (next, true) : (nil, false)
+        self.session.aliases.outgoing[topic] = properties.numbers[.alias]
+        return bytes
     }
 }
 
@@ -341,46 +319,37 @@ extension MQTTMessageProtocol {
     /// Takes a part of the stream.
     public mutating func decode(binary: consuming ArraySlice<UInt8>) throws(LinkspanError) -> DecodedEnvelope {
         self.session.feed.append(binary)
-        var (envelopes, answers): ([Envelope], [UInt8]) = ([], [])
-        var failures: [DecodedEnvelope.Failure] = []
-        while var packet = try MQTTPacket.next(&self.session.feed) {
-            guard self.session.isReady || [.connack, .auth, .disconnect].contains(packet.kind) else {
+        var outcome = Outcome()
+        while var packet = try MQTTPacket.next(&self.session.feed, isV5: self.isV5) {
+            guard self.session.terms != nil || [.connack, .auth, .disconnect].contains(packet.kind) else {
                 throw MQTTPacket.violation("\(packet.kind) came before CONNACK")
             }
             switch packet.kind {
             case .connack: try self.accept(&packet)
-            case .publish: answers += try self.receive(&packet, &envelopes)
-            case .puback: try self.acknowledge(&packet, &envelopes, &failures)
-            case .suback, .unsuback: try self.confirm(&packet, &failures)
+            case .publish: try self.receive(&packet, &outcome)
+            case .puback, .suback, .unsuback: try self.confirm(&packet, &outcome)
             case .pingresp: self.session.heartbeat.isAwaited = false
             case .disconnect:
-                throw try packet.failure(of: "the session")
+                throw try packet.outcome(of: "the session").error
                     ?? LinkspanError(.connectionLost, "the broker has ended the session")
-            case .auth:
-                let reason = packet.isAtEnd ? 0 : try packet.byte()
-                guard reason == 0 else {
-                    throw LinkspanError(.unsupported, "the broker asks for a further step of authentication")
-                }
+            case .auth where packet.isAtEnd: ()
+            case .auth where try packet.byte() == 0: ()
+            case .auth: throw LinkspanError(.unsupported, "the broker asks for a further step of authentication")
             default: throw MQTTPacket.violation("\(packet.kind) comes from no broker")
             }
-            try ByteFeed.check(envelopes.count + failures.count)
+            try outcome.check()
         }
-        return DecodedEnvelope(
-            envelopes, answers: answers.isEmpty ? [] : [.binary(answers[...])], failures: failures)
+        return outcome.decoded
     }
 
     /// Takes a message; one of quality 1 is acknowledged at once.
-    ///
-    /// - Returns: the acknowledgement.
-    private mutating func receive(
-        _ packet: inout MQTTPacket, _ envelopes: inout [Envelope]
-    ) throws(LinkspanError) -> [UInt8] {
+    private mutating func receive(_ packet: inout MQTTPacket, _ outcome: inout Outcome) throws(LinkspanError) {
         let quality = packet.flags >> 1 & 3
         guard quality < 2 else { throw MQTTPacket.violation("a message has quality \(quality), not 0 or 1") }
         var topic = try packet.text()
-        let number = quality == 1 ? try packet.number() : nil
-        let properties = self.isV5 ? try packet.properties() : MQTTProperties()
-        if let alias = properties.topicAlias {
+        let number = quality == 1 ? try packet.number(2) : nil
+        let properties = try packet.properties()
+        if let alias = properties.numbers[.alias] {
             guard (1...Self.aliases).contains(alias) else {
                 throw MQTTPacket.violation("topic alias \(alias) is not from 1 to \(Self.aliases)")
             }
@@ -388,52 +357,45 @@ extension MQTTMessageProtocol {
             topic = self.session.aliases.incoming[alias] ?? ""
         }
         guard !topic.isEmpty else { throw MQTTPacket.violation("a message has no topic") }
-        let payload = BrokerPayload.decode(packet.rest(), isList: properties.isList)
-        if topic == self.responseTopic, let correlation = properties.correlation {
-            let id = UInt64(String(decoding: correlation, as: UTF8.self))
-            if let id { envelopes.append(.reply(id: id, payload: payload)) }
+        let payload = BrokerPayload.decode(packet.body, isList: properties.user["arguments"] != nil)
+        // A slice would keep the whole message of the WebSocket.
+        let correlation = properties.data[.correlation].map { Array($0)[...] }
+        if topic == self.session.responseTopic, let correlation {
+            if let id = UInt64(String(decoding: correlation, as: UTF8.self)) { outcome.end(id, payload) }
         } else {
-            for event in self.session.subscriptions.events(for: topic, properties.subscriptions) {
-                let correlation = properties.correlation.map { Array($0)[...] }
-                let id = properties.responseTopic.map { self.session.questions.add(($0, correlation)) }
-                envelopes.append(
-                    .event(name: event, payload: MQTTTopic.isFilter(event) ? payload.naming(topic) : payload, id: id))
+            let response = try properties.text(.responseTopic)
+            for event in self.session.events(for: topic, properties.subscriptions) {
+                let id = response.map { self.session.questions.add(($0, correlation)) }
+                outcome.add(event, payload, from: topic, id: id)
             }
         }
-        guard let number else { return [] }
-        var writer = MQTTWriter(isV5: self.isV5)
-        writer.number(number)
-        return writer.packet(.puback)
-    }
-
-    private mutating func acknowledge(
-        _ packet: inout MQTTPacket, _ envelopes: inout [Envelope], _ failures: inout [DecodedEnvelope.Failure]
-    ) throws(LinkspanError) {
-        let number = try packet.number()
-        let failure = try packet.failure(of: "a delivery")
-        guard case .delivery(let id)? = self.session.packets.removeValue(forKey: number) else { return }
-        self.session.deliveries[id] = nil
-        if var error = failure {
-            if error.code != .serverUnavailable { error.code = .messageRefused }
-            failures.append(.init(id: id, error))
-        } else {
-            envelopes.append(.reply(id: id, payload: .empty))
+        if let number {
+            var packet = self.packet(.puback)
+            packet.append(number, bytes: 2)
+            outcome.answers += packet.whole
         }
     }
 
-    private mutating func confirm(
-        _ packet: inout MQTTPacket, _ failures: inout [DecodedEnvelope.Failure]
-    ) throws(LinkspanError) {
-        guard case .subscription(let filter)? = self.session.packets.removeValue(forKey: try packet.number()) else {
-            return
-        }
-        let properties = self.isV5 ? try packet.properties() : MQTTProperties()
-        // An UNSUBACK of 3.1.1 has no code.
-        guard !packet.isAtEnd, case let reason = try packet.byte(), reason >= 0x80 else { return }
-        let what = "the subscription to '\(ForeignText.line(filter))'"
-        if var error = MQTTReason.error(reason, isV5: true, of: what, properties.reason) {
+    /// Takes the broker's answer to a delivery or subscription.
+    private mutating func confirm(_ packet: inout MQTTPacket, _ outcome: inout Outcome) throws(LinkspanError) {
+        switch (packet.kind, self.session.unconfirmed.removeValue(forKey: try packet.number(2))) {
+        case (.puback, .delivery(let id)):
+            self.session.deliveries[id] = nil
+            var error = try packet.outcome(of: "a delivery").error
+            if error?.code != .serverUnavailable { error?.code = .messageRefused }
+            outcome.end(id, error: error)
+        case (.suback, .subscription(let event)), (.unsuback, .subscription(let event)):
+            let text = try packet.properties().text(.reason)
+            // An UNSUBACK of 3.1.1 has no code.
+            guard !packet.isAtEnd else { return }
+            let what = "the subscription to '\(ForeignText.line(event))'"
+            // The codes of 3.1.1 are among those of version 5.
+            guard var error = MQTTReason.error(try packet.byte(), isV5: true, of: what, text) else { return }
             error.code = .refused
-            failures.append(.init(error))
+            // Without the topic for replies nobody can answer.
+            let isForReplies = event == self.session.responseTopic && self.session.topics.remove(event) != nil
+            outcome.fail(isForReplies ? self.session.requests.ids { _ in true } : [], error)
+        default: ()
         }
     }
 }

@@ -1,6 +1,6 @@
 internal import Linkspan
 
-/// A control packet of MQTT 5.0 or 3.1.1 (OASIS standards), as a server sends it.
+/// A control packet of MQTT 5.0 or 3.1.1 (OASIS standards), which is read or written field by field.
 struct MQTTPacket: Sendable {
     /// The type of a packet (section 2.1.2).
     enum Kind: UInt8 {
@@ -11,68 +11,76 @@ struct MQTTPacket: Sendable {
     let kind: Kind
     /// The lower half of the first byte.
     let flags: UInt8
-    private var body: ArraySlice<UInt8>
+    /// True for MQTT 5; packets of 3.1.1 have no properties.
+    let isV5: Bool
+    /// The fields that are still to be read, or that have been written.
+    private(set) var body: ArraySlice<UInt8> = []
 
     /// The most bytes of a packet, which `CONNECT` says.
     static let largest = 16 << 20
 
-    /// Takes the next packet out of the received bytes; nil when it is not complete.
-    static func next(_ feed: inout ByteFeed) throws(LinkspanError) -> Self? {
-        let rest = feed.rest
-        guard let first = rest.first else { return nil }
-        var (length, index, shift) = (0, rest.startIndex + 1, 0)
-        while true {
-            guard index < rest.endIndex else { return nil }
-            length |= Int(rest[index] & 0x7F) << shift
-            index += 1
-            if rest[index - 1] & 0x80 == 0 { break }
-            shift += 7
-            guard shift < 28 else { throw Self.violation("a packet has a malformed length") }
-        }
-        guard length <= Self.largest else {
-            throw Self.violation("a packet has \(length) bytes, more than the \(Self.largest) that are accepted here")
-        }
-        guard rest.endIndex - index >= length else { return nil }
-        guard let kind = Kind(rawValue: first >> 4) else { throw Self.violation("a packet of type 0") }
-        _ = feed.take(index - rest.startIndex)
-        return Self(kind: kind, flags: first & 0x0F, body: feed.take(length))
-    }
+    /// An empty packet, to be written.
+    init(_ kind: Kind, flags: UInt8 = 0, isV5: Bool) { (self.kind, self.flags, self.isV5) = (kind, flags, isV5) }
 
     static func violation(_ sentence: String) -> LinkspanError {
         LinkspanError(.protocolViolation, "MQTT: \(sentence)")
     }
 
-    // MARK: Fields
+    /// Takes the next packet out of the received bytes; nil when it is not complete.
+    static func next(_ feed: inout ByteFeed, isV5: Bool) throws(LinkspanError) -> Self? {
+        guard let first = feed.rest.first, let (length, count) = try Self.variable(feed.rest.dropFirst()) else {
+            return nil
+        }
+        guard length <= Self.largest else {
+            throw Self.violation("a packet has \(length) bytes, more than the \(Self.largest) that are accepted here")
+        }
+        guard feed.rest.count > count + Int(length) else { return nil }
+        guard let kind = Kind(rawValue: first >> 4) else { throw Self.violation("a packet of type 0") }
+        var packet = Self(kind, flags: first & 0x0F, isV5: isV5)
+        _ = feed.take(1 + count)
+        packet.body = feed.take(Int(length))
+        return packet
+    }
 
+    /// Reads a number of one to four bytes (section 1.5.5), and counts them; nil when it is cut off.
+    private static func variable(_ bytes: ArraySlice<UInt8>) throws(LinkspanError) -> (value: UInt32, count: Int)? {
+        var value: UInt32 = 0
+        for (index, byte) in bytes.prefix(4).enumerated() {
+            value |= UInt32(byte & 0x7F) << (7 * UInt32(index))
+            if byte & 0x80 == 0 { return (value, index + 1) }
+        }
+        guard bytes.count < 4 else { throw Self.violation("a number is malformed") }
+        return nil
+    }
+}
+
+// MARK: - Reading
+
+extension MQTTPacket {
     var isAtEnd: Bool { self.body.isEmpty }
 
-    mutating func byte() throws(LinkspanError) -> UInt8 {
-        guard let byte = self.body.popFirst() else { throw Self.violation("a packet is too short") }
-        return byte
-    }
-
-    mutating func number() throws(LinkspanError) -> UInt16 { UInt16(try self.byte()) << 8 | UInt16(try self.byte()) }
-
-    mutating func long() throws(LinkspanError) -> UInt32 { UInt32(try self.number()) << 16 | UInt32(try self.number()) }
-
-    /// A number of one to four bytes (section 1.5.5).
-    mutating func variable() throws(LinkspanError) -> UInt32 {
-        var value: UInt32 = 0
-        for shift in stride(from: UInt32(0), to: 28, by: 7) {
-            let byte = try self.byte()
-            value |= UInt32(byte & 0x7F) << shift
-            if byte & 0x80 == 0 { return value }
-        }
-        throw Self.violation("a number is malformed")
-    }
-
-    mutating func bytes(_ count: Int) throws(LinkspanError) -> ArraySlice<UInt8> {
+    private mutating func bytes(_ count: Int) throws(LinkspanError) -> ArraySlice<UInt8> {
         guard count <= self.body.count else { throw Self.violation("a packet is too short") }
         defer { self.body = self.body.dropFirst(count) }
         return self.body.prefix(count)
     }
 
-    mutating func data() throws(LinkspanError) -> ArraySlice<UInt8> { try self.bytes(Int(try self.number())) }
+    /// A number of so many bytes, the highest first.
+    mutating func number(_ count: Int) throws(LinkspanError) -> UInt32 {
+        try self.bytes(count).reduce(0) { $0 << 8 | UInt32($1) }
+    }
+
+    mutating func byte() throws(LinkspanError) -> UInt8 { UInt8(truncatingIfNeeded: try self.number(1)) }
+
+    mutating func variable() throws(LinkspanError) -> UInt32 {
+        guard let (value, count) = try Self.variable(self.body) else { throw Self.violation("a packet is too short") }
+        self.body = self.body.dropFirst(count)
+        return value
+    }
+
+    mutating func data() throws(LinkspanError) -> ArraySlice<UInt8> {
+        try self.bytes(Int(try self.number(2)))
+    }
 
     mutating func text() throws(LinkspanError) -> String {
         guard let text = String(utf8: try self.data()), !text.utf8.contains(0) else {
@@ -81,69 +89,60 @@ struct MQTTPacket: Sendable {
         return text
     }
 
-    mutating func rest() -> ArraySlice<UInt8> {
-        defer { self.body = [] }
-        return self.body
-    }
-
-    /// The properties (section 2.2.2.2) of which something depends here.
-    mutating func properties() throws(LinkspanError) -> MQTTProperties {
-        var inner = Self(kind: self.kind, flags: 0, body: try self.bytes(Int(try self.variable())))
-        var properties = MQTTProperties()
-        while !inner.isAtEnd { try properties.take(&inner) }
-        return properties
+    /// A packet of the next bytes alone.
+    mutating func part(_ count: Int) throws(LinkspanError) -> Self {
+        var part = self
+        part.body = try self.bytes(count)
+        return part
     }
 }
+
+// MARK: - Writing
 
 extension MQTTPacket {
-    /// Reads a reason code and properties, which both may be absent, as an error; nil for success.
-    mutating func failure(of what: String) throws(LinkspanError) -> LinkspanError? {
-        guard !self.isAtEnd else { return nil }
-        let reason = try self.byte()
-        let properties = self.isAtEnd ? MQTTProperties() : try self.properties()
-        return MQTTReason.error(reason, isV5: true, of: what, properties.reason)
+    /// The whole packet.
+    var whole: ArraySlice<UInt8> {
+        var whole = Self(self.kind, isV5: self.isV5)
+        whole.append(UInt32(self.kind.rawValue << 4 | self.flags), bytes: 1)
+        whole.append(part: self)
+        return whole.body
     }
-}
 
-/// The properties of a packet.
-struct MQTTProperties: Sendable {
-    var receiveMaximum: UInt16?
-    var largestPacket: UInt32?
-    var topicAliasMaximum: UInt16?
-    var serverKeepAlive: UInt16?
-    var sessionExpiry: UInt32?
-    var assignedClientID: String?
-    var reason: String?
-    var responseTopic: String?
-    var correlation: ArraySlice<UInt8>?
-    var topicAlias: UInt16?
-    var subscriptions: [UInt32] = []
-    /// True with the user property `arguments`: the content is a JSON array of arguments.
-    var isList = false
-
-    fileprivate mutating func take(_ packet: inout MQTTPacket) throws(LinkspanError) {
-        switch try packet.byte() {
-        case 0x21: self.receiveMaximum = try packet.number()
-        case 0x27: self.largestPacket = try packet.long()
-        case 0x22: self.topicAliasMaximum = try packet.number()
-        case 0x13: self.serverKeepAlive = try packet.number()
-        case 0x11: self.sessionExpiry = try packet.long()
-        case 0x12: self.assignedClientID = try packet.text()
-        case 0x1F: self.reason = try packet.text()
-        case 0x08: self.responseTopic = try packet.text()
-        case 0x09: self.correlation = try packet.data()
-        case 0x23: self.topicAlias = try packet.number()
-        case 0x0B where self.subscriptions.count == 1_024: throw MQTTPacket.violation("a message has too many marks")
-        case 0x0B: self.subscriptions.append(try packet.variable())
-        case 0x26:
-            if try packet.text() == "arguments" { self.isList = true }
-            _ = try packet.text()
-        // Payload format, maximum QoS, retain, wildcards, identifiers, shared subscriptions, problem information.
-        case 0x01, 0x24, 0x25, 0x28, 0x29, 0x2A, 0x17, 0x19: _ = try packet.byte()
-        case 0x02, 0x18: _ = try packet.long()
-        // Content type, authentication method and data, response information, server reference.
-        case 0x03, 0x15, 0x16, 0x1A, 0x1C: _ = try packet.data()
-        case let unknown: throw MQTTPacket.violation("property \(unknown) is not known")
+    /// Writes a number in one to four bytes (section 1.5.5).
+    mutating func append(variable number: UInt32) {
+        var rest = number
+        while rest > 0x7F {
+            self.append(rest & 0x7F | 0x80, bytes: 1)
+            rest >>= 7
         }
+        self.append(rest, bytes: 1)
+    }
+
+    /// Writes the fields of a part behind their length.
+    mutating func append(part: Self) {
+        self.append(variable: UInt32(part.body.count))
+        self.body += part.body
+    }
+
+    /// Writes a number of so many bytes, the highest first.
+    mutating func append(_ number: UInt32, bytes count: Int) {
+        for place in (0..<count).reversed() { self.body.append(UInt8(truncatingIfNeeded: number >> (8 * place))) }
+    }
+
+    /// Writes the content behind everything else.
+    mutating func append(content: ArraySlice<UInt8>) { self.body += content }
+
+    mutating func append(_ data: some Collection<UInt8>) throws(LinkspanError) {
+        guard data.count <= UInt16.max else {
+            throw LinkspanError(
+                .encodingFailed, "a field of an MQTT packet has \(data.count) bytes; 65,535 are possible")
+        }
+        self.append(UInt32(data.count), bytes: 2)
+        self.body += data
+    }
+
+    mutating func append(_ text: String) throws(LinkspanError) {
+        guard !text.utf8.contains(0) else { throw LinkspanError(.encodingFailed, "a text for MQTT has a zero") }
+        try self.append(text.utf8)
     }
 }

@@ -37,10 +37,9 @@ public struct NATSMessageProtocol: MessageProtocol {
         var inbox = ""
         var largestContent = Int.max
         var info = LinkInfo()
-        var lastSID: UInt64 = 1
-        var sids: [String: UInt64] = [:]
-        var events: [UInt64: String] = [:]
+        var subscriptions = Subscriptions()
         var questions = Questions<String>()
+        var asked = Asked()
     }
 
     /// The defaults named at the properties, changed by `configure`.
@@ -88,19 +87,21 @@ extension NATSMessageProtocol {
     ///
     /// Messages that the server sends before it reads the `UNSUB` are lost with the link.
     public mutating func end() -> [WebSocketMessage] {
-        self.session.events.keys.sorted().map { Self.line("UNSUB \($0)") }
+        self.session.subscriptions.numbers.map { Self.line("UNSUB \($0)") }
     }
 
     private static func line(_ text: String) -> WebSocketMessage { .binary(Array("\(text)\r\n".utf8)[...]) }
 
-    /// Takes the server's information; the first one names the nodes and is answered by `CONNECT`.
+    /// Takes the server's information, each time its nodes; the first one is answered by `CONNECT`.
     private mutating func take(_ info: PayloadValue) throws(LinkspanError) -> [UInt8] {
         if let size = info["max_payload"]?.int, size > 0 { self.session.largestContent = size }
-        guard self.session.inbox.isEmpty, let start = self.session.start else { return [] }
-        let nodes = (info["connect_urls"]?.elements ?? []).prefix(256).compactMap(\.string)
-        self.session.info.endpoints = nodes.compactMap {
-            try? ConnectionURL("\(start.url.scheme)://\($0)\(start.url.path)")
+        guard let start = self.session.start else { return [] }
+        if let nodes = info["connect_urls"]?.elements {
+            self.session.info.endpoints = nodes.prefix(256).compactMap(\.string).compactMap {
+                try? ConnectionURL("\(start.url.scheme)://\($0)\(start.url.path)")
+            }
         }
+        guard self.session.inbox.isEmpty else { return [] }
         self.session.info.facts["server"] = "NATS \(ForeignText.line(info["version"]?.string ?? "of unknown version"))"
         self.session.info.sessionID = info["client_id"]?.int.map { "\($0)" }
         let id = "\(info["server_id"]?.string ?? "").\(info["client_id"]?.int ?? 0)"
@@ -109,48 +110,50 @@ extension NATSMessageProtocol {
         return Array("CONNECT \(connect)\r\nSUB \(self.session.inbox)* 1\r\nPING\r\n".utf8)
     }
 
+    /// The options of `CONNECT`, under their names.
+    private struct Options: Encodable, Sendable {
+        private var (lang, version, name, `protocol`) = ("swift", "1", "linkspan", 1)
+        private var (verbose, pedantic, headers, no_responders) = (false, false, true, true)
+        var (user, pass, auth_token, jwt): (String?, String?, String?, String?)
+        var (nkey, sig): (String?, String?)
+
+        init(_ given: PayloadValue?) {
+            func field(_ names: String...) -> String? { names.compactMap { given?[$0]?.string }.first }
+            (self.user, self.pass) = (field("user", "username"), field("pass", "password"))
+            (self.auth_token, self.jwt) = (field("token", "auth_token"), field("jwt"))
+        }
+    }
+
     private func connect(_ credentials: Credentials, nonce: String?) throws(LinkspanError) -> String {
-        // Field by field, because a dictionary has no order.
-        var options = try Payload([String: String]())
-        for (field, value) in [("lang", "swift"), ("version", "1"), ("name", "linkspan")] {
-            try options.setField(field, to: value)
-        }
-        for (field, isOn) in [("verbose", false), ("pedantic", false), ("headers", true), ("no_responders", true)] {
-            try options.setField(field, to: isOn)
-        }
-        try options.setField("protocol", to: 1)
-        let given = credentials.auth?[0]
-        for (field, names) in [
-            ("user", ["user", "username"]), ("pass", ["pass", "password"]), ("auth_token", ["token", "auth_token"]),
-            ("jwt", ["jwt"]),
-        ] {
-            if let value = names.compactMap({ given?[$0]?.string }).first { try options.setField(field, to: value) }
-        }
+        var options = Options(credentials.auth?[0])
         if let signer = self.signer, let nonce {
             do {
-                let signature = Data(try signer.sign(Array(nonce.utf8))).base64EncodedString()
+                options.sig = Data(try signer.sign(Array(nonce.utf8))).base64EncodedString()
                     .replacing("+", with: "-").replacing("/", with: "_").replacing("=", with: "")
-                try options.setField("nkey", to: signer.publicKey)
-                try options.setField("sig", to: signature)
+                options.nkey = signer.publicKey
             } catch {
                 throw LinkspanError(.credentialsUnavailable, "the server's nonce could not be signed", cause: error)
             }
         }
-        return String(decoding: options.elements, as: UTF8.self)
+        return String(decoding: try Payload(options).elements, as: UTF8.self)
     }
 
-    /// The error that the server reports, as the end of the link; nil when the link goes on.
-    private static func end(_ text: String) -> LinkspanError? {
-        let meanings: [(String, LinkspanError.Code?)] = [
-            ("permissions violation", nil), ("invalid subject", nil), ("authorization", .credentialsRefused),
-            ("user authentication", .credentialsRefused), ("authentication", .credentialsRefused),
-            ("maximum payload", .messageRefused), ("stale connection", .heartbeatMissed),
-            ("maximum connections", .serverUnavailable), ("slow consumer", .serverUnavailable),
+    /// The error that the server reports, if the link goes on.
+    ///
+    /// - Throws: that error, if it ends the link.
+    private static func refusal(_ text: String) throws(LinkspanError) -> LinkspanError {
+        let meanings: [(String, LinkspanError.Code)] = [
+            ("permissions violation", .messageRefused), ("invalid subject", .messageRefused),
+            ("maximum subscriptions", .messageRefused), ("timeout", .serverUnavailable),
+            ("authorization", .credentialsRefused), ("authentication", .credentialsRefused),
+            ("maximum payload", .messageTooLarge), ("stale connection", .heartbeatMissed),
+            ("connections exceeded", .serverUnavailable), ("slow consumer", .serverUnavailable),
             ("server shutdown", .serverUnavailable),
         ]
-        let code: LinkspanError.Code? =
-            meanings.first { text.lowercased().hasPrefix($0.0) }.map { $0.1 } ?? .protocolViolation
-        return code.map { LinkspanError($0, "the NATS server says: \(ForeignText.line(text))") }
+        let code = meanings.first { text.lowercased().contains($0.0) }?.1 ?? .protocolViolation
+        let error = LinkspanError(code, "the NATS server says: \(ForeignText.line(text))")
+        guard code == .messageRefused else { throw error }
+        return error
     }
 }
 
@@ -166,18 +169,13 @@ extension NATSMessageProtocol {
     /// Subscribes to a subject, or to all that wildcards stand for.
     public mutating func subscribe(to event: String) throws(LinkspanError) -> [WebSocketMessage] {
         try Self.check(event, isForSending: false)
-        self.session.lastSID += 1
-        self.session.sids[event] = self.session.lastSID
-        self.session.events[self.session.lastSID] = event
         let group = self.queueGroup.map { " \($0)" } ?? ""
-        return [Self.line("SUB \(event)\(group) \(self.session.lastSID)")]
+        return [Self.line("SUB \(event)\(group) \(self.session.subscriptions.add(event))")]
     }
 
     /// Ends a subscription.
     public mutating func unsubscribe(from event: String) -> [WebSocketMessage] {
-        guard let sid = self.session.sids.removeValue(forKey: event) else { return [] }
-        self.session.events[sid] = nil
-        return [Self.line("UNSUB \(sid)")]
+        self.session.subscriptions.remove(event).map { [Self.line("UNSUB \($0)")] } ?? []
     }
 
     private static func hasWildcard(_ subject: String) -> Bool {
@@ -205,6 +203,7 @@ extension NATSMessageProtocol {
         switch consume envelope {
         case .event(let name, let payload, let id):
             try self.publish(name, payload, reply: id.map { "\(self.session.inbox)\($0)" }, [:], to: &buffer)
+            if let id { self.session.asked.note(id, name) }
         case .reply(let id, let payload):
             try self.publish(try self.session.questions.take(id), payload, reply: nil, [:], to: &buffer)
         }
@@ -218,6 +217,7 @@ extension NATSMessageProtocol {
         let headers = delivery.key.map { ["Nats-Msg-Id": $0] } ?? [:]
         let inbox = "\(self.session.inbox)\(Self.deliveryMark)\(delivery.id)"
         try self.publish(delivery.event, delivery.payload, reply: inbox, headers, to: &buffer)
+        self.session.asked.note(delivery.id, delivery.event)
         return .selfContained
     }
 
@@ -256,51 +256,35 @@ extension NATSMessageProtocol {
     /// Takes a part of the stream.
     public mutating func decode(binary: consuming ArraySlice<UInt8>) throws(LinkspanError) -> DecodedEnvelope {
         self.session.feed.append(binary)
-        var (envelopes, answers): ([Envelope], [UInt8]) = ([], [])
-        var failures: [DecodedEnvelope.Failure] = []
+        var outcome = Outcome()
         while let operation = try NATSOperation.next(&self.session.feed) {
             switch operation {
-            case .info(let info): answers += try self.take(info)
-            case .ping: answers += "PONG\r\n".utf8
+            case .info(let info): outcome.answers += try self.take(info)
+            case .ping: outcome.answers += "PONG\r\n".utf8
             case .pong where !self.session.inbox.isEmpty: self.session.isReady = true
-            case .pong: throw Self.tooEarly
-            case .message where !self.session.isReady: throw Self.tooEarly
+            case .message(let message) where self.session.isReady: self.take(message, &outcome)
+            case .pong, .message: throw LinkspanError(.protocolViolation, "NATS: an operation came before it was due")
             case .ok: ()
             case .error(let text):
-                if let error = Self.end(text) { throw error }
-                failures.append(.init(LinkspanError(.refused, "the NATS server says: \(ForeignText.line(text))")))
-            case .message(let message): self.take(message, &envelopes, &failures)
+                let error = try Self.refusal(text)
+                outcome.fail(self.session.asked.ids { text.contains("\"\($0)\"") }, error)
             }
-            try ByteFeed.check(envelopes.count + failures.count)
+            try outcome.check()
         }
-        return DecodedEnvelope(
-            envelopes, answers: answers.isEmpty ? [] : [.binary(answers[...])], failures: failures)
+        return outcome.decoded
     }
 
-    private static let tooEarly = LinkspanError(.protocolViolation, "NATS: an operation came before it was due")
-
-    private mutating func take(
-        _ message: NATSOperation.Message, _ envelopes: inout [Envelope], _ failures: inout [DecodedEnvelope.Failure]
-    ) {
+    private mutating func take(_ message: NATSOperation.Message, _ outcome: inout Outcome) {
         let payload = BrokerPayload.decode(message.content, isList: message.isList)
         if message.sid == 1 {
             let number = message.subject.dropFirst(self.session.inbox.count)
             let isDelivery = number.hasPrefix(Self.deliveryMark)
             guard let id = UInt64(isDelivery ? number.dropFirst() : number) else { return }
-            if let error = Self.failure(message, payload, isDelivery: isDelivery) {
-                failures.append(.init(id: id, error))
-            } else {
-                envelopes.append(.reply(id: id, payload: payload))
-            }
-            return
+            return outcome.end(id, payload, error: Self.failure(message, payload, isDelivery: isDelivery))
         }
-        // One that has ended meanwhile.
-        guard let event = self.session.events[message.sid] else { return }
-        let hasWildcard = Self.hasWildcard(event)
-        envelopes.append(
-            .event(
-                name: event, payload: hasWildcard ? payload.naming(message.subject) : payload,
-                id: message.reply.map { self.session.questions.add($0) }))
+        // Otherwise it is for a subscription that has ended meanwhile.
+        guard let event = self.session.subscriptions[message.sid] else { return }
+        outcome.add(event, payload, from: message.subject, id: message.reply.map { self.session.questions.add($0) })
     }
 
     /// The failure that a reply means; nil for a success.

@@ -5,7 +5,7 @@ internal import Linkspan
 enum NATSOperation: Sendable {
     struct Message: Sendable {
         var subject: String
-        var sid: UInt64
+        var sid: UInt32
         var reply: String?
         /// The status in the first line of the headers, such as 503; nil for none.
         var status: Int?
@@ -43,7 +43,7 @@ enum NATSOperation: Sendable {
             let numbers = words.suffix(hasHeaders ? 2 : 1).compactMap { Int($0) }
             let names = words.dropFirst().dropLast(hasHeaders ? 2 : 1)
             guard numbers.count == (hasHeaders ? 2 : 1), (2...3).contains(names.count),
-                let sid = UInt64(names[names.startIndex + 1]), let size = numbers.last,
+                let sid = UInt32(names[names.startIndex + 1]), let size = numbers.last,
                 (0...Self.largestMessage).contains(size), (0...size).contains(numbers[0]),
                 !hasHeaders || numbers[0] <= Self.longestLine
             else { throw Self.violation("the line of a message is malformed") }
