@@ -354,7 +354,7 @@ struct MQTTSessionTests {
             [0x30, 0x89, 0x10] + text("a") + [0x84, 0x10] + (0..<1_026).flatMap { _ in [0x0B, 1] as [UInt8] }),
         Attack(
             "more than 1,024 user properties",
-            [0x30, 0x92, 0x54] + text("a") + [0x8C, 0x54]
+            [0x30, 0x97, 0x48] + text("a") + [0x92, 0x48]
                 + (0..<1_026).flatMap { [0x26] + text(String(UnicodeScalar(UInt16(0x4E00 + $0)) ?? "-")) + [0, 1, 97] }
         ),
         Attack("a response topic that is not UTF-8", message("a", "x", [0x08, 0, 2, 0xC3, 0x28])),
@@ -367,9 +367,10 @@ struct MQTTSessionTests {
     }
 
     @Test
-    func `a message before CONNACK and a text message are violations`() throws {
+    func `a message before CONNACK, a CONNACK without a reason and a text message are violations`() throws {
         var received = try Received(.mqtt)
         #expect(throws: LinkspanError.self) { try received.receive(Self.message("a", "x")) }
+        #expect(throws: LinkspanError.self) { try received.receive([0x20, 1, 0]) }
         var session = MQTTMessageProtocol()
         let error = #expect(throws: LinkspanError.self) { try session.decode(text: Array("x".utf8)[...]) }
         #expect(error?.code == .protocolViolation)

@@ -79,7 +79,9 @@ struct Asked: Sendable {
         self.latest.append((id, name))
     }
 
-    func ids(where isRefused: (String) -> Bool) -> [UInt64] {
-        self.latest.filter { isRefused($0.name) }.map(\.id)
+    /// Takes those that are refused, and returns their ids.
+    mutating func take(_ isRefused: (String) -> Bool) -> [UInt64] {
+        defer { self.latest.removeAll { isRefused($0.name) } }
+        return self.latest.filter { isRefused($0.name) }.map(\.id)
     }
 }

@@ -281,7 +281,10 @@ extension Attempts {
     }
 
     /// The server has named nodes of its cluster while the link was open.
-    mutating func learn(_ endpoints: [ConnectionURL]) { self.target.learn(endpoints) }
+    mutating func learn(_ endpoints: [ConnectionURL]) -> [Output] {
+        self.target.learn(endpoints)
+        return []
+    }
 
     /// There was a session before that of the first link.
     mutating func followsFormerSession() { self.followsSession = true }

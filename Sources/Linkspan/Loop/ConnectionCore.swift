@@ -521,8 +521,6 @@ extension ConnectionCore {
         self.attempt { $0.linkOpened(epoch: epoch, info, now: now) }
     }
 
-    func learn(_ endpoints: [ConnectionURL]) { self.attempts.learn(endpoints) }
-
     func linkClosed(_ error: LinkspanError, epoch: UInt64) {
         let cause = self.credentials.state.concealed(in: error)
         let (now, random) = (self.now, self.environment.random())

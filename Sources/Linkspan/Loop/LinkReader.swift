@@ -70,7 +70,7 @@ final class LinkReader {
             self.sender.fail(id, error)
         case .opened(let info): core.linkOpened(info, epoch: epoch)
         case .changed(let info):
-            core.learn(info.endpoints)
+            if !info.endpoints.isEmpty { core.attempt { $0.learn(info.endpoints) } }
             if let measured = self.inbox.note(info) { self.probe?.measured(roundTrip: measured) }
         case .writable: self.sender.linkIsWritable()
         case .closed(let error): core.linkClosed(self.causeOfEnd(error), epoch: epoch)

@@ -168,6 +168,7 @@ extension MQTTMessageProtocol {
     private mutating func accept(_ packet: inout MQTTPacket) throws(LinkspanError) {
         guard self.session.terms == nil else { throw MQTTPacket.violation("CONNACK came twice") }
         let isPresent = try packet.byte() & 1 == 1
+        guard !packet.isAtEnd else { throw MQTTPacket.violation("CONNACK has no reason") }
         let (error, terms) = try packet.outcome(of: "CONNECT")
         if let error { throw error }
         guard terms.numbers[.receiveMaximum] != 0, terms.numbers[.largestPacket] != 0 else {
@@ -394,7 +395,7 @@ extension MQTTMessageProtocol {
             error.code = .refused
             // Without the topic for replies nobody can answer.
             let isForReplies = event == self.session.responseTopic && self.session.topics.remove(event) != nil
-            outcome.fail(isForReplies ? self.session.requests.ids { _ in true } : [], error)
+            outcome.fail(isForReplies ? self.session.requests.take { _ in true } : [], error)
         default: ()
         }
     }

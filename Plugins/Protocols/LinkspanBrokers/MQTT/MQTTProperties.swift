@@ -46,7 +46,9 @@ extension MQTTPacket {
             }
             switch (property, MQTTProperty.widths[property]) {
             case (.subscription, _): properties.subscriptions.append(try inner.variable())
-            case (.user, _): properties.user[try inner.text()] = try inner.text()
+            case (.user, _):
+                let name = try inner.text()
+                properties.user[name] = try inner.text()
             case (_, let width?): properties.numbers[property] = try inner.number(width)
             case (_, nil): properties.data[property] = try inner.data()
             }

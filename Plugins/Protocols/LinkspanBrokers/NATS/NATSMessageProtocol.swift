@@ -267,7 +267,10 @@ extension NATSMessageProtocol {
             case .ok: ()
             case .error(let text):
                 let error = try Self.refusal(text)
-                outcome.fail(self.session.asked.ids { text.contains("\"\($0)\"") }, error)
+                // Such as: Permissions Violation for Publish to "subject"
+                let parts = text.split(separator: "\"")
+                let subject = parts.first?.hasSuffix("Publish to ") == true ? parts.dropFirst().first : nil
+                outcome.fail(self.session.asked.take { $0[...] == subject }, error)
             }
             try outcome.check()
         }
