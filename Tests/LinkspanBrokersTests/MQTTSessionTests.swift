@@ -367,6 +367,14 @@ struct MQTTSessionTests {
     }
 
     @Test
+    func `a session that another client takes over is not fought for`() throws {
+        var received = try Self.ready()
+        let error = #expect(throws: LinkspanError.self) { try received.receive([0xE0, 1, 0x8E]) }
+        #expect(error?.code == .closedByServer)
+        #expect(error?.isPermanent == true)
+    }
+
+    @Test
     func `a message before CONNACK, a CONNACK without a reason and a text message are violations`() throws {
         var received = try Received(.mqtt)
         #expect(throws: LinkspanError.self) { try received.receive(Self.message("a", "x")) }

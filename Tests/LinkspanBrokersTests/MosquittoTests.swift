@@ -267,24 +267,6 @@ struct MosquittoTests {
     }
 
     @Test
-    func `a session that another client takes over ends, and is not fought for`() async throws {
-        try await Broker.run(.mosquitto) { broker in
-            let language = MQTTMessageProtocol { $0.clientID = "one" }
-            let first = try broker.connect(language) { $0.retry = .backoff() }
-            let changes = first.changes()
-            try await first.up()
-            let thief = try broker.connect(language) { $0.retry = .backoff() }
-            let stolen = thief.changes()
-            let end = try await changes.first { $0.to == .disconnected }
-            #expect(end.reason.error?.code == .closedByServer)
-            try await thief.up()
-            try await thief.settle()
-            #expect(first.status.state == .disconnected)
-            #expect(stolen.entries.allSatisfy { $0.reason.error == nil })
-        }
-    }
-
-    @Test
     func `a request that nobody hears times out`() async throws {
         try await Broker.run(.mosquitto) { broker in
             let connection = try broker.connect(.mqtt)
