@@ -10,8 +10,7 @@ struct LinkspanCommand: AsyncParsableCommand {
             Colours are left out when NO_COLOR is set or the output is no terminal. Messages about a mistake, and news of \
             a connection, go to standard error; results go to standard output.
 
-            Completion for the shell: linkspan --generate-completion-script bash (or zsh, or fish) prints a script to \
-            source.
+            Completion for the shell: linkspan completion bash (or zsh, or fish) prints a script to source.
 
             Exit status: 0 when all went well; 64 for a mistake in the arguments. The help of each command says what else \
             there is.
@@ -21,13 +20,29 @@ struct LinkspanCommand: AsyncParsableCommand {
     private static var subcommands: [any ParsableCommand.Type] {
         let always: [any ParsableCommand.Type] = [
             DoctorCommand.self, ProbeCommand.self, LoadCommand.self, ProxyCommand.self, TopCommand.self,
-            ConfigCommand.self,
+            ConfigCommand.self, CompletionCommand.self,
         ]
         #if OUTBOX
         return always + [OutboxCommand.self]
         #else
         return always
         #endif
+    }
+}
+
+/// The command `linkspan completion`.
+@available(macOS 15, *)
+struct CompletionCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "completion", abstract: "Prints a script that completes commands and flags in a shell.")
+
+    @Argument(help: "bash, zsh or fish.") var shell: String
+
+    func run() throws {
+        guard let shell = CompletionShell(rawValue: self.shell) else {
+            throw ValidationError("there is completion for bash, zsh and fish, not for '\(self.shell)'")
+        }
+        print(LinkspanCommand.completionScript(for: shell))
     }
 }
 

@@ -32,6 +32,11 @@ public final class FaultProxy: Sendable {
         public internal(set) var corruptedBytes = 0
         /// The segments that were held up as lost.
         public internal(set) var lostSegments = 0
+
+        fileprivate mutating func add(_ faults: FaultedConnection) {
+            self.corruptedBytes += faults.corruptedBytes
+            self.lostSegments += faults.lostSegments
+        }
     }
 
     /// The wishes of other threads, and what they can look at.
@@ -217,7 +222,8 @@ private final class ProxyLoop {
             }
             self.removeEnded()
             if polled[0].revents != 0 { self.accept(at: now) }
-            self.shared.withLock { $0.statistics = self.statistics }
+            let statistics = self.pairs.reduce(into: self.statistics) { $0.add($1.faults) }
+            self.shared.withLock { $0.statistics = statistics }
         }
         for pair in self.pairs { for end in pair.ends { clinkspan_reset_socket(end.socket) } }
         close(self.listener)
@@ -329,8 +335,7 @@ private final class ProxyLoop {
     private func removeEnded() {
         self.pairs.removeAll { pair in
             guard pair.isOver else { return false }
-            self.statistics.corruptedBytes += pair.faults.corruptedBytes
-            self.statistics.lostSegments += pair.faults.lostSegments
+            self.statistics.add(pair.faults)
             for end in pair.ends {
                 if pair.ending == .reset { clinkspan_reset_socket(end.socket) } else { close(end.socket) }
             }

@@ -22,6 +22,43 @@ extension Tool {
             }
         }
 
+        @Test(
+            .timeLimit(.minutes(2)),
+            arguments: [
+                ["load", "http://x", "--timeout", "nan"], ["load", "http://x", "--emit", "a", "--request", "b"],
+                ["probe", "http://x", "--replay", "a", "-x", "b"], ["completion", "tcsh"],
+            ])
+        func `flags that cannot be are refused`(words: [String]) async throws {
+            try await Bench.run { bench in
+                let ended = try await bench.runTool(words)
+                #expect(ended.status == 64 && ended.output == [] && !ended.errors.isEmpty, "\(ended)")
+            }
+        }
+
+        @Test(.timeLimit(.minutes(2)))
+        func `a script of completion knows the commands`() async throws {
+            try await Bench.run { bench in
+                let ended = try await bench.runTool(["completion", "bash"])
+                #expect(ended.status == 0 && ended.output.contains { $0.contains("doctor") }, "\(ended)")
+            }
+        }
+
+        @Test(.timeLimit(.minutes(2)))
+        func `an outbox that is not there is not made`() async throws {
+            try await Bench.run { bench in
+                let ended = try await bench.runTool(["outbox", "retry", "\(bench.folder)/none", "key"])
+                #expect(ended.status == 1 && ended.errors.first?.contains("unable to open") == true, "\(ended)")
+            }
+        }
+
+        @Test(.timeLimit(.minutes(2)))
+        func `a failed probe says so once`() async throws {
+            try await Bench.run { bench in
+                let ended = try await bench.runTool(["probe", "http://127.0.0.1:1", "-x", "a"])
+                #expect(ended.status == 69 && ended.errors.count == 1, "\(ended)")
+            }
+        }
+
         @Test(.timeLimit(.minutes(2)))
         func `an inspector that is not there or does not know the URL is told with what to do`() async throws {
             try await Bench.run { bench in

@@ -23,6 +23,8 @@ struct Dialer: Sendable {
     let proxy: NetworkProxy?
     let loop: any NetworkLoop
     var resolver = Resolver.system
+    /// The origin of every request that names no other.
+    var origin: String?
     /// The time for each step.
     var patience: Duration
 
@@ -34,7 +36,7 @@ struct Dialer: Sendable {
         var request = StreamRequest(
             host: self.url.host, port: self.url.port, isSecure: isSecure ?? self.url.isSecure, target: target,
             headers: headers + self.headers, tls: self.tls, deadline: self.patience, proxy: self.proxy)
-        (request.purpose, request.origin) = (purpose, origin)
+        (request.purpose, request.origin) = (purpose, origin ?? self.origin)
         return request
     }
 
@@ -65,47 +67,32 @@ struct Dialer: Sendable {
             or: .failure(ByteStreamError(timedOutIn: .resolving(.server))))
     }
 
-    /// Why an address does not take a TCP connection; nil when it does.
-    enum Obstacle: Sendable, Hashable {
-        case refused
-        case silent
-        case other(String)
-    }
-
-    /// Connects by TCP to a numeric address, and closes the connection at once.
-    static func obstacle(at address: String, port: Int, within limit: Duration) async -> Obstacle? {
+    /// Connects by TCP to a numeric address, and closes the connection at once; returns 0, or the number of the error.
+    static func error(at address: String, port: Int, within limit: Duration) async -> Int32 {
         await withCheckedContinuation { continuation in
             // A thread, because the calls block.
             Thread.detachNewThread { continuation.resume(returning: self.connect(address, port, limit)) }
         }
     }
 
-    private static func connect(_ address: String, _ port: Int, _ limit: Duration) -> Obstacle? {
+    private static func connect(_ address: String, _ port: Int, _ limit: Duration) -> Int32 {
         var (hints, list) = (addrinfo(), UnsafeMutablePointer<addrinfo>?.none)
         (hints.ai_flags, hints.ai_protocol) = (AI_NUMERICHOST, Int32(IPPROTO_TCP))
         let code = getaddrinfo(address, "\(port)", &hints, &list)
         defer { freeaddrinfo(list) }
-        guard code == 0, let info = list?.pointee else { return .other("not an address") }
+        guard code == 0, let info = list?.pointee else { return EADDRNOTAVAIL }
         let descriptor = socket(info.ai_family, info.ai_socktype, info.ai_protocol)
-        guard descriptor >= 0 else { return .other(String(cString: strerror(errno))) }
+        guard descriptor >= 0 else { return errno }
         defer { close(descriptor) }
         _ = fcntl(descriptor, F_SETFL, O_NONBLOCK)
         var problem: Int32 = 0
         if Foundation.connect(descriptor, info.ai_addr, info.ai_addrlen) != 0 {
-            guard errno == EINPROGRESS else { return self.obstacle(errno) }
+            guard errno == EINPROGRESS else { return errno }
             var wait = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
-            guard poll(&wait, 1, Int32(limit / .milliseconds(1))) > 0 else { return .silent }
+            guard poll(&wait, 1, Int32(limit / .milliseconds(1))) > 0 else { return ETIMEDOUT }
             var size = socklen_t(MemoryLayout<Int32>.size)
             getsockopt(descriptor, SOL_SOCKET, SO_ERROR, &problem, &size)
         }
-        return problem == 0 ? nil : self.obstacle(problem)
-    }
-
-    private static func obstacle(_ number: Int32) -> Obstacle {
-        switch number {
-        case ECONNREFUSED: .refused
-        case ETIMEDOUT: .silent
-        default: .other(String(cString: strerror(number)))
-        }
+        return problem
     }
 }

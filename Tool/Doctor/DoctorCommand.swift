@@ -43,8 +43,11 @@ struct DoctorCommand: AsyncParsableCommand {
                 throw ValidationError("\(name) has to be a number of seconds from 1 to 86400")
             }
         }
-        guard self.target.version == "v4" else {
+        guard self.target.version == .v4 else {
             throw ValidationError("--version has to be v4: the doctor examines servers of Socket.IO 3 and newer")
+        }
+        if let origin, origin.wholeMatch(of: /[a-z][a-z0-9+.-]*:\/\/[^\/]+/) == nil {
+            throw ValidationError("--origin has to be a scheme and a host, such as https://app.example, not '\(origin)'")
         }
         guard (1...(1 << 24)).contains(self.messageSize) else {
             throw ValidationError("--message-size has to be from 1 to 16777216")
@@ -68,14 +71,11 @@ struct DoctorCommand: AsyncParsableCommand {
     private var plan: Examination.Plan {
         get throws(LinkspanError) {
             let url = try ConnectionURL(try self.target.endpoint())
-            guard ["http", "https", "ws", "wss"].contains(url.scheme) else {
-                throw LinkspanError(.invalidURL, "\(url) has to begin with http://, https://, ws:// or wss://")
-            }
             let patience = Duration.seconds(min(10, self.timeout / 6))
             let dialer = Dialer(
                 url: url, headers: self.target.headers.map { ($0.name, $0.value.exposed) }, tls: try self.target.tls,
-                proxy: try self.target.proxy.map { proxy throws(LinkspanError) in try NetworkProxy(proxy) },
-                loop: self.target.network.backEnd.sharedLoop, patience: patience)
+                proxy: try self.target.networkProxy, loop: self.target.network.backEnd.sharedLoop, origin: self.origin,
+                patience: patience)
             return Examination.Plan(
                 target: self.target, url: url, dialer: dialer, timeout: .seconds(self.timeout),
                 idle: .seconds(self.idle),

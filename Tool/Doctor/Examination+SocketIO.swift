@@ -96,8 +96,15 @@ extension Examination {
         }
         let error = try? PayloadValue(json: answer.text)
         let isOld = status == 200 && (answer.body.first == 0 || answer.text.isLegacyPayload)
-        if isOld || error?["code"]?.int == 5 || status == 400 && words.contains("unsupported version") {
-            throw self.oldProtocol
+        if isOld { throw self.oldProtocol }
+        if error?["code"]?.int == 5 || status == 400 && words.contains("unsupported version") {
+            throw await self.verdictOfVersion(words)
+        }
+        if let coding = answer.head["content-encoding"], coding != "identity" {
+            throw Verdict(.badOpen, "the answer is compressed (\(ForeignText.line(coding))), which was not asked for")
+        }
+        if status == 426 || status == 400 && words.lowercased().contains("upgrade") {
+            throw Verdict(.notSocketIO, "\(self.place)\(self.path) is a raw WebSocket, and no Socket.IO server: \(words)")
         }
         if status == 400, error?["code"]?.int == 0 || words.lowercased().contains("transport") {
             return (nil, "polling is switched off (\(words))")
@@ -105,7 +112,8 @@ extension Examination {
         if status == 400, answer.wantsTLS, let verdict = await self.tlsVerdict() { throw verdict }
         if status == 200, packets.first?.hasPrefix("0{") == true { throw Self.badOpen(answer.text) }
         if (200...299).contains(status) {
-            let body = answer.body.isEmpty ? "nothing" : words.isEmpty ? "a web page" : "other text (\(words))"
+            let kind = answer.body.isEmpty ? "nothing" : answer.isPage ? "a web page" : "other text"
+            let body = words.isEmpty ? kind : "\(kind) (\(words))"
             throw Verdict(.notSocketIO, "\(self.place)\(self.path) is no Socket.IO server: it answered \(body)")
         }
         throw Verdict(status: status, of: "GET \(self.path)", answer)
@@ -118,6 +126,17 @@ extension Examination {
 
     private var oldProtocol: Verdict {
         Verdict(.oldProtocol, "\(self.place) speaks Engine.IO 3 of Socket.IO 2.x, and this client version 4")
+    }
+
+    /// The verdict about a server that does not take the version: an old one takes its own.
+    private func verdictOfVersion(_ words: String) async -> Verdict {
+        let target = self.pollingTarget.replacing("EIO=4", with: "EIO=3")
+        if case .success(let answer) = await self.exchange(self.dialer.request(target)), answer.head.status != 200 {
+            return Verdict(
+                .oldProtocol,
+                "\(self.place) takes neither version 4 nor 3 of Engine.IO (\(words)): a proxy may drop the query of the URL")
+        }
+        return self.oldProtocol
     }
 
     /// The verdict about polling that is not answered.
@@ -169,7 +188,7 @@ extension Examination {
         switch await conversation.nextText() {
         case .text(let text):
             if let open = EngineIOOpen(text) {
-                await self.measureRoundTrip(conversation)
+                try await self.measureRoundTrip(conversation)
                 let beat = "ping every \(open.pingInterval.seconds), \(open.pingTimeout.seconds) to answer"
                 return ((conversation, open), "101, \(beat)")
             }
@@ -187,10 +206,14 @@ extension Examination {
     }
 
     /// Takes the time of a ping of the WebSocket, which is that of Engine.IO, for the round trip.
-    private func measureRoundTrip(_ conversation: Conversation) async {
+    private func measureRoundTrip(_ conversation: Conversation) async throws(Verdict) {
         let start = ContinuousClock.now
         conversation.ping()
-        if case .pong? = await conversation.next(within: self.roundTrip) { self.roundTrip = start.duration(to: .now) }
+        switch await conversation.next(within: self.roundTrip) {
+        case .pong: self.roundTrip = start.duration(to: .now)
+        case .ended(let end): throw Verdict(end, "after the open packet of Engine.IO")
+        default: ()
+        }
     }
 
     private func verdict(upgrade end: WebSocketEnd, _ polled: EngineIOOpen?) async -> Verdict {
@@ -200,7 +223,7 @@ extension Examination {
             let answer = error.status == nil ? nil : await self.refusedUpgrade(self.socketTarget)
             let words = answer?.words
             // A server or a proxy that does not see an upgrade answers with one of these.
-            guard let polled, error.status.map({ $0 < 300 || [400, 426, 501].contains($0) }) ?? true else {
+            guard let polled, error.status.map({ $0 < 300 || [400, 426, 500, 501].contains($0) }) ?? true else {
                 guard let status = error.status else { return Verdict(error, to: self.place) }
                 return Verdict(status: status, of: "the upgrade of \(self.path)", answer)
             }
@@ -240,9 +263,9 @@ extension Examination {
         let value = try? PayloadValue(json: text)
         let words = value?["message"]?.string ?? value?.string ?? text
         let cause = "the namespace \(self.namespace) refuses the connection: \(ForeignText.line(words))"
-        // The main namespace always exists; another one refuses for its credentials only if it says so.
-        let isRefused = self.namespace == "/" || words.isAboutCredentials
-        return Verdict(isRefused ? .authRefused : .namespaceRefused, cause)
+        // So say servers in JavaScript and in Python; the main namespace always exists.
+        let isUnknown = self.namespace != "/" && ["Invalid namespace", "Unable to connect"].contains(words)
+        return Verdict(isUnknown ? .namespaceRefused : .authRefused, cause)
     }
 
     private var disconnected: Verdict {

@@ -80,9 +80,6 @@ extension Examination {
         if text.contains("subprotocol") || answer?.head["sec-websocket-protocol"] != nil && subprotocols.isEmpty {
             return .subprotocol(words)
         }
-        if text.contains("origin"), status == 403 || status == 400 {
-            return Verdict(.originRefused, "the upgrade is refused for its origin: \(words)")
-        }
         if status == 426 || status == 505 || status < 500 && status != 404 && text.contains("upgrade") {
             return Verdict(
                 .upgradeStripped, "the server did not get the headers of the upgrade: it answered \(status) (\(words))")

@@ -1,3 +1,4 @@
+import Foundation
 import Linkspan
 import LinkspanNetwork
 import LinkspanRuntime
@@ -166,23 +167,27 @@ final class Examination {
     private func examineAddresses(_ addresses: [String]) async throws(Verdict) {
         let (port, patience) = (self.plan.url.port, min(self.dialer.patience, .seconds(5)))
         let start = ContinuousClock.now
-        let obstacles = await withTaskGroup(of: (String, Dialer.Obstacle?).self) { group in
+        let errors: [String: Int32] = await withTaskGroup(of: (String, Int32).self) { group in
             for address in addresses {
-                group.addTask { (address, await Dialer.obstacle(at: address, port: port, within: patience)) }
+                group.addTask { (address, await Dialer.error(at: address, port: port, within: patience)) }
             }
-            var obstacles: [String: Dialer.Obstacle] = [:]
-            for await (address, obstacle) in group { obstacles[address] = obstacle }
-            return obstacles
+            return await group.reduce(into: [:]) { $0[$1.0] = $1.1 }
         }
-        let failed = addresses.filter { obstacles[$0] != nil }
-        let problem = failed.map { "\($0) \(obstacles[$0]?.description ?? "")" }.joined(separator: ", ")
+        let failed = addresses.filter { errors[$0] != 0 }
+        let problem = failed.map { address in
+            switch errors[address] ?? 0 {
+            case ECONNREFUSED: "\(address) refuses the connection"
+            case ETIMEDOUT: "\(address) does not answer"
+            case let error: "\(address) cannot be reached (\(String(cString: strerror(error))))"
+            }
+        }.joined(separator: ", ")
         if failed.isEmpty {
             let detail = "TCP connects to \(addresses.joined(separator: ", "))"
             return self.record(StageResult(stage: .address, outcome: .passed, detail: detail), since: start)
         }
         let isDead = failed.count == addresses.count
         let code: Verdict.Code =
-            !isDead ? .deadAddress : obstacles.values.contains(.refused) ? .connectionRefused : .unreachable
+            !isDead ? .deadAddress : errors.values.contains(ECONNREFUSED) ? .connectionRefused : .unreachable
         let verdict = Verdict(code, "\(self.place) is not reached by TCP: \(problem)")
         self.record(
             StageResult(stage: .address, outcome: isDead ? .failed : .warned, detail: problem), verdict, since: start)
@@ -196,7 +201,9 @@ final class Examination {
             request.onCertificates = { found in chain.withLock { $0 = found.compactMap { Certificate(der: $0) } } }
             let answer = await self.exchange(request)
             self.report.certificates = chain.withLock { $0 }
-            guard case .failure(let error) = answer, error.code.tlsFailure != nil || error.stage == .tls else {
+            guard case .failure(let error) = answer,
+                error.code.tlsFailure != nil || error.stage == .tls || self.report.certificates?.isEmpty == true
+            else {
                 let pins = self.plan.target.pin.isEmpty ? "" : ", and a pinned key"
                 return ((), "the chain is trusted\(pins)\(self.report.chain)")
             }
@@ -207,6 +214,9 @@ final class Examination {
                 }
             }
             var verdict = Verdict(error, to: self.place)
+            if [.unreachable, .closedByPeer].contains(error.code) {
+                verdict = Verdict(.tlsFailed, "\(self.place) takes the connection and ends it during the TLS handshake")
+            }
             verdict.cause += self.report.chain
             throw verdict
         }
@@ -237,16 +247,6 @@ final class Examination {
     func refusal(_ cause: String) -> Finding {
         let verdict = Verdict(.originRefused, "web pages of \(self.origin) are refused: \(cause)")
         return self.plan.origin == nil ? .warned(verdict) : .failed(verdict)
-    }
-}
-
-extension Dialer.Obstacle: CustomStringConvertible {
-    var description: String {
-        switch self {
-        case .refused: "refuses the connection"
-        case .silent: "does not answer"
-        case .other(let text): "cannot be reached (\(text))"
-        }
     }
 }
 

@@ -59,8 +59,6 @@ struct Report: Encodable, Sendable {
         return ": \(own.sentence)\(above)"
     }
 
-    init(url: String) { self.url = url }
-
     /// Adds a result; a fault takes the place of a warning.
     mutating func add(_ result: StageResult, _ verdict: Verdict?) {
         self.stages.append(result)

@@ -20,6 +20,9 @@ extension Verdict {
             case (.closedByPeer, _): (.hungUp, "\(place) takes the connection and closes it without an answer")
             case (.handshakeMalformed, _), (.answerHeadTooLong, _):
                 (.notHTTP, "\(place) does not answer in HTTP: \(error.message)")
+            case (.answerTooLong, _): (.notSocketIO, "\(place) is no Socket.IO server: \(error.message)")
+            case (.invalidRequest, _), (.requestTooLong, _), (.tlsUnusable, _):
+                (.invalidFlags, "no request can be made: \(error.message)")
             default: (.refused, "\(place): \(error.message)")
             }
         self.init(code, cause)
@@ -39,7 +42,7 @@ extension Verdict {
         case .pinMismatch: (.pinMismatch, "\(name) and those above it have none of the pinned keys")
         case .versionTooOld: (.tlsVersion, "\(place) speaks no TLS from version 1.2 on")
         case .clientCertificateRefused: (.clientCertificateWanted, "\(place) wants a certificate of the client")
-        case .handshakeCut, .other: (.tlsFailed, "TLS to \(place) failed: \(message)")
+        case .handshakeCut, .other: (.tlsFailed, "\(place): \(message)")
         default: (.certificateRejected, "\(name) is rejected: \(message)")
         }
     }
@@ -48,18 +51,24 @@ extension Verdict {
     init(status: Int, of request: String, _ answer: HTTPAnswer?) {
         let words = answer?.words ?? ""
         let sentence = "\(request) was answered with \(status)" + (words.isEmpty ? "" : " (\(words))")
-        let location = answer?.head["location"].map { " to \(ForeignText.line($0))" } ?? ""
+        // Its query is often that of the request, which may hold a secret.
+        let location = answer?.head["location"].map { " to \(ForeignText.line(String($0.prefix { $0 != "?" })))" } ?? ""
         let pause = answer?.head["retry-after"].map { "; Retry-After is \(ForeignText.line($0))" } ?? ""
+        let isAboutOrigin = words.lowercased().contains("origin")
         let (code, note): (Code, String) =
             switch status {
+            case 400 where answer?.text.contains("SSL certificate was sent") == true:
+                (.clientCertificateWanted, ": it wants a certificate of the client")
+            case 400 where isAboutOrigin, 403 where isAboutOrigin: (.originRefused, "")
             case 300...399: (.redirected, ", a redirect\(location)")
             case 401: (.unauthorized, "")
             case 403: (.forbidden, "")
             case 404: (.notFound, "")
+            case 413: (.messageLimit, ": a proxy or the server takes no body as large")
             case 429: (.rateLimited, ": too many requests\(pause)")
-            case 502: (.badGateway, ": a proxy does not reach the server behind it")
+            case 502, 521, 523: (.badGateway, ": a proxy does not reach the server behind it")
             case 503: (.unavailable, pause)
-            case 504: (.gatewayTimeout, ": a proxy did not get an answer from the server behind it in time")
+            case 504, 522, 524: (.gatewayTimeout, ": a proxy did not get an answer from the server behind it in time")
             case 500...599: (.serverError, "")
             default: (.refused, "")
             }
@@ -85,12 +94,15 @@ extension Verdict {
 }
 
 extension HTTPAnswer {
-    /// The beginning of the body in one line, unless it is a page; empty when there is none.
+    /// The beginning of the body in one line, or the title of a page; empty when there is none.
     var words: String {
-        let text = String(decoding: self.body.prefix(400), as: UTF8.self)
-        let isPage = text.drop { $0.isWhitespace }.hasPrefix("<")
-        return isPage ? "" : ForeignText.line(text.trimmingCharacters(in: .whitespacesAndNewlines), limit: 120)
+        var text = String(decoding: self.body.prefix(400), as: UTF8.self)[...]
+        if self.isPage { text = text.firstMatch(of: /(?i)<title>([^<]*)/)?.1 ?? "" }
+        return ForeignText.line(text.trimmingCharacters(in: .whitespacesAndNewlines), limit: 120)
     }
+
+    /// Whether the body is a web page.
+    var isPage: Bool { self.text.drop { $0.isWhitespace }.hasPrefix("<") }
 
     /// The body as text, for looking into.
     var text: String { String(decoding: self.body, as: UTF8.self) }

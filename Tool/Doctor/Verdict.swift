@@ -20,7 +20,7 @@ struct Verdict: Error, Encodable, Hashable, Sendable {
         case originRefused, corsMissing
         // The upgrade, and what follows it.
         case upgradeStripped, pollingOnly, badHandshake, subprotocolMissing, closedAfterUpgrade, brokenFrames, noOpen
-        case upgradeSilent, pollingSilent, namespaceRefused, authRefused, namespaceSilent, disconnected, messageLimit
+        case invalidFlags, upgradeSilent, pollingSilent, namespaceRefused, authRefused, namespaceSilent, disconnected, messageLimit
         case sessionsSplit, switchFailed, noPings, pingTimeoutTooShort, noPong, idleCut, closedByServer, badOpen
         /// `--timeout` is over.
         case timeUp
@@ -35,7 +35,7 @@ extension Verdict.Code {
         case .connectionRefused: "start the server, or correct host and port"
         case .unreachable: "check that the machine is up, and that no firewall or security group drops the port"
         case .deadAddress: "let the server listen there, or remove the DNS record: some clients wait or fail"
-        case .proxyFailed: "check --proxy, and the proxy's rules"
+        case .proxyFailed: "check --proxy (http://NAME:PASSWORD@HOST:PORT when it wants credentials), and the proxy's rules"
         case .certificateExpired: "renew it, and reload the server"
         case .certificateNotYetValid: "check the clocks of this machine and of the issuer"
         case .certificateWrongName: "connect by a name in its subjectAltName, or issue one that has this host there"
@@ -46,11 +46,13 @@ extension Verdict.Code {
         case .pinMismatch: "pin the new key in the clients, or give the server a certificate with a pinned key"
         case .tlsVersion: "switch TLS 1.2 or 1.3 on in the server"
         case .clientCertificateWanted: "switch that off in the server, or give clients one (tls.clientCertificate)"
-        case .tlsFailed: "check the TLS settings and the log of the server"
+        case .tlsFailed: "check that the port is one of TLS, that the server knows this name (SNI), and its log"
         case .plainServer: "use http:// or ws://, or switch TLS on in the server or proxy"
         case .tlsRequired: "use https:// or wss://, or a port without TLS"
         case .noAnswer: "check that the server is not blocked, and that a proxy in front of it reaches it"
-        case .hungUp: "check the log of the server or balancer, and whether its port is one of HTTP"
+        case .hungUp:
+            "check the log of the server or balancer, whether its port is one of HTTP, and with TLS whether it wants a "
+                + "certificate of the client"
         case .notHTTP: "check the port: a server of another protocol listens there"
         case .notFound: "check the path (--path for Socket.IO), and the proxy's rule for it"
         case .unauthorized: "pass the credentials, as in --header 'Authorization: Bearer …'"
@@ -65,16 +67,18 @@ extension Verdict.Code {
         case .notWebSocket: "check the path, and that the proxy passes the headers Upgrade and Connection on"
         case .oldProtocol: "upgrade the server to Socket.IO 3 or newer, or let clients speak protocol v2"
         case .originRefused, .corsMissing:
-            "add the origin to the server's allowed ones (cors), and let a proxy pass Host on"
+            "add the origin to the server's allowed ones (cors), and let a proxy pass Host on; --origin tries another one"
         case .upgradeStripped:
             "let the proxy pass Upgrade and Connection on (nginx: proxy_http_version 1.1; proxy_set_header Upgrade "
-                + "$http_upgrade; proxy_set_header Connection \"upgrade\")"
+                + "$http_upgrade; proxy_set_header Connection \"upgrade\"); without a proxy, run the server where WebSockets work "
+                + "(uvicorn needs the package websockets)"
         case .pollingOnly: "add websocket to the server's transports, or let clients use polling alone"
         case .badHandshake: "correct the server's handshake (RFC 6455 section 4.2.2), or the proxy that changes it"
         case .subprotocolMissing: "offer one that the server knows by --subprotocol"
         case .closedAfterUpgrade: "look into the log of the server, and of a proxy that took the upgrade in its place"
         case .brokenFrames: "correct the server, or the proxy that changes what it sends (RFC 6455 section 5)"
         case .badOpen: "correct the server, or the proxy that changes its answers"
+        case .invalidFlags: "correct the flag that says so"
         case .noOpen: "check that the server behind this path is Socket.IO and not blocked"
         case .upgradeSilent, .pollingSilent: "switch buffering off in the proxy (nginx: proxy_buffering off)"
         case .namespaceRefused: "correct the namespace, which is the URL's path, or add it to the server"

@@ -175,7 +175,7 @@ final class LoadClient: Sendable {
             if step.isRequest {
                 self.request(step, payload, stamp, over: connection) {}
             } else {
-                self.perform(Command(sending: step.event, payload: payload), over: connection)
+                self.perform(Command(sending: step.event, payload: payload), stamp, over: connection)
             }
         }
         return due
@@ -202,12 +202,18 @@ final class LoadClient: Sendable {
 
     /// Performs a command; false if that fails at once.
     @discardableResult
-    private func perform(_ command: consuming Command, over connection: ConnectionHandler) -> Bool {
+    private func perform(
+        _ command: consuming Command, _ stamp: MessageStamp, over connection: ConnectionHandler
+    ) -> Bool {
         do throws(LinkspanError) {
             try connection.perform(command)
             return true
         } catch {
-            self.run.tally.withLock { $0.fail(error) }
+            self.run.tally.withLock { tally in
+                tally.fail(error)
+                tally.sent -= 1
+                tally.book.cancel(stamp.number, of: stamp.sender)
+            }
             return false
         }
     }
@@ -227,7 +233,7 @@ final class LoadClient: Sendable {
             }
             done()
         }
-        if !self.perform(command, over: connection) { done() }
+        if !self.perform(command, stamp, over: connection) { done() }
     }
 }
 

@@ -44,7 +44,8 @@ struct LoadCommand: AsyncParsableCommand {
 
             Ctrl-C ends the load, and prints the report of what was measured until then.
 
-            \(LoadExit.manual)
+            Exit status: 0 when every threshold is met; 1 when one is missed; 64 for a mistake in the arguments or in a file; \
+            69 when no client could connect; 130 after Ctrl-C.
             """)
 
     @OptionGroup var target: ProbeTarget
@@ -77,7 +78,7 @@ struct LoadCommand: AsyncParsableCommand {
     var count: Int?
 
     @Option(help: "The receivers of --emit or --request: none, sender, others or everyone.")
-    var audience: String?
+    var audience: SequenceBook.Audience?
 
     @Option(help: "A table of users, CSV.")
     var users: String?
@@ -106,6 +107,13 @@ struct LoadCommand: AsyncParsableCommand {
     @Option(help: "Seconds for connecting.")
     var timeout = 10.0
 
+    func validate() throws {
+        guard (0.001...86_400).contains(self.timeout) else {
+            throw ValidationError("--timeout has to be a number of seconds from 0.001 to 86400")
+        }
+        if self.emit != nil, self.request != nil { throw ValidationError("--emit and --request exclude each other") }
+    }
+
     func run() async throws {
         let thresholds: [LoadThreshold]
         let run: LoadRun
@@ -120,7 +128,7 @@ struct LoadCommand: AsyncParsableCommand {
                 timeout: .seconds(self.timeout))
         } catch {
             LineOutput.complain((error as? LinkspanError)?.message ?? "\(error)")
-            throw LoadExit.usage
+            throw ExitCode.validationFailure
         }
         guard var report = await run.run({ StatusLine.show($0) }, until: Interruption.wait) else { return }
         StatusLine.clear()
@@ -130,10 +138,10 @@ struct LoadCommand: AsyncParsableCommand {
             let cause = report.errors.max { $0.value < $1.value }?.key ?? "no reason is known"
             LineOutput.complain(
                 "no client could connect to \(report.url): \(cause); `linkspan doctor \(report.url)` finds the cause")
-            throw LoadExit.unavailable
+            throw ExitCode(69)
         }
         if report.isInterrupted { throw ExitCode(Interruption.status) }
-        guard report.thresholds.allSatisfy(\.isMet) else { throw LoadExit.missed }
+        guard report.thresholds.allSatisfy(\.isMet) else { throw ExitCode.failure }
     }
 
     /// The scenario of the file, changed by the flags.
@@ -156,12 +164,7 @@ struct LoadCommand: AsyncParsableCommand {
         if let event = self.emit ?? self.request {
             var step = LoadScenario.Step(self.emit == nil ? .request(event) : .emit(event))
             (step.payload, step.rate, step.count) = (self.payload, self.rate, self.count)
-            if let audience {
-                step.audience = SequenceBook.Audience(rawValue: audience)
-                guard step.audience != nil else {
-                    throw LoadProblem("--audience has to be none, sender, others or everyone, not '\(audience)'")
-                }
-            }
+            step.audience = self.audience
             plan.steps = [step]
         }
         try plan.check()
@@ -179,7 +182,7 @@ struct LoadCommand: AsyncParsableCommand {
             return try JSONDecoder().decode(type, from: Data(text.utf8))
             #endif
         } catch {
-            throw LoadProblem("\(path) cannot be used: \((error as? DecodingError)?.sentence ?? "\(error)")")
+            throw LoadProblem((error as? DecodingError)?.sentence(for: path, text) ?? "\(path): \(error)")
         }
     }
 
@@ -199,21 +202,8 @@ struct LoadCommand: AsyncParsableCommand {
                 try text.write(toFile: path, atomically: true, encoding: .utf8)
             } catch {
                 LineOutput.complain("the report cannot be written to \(path): \(error.localizedDescription)")
-                throw LoadExit.usage
+                throw ExitCode.validationFailure
             }
         }
     }
-}
-
-/// The statuses of `linkspan load` and `linkspan proxy`.
-enum LoadExit {
-    static let missed = ExitCode(1)
-    static let usage = ExitCode(64)
-    static let unavailable = ExitCode(69)
-
-    /// The statuses, for the help text.
-    static let manual = """
-        Exit status: 0 when every threshold is met; 1 when one is missed; 64 for a mistake in the arguments or in a file; 69 \
-        when no client could connect; 130 after Ctrl-C.
-        """
 }

@@ -17,7 +17,7 @@ final class LoadRun: Sendable {
     let rounds: Int
     let timeout: Duration
     let tally: Lock<LoadTally>
-    private let target: String
+    private let target: ConnectionURL
     private let transport: any Transport
     private let headers: [Credentials.Field]
     private let auth: PayloadTemplate?
@@ -56,7 +56,7 @@ final class LoadRun: Sendable {
         self.expected = Set(scenario.steps.compactMap { if case .expect(let event) = $0.action { event } else { nil } })
         self.rounds = scenario.rounds ?? (scenario.duration == nil ? 1 : .max)
         let url = base.url
-        self.target = url.description
+        self.target = url
         var place = url.authority
         if scenario.profile != nil || scenario.drop > 0 {
             guard ["http", "ws"].contains(url.scheme) else {
@@ -231,6 +231,13 @@ final class LoadRun: Sendable {
         return "[\(String(repeating: "#", count: full))\(String(repeating: "-", count: 20 - full))] "
     }
 
+    /// Errors by what they say, which is of the server and not of the proxy in between.
+    private func namingTarget(_ errors: [String: Int]) -> [String: Int] {
+        guard let port = self.proxy?.port else { return errors }
+        let pairs = errors.map { ($0.key.replacing("127.0.0.1:\(port)", with: self.target.authority), $0.value) }
+        return Dictionary(pairs, uniquingKeysWith: +)
+    }
+
     private func report(_ begun: ProcessCost, _ worked: ProcessCost) -> LoadReport {
         let tally = self.tally.withLock { $0 }
         let (toServer, fromServer) = tally.book.faults(tally.receivers)
@@ -239,7 +246,7 @@ final class LoadRun: Sendable {
         let late = tally.lateness.quantile(0.99)
         let isBottleneck = messages > 0 && (share > 0.9 || late > 20_000_000)
         return LoadReport(
-            url: self.target, clients: self.scenario.clients, failedClients: tally.failedClients,
+            url: "\(self.target)", clients: self.scenario.clients, failedClients: tally.failedClients,
             seed: self.scenario.seed,
             seconds: (worked.time - begun.time) / .seconds(1), sent: tally.sent, received: tally.received,
             strange: tally.strange,
@@ -247,7 +254,7 @@ final class LoadRun: Sendable {
                 "connect": .init(tally.connect), "reconnect": .init(tally.reconnect), "request": .init(tally.request),
                 "delivery": .init(tally.delivery), "lateness": .init(tally.lateness),
             ].filter { $0.value.count > 0 },
-            toServer: toServer, fromServer: fromServer, errors: tally.errors,
+            toServer: toServer, fromServer: fromServer, errors: self.namingTarget(tally.errors),
             cost: .init(
                 processorSeconds: worked.processor - self.idle.processor, processors: share,
                 microsecondsPerMessage: messages == 0

@@ -1,6 +1,10 @@
 import Foundation
 import LinkspanFaults
 
+#if YAML
+import Yams
+#endif
+
 /// The clients of a load and their steps, as in a file of YAML.
 struct LoadScenario: Decodable, Sendable {
     /// A step of every client.
@@ -30,16 +34,16 @@ struct LoadScenario: Decodable, Sendable {
             try decoder.refuseUnknown(Field.self)
             let fields = try decoder.container(keyedBy: Field.self)
             func text(_ field: Field) throws -> String? { try fields.decodeIfPresent(String.self, forKey: field) }
-            if let name = try text(.emit) {
-                self.action = .emit(name)
-            } else if let name = try text(.request) {
-                self.action = .request(name)
-            } else if let name = try text(.expect) {
-                self.action = .expect(name)
-            } else {
-                self.action = .think
-                self.seconds = try fields.decode(Double.self, forKey: .think)
+            let think = try fields.decodeIfPresent(Double.self, forKey: .think)
+            let actions = [
+                try text(.emit).map(Action.emit), try text(.request).map(Action.request),
+                try text(.expect).map(Action.expect), think.map { _ in Action.think },
+            ].compactMap(\.self)
+            guard actions.count == 1 else {
+                throw decoder.problem("a step has one of emit, request, expect and think, not \(actions.count) of them")
             }
+            self.action = actions[0]
+            self.seconds = think ?? self.seconds
             self.payload = try text(.payload) ?? self.payload
             self.rate = try fields.decodeIfPresent(Double.self, forKey: .rate)
             self.count = try fields.decodeIfPresent(Int.self, forKey: .count)
@@ -101,7 +105,8 @@ struct LoadScenario: Decodable, Sendable {
     func check() throws {
         func check(_ name: String, _ value: Double, _ range: ClosedRange<Double>) throws {
             guard range.contains(value) else {
-                throw LoadProblem("\(name) has to be from \(range.lowerBound) to \(range.upperBound), not \(value)")
+                let texts = [range.lowerBound, range.upperBound, value].map(LoadReport.text)
+                throw LoadProblem("\(name) has to be from \(texts[0]) to \(texts[1]), not \(texts[2])")
             }
         }
         try check("clients", Double(self.clients), 1...1_000_000)
@@ -109,14 +114,19 @@ struct LoadScenario: Decodable, Sendable {
             try check(name, value, 0...1e6)
         }
         try check("drop", self.drop, 0...1)
-        for step in self.steps {
-            try check("rate", step.rate ?? 1, 0.001...1e7)
-            try check("count", Double(step.count ?? 1), 1...1e12)
-            try check("within and think", step.seconds, 0...1e6)
+        try check("repeat", Double(self.rounds ?? 1), 1...1e12)
+        if let namespaces, namespaces.isEmpty || !namespaces.allSatisfy({ $0.hasPrefix("/") }) {
+            throw LoadProblem("namespaces has to be a list of at least one, and each has to begin with /")
+        }
+        for (index, step) in self.steps.enumerated() {
+            let place = "of step \(index + 1)"
+            try check("rate \(place)", step.rate ?? 1, 0.001...1e7)
+            try check("count \(place)", Double(step.count ?? 1), 1...1e12)
+            try check("within or think \(place)", step.seconds, 0...1e6)
             if step.rate != nil, step.count == nil, self.duration == nil {
                 throw LoadProblem("a step with a rate needs a count, or the run a duration")
             }
-            try check("namespace", Double(step.namespace), 0...Double((self.namespaces?.count ?? 1) - 1))
+            try check("namespace \(place)", Double(step.namespace), 0...Double((self.namespaces?.count ?? 1) - 1))
         }
     }
 
@@ -124,10 +134,14 @@ struct LoadScenario: Decodable, Sendable {
     static func users(_ text: String) -> (columns: [String], rows: [[String: String]]) {
         let lines = text.split(whereSeparator: \.isNewline).map { line in
             var cells = [""]
-            var isQuoted = false
+            var (isQuoted, previous) = (false, Character(","))
             for character in line {
+                defer { previous = character }
                 switch character {
-                case "\"": isQuoted.toggle()
+                case "\"":
+                    isQuoted.toggle()
+                    // Two quotes inside of quotes are one.
+                    if isQuoted, previous == "\"" { cells[cells.count - 1].append(character) }
                 case "," where !isQuoted: cells.append("")
                 default: cells[cells.count - 1].append(character)
                 }
@@ -139,38 +153,72 @@ struct LoadScenario: Decodable, Sendable {
     }
 }
 
-/// A value of which only the name counts.
-private struct AnyValue: Decodable {
-    init(from decoder: any Decoder) {}
+/// A name in a file.
+private struct FileKey: CodingKey {
+    let stringValue: String
+    var intValue: Int? { nil }
+
+    init(stringValue: String) { self.stringValue = stringValue }
+    init?(intValue: Int) { return nil }
 }
 
 extension Decoder {
     /// Throws for a name that a section does not have.
     fileprivate func refuseUnknown<Field: CaseIterable & RawRepresentable<String>>(_ fields: Field.Type) throws {
         let known = fields.allCases.map(\.rawValue)
-        for name in try [String: AnyValue](from: self).keys.sorted() where !known.contains(name) {
-            throw DecodingError.dataCorrupted(
-                .init(
-                    codingPath: self.codingPath,
-                    debugDescription: "'\(name)' is none of \(known.joined(separator: ", "))"))
+        for key in try self.container(keyedBy: FileKey.self).allKeys where !known.contains(key.stringValue) {
+            throw self.problem("is none of \(known.joined(separator: ", "))", at: [key])
         }
+    }
+
+    /// The mistake of a section, or of one of its values.
+    fileprivate func problem(_ text: String, at path: [any CodingKey] = []) -> DecodingError {
+        .dataCorrupted(.init(codingPath: self.codingPath + path, debugDescription: text))
     }
 }
 
 extension DecodingError {
-    /// The place and the mistake, in a sentence.
-    var sentence: String {
-        switch self {
-        case .typeMismatch(_, let context), .valueNotFound(_, let context), .dataCorrupted(let context):
-            return Self.sentence(context.codingPath, context.debugDescription)
-        case .keyNotFound(let key, let context):
-            return Self.sentence(context.codingPath, "'\(key.stringValue)' is missing")
-        @unknown default: return "\(self)"
+    /// The file, the line, the place and the mistake, in a sentence.
+    func sentence(for file: String, _ text: String) -> String {
+        let (context, mistake): (Context, String?) =
+            switch self {
+            case .typeMismatch(let type, let context): (context, "has to be \(Self.kind(of: type))")
+            case .keyNotFound(let key, let context): (context, "'\(key.stringValue)' is missing")
+            case .valueNotFound(_, let context), .dataCorrupted(let context): (context, nil)
+            @unknown default: (Context(codingPath: [], debugDescription: "cannot be read"), nil)
+            }
+        if let error = context.underlyingError {
+            // The last two lines show the place in the file.
+            let lines = "\(error)".split(separator: "\n").dropLast(2)
+            return "\(file):\(lines.joined(separator: " "))"
+        }
+        let path = context.codingPath
+        let place = path.map { $0.intValue.map { "[\($0)]" } ?? ".\($0.stringValue)" }.joined().drop { $0 == "." }
+        return "\(file)\(Self.line(of: path, in: text))"
+            + ": \(place.isEmpty ? "" : "\(place): ")\(mistake ?? context.debugDescription)"
+    }
+
+    private static func kind(of type: any Any.Type) -> String {
+        switch type {
+        case is Int.Type, is UInt64.Type: "a whole number"
+        case is Double.Type: "a number"
+        case is String.Type: "a text"
+        case is any RangeReplaceableCollection.Type: "a list"
+        default: "names with values"
         }
     }
 
-    private static func sentence(_ path: [any CodingKey], _ text: String) -> String {
-        let place = path.map { $0.intValue.map { "[\($0)]" } ?? $0.stringValue }.joined(separator: ".")
-        return place.isEmpty ? text : "\(place): \(text)"
+    /// The line of a value in a file, as `:12`; empty when it is not known.
+    private static func line(of path: [any CodingKey], in text: String) -> String {
+        #if YAML
+        guard var node = try? Yams.compose(yaml: text) else { return "" }
+        for key in path {
+            guard let next = key.intValue.map({ node[$0] }) ?? node[key.stringValue] else { break }
+            node = next
+        }
+        return node.mark.map { ":\($0.line)" } ?? ""
+        #else
+        return ""
+        #endif
     }
 }

@@ -1,3 +1,5 @@
+import ArgumentParser
+
 /// Finds lost, doubled and reordered messages among numbers that were given from 1 on, as one receiver gets them from one
 /// sender.
 struct SequenceCheck: Sendable {
@@ -33,7 +35,7 @@ struct SequenceCheck: Sendable {
 /// The numbers of all senders at all receivers.
 struct SequenceBook: Sendable {
     /// The receivers to which a server passes a message on.
-    enum Audience: String, Decodable, Sendable, CaseIterable { case none, sender, others, everyone }
+    enum Audience: String, CaseIterable, Decodable, ExpressibleByArgument, Sendable { case none, sender, others, everyone }
 
     /// Faults, by the way on which they happened.
     struct Faults: Codable, Equatable, Sendable {
@@ -55,6 +57,8 @@ struct SequenceBook: Sendable {
         var others: [Int: SequenceCheck] = [:]
         /// The numbers that the server was asked to acknowledge and has not.
         var unacknowledged: Set<Int> = []
+        /// The numbers whose messages could not be sent.
+        var unsent: Set<Int> = []
     }
 
     private var senders: [Sender]
@@ -75,6 +79,12 @@ struct SequenceBook: Sendable {
         self.senders[sender].audience = audience
         if isAcknowledged { self.senders[sender].unacknowledged.formUnion(first..<first + count) }
         return first
+    }
+
+    /// Takes a number back, because its message could not be sent.
+    mutating func cancel(_ number: Int, of sender: Int) {
+        self.senders[sender].unsent.insert(number)
+        self.senders[sender].unacknowledged.remove(number)
     }
 
     /// Notes an acknowledgement.
@@ -101,7 +111,7 @@ struct SequenceBook: Sendable {
     func progress(_ receivers: [Int]) -> (due: Int, received: Int) {
         self.senders.indices.reduce(into: (0, 0)) { sum, index in
             let checks = self.checks(of: index, receivers)
-            sum.0 += self.senders[index].sent * checks.count
+            sum.0 += (self.senders[index].sent - self.senders[index].unsent.count) * checks.count
             sum.1 += checks.reduce(0) { $0 + $1.count - $1.doubled.count }
         }
     }
@@ -116,7 +126,7 @@ struct SequenceBook: Sendable {
         for (index, sender) in self.senders.enumerated() where sender.sent > 0 {
             let checks = self.checks(of: index, receivers)
             if checks.isEmpty { to.lost += sender.unacknowledged.count }
-            Self.divide(checks.map { $0.lost(of: sender.sent) }, known: sender.unacknowledged, &to.lost, &from.lost)
+            Self.divide(checks.map { $0.lost(of: sender.sent).subtracting(sender.unsent) }, known: sender.unacknowledged, &to.lost, &from.lost)
             Self.divide(checks.map { Set($0.doubled) }, &to.doubled, &from.doubled)
             Self.divide(checks.map { Set($0.reordered) }, &to.reordered, &from.reordered)
         }

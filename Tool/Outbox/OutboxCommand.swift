@@ -26,16 +26,21 @@ struct OutboxCommand: AsyncParsableCommand {
         @Flag(help: "Prints one line of JSON for each delivery.") var json = false
 
         func run() throws {
-            try OutboxCommand.complaining {
-                var last: UInt64 = 0
-                while true {
-                    let page = try Outbox.entries(at: self.file, after: last)
-                    guard let end = page.last else { return }
-                    for row in page.map(OutboxRow.init) {
-                        if self.json { try LineOutput.show(json: row) } else { LineOutput.show(row.line) }
-                    }
-                    last = end.delivery.number
+            var last: UInt64 = 0
+            while case let page = try self.page(after: last), let end = page.last {
+                for row in page.map(OutboxRow.init) {
+                    if self.json { try LineOutput.show(json: row) } else { LineOutput.show(row.line) }
                 }
+                last = end.delivery.number
+            }
+        }
+
+        private func page(after last: UInt64) throws -> [OutboxEntry] {
+            do throws(OutboxError) {
+                return try Outbox.entries(at: self.file, after: last)
+            } catch {
+                LineOutput.complain(error.message)
+                throw ExitCode.failure
             }
         }
     }
@@ -50,6 +55,8 @@ struct OutboxCommand: AsyncParsableCommand {
         func perform(_ change: (Outbox, String, String?) async throws(OutboxError) -> Bool) async throws {
             var outcome = Outcome()
             do throws(OutboxError) {
+                // Opening would make a file that is not there.
+                _ = try Outbox.entries(at: self.file, after: 0)
                 let outbox = Outbox(path: self.file)
                 for key in self.keys {
                     let rows = try await outbox.entries(limit: .max).filter { $0.delivery.key == key }
@@ -103,15 +110,6 @@ struct OutboxCommand: AsyncParsableCommand {
             try await self.change.perform { outbox, key, account throws(OutboxError) in
                 try await outbox.erase(key: key, account: account)
             }
-        }
-    }
-
-    fileprivate static func complaining(_ body: () throws -> Void) throws {
-        do {
-            try body()
-        } catch let error as OutboxError {
-            LineOutput.complain(error.message)
-            throw ExitCode.failure
         }
     }
 }

@@ -70,14 +70,9 @@ struct ProbeArguments {
     }
 
     private static func hex(_ text: String) -> Data? {
-        let digits = text.map(\.hexDigitValue)
-        guard digits.count.isMultiple(of: 2) else { return nil }
-        var bytes = Data()
-        for index in stride(from: 0, to: digits.count, by: 2) {
-            guard let high = digits[index], let low = digits[index + 1] else { return nil }
-            bytes.append(UInt8(high << 4 | low))
-        }
-        return bytes
+        let digits = text.compactMap(\.hexDigitValue)
+        guard digits.count == text.count, digits.count.isMultiple(of: 2) else { return nil }
+        return Data(stride(from: 0, to: digits.count, by: 2).map { UInt8(digits[$0] << 4 | digits[$0 + 1]) })
     }
 
     /// The place behind a string, an object or an array.

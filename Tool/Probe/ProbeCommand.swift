@@ -21,7 +21,10 @@ struct ProbeCommand: AsyncParsableCommand {
               linkspan probe http://127.0.0.1:3000 -x '? who "lobby"' --wait 5 --record visit.jsonl
               linkspan probe http://127.0.0.1:3000 --replay visit.jsonl
 
-            \(ProbeExit.manual)
+            Exit status: 0 when all that was asked for has happened; 64 for a mistake in the arguments or in a line; 69 when the \
+            server cannot be reached or the connection is lost; 75 when an acknowledgement or the event of --until has not come \
+            in time, or a message of --replay; 76 when the server speaks something else; 77 when it refuses; 130 after Ctrl-C, \
+            but with --watch 0.
             """)
 
     @OptionGroup var target: ProbeTarget
@@ -60,6 +63,9 @@ struct ProbeCommand: AsyncParsableCommand {
     var replay: String?
 
     func validate() throws {
+        if self.replay != nil, !self.execute.isEmpty {
+            throw ValidationError("--replay and --execute exclude each other")
+        }
         for (name, seconds) in [("--wait", self.wait ?? 0), ("--timeout", self.timeout)] {
             guard seconds.isFinite, (0...86_400).contains(seconds) else {
                 throw ValidationError("\(name) has to be a number of seconds from 0 to 86400")
@@ -143,12 +149,4 @@ enum ProbeExit: Int32, Sendable {
     }
 
     var code: ExitCode { ExitCode(self.rawValue) }
-
-    /// The statuses, for the help text.
-    static let manual = """
-        Exit status: 0 when all that was asked for has happened; 64 for a mistake in the arguments or in a line; 69 when the \
-        server cannot be reached or the connection is lost; 75 when an acknowledgement or the event of --until has not come \
-        in time, or a message of --replay; 76 when the server speaks something else; 77 when it refuses; 130 after Ctrl-C, \
-        but with --watch 0.
-        """
 }

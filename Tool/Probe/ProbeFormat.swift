@@ -93,11 +93,7 @@ enum ProbeFormat: String, EnumerableFlag, Sendable {
     private static func text(_ bytes: ArraySlice<UInt8>) -> String { String(decoding: bytes, as: UTF8.self) }
 
     private static func hex(_ bytes: ArraySlice<UInt8>) -> String {
-        let digits = Array("0123456789abcdef")
-        return bytes.reduce(into: "hex:") { text, byte in
-            text.append(digits[Int(byte >> 4)])
-            text.append(digits[Int(byte & 15)])
-        }
+        bytes.reduce(into: "hex:") { $0 += String($1 >> 4, radix: 16) + String($1 & 15, radix: 16) }
     }
 }
 
@@ -120,22 +116,16 @@ struct ProbeOutput: Sendable {
     /// A message.
     func show(_ kind: ProbeFormat.Kind, _ event: String, _ payload: Payload) {
         let text = self.format.text(kind, event, payload, isRaw: self.isRaw)
-        guard let prompt = self.prompt else { return self.aboveStatus { LineOutput.showLines(text) } }
-        prompt.print(text)
+        self.print(text) { LineOutput.showLines(text) }
     }
 
     /// News of the connection.
     func tell(_ sentence: String) {
-        guard !self.isQuiet else { return }
-        guard let prompt = self.prompt else { return self.aboveStatus { LineOutput.remark("* \(sentence)") } }
-        prompt.print("* \(sentence)")
+        if !self.isQuiet { self.print("* \(sentence)") { LineOutput.remark("* \(sentence)") } }
     }
 
     /// Something that is wrong.
-    func complain(_ sentence: String) {
-        guard let prompt = self.prompt else { return self.aboveStatus { LineOutput.complain(sentence) } }
-        prompt.print("* \(sentence)")
-    }
+    func complain(_ sentence: String) { self.print("* \(sentence)") { LineOutput.complain(sentence) } }
 
     /// Shows the state below the output, at a terminal.
     func show(status: String) {
@@ -145,7 +135,9 @@ struct ProbeOutput: Sendable {
         }
     }
 
-    private func aboveStatus(_ print: () -> Void) {
+    /// Prints a text above the prompt, or by other means above the state.
+    private func print(_ text: String, or print: () -> Void) {
+        if let prompt = self.prompt { return prompt.print(text) }
         self.status.withLock { status in
             if status != nil { StatusLine.clear() }
             print()

@@ -41,7 +41,7 @@ struct ProbeRun: Sendable {
         let (endings, ended) = AsyncStream<Ending>.makeStream()
         let connection: ConnectionHandler
         do throws(LinkspanError) {
-            connection = try ConnectionManager().connect(configuration)
+            connection = try ConnectionManager.unlogged.connect(configuration)
             try connection.onAny { message in
                 self.counts.withLock { $0.received += 1 }
                 if message.wantsReply { questions.latest = message.detached() }

@@ -6,6 +6,9 @@ import LinkspanSocketIO
 import LinkspanTerminal
 import LinkspanWebSocket
 
+extension SocketIOCarriers: ExpressibleByArgument {}
+extension SocketIOConfiguration.Version: ExpressibleByArgument {}
+
 /// Where a probe connects to, and as whom: the flags of the command.
 struct ProbeTarget: ParsableArguments {
     /// What is spoken.
@@ -26,11 +29,11 @@ struct ProbeTarget: ParsableArguments {
     @Option(help: "The path of Socket.IO on the server.")
     var path = "/socket.io/"
 
-    @Option(help: "The carriers of Socket.IO: websocket, polling, upgrade or fallback.")
-    var carriers = "websocket"
+    @Option(help: "The carriers of Socket.IO.")
+    var carriers = SocketIOCarriers.webSocket
 
     @Option(help: "The servers of Socket.IO: v4 for 3.x and 4.x, v2 for 2.x.")
-    var version = "v4"
+    var version = SocketIOConfiguration.Version.v4
 
     @Option(help: "The messages of a raw WebSocket: raw, or json for envelopes with events and acknowledgements.")
     var envelope = Envelope.raw
@@ -50,7 +53,7 @@ struct ProbeTarget: ParsableArguments {
     @Option(help: "The pin of a public key that the server's chain has to have, sha256/…; may be repeated.")
     var pin: [String] = []
 
-    @Option(help: "The proxy to go through: http://HOST:PORT or socks5://HOST:PORT.")
+    @Option(help: "The proxy to go through: http://HOST:PORT or socks5://HOST:PORT, with NAME:PASSWORD@ before HOST if need be.")
     var proxy: String?
 
     @OptionGroup var network: NetworkFlag
@@ -61,7 +64,13 @@ struct ProbeTarget: ParsableArguments {
     /// Whether messages have no names.
     var isRaw: Bool { self.wire == .websocket && self.envelope == .raw }
 
-    func validate() throws {
+    mutating func validate() throws {
+        guard self.url.lowercased().firstMatch(of: /^(http|ws)s?:\/\//) != nil else {
+            throw ValidationError("the URL has to begin with http://, https://, ws:// or wss://, as in http://localhost:3000")
+        }
+        guard self.path.hasPrefix("/") else { throw ValidationError("--path has to begin with /") }
+        // As clients of Socket.IO do.
+        if !self.path.hasSuffix("/") { self.path += "/" }
         for header in self.header where !header.contains(":") {
             throw ValidationError("--header has to be 'Name: value', not '\(header)'")
         }
@@ -69,13 +78,6 @@ struct ProbeTarget: ParsableArguments {
             throw ValidationError("--ca has to be a file of certificates (PEM); '\(ca)' cannot be read")
         }
         if let auth, (try? PayloadValue(json: auth)) == nil { throw ValidationError("--auth has to be JSON") }
-        guard SocketIOCarriers(rawValue: self.carriers) != nil else {
-            throw ValidationError(
-                "--carriers has to be websocket, polling, upgrade or fallback, not '\(self.carriers)'")
-        }
-        guard SocketIOConfiguration.Version(rawValue: self.version) != nil else {
-            throw ValidationError("--version has to be v4 or v2, not '\(self.version)'")
-        }
         if let namespace, !namespace.hasPrefix("/") { throw ValidationError("--namespace has to begin with /") }
     }
 
@@ -111,18 +113,30 @@ struct ProbeTarget: ParsableArguments {
         }
     }
 
+    /// The proxy of `--proxy`, with the name and the password before its host.
+    var networkProxy: NetworkProxy? {
+        get throws(LinkspanError) {
+            guard let proxy = self.proxy else { return nil }
+            guard let mark = proxy.lastIndex(of: "@") else { return try NetworkProxy(proxy) }
+            let start = proxy.firstRange(of: "://")?.upperBound ?? proxy.startIndex
+            let parts = proxy[start..<mark].split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
+                .map { $0.removingPercentEncoding ?? String($0) }
+            return try NetworkProxy(
+                "\(proxy[..<start])\(proxy[proxy.index(after: mark)...])", user: parts[0],
+                password: Secret(parts.dropFirst().first ?? ""))
+        }
+    }
+
     private func builder() throws(LinkspanError) -> ConnectionBuilder.WithTransport {
         let builder = ConnectionBuilder(try self.endpoint())
         let tls = try self.tls
-        let proxy = try self.proxy.map { proxy throws(LinkspanError) in try NetworkProxy(proxy) }
+        let proxy = try self.networkProxy
         switch self.wire {
         case .socketio:
             return builder.transport(
                 .socketIO(
                     .init {
-                        $0.path = self.path
-                        $0.carriers = SocketIOCarriers(rawValue: self.carriers) ?? .webSocket
-                        $0.protocol = SocketIOConfiguration.Version(rawValue: self.version) ?? .v4
+                        ($0.path, $0.carriers, $0.protocol) = (self.path, self.carriers, self.version)
                         ($0.tls, $0.proxy, $0.network) = (tls, proxy, self.network.backEnd)
                     }))
         case .websocket:

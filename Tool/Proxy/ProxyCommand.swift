@@ -65,7 +65,7 @@ struct ProxyCommand: AsyncParsableCommand {
                 seed: self.seed)
         } catch {
             LineOutput.complain((error as? LinkspanError)?.message ?? "\(error)")
-            throw LoadExit.usage
+            throw ExitCode.validationFailure
         }
         LineOutput.remark("listening at port \(proxy.port) for \(self.target), seed \(self.seed)")
         let start = ContinuousClock.now

@@ -110,8 +110,7 @@ final class TopFeed: Sendable {
             return credentials
         }
         let configuration = try ConnectionBuilder("\(self.place.feed)").transport(transport).credentials(source).build()
-        let manager = ConnectionManager()
-        let connection = try manager.connect(configuration)
+        let connection = try ConnectionManager.unlogged.connect(configuration)
         _ = try connection.on("text") { [self] message in
             guard let text = message.payload[0]?.string,
                 let batch = try? Payload(checking: Array(text.utf8)[...])[0]

@@ -91,7 +91,11 @@ extension Tool {
                 ("disconnecting", "http", [], "disconnected"), ("bad-open", "http", [], "badOpen"),
                 ("bad-frame-open", "http", [], "badOpen"), ("zero-interval", "http", [], "badOpen"),
                 ("masked", "ws", [], "brokenFrames"),
-                ("unasked", "ws", [], "subprotocolMissing"),
+                ("unasked", "ws", [], "subprotocolMissing"), ("full-room", "http:/room", [], "authRefused"),
+                ("banned", "http", [], "closedByServer"), ("zipped", "http", [], "badOpen"),
+                ("endless", "http", [], "notSocketIO"), ("status-413", "http", [], "messageLimit"),
+                ("healthy-websocket", "http", [], "notSocketIO"), ("needs-origin", "ws", [], "originRefused"),
+                ("healthy", "http", ["-H", "X Y: a"], "invalidFlags"),
             ] as [(String, String, [String], String)])
         func `the fault of a server is the verdict`(
             name: String, scheme: String, flags: [String], code: String
@@ -107,7 +111,7 @@ extension Tool {
                 ("nginx-idle", "http", "idleCut"), ("nginx-raw-idle", "ws", "idleCut"),
                 ("nginx-split", "http", "sessionsSplit"), ("haproxy-dead", "http", "unavailable"),
                 ("haproxy-split", "http", "sessionsSplit"), ("haproxy-idle", "http", "idleCut"),
-                ("buffering", "http", "upgradeSilent"),
+                ("buffering", "http", "upgradeSilent"), ("nginx-half-upgrade", "http", "upgradeStripped"),
             ])
         func `the fault of a proxy is the verdict`(name: String, scheme: String, code: String) async throws {
             try await Self.expect(code, of: name, scheme, [])
@@ -123,7 +127,8 @@ extension Tool {
                 ("tls-incomplete", "https", trusting, "certificateIncomplete"),
                 ("tls-good", "wss", trusting + pin, "pinMismatch"), ("tls-good", "http", [], "tlsRequired"),
                 ("tls-good", "ws", [], "tlsRequired"), ("healthy", "https", [], "plainServer"),
-                ("healthy-websocket", "wss", [], "plainServer"),
+                ("healthy-websocket", "wss", [], "plainServer"), ("hanging", "https", [], "tlsFailed"),
+                ("nginx-client-certificate", "https", trusting, "clientCertificateWanted"),
             ])
         func `a fault of TLS is the verdict`(
             name: String, scheme: String, flags: [String], code: String
@@ -149,6 +154,23 @@ extension Tool {
             #expect(findings.health == "fault" && status == 1)
             #expect(findings.stages.contains { $0.outcome == "failed" })
             #expect(findings.verdict?.remedy.isEmpty == false)
+            #expect(findings.verdict?.cause.contains("secret") == false)
+        }
+
+        @Test(.timeLimit(.minutes(2)), arguments: [("page", "a web page (Welcome)"), ("unsupported", "drop the query")])
+        func `the cause has what the answer tells`(name: String, words: String) async throws {
+            let (findings, _) = try await Self.examine(name, "http", [])
+            #expect(findings.verdict?.cause.contains(words) == true, "\(findings)")
+        }
+
+        @Test
+        func `name and password of a proxy stand before its host`() throws {
+            let flags = ["http://server.example", "--proxy", "socks5://ann:p%40ss:1@proxy.example:9"]
+            let proxy = try #require(try ProbeTarget.parse(flags).networkProxy)
+            #expect(proxy.user == "ann" && proxy.password?.exposed == "p@ss:1")
+            #expect(proxy.kind == .socks5 && proxy.host == "proxy.example" && proxy.port == 9)
+            let plain = try ProbeTarget.parse(["http://server.example", "--proxy", "proxy.example:9"]).networkProxy
+            #expect(plain?.user == nil && plain?.port == 9)
         }
 
         @Test(
@@ -157,7 +179,8 @@ extension Tool {
                 ("healthy", "http", []), ("websocket-only", "http", []),
                 ("refusing", "http", ["--auth", #"{"token":"good"}"#]),
                 ("cors", "http", ["--origin", "https://elsewhere.example"]),
-                ("healthy-websocket", "ws", ["--idle", "1"]),
+                ("healthy-websocket", "ws", ["--idle", "1"]), ("healthy", "http", ["--path", "/socket.io"]),
+                ("needs-origin", "ws", cors + ["--idle", "1"]),
                 ("subprotocol", "ws", ["--subprotocol", "chat.v2", "--idle", "1"]), ("healthy-nginx", "http", []),
                 ("healthy-nginx-two", "http", []), ("healthy-nginx-websocket", "ws", ["--idle", "1"]),
                 ("healthy-nginx-tls", "https", trusting), ("healthy-haproxy-two", "http", []),
@@ -196,6 +219,7 @@ extension Tool {
                 #expect(!(closed.output + unknown.output).joined().contains("\u{1B}"))
                 for flags in [
                     ["ftp://127.0.0.1"], ["http://127.0.0.1", "--timeout", "0"], ["http://x", "--version", "v2"],
+                    ["localhost:3000"], ["ws:/x"], ["http://x", "--path", "io"], ["http://x", "--origin", "https://x/"],
                 ] {
                     let ended = try await bench.runTool(["doctor"] + flags)
                     #expect(ended.status == 64 && !ended.errors.isEmpty, "\(ended)")

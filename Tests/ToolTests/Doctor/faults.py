@@ -50,7 +50,7 @@ async def wait_for(port: int) -> None:
 
 # Servers of Socket.IO.
 
-async def socket_io(cors="*", refuses=False, disconnects=False, transports=None, **options) -> int:
+async def socket_io(cors="*", refuses="", namespace="/", disconnects=False, transports=None, **options) -> int:
     """A server of python-socketio on aiohttp."""
     import socketio
     from aiohttp import web
@@ -59,10 +59,10 @@ async def socket_io(cors="*", refuses=False, disconnects=False, transports=None,
     server = socketio.AsyncServer(
         async_mode="aiohttp", cors_allowed_origins=cors, transports=transports, **options)
 
-    @server.event
+    @server.on("connect", namespace=namespace)
     async def connect(sid, environ, auth):
         if refuses and (auth or {}).get("token") != "good":
-            raise socketio.exceptions.ConnectionRefusedError("not authorized")
+            raise socketio.exceptions.ConnectionRefusedError(refuses)
         if disconnects:
             server.start_background_task(server.disconnect, sid)
 
@@ -108,7 +108,7 @@ def answer(status="200 OK", body="", kind="text/html", fields="") -> bytes:
     return f"HTTP/1.1 {status}\r\nContent-Type: {kind}\r\nContent-Length: {len(data)}\r\n{fields}Connection: close\r\n\r\n".encode() + data
 
 
-async def answering(status="200 OK", body="<!doctype html><h1>Welcome</h1>", kind="text/html", fields="", context=None) -> int:
+async def answering(status="200 OK", body="<!doctype html><title>Welcome</title>", kind="text/html", fields="", context=None) -> int:
     async def serve(reader, writer):
         await request(reader)
         writer.write(answer(status, body, kind, fields))
@@ -138,7 +138,7 @@ async def engine(socket_frames=(), polls=True, holds=True, **values) -> int:
         if "upgrade" in fields:
             writer.write(accepted(fields))
             for text in socket_frames if "sid=" not in target else ():
-                writer.write(frame(text))
+                writer.write(text if isinstance(text, bytes) else frame(text))
             await writer.drain()
             while holds and (head := await reader.readexactly(2)):
                 length = head[1] & 127
@@ -327,9 +327,9 @@ def frames(**values):
     return ["0" + json.dumps(OPEN | values)]
 
 
-async def behind_tls() -> int:
+async def behind_tls(settings="") -> int:
     certificate("good")
-    return await nginx([await socket_io()], UPGRADES, tls=f"ssl_certificate {FOLDER}/leaf.pem; ssl_certificate_key {FOLDER}/leaf.key;")
+    return await nginx([await socket_io()], UPGRADES, tls=f"ssl_certificate {FOLDER}/leaf.pem; ssl_certificate_key {FOLDER}/leaf.key; {settings}")
 
 
 async def behind(proxy, servers, *arguments, **options) -> int:
@@ -352,13 +352,18 @@ CASES = {
     "status-500": lambda: answering("500 Internal Server Error", "oops", "text/plain"),
     "status-429": lambda: answering("429 Too Many Requests", "slow down", "text/plain", "Retry-After: 30\r\n"),
     "empty": lambda: answering(body=""),
-    "redirect": lambda: answering("301 Moved Permanently", "", "text/plain", "Location: https://elsewhere.example/\r\n"),
+    "redirect": lambda: answering("301 Moved Permanently", "", "text/plain", "Location: https://elsewhere.example/?token=secret\r\n"),
     "old": old_socket_io,
     "unsupported": lambda: answering("400 Bad Request", '{"code":5,"message":"Unsupported protocol version"}', "application/json"),
     "cors": lambda: socket_io(cors=["https://elsewhere.example"]),
     "no-cors": lambda: socket_io(cors=[]),
     "small": lambda: socket_io(max_http_buffer_size=1024),
-    "refusing": lambda: socket_io(refuses=True),
+    "refusing": lambda: socket_io(refuses="not authorized"),
+    "full-room": lambda: socket_io(refuses="the room is full", namespace="/room"),
+    "banned": lambda: engine(frames() + [bytes([0x88, 8, 3, 0xF0]) + b"banned"]),
+    "zipped": lambda: answering(body="zipped", kind="text/plain", fields="Content-Encoding: gzip\r\n"),
+    "endless": lambda: answering(body="x" * 2_000_000),
+    "status-413": lambda: answering("413 Payload Too Large", "", "text/plain"),
     "disconnecting": lambda: socket_io(disconnects=True),
     "bad-open": lambda: answering(body="0" + json.dumps(OPEN | {"pingInterval": "soon"}), kind="text/plain"),
     "bad-frame-open": lambda: engine(frames(pingTimeout=None)),
@@ -374,6 +379,8 @@ CASES = {
     "nginx-dead": lambda: nginx([free_port()], UPGRADES),
     "nginx-slow": lambda: behind(nginx, silent(), UPGRADES + "proxy_read_timeout 1s;"),
     "nginx-no-upgrade": lambda: behind(nginx, socket_io(), ""),
+    "nginx-half-upgrade": lambda: behind(nginx, socket_io(), UPGRADES.replace('"upgrade"', '"close"')),
+    "nginx-client-certificate": lambda: behind_tls(f"ssl_client_certificate {FOLDER}/authority.pem; ssl_verify_client on;"),
     "nginx-idle": lambda: behind(nginx, socket_io(ping_interval=25), UPGRADES + "proxy_read_timeout 1s;"),
     "nginx-split": lambda: behind(nginx, pair(), UPGRADES),
     "nginx-raw-no-upgrade": lambda: behind(nginx, websocket(), ""),
@@ -388,6 +395,7 @@ CASES = {
     # Raw WebSockets.
     "subprotocol": lambda: websocket(subprotocols=["chat.v2"]),
     "origins": lambda: websocket(origins=["https://elsewhere.example", None]),
+    "needs-origin": lambda: websocket(origins=["https://app.example"]),
     "masked": lambda: talking(bytes([0x81, 0x85, 1, 2, 3, 4]) + b"hello"),
     "unasked": lambda: talking(fields="Sec-WebSocket-Protocol: chat.v2\r\n"),
     "closing": lambda: closing(4401, "token expired"),

@@ -74,6 +74,17 @@ extension Tool {
         }
 
         @Test
+        func `a message that could not be sent is not lost`() {
+            var book = SequenceBook(1)
+            _ = book.take(3, of: 0, to: .sender, isAcknowledged: true)
+            for number in [1, 3] { book.acknowledge(number, of: 0) }
+            book.receive(1, of: 0, at: 0)
+            book.cancel(2, of: 0)
+            #expect(book.progress([0]) == (due: 2, received: 1))
+            #expect(book.faults([0]).toServer == .init() && book.faults([0]).fromServer == .init(lost: 1))
+        }
+
+        @Test
         func `quantiles are within 0.8 % of those of the sorted times`() {
             var generator = SeededGenerator(seed: 3)
             var histogram = LatencyHistogram()
@@ -119,9 +130,13 @@ extension Tool {
             #expect(words { _ = try LoadThreshold("lost=0") }.contains("write it as"))
             let folder = FileManager.default.temporaryDirectory
             for (text, sentence) in [
-                ("clients: 5\nstepz: []", "'stepz' is none of clients, ramp"),
-                ("steps: [{emit: a, rat: 1}]", "steps.[0]: 'rat' is none of emit"),
-                ("clients: many", "clients:"), ("steps: [{}]", "'think' is missing"),
+                ("clients: 5\nstepz: []", ":2: stepz: is none of clients, ramp"),
+                ("steps:\n  - {emit: a}\n  - {emit: a, rat: 1}", ":3: steps[1].rat: is none of emit"),
+                ("\nclients: many", ":2: clients: has to be a whole number"), ("- a", ":1: has to be names with values"),
+                ("steps: [{}]", "a step has one of emit, request, expect and think, not 0 of them"),
+                ("steps: [{emit: a, request: b}]", "not 2 of them"), ("a: 1\nclients: [1\nsteps: -", ":3:1: "),
+                ("steps: [{emit: a, audience: all}]", "steps[0].audience: "),
+                ("profile: {phases: [{delay: -1}]}", ":1: profile.phases[0].delay: delay has to be from"),
             ] {
                 let file = folder.appending(path: "\(UUID().uuidString).yaml")
                 try text.write(to: file, atomically: true, encoding: .utf8)
@@ -133,13 +148,22 @@ extension Tool {
             scenario.steps = [.init(.emit("a"))]
             scenario.steps[0].rate = 5
             #expect(words { try scenario.check() } == "a step with a rate needs a count, or the run a duration")
+            scenario.steps[0].rate = 0
+            #expect(words { try scenario.check() } == "rate of step 1 has to be from 0.001 to 10000000, not 0")
+            for namespaces in [[], ["room"]] {
+                scenario.namespaces = namespaces
+                #expect(words { try scenario.check() }.hasPrefix("namespaces has to be a list of at least one"))
+            }
+            (scenario.namespaces, scenario.rounds) = (nil, 0)
+            #expect(words { try scenario.check() }.hasPrefix("repeat has to be from 1 to "))
         }
 
         @Test
-        func `a table of users keeps commas in quotes`() {
-            let table = LoadScenario.users("name,token\r\nann,\"a,b\"\r\nbob,c\n")
+        func `a table of users keeps commas and doubled quotes in quotes`() {
+            let table = LoadScenario.users("name,token\r\nann,\"a,b\"\r\nbob,\"\"\"c\"\"d\"\ncid,\"\"\n")
             #expect(table.columns == ["name", "token"])
-            #expect(table.rows == [["name": "ann", "token": "a,b"], ["name": "bob", "token": "c"]])
+            #expect(table.rows.map { $0["name"] } == ["ann", "bob", "cid"])
+            #expect(table.rows.map { $0["token"] } == ["a,b", #""c"d"#, ""])
         }
     }
 }

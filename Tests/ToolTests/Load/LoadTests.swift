@@ -1,6 +1,7 @@
 internal import Foundation
 internal import Linkspan
 internal import LinkspanDevServer
+internal import LinkspanFaults
 internal import LinkspanInMemory
 internal import LinkspanRuntime
 internal import LinkspanTesting
@@ -185,6 +186,33 @@ extension Tool {
         }
 
         @Test
+        func `an error behind a proxy of the load names the server`() async throws {
+            let server = DevServer(hub: InMemoryHub())
+            try await server.start()
+            try await Bench.run { bench in
+                let ended = try await bench.runTool([
+                    "load", "\(server.socketIOURL)/nope", "--clients", "1", "--drop", "1%", "--json",
+                ])
+                let errors = try self.report(of: ended).errors.keys
+                #expect(errors.count == 1 && errors.first?.contains("127.0.0.1:\(server.port)/nope") == true, "\(errors)")
+            }
+            await server.stop()
+        }
+
+        @Test
+        func `the bytes that a proxy changes count while their connection is open`() async throws {
+            let server = DevServer(hub: InMemoryHub())
+            try await server.start()
+            let profile = FaultProfile { ($0.corruption, $0.from) = (1, .server) }
+            let proxy = try FaultProxy(to: "127.0.0.1", port: server.port, profile: profile, seed: 7)
+            let client = try RawClient(port: proxy.port)
+            client.ask("GET", "/nothing")
+            try await eventually(until: { proxy.statistics.corruptedBytes > 0 })
+            await proxy.stop()
+            await server.stop()
+        }
+
+        @Test
         func `the proxy disturbs by the profile of a file`() async throws {
             let server = DevServer(hub: InMemoryHub())
             try await server.start()
@@ -203,8 +231,7 @@ extension Tool {
                 let refused = try await bench.runTool(["proxy", "0", "127.0.0.1:1", "--profile", wrong])
                 #expect(refused.status == 64)
                 #expect(
-                    refused.errors.first?.contains("wrong.yaml cannot be used: phases.[0]: 'dellay' is none of") == true
-                )
+                    refused.errors.first?.contains("wrong.yaml:1: phases[0]: 'dellay' is none of") == true)
                 let nowhere = try await bench.runTool(["proxy", "0", "nowhere"])
                 #expect(nowhere.status == 64 && nowhere.errors.first?.contains("write it as HOST:PORT") == true)
             }
