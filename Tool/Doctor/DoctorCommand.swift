@@ -3,6 +3,7 @@ import Foundation
 import Linkspan
 import LinkspanBackEnds
 import LinkspanNetwork
+import LinkspanSocketIO
 import LinkspanTerminal
 
 /// The command `linkspan doctor`.
@@ -47,7 +48,7 @@ struct DoctorCommand: AsyncParsableCommand {
             throw ValidationError("--version has to be v4: the doctor examines servers of Socket.IO 3 and newer")
         }
         if let origin, origin.wholeMatch(of: /[a-z][a-z0-9+.-]*:\/\/[^\/]+/) == nil {
-            throw ValidationError("--origin has to be a scheme and a host, such as https://app.example, not '\(origin)'")
+            throw ValidationError("--origin has to be a scheme and a host, as https://app.example, not '\(origin)'")
         }
         guard (1...(1 << 24)).contains(self.messageSize) else {
             throw ValidationError("--message-size has to be from 1 to 16777216")

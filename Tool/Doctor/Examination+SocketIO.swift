@@ -98,13 +98,13 @@ extension Examination {
         let isOld = status == 200 && (answer.body.first == 0 || answer.text.isLegacyPayload)
         if isOld { throw self.oldProtocol }
         if error?["code"]?.int == 5 || status == 400 && words.contains("unsupported version") {
-            throw await self.verdictOfVersion(words)
+            throw await self.verdictOfVersion()
         }
         if let coding = answer.head["content-encoding"], coding != "identity" {
             throw Verdict(.badOpen, "the answer is compressed (\(ForeignText.line(coding))), which was not asked for")
         }
         if status == 426 || status == 400 && words.lowercased().contains("upgrade") {
-            throw Verdict(.notSocketIO, "\(self.place)\(self.path) is a raw WebSocket, and no Socket.IO server: \(words)")
+            throw Verdict(.notSocketIO, "\(self.place)\(self.path) is a raw WebSocket and not Socket.IO: \(words)")
         }
         if status == 400, error?["code"]?.int == 0 || words.lowercased().contains("transport") {
             return (nil, "polling is switched off (\(words))")
@@ -129,12 +129,12 @@ extension Examination {
     }
 
     /// The verdict about a server that does not take the version: an old one takes its own.
-    private func verdictOfVersion(_ words: String) async -> Verdict {
+    private func verdictOfVersion() async -> Verdict {
         let target = self.pollingTarget.replacing("EIO=4", with: "EIO=3")
         if case .success(let answer) = await self.exchange(self.dialer.request(target)), answer.head.status != 200 {
             return Verdict(
                 .oldProtocol,
-                "\(self.place) takes neither version 4 nor 3 of Engine.IO (\(words)): a proxy may drop the query of the URL")
+                "\(self.place) takes neither version 4 nor 3 of Engine.IO: a proxy may drop the query of the URL")
         }
         return self.oldProtocol
     }

@@ -20,8 +20,10 @@ struct Verdict: Error, Encodable, Hashable, Sendable {
         case originRefused, corsMissing
         // The upgrade, and what follows it.
         case upgradeStripped, pollingOnly, badHandshake, subprotocolMissing, closedAfterUpgrade, brokenFrames, noOpen
-        case invalidFlags, upgradeSilent, pollingSilent, namespaceRefused, authRefused, namespaceSilent, disconnected, messageLimit
+        case upgradeSilent, pollingSilent, namespaceRefused, authRefused, namespaceSilent, disconnected, messageLimit
         case sessionsSplit, switchFailed, noPings, pingTimeoutTooShort, noPong, idleCut, closedByServer, badOpen
+        /// A flag cannot be used.
+        case invalidFlags
         /// `--timeout` is over.
         case timeUp
     }
@@ -35,7 +37,7 @@ extension Verdict.Code {
         case .connectionRefused: "start the server, or correct host and port"
         case .unreachable: "check that the machine is up, and that no firewall or security group drops the port"
         case .deadAddress: "let the server listen there, or remove the DNS record: some clients wait or fail"
-        case .proxyFailed: "check --proxy (http://NAME:PASSWORD@HOST:PORT when it wants credentials), and the proxy's rules"
+        case .proxyFailed: "check --proxy (with NAME:PASSWORD@ before its host if it wants them), and the proxy's rules"
         case .certificateExpired: "renew it, and reload the server"
         case .certificateNotYetValid: "check the clocks of this machine and of the issuer"
         case .certificateWrongName: "connect by a name in its subjectAltName, or issue one that has this host there"

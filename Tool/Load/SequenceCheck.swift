@@ -35,7 +35,9 @@ struct SequenceCheck: Sendable {
 /// The numbers of all senders at all receivers.
 struct SequenceBook: Sendable {
     /// The receivers to which a server passes a message on.
-    enum Audience: String, CaseIterable, Decodable, ExpressibleByArgument, Sendable { case none, sender, others, everyone }
+    enum Audience: String, CaseIterable, Decodable, ExpressibleByArgument, Sendable {
+        case none, sender, others, everyone
+    }
 
     /// Faults, by the way on which they happened.
     struct Faults: Codable, Equatable, Sendable {
@@ -110,8 +112,8 @@ struct SequenceBook: Sendable {
     /// - Returns: how many of each.
     func progress(_ receivers: [Int]) -> (due: Int, received: Int) {
         self.senders.indices.reduce(into: (0, 0)) { sum, index in
-            let checks = self.checks(of: index, receivers)
-            sum.0 += (self.senders[index].sent - self.senders[index].unsent.count) * checks.count
+            let (sender, checks) = (self.senders[index], self.checks(of: index, receivers))
+            sum.0 += (sender.sent - sender.unsent.count) * checks.count
             sum.1 += checks.reduce(0) { $0 + $1.count - $1.doubled.count }
         }
     }
@@ -126,7 +128,8 @@ struct SequenceBook: Sendable {
         for (index, sender) in self.senders.enumerated() where sender.sent > 0 {
             let checks = self.checks(of: index, receivers)
             if checks.isEmpty { to.lost += sender.unacknowledged.count }
-            Self.divide(checks.map { $0.lost(of: sender.sent).subtracting(sender.unsent) }, known: sender.unacknowledged, &to.lost, &from.lost)
+            let lost = checks.map { $0.lost(of: sender.sent).subtracting(sender.unsent) }
+            Self.divide(lost, known: sender.unacknowledged, &to.lost, &from.lost)
             Self.divide(checks.map { Set($0.doubled) }, &to.doubled, &from.doubled)
             Self.divide(checks.map { Set($0.reordered) }, &to.reordered, &from.reordered)
         }

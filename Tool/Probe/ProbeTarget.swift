@@ -1,8 +1,8 @@
-import ArgumentParser
+public import ArgumentParser
 import Foundation
 import Linkspan
 import LinkspanNetwork
-import LinkspanSocketIO
+public import LinkspanSocketIO
 import LinkspanTerminal
 import LinkspanWebSocket
 
@@ -53,7 +53,7 @@ struct ProbeTarget: ParsableArguments {
     @Option(help: "The pin of a public key that the server's chain has to have, sha256/…; may be repeated.")
     var pin: [String] = []
 
-    @Option(help: "The proxy to go through: http://HOST:PORT or socks5://HOST:PORT, with NAME:PASSWORD@ before HOST if need be.")
+    @Option(help: "The proxy to go through: http://HOST:PORT or socks5://HOST:PORT, or NAME:PASSWORD@HOST:PORT.")
     var proxy: String?
 
     @OptionGroup var network: NetworkFlag
@@ -66,7 +66,7 @@ struct ProbeTarget: ParsableArguments {
 
     mutating func validate() throws {
         guard self.url.lowercased().firstMatch(of: /^(http|ws)s?:\/\//) != nil else {
-            throw ValidationError("the URL has to begin with http://, https://, ws:// or wss://, as in http://localhost:3000")
+            throw ValidationError("the URL has to begin with http://, https://, ws:// or wss://: http://localhost:3000")
         }
         guard self.path.hasPrefix("/") else { throw ValidationError("--path has to begin with /") }
         // As clients of Socket.IO do.

@@ -157,7 +157,8 @@ extension Tool {
             #expect(findings.verdict?.cause.contains("secret") == false)
         }
 
-        @Test(.timeLimit(.minutes(2)), arguments: [("page", "a web page (Welcome)"), ("unsupported", "drop the query")])
+        @Test(
+            .timeLimit(.minutes(2)), arguments: [("page", "a web page (Welcome)"), ("unsupported", "drop the query")])
         func `the cause has what the answer tells`(name: String, words: String) async throws {
             let (findings, _) = try await Self.examine(name, "http", [])
             #expect(findings.verdict?.cause.contains(words) == true, "\(findings)")
@@ -219,7 +220,8 @@ extension Tool {
                 #expect(!(closed.output + unknown.output).joined().contains("\u{1B}"))
                 for flags in [
                     ["ftp://127.0.0.1"], ["http://127.0.0.1", "--timeout", "0"], ["http://x", "--version", "v2"],
-                    ["localhost:3000"], ["ws:/x"], ["http://x", "--path", "io"], ["http://x", "--origin", "https://x/"],
+                    ["localhost:3000"], ["ws:/x"], ["http://x", "--path", "io"],
+                    ["http://x", "--origin", "https://x/"],
                 ] {
                     let ended = try await bench.runTool(["doctor"] + flags)
                     #expect(ended.status == 64 && !ended.errors.isEmpty, "\(ended)")

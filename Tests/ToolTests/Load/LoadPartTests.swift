@@ -132,7 +132,8 @@ extension Tool {
             for (text, sentence) in [
                 ("clients: 5\nstepz: []", ":2: stepz: is none of clients, ramp"),
                 ("steps:\n  - {emit: a}\n  - {emit: a, rat: 1}", ":3: steps[1].rat: is none of emit"),
-                ("\nclients: many", ":2: clients: has to be a whole number"), ("- a", ":1: has to be names with values"),
+                ("\nclients: many", ":2: clients: has to be a whole number"),
+                ("- a", ":1: has to be names with values"),
                 ("steps: [{}]", "a step has one of emit, request, expect and think, not 0 of them"),
                 ("steps: [{emit: a, request: b}]", "not 2 of them"), ("a: 1\nclients: [1\nsteps: -", ":3:1: "),
                 ("steps: [{emit: a, audience: all}]", "steps[0].audience: "),
