@@ -1,11 +1,4 @@
 import Linkspan
-import Logging
-
-@available(macOS 15, *)
-extension ConnectionManager {
-    /// Logs nothing, because the command tells in its own words what becomes of its connection.
-    static var unlogged: ConnectionManager { ConnectionManager(options: .init { $0.logger.logLevel = .critical }) }
-}
 
 extension LinkspanError {
     /// The reason behind a wait that was too long, if there is one.

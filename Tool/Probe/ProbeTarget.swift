@@ -117,8 +117,8 @@ struct ProbeTarget: ParsableArguments {
     var networkProxy: NetworkProxy? {
         get throws(LinkspanError) {
             guard let proxy = self.proxy else { return nil }
-            guard let mark = proxy.lastIndex(of: "@") else { return try NetworkProxy(proxy) }
             let start = proxy.firstRange(of: "://")?.upperBound ?? proxy.startIndex
+            guard let mark = proxy[start...].lastIndex(of: "@") else { return try NetworkProxy(proxy) }
             let parts = proxy[start..<mark].split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
                 .map { $0.removingPercentEncoding ?? String($0) }
             return try NetworkProxy(
