@@ -135,7 +135,7 @@ extension Tool {
                 ("\nclients: many", ":2: clients: has to be a whole number"),
                 ("- a", ":1: has to be names with values"),
                 ("steps: [{}]", "a step has one of emit, request, expect and think, not 0 of them"),
-                ("steps: [{emit: a, request: b}]", "not 2 of them"), ("a: 1\nclients: [1\nsteps: -", ":3:1: "),
+                ("steps: [{emit: a, request: b}]", "not 2 of them"), ("a: 1\nclients: [1\nsteps: -", ":3:"),
                 ("steps: [{emit: a, audience: all}]", "steps[0].audience: "),
                 ("profile: {phases: [{delay: -1}]}", ":1: profile.phases[0].delay: delay has to be from"),
             ] {
