@@ -191,7 +191,7 @@ extension Tool {
             try await server.start()
             try await Bench.run { bench in
                 let ended = try await bench.runTool([
-                    "load", "\(server.socketIOURL)/nope", "--clients", "1", "--drop", "1%", "--json",
+                    "load", "\(server.socketIOURL)nope", "--clients", "1", "--drop", "1%", "--json",
                 ])
                 let errors = try self.report(of: ended).errors.keys
                 #expect(errors.count == 1, "\(errors)")
