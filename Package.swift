@@ -126,7 +126,8 @@ let modules: [Target] = [
     module("Plugins/Interceptors/LinkspanEncryption", ["Linkspan", "LinkspanOutbox", crypto]),
     module("Plugins/Kit/LinkspanKit", messaging + transports + builtIn + ["LinkspanBrokers", "LinkspanTelemetry"]),
     // The modules' names are those of the libraries that they replace, so that apps keep their imports.
-    module("Plugins/Compatibility/SocketIO", compatible + ["LinkspanSocketIO"], [.swiftLanguageMode(.v5)]),
+    module(
+        "Plugins/Compatibility/SocketIO", compatible + ["LinkspanSocketIO", "Starscream"], [.swiftLanguageMode(.v5)]),
     module("Plugins/Compatibility/Starscream", compatible + ["LinkspanWebSocket"], [.swiftLanguageMode(.v5)]),
     module("Plugins/Servers/LinkspanDevServer", core + transports + network + ["LinkspanInMemory", deque]),
     .systemLibrary(

@@ -3,6 +3,7 @@
 
 import Foundation
 import SocketIO
+import Starscream
 
 /// A value of an app's own.
 struct Profile: SocketData {
@@ -224,8 +225,49 @@ enum SocketIOAnyProbe {
 }
 
 extension SocketIOClientOption {
-    /// What an app would have to name for pins.
-    static func trusting(_ certificates: [Data]) -> SocketIOClientOption {
-        return .security(SSLSecurity(certs: certificates.map { SSLCert(data: $0) }, usePublicKeys: false))
+    /// What an app names for pins.
+    static func trusting(_ pinner: CertificatePinning) -> SocketIOClientOption {
+        return .security(pinner)
     }
+    static let selfSignedToo = trusting(FoundationSecurity(allowSelfSigned: false))
+
+    /// The value, for a screen of settings.
+    var value: Any {
+        switch self {
+        case .compress: return true
+        case .connectParams(let items): return items
+        case .cookies(let cookies): return cookies
+        case .extraHeaders(let fields): return fields
+        case .forceNew(let flag), .forcePolling(let flag), .forceWebsockets(let flag), .enableSOCKSProxy(let flag): return flag
+        case .log(let flag), .reconnects(let flag), .secure(let flag), .selfSigned(let flag), .useCustomEngine(let flag): return flag
+        case .handleQueue(let queue): return queue
+        case .logger(let logger): return logger
+        case .path(let path): return path
+        case .reconnectAttempts(let number), .reconnectWait(let number), .reconnectWaitMax(let number): return number
+        case .randomizationFactor(let factor): return factor
+        case .security(let pinner): return pinner
+        case .sessionDelegate(let delegate): return delegate
+        case .version(let version): return version
+        }
+    }
+}
+
+/// A part of an app that knows the interfaces alone.
+final class Session {
+    private let manager: any SocketManagerSpec
+    private weak var client: (any SocketIOClientSpec)?
+
+    init(manager: any SocketManagerSpec) {
+        self.manager = manager
+        self.client = manager.defaultSocket
+    }
+
+    func status<Client: SocketIOClientSpec>(of client: Client) -> SocketIOStatus {
+        return client.status
+    }
+}
+
+extension SocketIOClientSpec {
+    /// What an app adds to every socket.
+    var isUp: Bool { return status == .connected }
 }

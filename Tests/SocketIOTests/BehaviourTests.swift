@@ -38,6 +38,43 @@ struct BehaviourTests {
         try await errors.first(2) { $0 == "Tried emitting when not connected" }
     }
 
+    @Test func `what is emitted after disconnect is dropped with an error`() async throws {
+        try await PythonServer.useOldPrograms { server in
+            let (events, echoes) = (Journal<String>("events"), Journal<Int>("echoes"))
+            let manager = SocketManager(socketURL: server.url, config: Carrier.websocket.options)
+            let socket = manager.defaultSocket
+            socket.on(clientEvent: .error) { data, _ in events.append(data[0] as? String ?? "?") }
+            socket.on("echo") { data, _ in echoes.append(data[0] as? Int ?? -1) }
+            socket.connect()
+            socket.emit("echo", 1)
+            try await echoes.first(1)
+            socket.disconnect()
+            socket.emit("echo", 2) { events.append("completion") }
+            let found = try await events.first(2)
+            #expect(found == ["Tried emitting when not connected", "completion"])
+            socket.connect()
+            socket.emit("echo", 3)
+            #expect(try await echoes.first(2) == [1, 3])
+        }
+    }
+
+    @Test func `a new socket takes the place of one that was removed and is still held`() async throws {
+        try await PythonServer.useOldPrograms { server in
+            let names = Journal<String>("names")
+            let manager = SocketManager(socketURL: server.url, config: Carrier.websocket.options)
+            let former = manager.socket(forNamespace: "/news")
+            former.on("welcome") { _, _ in names.append("former") }
+            former.connect()
+            try await names.first(1)
+            manager.disconnectSocket(forNamespace: "/news")
+            let next = manager.socket(forNamespace: "/news")
+            next.on("welcome") { _, _ in names.append("next") }
+            next.connect()
+            #expect(try await names.first(2) == ["former", "next"])
+            #expect(former.status == .disconnected && former !== next)
+        }
+    }
+
     @Test func `the path of the URL is no namespace`() async throws {
         try await PythonServer.useOldPrograms { server in
             let names = Journal<String>("namespaces")

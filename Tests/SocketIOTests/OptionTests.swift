@@ -3,6 +3,7 @@ internal import Linkspan
 internal import LinkspanNetwork
 internal import LinkspanSocketIO
 internal import SocketIO
+internal import Starscream
 internal import TestSupport
 internal import TestedBackEnds
 internal import Testing
@@ -57,23 +58,16 @@ struct OptionTests {
     }
 
     @Test
-    func `servers are verified, by the certificates of security`() async throws {
+    func `servers are verified, by the rules of security`() async throws {
         let certificates = try await Certificates()
         let server = PythonServer("old_programs.py", certificates: certificates)
         try await server.use {
-            let authority = try String(contentsOfFile: certificates.authority, encoding: .utf8)
-            let lines = authority.split(separator: "\n").filter { !$0.hasPrefix("-----") }.joined()
-            let data = try #require(Data(base64Encoded: lines))
-            let trusting: [SocketIOClientOption] = [
-                .security(SSLSecurity(certs: [SSLCert(data: data)], usePublicKeys: false)),
-                .security(TLSPolicy(roots: .file(certificates.authority))),
-            ]
+            let policy = TLSPolicy(roots: .file(certificates.authority))
             // The certificate decides, whether the URL or the option asks for TLS.
-            for option in trusting {
-                for (scheme, isSecure) in [("https", false), ("http", true)] {
-                    let outcome = try await Self.outcome(server.url(scheme), [option, .secure(isSecure)])
-                    #expect(outcome == "connected")
-                }
+            for (scheme, isSecure) in [("https", false), ("http", true)] {
+                let outcome = try await Self.outcome(
+                    server.url(scheme), [.security(FoundationSecurity(policy: policy)), .secure(isSecure)])
+                #expect(outcome == "connected")
             }
             for option in [SocketIOClientOption.selfSigned(true), .selfSigned(false)] {
                 let outcome = try await Self.outcome(server.url("https"), [option])
@@ -121,7 +115,7 @@ struct OptionTests {
             "forceNew": true, "forcePolling": false, "forceWebsockets": true, "enableSOCKSProxy": false,
             "handleQueue": DispatchQueue.main, "log": false, "logger": logger, "path": "/p/", "reconnects": false,
             "reconnectAttempts": 3, "reconnectWait": 4, "reconnectWaitMax": 5, "randomizationFactor": 0.25,
-            "secure": true, "security": TLSPolicy.system, "selfSigned": false, "sessionDelegate": Delegate(),
+            "secure": true, "security": FoundationSecurity(), "selfSigned": false, "sessionDelegate": Delegate(),
             "version": SocketIOVersion.two, "unknown": 1,
         ]
         let former = DefaultSocketLogger.Logger
@@ -182,7 +176,8 @@ struct OptionTests {
         logger.log = false
         socket.handleEvent("two", data: [], isInternalMessage: true)
         #expect(logger.lines.entries.count == 1)
-        manager.setConfigs([.log(true)])
+        // Whichever comes first.
+        manager.setConfigs([.log(true), .logger(logger)])
         #expect(logger.log)
         DefaultSocketLogger.Logger = former
         #expect(!former.log)

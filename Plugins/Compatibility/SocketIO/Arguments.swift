@@ -10,6 +10,8 @@ private struct Argument: Encodable {
         switch self.value {
         case let text as String: try container.encode(text)
         case let number as NSNumber: try Self.encode(number, to: &container)
+        // No `NSNumber` on Linux.
+        case let number as CGFloat: try container.encode(Double(number))
         case is NSNull: try container.encodeNil()
         case let data as Data: try container.encode(data)
         case let list as [Any]: try container.encode(list.map { Argument(value: $0) })

@@ -37,11 +37,8 @@ final class HandlerQueue {
 
     /// Runs a job at once for a caller on the queue, and otherwise there.
     func run(_ body: @escaping () -> Void) {
-        if DispatchQueue.getSpecific(key: Self.identity) == self.state.withLock({ $0.identity }) {
-            body()
-        } else {
-            self.post(.call(body))
-        }
+        let isThere = DispatchQueue.getSpecific(key: Self.identity) == self.state.withLock { $0.identity }
+        isThere ? body() : self.post(.call(body))
     }
 
     /// Runs a job on the queue, behind those that were posted before; from any thread.
@@ -53,10 +50,8 @@ final class HandlerQueue {
             return state.waiting.count == 1 ? state.queue : nil
         }
         queue?.async {
-            let jobs = self.state.withLock { state in
-                defer { state.waiting = [] }
-                return state.waiting
-            }
+            var jobs: [Job] = []
+            self.state.withLock { swap(&$0.waiting, &jobs) }
             for index in jobs.indices { jobs[index].run() }
         }
     }

@@ -1,11 +1,10 @@
-public import Dispatch
+public import Foundation
 public import LinkspanSocketIO
+public import Starscream
 
 #if canImport(FoundationNetworking)
 // Where it is a module of its own, a program that imports Foundation and this one finds cookies and delegates.
 @_exported public import FoundationNetworking
-#else
-public import Foundation
 #endif
 
 /// The version of the server.
@@ -54,7 +53,7 @@ public enum SocketIOClientOption: CustomStringConvertible, Equatable {
     case randomizationFactor(Double)
     /// Uses TLS, also for a URL of `http`.
     case secure(Bool)
-    /// The certificates to trust; ``SSLSecurity`` or a `TLSPolicy`.
+    /// The rules for verifying servers, as `FoundationSecurity` of the module `Starscream` has them.
     case security(CertificatePinning)
     /// Is logged and changes nothing: servers are always verified. Trust your certificate by ``security(_:)``.
     case selfSigned(Bool)
@@ -64,8 +63,19 @@ public enum SocketIOClientOption: CustomStringConvertible, Equatable {
     case useCustomEngine(Bool)
     /// The version of the server; 3 and 4 without it.
     case version(SocketIOVersion)
+
+    // Not a case, so that a program may switch over all options.
     /// Changes what the other options have made: proxy, TLS, client certificate, limits.
-    case linkspan(@Sendable (inout SocketIOConfiguration) -> Void)
+    public static func linkspan(_ change: @escaping @Sendable (inout SocketIOConfiguration) -> Void) -> Self {
+        .sessionDelegate(Change(apply: change))
+    }
+
+    /// What the option ``linkspan(_:)`` holds.
+    final class Change: NSObject, URLSessionDelegate {
+        let apply: @Sendable (inout SocketIOConfiguration) -> Void
+
+        init(apply: @escaping @Sendable (inout SocketIOConfiguration) -> Void) { self.apply = apply }
+    }
 
     /// The name of the case.
     public var description: String { Mirror(reflecting: self).children.first?.label ?? "compress" }

@@ -13,12 +13,12 @@ extension SocketIOClient {
         return self.state.withLock { $0.handler }
     }
 
-    /// Returns the connection, made by `make` on the first call; messages that come before a listener are held for it.
-    func handler(_ make: () throws(LinkspanError) -> ConnectionHandler) throws(LinkspanError) -> ConnectionHandler {
+    /// Returns the connection, made by the first call; messages that come before a listener are held for it.
+    func handler(of manager: SocketManager) throws(LinkspanError) -> ConnectionHandler {
         // All of it under the lock, so that two threads do not make two; none of it calls back.
         try self.state.withLock { state throws(LinkspanError) in
             if let handler = state.handler { return handler }
-            let handler = try make()
+            let handler = try self.connections.prepare(try manager.configuration(for: self))
             handler.onStatusChange { [weak self, queue] change in queue.post(.call { self?.follow(change) }) }
             for event in state.heard { try self.listen(to: event, on: handler) }
             state.handler = handler
@@ -92,24 +92,22 @@ extension SocketIOClient {
         default: return
         }
         self.state.withLock { state in
-            (state.carrier, state.attempts, state.isRenewed) = (nil, nil, false)
+            (state.isOverWebSocket, state.attempts, state.isRenewed) = (false, nil, false)
             state.questions.removeAll()
         }
     }
 
-    func note(_ notice: ManagedTransport.Notice) {
-        switch notice {
-        case .heartbeat:
+    /// The facts of the link, or nil for a ping with its answer.
+    func note(_ info: LinkInfo?) {
+        guard let info else {
             for event in [SocketClientEvent.ping, .pong] where self.status == .connected { self.tell(event, []) }
-        case .info(let info):
-            let carrier = info.facts["carrier"]
-            let former = self.state.withLock { state in
-                defer { state.carrier = carrier }
-                return state.carrier
-            }
-            // The old library gave the headers of the response.
-            if carrier == "websocket", former != carrier { self.tell(.websocketUpgrade, [[String: String]()]) }
+            return
         }
+        let isOver = info.facts["carrier"] == "websocket"
+        var wasOver = isOver
+        self.state.withLock { swap(&$0.isOverWebSocket, &wasOver) }
+        // The old library gave the headers of the response.
+        if isOver, !wasOver { self.tell(.websocketUpgrade, [[String: String]()]) }
     }
 
     private func tell(_ error: LinkspanError) { self.tell(.error, error.details?.arguments ?? [error.message]) }
@@ -152,7 +150,7 @@ extension SocketIOClient {
             self.queue.post(.call { done?(nil) })
         }
         let (status, handler) = self.state.withLock { ($0.status, $0.handler) }
-        guard let handler, status == .connected || !self.terms.withLock({ $0.dropsOffline }) else {
+        guard let handler, status.active, status == .connected || !self.terms.withLock({ $0.dropsOffline }) else {
             return fail(["Tried emitting when not connected"])
         }
         do {

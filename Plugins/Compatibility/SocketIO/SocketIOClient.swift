@@ -2,8 +2,11 @@ public import Foundation
 internal import Linkspan
 internal import LinkspanRuntime
 
-/// The interface of a socket, which is ``SocketIOClient``.
-public typealias SocketIOClientSpec = SocketIOClient
+/// The interface of a socket, which only ``SocketIOClient`` and its subclasses have.
+public protocol SocketIOClientSpec: SocketIOClient {}
+
+extension SocketIOClient: SocketIOClientSpec {}
+
 /// A socket whose arguments are of any types, which is ``SocketIOClient``: `Data` is found wherever it is.
 public typealias SocketRawView = SocketIOClient
 
@@ -26,7 +29,7 @@ open class SocketIOClient: NSObject {
         var payload: Payload?
         /// The events that have handlers, or had; nil stands for those that have none.
         var heard: Set<String?> = []
-        var carrier: String?
+        var isOverWebSocket = false
         /// The attempts since the first one failed or the link was lost; nil before that.
         var attempts: Int?
         var acks = Numbered<AckCallback>()
@@ -37,13 +40,15 @@ open class SocketIOClient: NSObject {
     /// The namespace.
     public let nsp: String
     /// The manager that has made it.
-    public private(set) weak var manager: SocketManagerSpec?
+    public private(set) weak var manager: (any SocketManagerSpec)?
     let state = Lock(State())
+    /// One of its own: a socket may take the place of one that an app still holds.
+    let connections = ConnectionManager()
     let queue: HandlerQueue
     let terms: Lock<Terms>
 
     /// Makes a socket of a manager; usually ``SocketManager/socket(forNamespace:)`` does.
-    public init(manager: SocketManagerSpec, nsp: String) {
+    public init(manager: any SocketManagerSpec, nsp: String) {
         (self.manager, self.nsp, self.queue, self.terms) = (manager, nsp, manager.queue, manager.terms)
         super.init()
         // One with hooks of its own sees all events.

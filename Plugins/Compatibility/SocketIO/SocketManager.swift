@@ -3,8 +3,10 @@ internal import Linkspan
 internal import LinkspanRuntime
 internal import LinkspanSocketIO
 
-/// The interface of a manager, which is ``SocketManager``.
-public typealias SocketManagerSpec = SocketManager
+/// The interface of a manager, which only ``SocketManager`` and its subclasses have.
+public protocol SocketManagerSpec: SocketManager {}
+
+extension SocketManager: SocketManagerSpec {}
 
 /// The sockets of one server, and the options by which they connect.
 ///
@@ -14,7 +16,6 @@ open class SocketManager: NSObject, ConfigSettable {
     public let socketURL: URL
     let queue = HandlerQueue()
     let terms = Lock(Terms())
-    private let connections = ConnectionManager()
     private let sockets = Lock<[String: SocketIOClient]>([:])
 
     /// Makes a manager; it connects nothing yet.
@@ -42,14 +43,9 @@ open class SocketManager: NSObject, ConfigSettable {
 
     /// Takes options; they count from the next attempt on.
     open func setConfigs(_ config: SocketIOClientConfiguration) {
-        for option in config {
-            switch option {
-            case .handleQueue(let queue): self.handleQueue = queue
-            case .log(let isWanted): DefaultSocketLogger.Logger.log = isWanted
-            case .logger(let logger): DefaultSocketLogger.Logger = logger
-            default: ()
-            }
-        }
+        for case .handleQueue(let queue) in config { self.handleQueue = queue }
+        for case .logger(let logger) in config { DefaultSocketLogger.Logger = logger }
+        for case .log(let isWanted) in config { DefaultSocketLogger.Logger.log = isWanted }
         self.terms.withLock { $0 = $0.changed(by: config) }
     }
 
@@ -113,10 +109,10 @@ open class SocketManager: NSObject, ConfigSettable {
     /// The socket of a namespace, the same each time.
     open func socket(forNamespace nsp: String) -> SocketIOClient {
         let nsp = nsp.hasPrefix("/") ? nsp : "/\(nsp)"
-        let new = SocketIOClient(manager: self, nsp: nsp)
         return self.sockets.withLock { sockets in
-            sockets[nsp] = sockets[nsp] ?? new
-            return sockets[nsp] ?? new
+            let socket = sockets[nsp] ?? SocketIOClient(manager: self, nsp: nsp)
+            sockets[nsp] = socket
+            return socket
         }
     }
 
@@ -136,10 +132,7 @@ open class SocketManager: NSObject, ConfigSettable {
         do {
             let payload = try payload.map { try Payload(arguments: [$0]) }
             socket.state.withLock { ($0.payload, $0.isWanted) = (payload, true) }
-            let handler = try socket.handler { () throws(LinkspanError) in
-                try self.connections.prepare(try self.configuration(for: socket))
-            }
-            try handler.reconnectNow()
+            try socket.handler(of: self).reconnectNow()
         } catch {
             let reason = (error as? LinkspanError)?.message ?? "\(error)"
             socket.didError(reason: reason)
@@ -190,7 +183,8 @@ open class SocketManager: NSObject, ConfigSettable {
         try? socket.state.withLock { $0.handler }?.disconnect()
     }
 
-    private func configuration(for socket: SocketIOClient) throws(LinkspanError) -> ConnectionConfiguration {
+    /// The configuration of a socket's connection, whose links are made by the options of their moment.
+    func configuration(for socket: SocketIOClient) throws(LinkspanError) -> ConnectionConfiguration {
         let (terms, queue, first) = (self.terms, self.queue, self.terms.withLock { $0 })
         if let problem = first.problem { throw problem }
         let scheme = first.isSecure || ["https", "wss"].contains(self.socketURL.scheme) ? "https" : "http"
@@ -204,7 +198,7 @@ open class SocketManager: NSObject, ConfigSettable {
                 terms.configuration.network = first.configuration.network
                 return (terms.configuration, terms.credentials(socket?.state.withLock { $0.payload }))
             },
-            notice: { [weak socket] notice in queue.post(.call { socket?.note(notice) }) })
+            notice: { [weak socket] info in queue.post(.call { socket?.note(info) }) })
         return try ConnectionBuilder("\(scheme)://\(place)").transport(transport)
             .options { options in
                 options.retry = RetryPolicy { question in terms.withLock { $0.retry }.delay(for: question) }

@@ -22,7 +22,9 @@ struct Terms {
         (terms.options, terms.retry) = (options, self.retry)
         (terms.forcesNew, terms.dropsOffline) = (self.forcesNew, self.dropsOffline)
         for option in options { terms.take(option) }
-        for case .linkspan(let change) in options { change(&terms.configuration) }
+        for case .sessionDelegate(let change as SocketIOClientOption.Change) in options {
+            change.apply(&terms.configuration)
+        }
         for case .enableSOCKSProxy(true) in options where terms.configuration.proxy == nil {
             terms.problem = Self.refusal("enableSOCKSProxy takes no proxy from the system: name it by linkspan")
         }
@@ -50,7 +52,7 @@ struct Terms {
         case .secure(let isWanted): self.isSecure = isWanted
         case .security(let pinning): self.configuration.tls = pinning.policy
         case .selfSigned(true): processLog.warning("selfSigned changes nothing: trust the certificate by security")
-        case .sessionDelegate:
+        case .sessionDelegate(let delegate) where !(delegate is SocketIOClientOption.Change):
             self.problem = Self.refusal("sessionDelegate decides nothing here: say by security what is trusted")
         case .version(let version): self.configuration.protocol = version == .two ? .v2 : .v4
         default: ()

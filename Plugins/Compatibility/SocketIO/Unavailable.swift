@@ -1,34 +1,38 @@
 public import Foundation
+public import Starscream
 
 // What has no counterpart is declared all the same, so that the compiler names the way out.
 
 /// The engine is a transport of Linkspan's.
-@available(*, unavailable, message: "use the option linkspan") public typealias SocketEngineSpec = AnyObject
+@available(*, unavailable, message: "use the option linkspan") public typealias SocketEngineSpec = NotOffered
 /// The engine is a transport of Linkspan's.
-@available(*, unavailable, message: "use the option linkspan") public typealias SocketEngine = NSObject
+@available(*, unavailable, message: "use the option linkspan") public typealias SocketEngine = NotOffered
 /// The engine is a transport of Linkspan's.
-@available(*, unavailable, message: "use client events") public typealias SocketEngineClient = AnyObject
+@available(*, unavailable, message: "use client events") public typealias SocketEngineClient = NotOffered
 /// The engine is a transport of Linkspan's.
-@available(*, unavailable, message: "use the option forcePolling") public typealias SocketEnginePollable = AnyObject
+@available(*, unavailable, message: "use the option forcePolling") public typealias SocketEnginePollable = NotOffered
 /// The engine is a transport of Linkspan's.
-@available(*, unavailable, message: "use the option forceWebsockets") public typealias SocketEngineWebsocket = AnyObject
+@available(*, unavailable, message: "use the option forceWebsockets") public typealias SocketEngineWebsocket =
+    NotOffered
 /// Packets are Linkspan's.
-@available(*, unavailable, message: "use the client event ping") public typealias SocketEnginePacketType = Never
+@available(*, unavailable, message: "use the client event ping") public typealias SocketEnginePacketType = NotOffered
 /// Packets are Linkspan's.
-@available(*, unavailable, message: "override handleEvent and handleAck") public typealias SocketPacket = Never
+@available(*, unavailable, message: "override handleEvent and handleAck") public typealias SocketPacket = NotOffered
 /// Packets are Linkspan's.
-@available(*, unavailable, message: "set a codec by the option linkspan") public typealias SocketParsable = AnyObject
+@available(*, unavailable, message: "set a codec by the option linkspan") public typealias SocketParsable = NotOffered
 /// Packets are Linkspan's.
-@available(*, unavailable, message: "use the option linkspan") public typealias SocketDataBufferable = AnyObject
+@available(*, unavailable, message: "use the option linkspan") public typealias SocketDataBufferable = NotOffered
 /// Packets are Linkspan's.
-@available(*, unavailable, message: "use the client event error") public typealias SocketParsableError = Never
+@available(*, unavailable, message: "use the client event error") public typealias SocketParsableError = NotOffered
+/// Requests are Linkspan's.
+@available(*, unavailable, message: "use the option linkspan") public typealias Post = NotOffered
 
 @available(*, unavailable, message: "use client events, the option linkspan, or connection of a socket")
 extension SocketManager {
     /// The engine is a transport of Linkspan's.
-    public var engine: (any AnyObject)? { nil }
+    public var engine: NotOffered? { nil }
     /// Attachments come within their events.
-    public var waitingPackets: [Never] { [] }
+    public var waitingPackets: [NotOffered] { [] }
     /// The client event is ``SocketClientEvent/disconnect``.
     public func engineDidClose(reason: String) {}
     /// The client event is ``SocketClientEvent/error``.
@@ -49,11 +53,15 @@ extension SocketManager {
     public func parseEngineMessage(_ msg: String) {}
     /// Override ``SocketIOClient/handleEvent(_:data:isInternalMessage:withAck:)``.
     public func parseEngineBinaryData(_ data: Data) {}
+    /// Override ``SocketIOClient/handleEvent(_:data:isInternalMessage:withAck:)``.
+    public func parseSocketMessage(_ message: String) -> NotOffered? { nil }
+    /// Override ``SocketIOClient/handleEvent(_:data:isInternalMessage:withAck:)``.
+    public func parseBinaryData(_ data: Data) -> NotOffered? { nil }
 }
 
 extension SocketIOClient {
     /// Override ``handleEvent(_:data:isInternalMessage:withAck:)`` or ``handleAck(_:data:)``.
-    @available(*, unavailable, message: "override handleEvent") public func handlePacket(_ packet: Never) {}
+    @available(*, unavailable, message: "override handleEvent") public func handlePacket(_ packet: NotOffered) {}
     /// Call ``SocketManager/reconnect()``.
     @available(*, unavailable, message: "call reconnect of the manager") public func reconnect() {}
 }

@@ -12,18 +12,16 @@ struct LinkTerms: Equatable {
     private let subprotocols: [String]
     private let answersPings: Bool
 
-    private static let reserved: Set = [
+    private static let reserved = Set([
         "host", "origin", "connection", "upgrade", "content-length", "transfer-encoding",
-    ]
+    ])
 
     init(_ request: URLRequest, answersPings: Bool) {
         (self.url, self.timeLimit, self.answersPings) = (request.url, request.timeoutInterval, answersPings)
         let cookies = request.url.flatMap { HTTPCookieStorage.shared.cookies(for: $0) } ?? []
         self.fields = (cookies.isEmpty ? [:] : HTTPCookie.requestHeaderFields(with: cookies))
             .merging(request.allHTTPHeaderFields ?? [:]) { $1 }
-            .filter { (name, _) in
-                !Self.reserved.contains(name.lowercased()) && !name.lowercased().hasPrefix("sec-websocket-")
-            }
+            .filter { !Self.reserved.contains($0.key.lowercased()) && !$0.key.lowercased().hasPrefix("sec-websocket-") }
         self.subprotocols = (request.value(forHTTPHeaderField: "Sec-WebSocket-Protocol") ?? "")
             .split(separator: ",").map { $0.trimmingCharacters(in: .whitespaces) }
     }

@@ -1,76 +1,124 @@
+public import Foundation
 public import Linkspan
 
 // Parts of Starscream that cannot exist over another engine. Each names the way out when a program uses it.
 
-/// Not there; the compiler names the way out.
-@available(*, unavailable, message: "use WebSocket.configure instead") public typealias Engine = Never
-/// Not there; the compiler names the way out.
-@available(*, unavailable, message: "use WebSocket.onEvent instead") public typealias EngineDelegate = Never
-/// Not there; the compiler names the way out.
-@available(*, unavailable, message: "use FoundationSecurity(policy:)") public typealias PinningState = Never
-/// Not there; the compiler names the way out.
-@available(*, unavailable, message: "use WebSocket.configure instead") public typealias WSEngine = Never
-/// Not there; the compiler names the way out.
-@available(*, unavailable, message: "use WebSocket.configure instead") public typealias NativeEngine = Never
-/// Not there; the compiler names the way out.
-@available(*, unavailable, message: "use WebSocket.configure instead") public typealias TransportEventClient = Never
-/// Not there; the compiler names the way out.
-@available(*, unavailable, message: "use WebSocket.configure instead") public typealias TCPTransport = Never
-/// Not there; the compiler names the way out.
-@available(*, unavailable, message: "use WebSocket.configure instead") public typealias TCPTransportError = Never
-/// Not there; the compiler names the way out.
-@available(*, unavailable, message: "use WebSocket.configure instead") public typealias FoundationTransport = Never
-/// Not there; the compiler names the way out.
-@available(*, unavailable, message: "use WebSocket.configure instead") public typealias FoundationTransportError = Never
+/// The type behind the names that are not there: takes what programs do with them, so that the message is the one error.
+@available(*, unavailable, message: "nothing stands for it here")
+@dynamicMemberLookup @dynamicCallable public struct NotOffered {
+    /// Takes what engines, transports and servers of Starscream were made of.
+    public init(transport: Any? = nil, certPinner: Any? = nil, compressionHandler: Any? = nil, isServer: Any? = nil) {}
+    /// Takes what engines of socket.io-client-swift were made of.
+    public init(client: Any, url: Any, config: Any) {}
+    /// Takes the name of a member.
+    public subscript(dynamicMember _: String) -> NotOffered { self }
+    /// Takes the arguments of a call.
+    public func dynamicallyCall(withKeywordArguments _: KeyValuePairs<String, Any>) {}
+}
 
 /// Not there; the compiler names the way out.
-@available(*, unavailable, message: "write a MessageProtocol instead") public typealias Framer = Never
+@available(*, unavailable, message: "use WebSocket.configure instead") public typealias Engine = NotOffered
 /// Not there; the compiler names the way out.
-@available(*, unavailable, message: "write a MessageProtocol instead") public typealias WSFramer = Never
+@available(*, unavailable, message: "use WebSocket.onEvent instead") public typealias EngineDelegate = NotOffered
 /// Not there; the compiler names the way out.
-@available(*, unavailable, message: "write a MessageProtocol instead") public typealias Frame = Never
+@available(*, unavailable, message: "use FoundationSecurity(policy:)") public typealias PinningState = NotOffered
 /// Not there; the compiler names the way out.
-@available(*, unavailable, message: "write a MessageProtocol instead") public typealias FrameOpCode = Never
+@available(*, unavailable, message: "use WebSocket.configure instead") public typealias WSEngine = NotOffered
 /// Not there; the compiler names the way out.
-@available(*, unavailable, message: "write a MessageProtocol instead") public typealias FrameCollector = Never
+@available(*, unavailable, message: "use WebSocket.configure instead") public typealias NativeEngine = NotOffered
+/// Not there; the compiler names the way out.
+@available(*, unavailable, message: "use WebSocket.configure instead") public typealias TransportEventClient =
+    NotOffered
+/// Not there; the compiler names the way out.
+@available(*, unavailable, message: "use WebSocket.configure instead") public typealias TCPTransport = NotOffered
+/// Not there; the compiler names the way out.
+@available(*, unavailable, message: "use WebSocket.configure instead") public typealias TCPTransportError = NotOffered
+/// Not there; the compiler names the way out.
+@available(*, unavailable, message: "use WebSocket.configure instead") public typealias FoundationTransport = NotOffered
+/// Not there; the compiler names the way out.
+@available(*, unavailable, message: "use WebSocket.configure instead") public typealias FoundationTransportError =
+    NotOffered
 
 /// Not there; the compiler names the way out.
-@available(*, unavailable, message: "use the request's header fields") public typealias HTTPHandler = Never
+@available(*, unavailable, message: "write a MessageProtocol instead") public typealias Framer = NotOffered
 /// Not there; the compiler names the way out.
-@available(*, unavailable, message: "use the request's header fields") public typealias HTTPHandlerDelegate = Never
+@available(*, unavailable, message: "write a MessageProtocol instead") public typealias FramerEventClient = NotOffered
 /// Not there; the compiler names the way out.
-@available(*, unavailable, message: "use the request's header fields") public typealias HTTPEvent = Never
+@available(*, unavailable, message: "write a MessageProtocol instead") public typealias WSFramer = NotOffered
 /// Not there; the compiler names the way out.
-@available(*, unavailable, message: "use the request's header fields") public typealias FoundationHTTPHandler = Never
+@available(*, unavailable, message: "write a MessageProtocol instead") public typealias Frame = NotOffered
 /// Not there; the compiler names the way out.
-@available(*, unavailable, message: "use the request's header fields") public typealias StringHTTPHandler = Never
+@available(*, unavailable, message: "write a MessageProtocol instead") public typealias FrameEvent = NotOffered
 /// Not there; the compiler names the way out.
-@available(*, unavailable, message: "use the request's header fields") public typealias HTTPWSHeader = Never
+@available(*, unavailable, message: "write a MessageProtocol instead") public typealias FrameOpCode = NotOffered
 /// Not there; the compiler names the way out.
-@available(*, unavailable, message: "use the request's header fields") public typealias HeaderValidator = Never
+@available(*, unavailable, message: "write a MessageProtocol instead") public typealias FrameCollector = NotOffered
 /// Not there; the compiler names the way out.
-@available(*, unavailable, message: "use the request's header fields") public typealias URLParts = Never
-/// Not there; the compiler names the way out.
-@available(*, unavailable, message: "use the request's header fields") public typealias FoundationSecurityError = Never
+@available(*, unavailable, message: "write a MessageProtocol instead") public typealias FrameCollectorDelegate =
+    NotOffered
 
 /// Not there; the compiler names the way out.
-@available(*, unavailable, message: "use DevServer of Linkspan") public typealias Server = Never
+@available(*, unavailable, message: "use the request's header fields") public typealias HTTPHandler = NotOffered
 /// Not there; the compiler names the way out.
-@available(*, unavailable, message: "use DevServer of Linkspan") public typealias WebSocketServer = Never
+@available(*, unavailable, message: "use the request's header fields") public typealias HTTPHandlerDelegate = NotOffered
 /// Not there; the compiler names the way out.
-@available(*, unavailable, message: "use DevServer of Linkspan") public typealias ServerConnection = Never
+@available(*, unavailable, message: "use the request's header fields") public typealias HTTPEvent = NotOffered
 /// Not there; the compiler names the way out.
-@available(*, unavailable, message: "use DevServer of Linkspan") public typealias ServerEvent = Never
+@available(*, unavailable, message: "use the request's header fields") public typealias FoundationHTTPHandler =
+    NotOffered
 /// Not there; the compiler names the way out.
-@available(*, unavailable, message: "use DevServer of Linkspan") public typealias ConnectionEvent = Never
+@available(*, unavailable, message: "use the request's header fields") public typealias StringHTTPHandler = NotOffered
 /// Not there; the compiler names the way out.
-@available(*, unavailable, message: "use DevServer of Linkspan") public typealias ConnectionDelegate = Never
+@available(*, unavailable, message: "use the request's header fields") public typealias HTTPWSHeader = NotOffered
 /// Not there; the compiler names the way out.
-@available(*, unavailable, message: "use DevServer of Linkspan") public typealias HTTPServerHandler = Never
+@available(*, unavailable, message: "use the request's header fields") public typealias HeaderValidator = NotOffered
 /// Not there; the compiler names the way out.
-@available(*, unavailable, message: "use DevServer of Linkspan") public typealias HTTPServerDelegate = Never
+@available(*, unavailable, message: "use the request's header fields") public typealias URLParts = NotOffered
 /// Not there; the compiler names the way out.
-@available(*, unavailable, message: "use DevServer of Linkspan") public typealias FoundationHTTPServerHandler = Never
+@available(*, unavailable, message: "use the request's header fields") public typealias FoundationSecurityError =
+    NotOffered
+
+/// Not there; the compiler names the way out.
+@available(*, unavailable, message: "use DevServer of Linkspan") public typealias Server = NotOffered
+/// Not there; the compiler names the way out.
+@available(*, unavailable, message: "use DevServer of Linkspan") public typealias WebSocketServer = NotOffered
+/// Not there; the compiler names the way out.
+@available(*, unavailable, message: "use DevServer of Linkspan") public typealias ServerConnection = NotOffered
+/// Not there; the compiler names the way out.
+@available(*, unavailable, message: "use DevServer of Linkspan") public typealias ServerEvent = NotOffered
+/// Not there; the compiler names the way out.
+@available(*, unavailable, message: "use DevServer of Linkspan") public typealias ConnectionEvent = NotOffered
+/// Not there; the compiler names the way out.
+@available(*, unavailable, message: "use DevServer of Linkspan") public typealias ConnectionDelegate = NotOffered
+/// Not there; the compiler names the way out.
+@available(*, unavailable, message: "use DevServer of Linkspan") public typealias HTTPServerHandler = NotOffered
+/// Not there; the compiler names the way out.
+@available(*, unavailable, message: "use DevServer of Linkspan") public typealias HTTPServerDelegate = NotOffered
+/// Not there; the compiler names the way out.
+@available(*, unavailable, message: "use DevServer of Linkspan") public typealias FoundationHTTPServerHandler =
+    NotOffered
+
+extension WSCompression {
+    /// Not there; the compiler names the way out.
+    @available(*, unavailable, message: "not needed") public func load(headers: [String: String]) {}
+    /// Not there; the compiler names the way out.
+    @available(*, unavailable, message: "not needed") public func compress(data: Data) -> Data? { nil }
+    /// Not there; the compiler names the way out.
+    @available(*, unavailable, message: "not needed") public func decompress(data: Data, isFinal: Bool) -> Data? { nil }
+}
+
+extension FoundationSecurity {
+    /// Not there; the compiler names the way out.
+    @available(*, unavailable, message: "not needed")
+    public func validate(headers: [String: String], key: String) -> Error? { nil }
+}
+
+extension URL {
+    /// Whether a scheme stands for TLS.
+    public var isTLSScheme: Bool { ["wss", "https"].contains(self.scheme) }
+    /// Not there; the compiler names the way out.
+    @available(*, unavailable, message: "use URLComponents") public func getParts() -> NotOffered? { nil }
+}
 
 // Named like types of Linkspan, and therefore the same, so that a file can import both.
 

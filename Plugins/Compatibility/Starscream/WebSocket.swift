@@ -46,7 +46,7 @@ open class WebSocket: WebSocketClient {
 
     /// Not there; the compiler names the way out.
     @available(*, unavailable, message: "use WebSocket.configure instead")
-    public convenience init(request: URLRequest, engine: any AnyObject) { self.init(request: request) }
+    public convenience init(request: URLRequest, engine: Any) { self.init(request: request) }
 
     /// Changes the configuration of every link that is opened from now on: for what Starscream had no words for, such as a
     /// proxy, a client certificate or the limit for received messages.
