@@ -193,9 +193,9 @@ extension DecodingError {
             return "\(file):\(lines.joined(separator: " "))"
         }
         let path = context.codingPath
-        let place = path.map { $0.intValue.map { "[\($0)]" } ?? ".\($0.stringValue)" }.joined(separator: "").drop { $0 == "." }
-        return "\(file)\(Self.line(of: path, in: text))"
-            + ": \(place.isEmpty ? "" : "\(place): ")\(mistake ?? context.debugDescription)"
+        let place = path.map { $0.intValue.map { "[\($0)]" } ?? ".\($0.stringValue)" }.joined(separator: "")
+        return "\(file)\(Self.line(of: path, in: text)): "
+            + "\(place.isEmpty ? "" : "\(place.drop { $0 == "." }): ")\(mistake ?? context.debugDescription)"
     }
 
     private static func kind(of type: any Any.Type) -> String {
