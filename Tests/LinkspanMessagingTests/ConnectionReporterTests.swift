@@ -1,6 +1,6 @@
 internal import Dispatch
 @testable internal import LinkspanMessaging
-internal import Linkspan
+@testable internal import Linkspan
 internal import LinkspanLifecycle
 internal import LinkspanMessaging
 internal import LinkspanRuntime

@@ -1,5 +1,5 @@
 internal import Linkspan
-internal import LinkspanWebSocketProtocol
+@testable internal import LinkspanWebSocketProtocol
 internal import Testing
 
 @testable internal import LinkspanNetwork

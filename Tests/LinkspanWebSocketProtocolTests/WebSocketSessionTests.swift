@@ -1,5 +1,5 @@
 internal import LinkspanTesting
-internal import LinkspanWebSocketProtocol
+@testable internal import LinkspanWebSocketProtocol
 internal import Testing
 
 @Suite("WebSocket session")

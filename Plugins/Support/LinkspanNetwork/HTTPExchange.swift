@@ -4,12 +4,6 @@ package struct HTTPAnswer: Sendable {
     package var head: ResponseHead
     /// The body, without its transfer coding; empty when its parts were delivered as they arrived.
     package var body: [UInt8]
-
-    /// Makes an answer.
-    package init(head: ResponseHead, body: [UInt8]) {
-        self.head = head
-        self.body = body
-    }
 }
 
 extension NetworkLoop {

@@ -10,11 +10,4 @@ package struct CloseEvent: Sendable, Hashable {
 
     /// The peer's violation of the protocol, if that ended the connection; nil when both ends sent a Close frame.
     package var violation: WebSocketProtocolError?
-
-    /// Makes the description of an ending.
-    package init(code: CloseCode, reason: String, violation: WebSocketProtocolError? = nil) {
-        self.code = code
-        self.reason = reason
-        self.violation = violation
-    }
 }

@@ -16,15 +16,7 @@ package struct ObservedConnection: Sendable, Hashable {
     /// The name of the transport.
     package let transport: String
     /// Whether a store keeps its deliveries.
-    let hasStore: Bool
-
-    /// Makes an identity.
-    package init(id: UInt64, endpoint: String, transport: String, hasStore: Bool = false) {
-        self.id = id
-        self.endpoint = endpoint
-        self.transport = transport
-        self.hasStore = hasStore
-    }
+    var hasStore = false
 
     /// Whether a delivery that ended with an error waits in the store for the account's next connection.
     package func keeps(after error: LinkspanError) -> Bool { self.hasStore && error.leavesDeliveries }

@@ -52,13 +52,6 @@ public struct TrafficEvent: Sendable, Hashable {
     public var event: String
     /// The totals.
     public var totals: Totals
-
-    /// Makes an event.
-    package init(connection: UInt64, event: String, totals: Totals) {
-        self.connection = connection
-        self.event = event
-        self.totals = totals
-    }
 }
 
 extension TrafficEvent: LifecycleEvent {

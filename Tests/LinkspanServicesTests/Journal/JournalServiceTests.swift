@@ -1,6 +1,6 @@
 internal import LinkspanServices
 internal import LinkspanLifecycle
-internal import LinkspanMessaging
+@testable internal import LinkspanMessaging
 internal import ServiceFixtures
 internal import Testing
 

@@ -1,7 +1,7 @@
 internal import Linkspan
 internal import LinkspanInMemory
 internal import LinkspanLifecycle
-internal import LinkspanMessaging
+@testable internal import LinkspanMessaging
 internal import LinkspanRuntime
 internal import LinkspanTesting
 internal import ServiceFixtures

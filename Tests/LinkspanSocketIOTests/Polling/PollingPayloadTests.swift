@@ -1,5 +1,5 @@
 internal import Linkspan
-internal import LinkspanNetwork
+@testable internal import LinkspanNetwork
 internal import Testing
 
 @testable import LinkspanSocketIO

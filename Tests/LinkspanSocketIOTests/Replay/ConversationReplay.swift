@@ -1,7 +1,7 @@
 internal import Linkspan
-internal import LinkspanNetwork
+@testable internal import LinkspanNetwork
 internal import LinkspanRuntime
-internal import LinkspanWebSocketProtocol
+@testable internal import LinkspanWebSocketProtocol
 internal import Testing
 
 @testable internal import LinkspanSocketIO

@@ -3,7 +3,7 @@ internal import CoreMetrics
 internal import Linkspan
 internal import LinkspanConfiguration
 internal import LinkspanLifecycle
-internal import LinkspanMessaging
+@testable internal import LinkspanMessaging
 @testable internal import LinkspanTelemetry
 internal import MetricsTestKit
 internal import ServiceFixtures

@@ -5,12 +5,6 @@ public struct CredentialRequest: Sendable, Hashable {
     /// The reason for the request.
     public var reason: Reason
 
-    /// Makes a request.
-    package init(url: ConnectionURL, reason: Reason) {
-        self.url = url
-        self.reason = reason
-    }
-
     /// The reason for a request.
     public enum Reason: Sendable, Hashable {
         /// The first attempt of a connection.
