@@ -1,5 +1,5 @@
 internal import Linkspan
-internal import LinkspanBrokers
+@testable internal import LinkspanBrokers
 internal import LinkspanNetwork
 internal import LinkspanWebSocket
 internal import Testing
@@ -241,6 +241,15 @@ struct MQTTSessionTests {
         // Marked for a filter that nobody listens to any more, and for one that is new.
         try second.receive(Self.message("t", "2", [0x0B, 1]) + Self.message("c/x", "3", [0x0B, 4]))
         #expect(second.lines.dropFirst() == ["t [2]", #"c/+ [3,"c/x"]"#])
+    }
+
+    @Test(arguments: [
+        ("#", "$SYS/x", false), ("+/x", "$SYS/x", false), ("$SYS/#", "$SYS/x", true), ("a/#", "a", true), ("#", "a/b", true),
+        ("a/+", "a", false), ("+", "/a", false), ("+/+", "/a", true), ("a/+/c", "a/b/c", true), ("a/b", "a/b/c", false),
+        ("a/b", "a", false), ("$share/group/a/+", "a/b", true), ("$share/group/#", "$SYS/x", false),
+    ])
+    func `a filter matches the topics of section 4.7`(_ filter: String, _ topic: String, _ isMatch: Bool) {
+        #expect(MQTTTopic.matches(filter, topic) == isMatch)
     }
 
     @Test(arguments: ["a+", "a/#/b", "#a", "a#", "$share/g", "$share//a", "", "a\u{1}"])

@@ -86,7 +86,10 @@ struct IdentityTests {
             for holder in holders { #expect(try await Self.whoami(holder) == "ann") }
             #expect(try await Self.whoami(bob) == "bob")
             #expect(try await Self.whoami(nobody) == nil)
-            #expect(manager.statistics.map(\.holders).sorted() == [1, 1, 2])
+            // An optimised build lets go of what is not used any more.
+            withExtendedLifetime((holders, bob, nobody)) {
+                #expect(manager.statistics.map(\.holders).sorted() == [1, 1, 2])
+            }
         }
     }
 
