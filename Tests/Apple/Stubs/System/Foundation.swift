@@ -276,6 +276,12 @@ open class NSData: NSObject {}
 open class NSDictionary: NSObject {}
 open class NSString: NSObject {}
 open class NSNull: NSObject, @unchecked Sendable {}
+public struct CGFloat: Sendable, Hashable {
+    public init(_ value: Double) {}
+}
+extension Double {
+    public init(_ value: CGFloat) { fatalError() }
+}
 open class NSNumber: NSObject, @unchecked Sendable {
     public init(value: Bool) {}
     public init(value: Int) {}
