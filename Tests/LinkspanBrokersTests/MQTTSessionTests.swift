@@ -243,6 +243,13 @@ struct MQTTSessionTests {
         #expect(second.lines.dropFirst() == ["t [2]", #"c/+ [3,"c/x"]"#])
     }
 
+    @Test
+    func `numbers of filters begin anew behind the highest one`() {
+        var filters = Subscriptions(["268435455 a/+"])
+        #expect(["b/+", "c/+", "b/+"].map { filters.add($0) } == [2, 3, 2])
+        #expect(filters.events == ["a/+", "b/+", "c/+"])
+    }
+
     @Test(arguments: [
         ("#", "$SYS/x", false), ("+/x", "$SYS/x", false), ("$SYS/#", "$SYS/x", true), ("#", "a/b", true),
         ("a/#", "a", true), ("a/+", "a", false), ("+", "/a", false), ("+/+", "/a", true),

@@ -225,7 +225,7 @@ enum SocketIOAnyProbe {
 }
 
 extension SocketIOClientOption {
-    /// What an app names for pins.
+    /// An option of the app's own, made of a type of Starscream.
     static func trusting(_ pinner: CertificatePinning) -> SocketIOClientOption {
         return .security(pinner)
     }
@@ -268,6 +268,6 @@ final class Session {
 }
 
 extension SocketIOClientSpec {
-    /// What an app adds to every socket.
+    /// A property that the app adds to all sockets.
     var isUp: Bool { return status == .connected }
 }

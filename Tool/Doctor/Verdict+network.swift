@@ -96,13 +96,15 @@ extension Verdict {
 extension HTTPAnswer {
     /// The beginning of the body in one line, or the title of a page; empty when there is none.
     var words: String {
-        var text = String(decoding: self.body.prefix(400), as: UTF8.self)[...]
+        var text = self.beginning[...]
         if self.isPage { text = text.firstMatch(of: /(?i)<title>([^<]*)/)?.1 ?? "" }
         return ForeignText.line(text.trimmingCharacters(in: .whitespacesAndNewlines), limit: 120)
     }
 
-    /// Whether the body is a web page.
-    var isPage: Bool { self.text.drop { $0.isWhitespace }.hasPrefix("<") }
+    /// Whether the body begins like HTML.
+    var isPage: Bool { self.beginning.drop { $0.isWhitespace }.hasPrefix("<") }
+
+    private var beginning: String { String(decoding: self.body.prefix(400), as: UTF8.self) }
 
     /// The body as text, for looking into.
     var text: String { String(decoding: self.body, as: UTF8.self) }

@@ -193,7 +193,7 @@ extension DecodingError {
             return "\(file):\(lines.joined(separator: " "))"
         }
         let path = context.codingPath
-        let place = path.map { $0.intValue.map { "[\($0)]" } ?? ".\($0.stringValue)" }.joined(separator: "")
+        let place = path.map { $0.intValue.map { "[\($0)]" } ?? ".\($0.stringValue)" }.joined()
         return "\(file)\(Self.line(of: path, in: text)): "
             + "\(place.isEmpty ? "" : "\(place.drop { $0 == "." }): ")\(mistake ?? context.debugDescription)"
     }

@@ -70,7 +70,7 @@ public enum SocketIOClientOption: CustomStringConvertible, Equatable {
         .sessionDelegate(Change(apply: change))
     }
 
-    /// What the option ``linkspan(_:)`` holds.
+    /// The change of the option ``linkspan(_:)``, which takes the place of a delegate.
     final class Change: NSObject, URLSessionDelegate {
         let apply: @Sendable (inout SocketIOConfiguration) -> Void
 

@@ -114,7 +114,7 @@ extension FoundationSecurity {
 }
 
 extension URL {
-    /// Whether a scheme stands for TLS.
+    /// Whether the scheme is `wss` or `https`.
     public var isTLSScheme: Bool { ["wss", "https"].contains(self.scheme) }
     /// Not there; the compiler names the way out.
     @available(*, unavailable, message: "use URLComponents") public func getParts() -> NotOffered? { nil }

@@ -28,7 +28,7 @@ struct ByteFeed: Sendable {
     }
 }
 
-/// What a part of the stream comes to.
+/// The results of a part of the stream: events and replies, failures, and bytes to send.
 struct Outcome {
     private var envelopes: [Envelope] = []
     private var failures: [DecodedEnvelope.Failure] = []

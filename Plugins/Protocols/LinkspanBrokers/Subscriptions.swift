@@ -12,7 +12,8 @@ struct Subscriptions: Sendable {
         for line in lines {
             let parts = line.split(separator: " ", maxSplits: 1)
             guard parts.count == 2, let number = UInt32(parts[0]) else { continue }
-            self.insert(String(parts[1]), number)
+            let event = String(parts[1])
+            (self.known[event], self.names[number], self.last) = (number, event, max(self.last, number))
         }
     }
 
@@ -30,13 +31,9 @@ struct Subscriptions: Sendable {
     mutating func add(_ event: String) -> UInt32 {
         if let number = self.known[event] { return number }
         // The highest number of MQTT (section 3.8.2.1.2).
-        let number = self.last >= 268_435_455 ? 2 : self.last + 1
-        self.insert(event, number)
-        return number
-    }
-
-    private mutating func insert(_ event: String, _ number: UInt32) {
-        (self.known[event], self.names[number], self.last) = (number, event, max(self.last, number))
+        self.last = self.last >= 268_435_455 ? 2 : self.last + 1
+        (self.known[event], self.names[self.last]) = (self.last, event)
+        return self.last
     }
 
     /// Removes an event and returns its number; nil when it is not there.

@@ -1,7 +1,7 @@
 internal import LinkspanNetwork
 internal import LinkspanWebSocketProtocol
 
-/// What all links of a transport share.
+/// The configuration of a transport and what follows from it, which all its links share.
 struct WebSocketSettings: Sendable {
     let configuration: WebSocketConfiguration
     /// The facts about every link.

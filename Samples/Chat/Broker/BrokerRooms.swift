@@ -236,7 +236,9 @@ struct RoomTopic: Codable, Sendable {
     /// Counts the topics of the room.
     var number: Int
 
-    /// Whether it is the later one; of two that were set at the same time all take the same.
+    /// Whether it counts as set after another one.
+    ///
+    /// Of two with the same number that is the one with the greater text, so that all members choose the same.
     func isLater(than other: Self?) -> Bool {
         other.map { (self.number, self.text) > ($0.number, $0.text) } ?? true
     }

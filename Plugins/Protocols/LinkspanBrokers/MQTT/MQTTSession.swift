@@ -17,7 +17,7 @@ struct MQTTSession: Sendable, Hashable {
     var clientID = ""
     var info = LinkInfo()
     private(set) var isResuming = false
-    /// Whether the broker has accepted the session, and stores it after a lost link.
+    /// Whether the broker has accepted the session and keeps it when the link is lost.
     var isKept = false { didSet { self.writeResumption() } }
     private(set) var resumption: Secret?
     /// The time of the next heartbeat, and whether the last one waits for its answer.

@@ -99,7 +99,7 @@ package final class WebSocketChannel {
         set { self.owned = newValue.map { Owned($0) } }
     }
 
-    /// Sends pings four times as rarely from the next one on, or as usual.
+    /// Lets four intervals pass between two pings instead of one, or one again.
     package func saveData(_ savesData: Bool) { self.timers.savesData = savesData }
 
     /// The bytes that wait to be sent, because the system has not taken them yet.

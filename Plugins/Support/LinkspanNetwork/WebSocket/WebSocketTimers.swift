@@ -8,7 +8,7 @@ struct WebSocketTimers {
     var turn: (any ScheduledWork)?
     /// Over an unfinished message.
     var watch: (any ScheduledWork)?
-    /// Whether pings are sent four times as rarely.
+    /// Whether four intervals pass between two pings instead of one, to save data.
     var savesData = false
 
     mutating func cancel() {

@@ -109,7 +109,7 @@ extension EngineKey {
     var terms: WebSocketTerms { self.settings.value.terms }
 }
 
-/// What all links of a transport share; equal for equal configurations.
+/// The configuration of a transport and what follows from it, which all its links share.
 struct SocketIOSettings: Sendable, Equatable {
     let configuration: SocketIOConfiguration
     /// The heartbeat is Engine.IO's.
