@@ -118,6 +118,13 @@ struct OutageTests {
                         defer { relay.resume() }
                         try await changes.entries { $0.count { $0.reason.error != nil } > losses }
                     default:
+                        if of.kind == .mosquitto {
+                            // It acknowledges before it saves. Nothing more is acknowledged from here on, and all that was
+                            // has been heard when the listener gets its own message back.
+                            relay.pause()
+                            try await observer.settle(by: .deliver(orderingKey: "settled"))
+                        }
+                        defer { relay.resume() }
                         try await broker.crash()
                         kills += 1
                     }

@@ -63,9 +63,12 @@ struct CodecTests {
         try await Bench.run(hub: hub) { bench in
             let transport = WebSocketTransport(.init { $0.protocol = Feed(topics: ["BTC"]) }, loop: bench.loop)
             let manager = ConnectionManager()
-            let handler = try ConnectionBuilder(bench.server.webSocketURL).transport(transport).connect(by: manager)
+            let handler = try manager.prepare(
+                try ConnectionBuilder(bench.server.webSocketURL).transport(transport).build())
             let heard = Journal<String>("what the client has heard")
+            // Before it connects: what nobody hears is kept for listeners of its name alone.
             try handler.onAny { heard.append("\($0.event) \($0.payload[0]?.int ?? 0)") }
+            try handler.connect()
             #expect(try await asked.first(2) == ["subscribe BTC", "pong BTC"])
             #expect(try await heard.first(3) == ["item 1", "item 2", "item 3"])
             hub.cut()
@@ -128,9 +131,12 @@ struct DeadlineTests {
         try await Bench.run(hub: hub) { bench in
             let transport = WebSocketTransport(.init { $0.protocol = Clerk() }, loop: bench.loop)
             let manager = ConnectionManager()
-            let handler = try ConnectionBuilder(bench.server.webSocketURL).transport(transport).connect(by: manager)
+            let handler = try manager.prepare(
+                try ConnectionBuilder(bench.server.webSocketURL).transport(transport).build())
             let heard = Journal<String>("what the client has heard")
+            // Before it connects: what nobody hears is kept for listeners of its name alone.
             try handler.onAny { heard.append("\($0.event) \($0.payload[0]?.int ?? 0)") }
+            try handler.connect()
             #expect(try await heard.first(1) == ["open 1"])
             #expect(try await handler.request("may I", timeout: .seconds(60)).decode(String.self) == "yes")
             #expect(try await said.first(1) == ["asked"])

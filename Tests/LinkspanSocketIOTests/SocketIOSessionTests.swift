@@ -245,6 +245,17 @@ struct SocketIORecoveryTests {
         }
     }
 
+    @Test(arguments: [
+        ("1795000000000-0", "1795172800000-0"), ("6568a100f123456789abcdef", "656b4400f123456789abcdef"),
+    ])
+    func `a text days ahead of the last offset is none, of Redis and MongoDB`(first: String, far: String) throws {
+        var session = SocketIOSession.opened()
+        let index = try session.enter().index
+        _ = session.take(#"40{"sid":"s","pid":"P"}"#)
+        for text in [first, far] { _ = session.take("42[\"e\",\"\(text)\"]") }
+        #expect(session.recovery(of: index)?.offset.latest == first)
+    }
+
     @Test
     func `the same secret in the answer means that nothing was missed; another one starts anew (S42)`() throws {
         for (pid, isContinuous) in [("P", true), ("N", false)] {
