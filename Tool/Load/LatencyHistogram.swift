@@ -27,6 +27,16 @@ struct LatencyHistogram: Sendable {
         self.longest = max(self.longest, time)
     }
 
+    static func + (left: Self, right: Self) -> Self {
+        guard left.buckets.count >= right.buckets.count else { return right + left }
+        var all = left
+        for (bucket, count) in right.buckets.enumerated() { all.buckets[bucket] += count }
+        all.count += right.count
+        all.sum &+= right.sum
+        all.longest = max(left.longest, right.longest)
+        return all
+    }
+
     /// The nanoseconds that a share of the counted times do not exceed, at most 0.8 % too many; zero without any.
     func quantile(_ share: Double) -> Int64 {
         let rank = max(1, Int((Double(self.count) * share).rounded(.up)))

@@ -240,6 +240,7 @@ final class LoadRun: Sendable {
 
     private func report(_ begun: ProcessCost, _ worked: ProcessCost) -> LoadReport {
         let tally = self.tally.withLock { $0 }
+        let times = tally.times
         let (toServer, fromServer) = tally.book.faults(tally.receivers)
         let messages = tally.sent + tally.received
         let share = (worked.processor - begun.processor) / max(0.001, (worked.time - begun.time) / .seconds(1))
@@ -251,8 +252,8 @@ final class LoadRun: Sendable {
             seconds: (worked.time - begun.time) / .seconds(1), sent: tally.sent, received: tally.received,
             strange: tally.strange,
             times: [
-                "connect": .init(tally.connect), "reconnect": .init(tally.reconnect), "request": .init(tally.request),
-                "delivery": .init(tally.delivery), "lateness": .init(tally.lateness),
+                "connect": .init(tally.connect), "reconnect": .init(tally.reconnect), "request": .init(times.request),
+                "delivery": .init(times.delivery), "lateness": .init(tally.lateness),
             ].filter { $0.value.count > 0 },
             toServer: toServer, fromServer: fromServer, errors: self.namingTarget(tally.errors),
             cost: .init(

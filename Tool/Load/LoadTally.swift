@@ -14,10 +14,14 @@ struct LoadTally: Sendable {
         var p99: Double
     }
 
+    /// The times of requests and of messages that came back.
+    struct Times: Sendable {
+        var request = LatencyHistogram()
+        var delivery = LatencyHistogram()
+    }
+
     var connect = LatencyHistogram()
     var reconnect = LatencyHistogram()
-    var request = LatencyHistogram()
-    var delivery = LatencyHistogram()
     /// How late messages left, after the time at which they were due.
     var lateness = LatencyHistogram()
     var open = 0
@@ -31,7 +35,9 @@ struct LoadTally: Sendable {
     /// The receivers that connected.
     var receivers: [Int] = []
     private(set) var seconds: [Second] = []
-    private var recent = LatencyHistogram()
+    /// Those of the seconds that have ended, and of the present one: each time is recorded once.
+    private var past = Times()
+    private var recent = Times()
     private var counted = (sent: 0, received: 0)
     /// The events that each receiver has got, and the latest one.
     private var heard: [(latest: String, all: Set<String>)]
@@ -59,27 +65,31 @@ struct LoadTally: Sendable {
     /// Takes a message with a stamp, `now` after the beginning.
     mutating func receive(_ stamp: MessageStamp, at receiver: Int, now: Int64) {
         guard self.book.receive(stamp.number, of: stamp.sender, at: receiver) else { return self.strange += 1 }
-        let time = now - stamp.time
-        self.delivery.record(time)
-        self.recent.record(time)
+        self.recent.delivery.record(now - stamp.time)
     }
 
     /// Takes an answer.
     mutating func answer(after time: Int64, _ stamp: MessageStamp) {
         self.received += 1
-        self.request.record(time)
-        self.recent.record(time)
+        self.recent.request.record(time)
         self.book.acknowledge(stamp.number, of: stamp.sender)
+    }
+
+    /// All times up to now.
+    var times: Times {
+        Times(
+            request: self.past.request + self.recent.request, delivery: self.past.delivery + self.recent.delivery)
     }
 
     /// Ends a second of the time line.
     mutating func endSecond(at time: Int64) {
+        let both = self.recent.request + self.recent.delivery
         self.seconds.append(
             Second(
                 time: Double(time) / 1e9, open: self.open, sent: self.sent - self.counted.sent,
-                received: self.received - self.counted.received, p50: self.recent.quantile(0.5).milliseconds,
-                p99: self.recent.quantile(0.99).milliseconds))
+                received: self.received - self.counted.received, p50: both.quantile(0.5).milliseconds,
+                p99: both.quantile(0.99).milliseconds))
         self.counted = (self.sent, self.received)
-        self.recent = LatencyHistogram()
+        (self.past, self.recent) = (self.times, Times())
     }
 }

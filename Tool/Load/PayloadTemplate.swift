@@ -73,33 +73,34 @@ struct MessageStamp: Equatable, Sendable {
 struct PayloadTemplate: Sendable {
     private enum Place: Sendable { case stamp, client, column(Int) }
 
-    /// The text without the places.
-    private let text: [UInt8]
-    /// The places, with the number of bytes of the text before each.
-    private let places: [(start: Int, place: Place)]
+    /// The places, each with the text before it.
+    private let parts: [(text: [UInt8], place: Place)]
+    /// The text behind the last place.
+    private let rest: [UInt8]
+    /// Room for a message whose stamps are as long as can be.
+    private let capacity: Int
     private let columns: [String]
 
     /// Whether messages can be told apart.
-    var hasStamp: Bool { self.places.contains { if case .stamp = $0.place { true } else { false } } }
+    var hasStamp: Bool { self.parts.contains { if case .stamp = $0.place { true } else { false } } }
 
     /// Reads a template of JSON.
     ///
     /// - Throws: `LoadProblem` for a place of an unknown name, and for text that is no JSON.
     init(_ text: String, columns: [String]) throws {
-        var bytes: [UInt8] = []
-        var places: [(Int, Place)] = []
+        var parts: [([UInt8], Place)] = []
         var rest = text[...]
         while let start = rest.firstRange(of: "{{"), let end = rest[start.upperBound...].firstRange(of: "}}"),
             rest[start.upperBound..<end.lowerBound].allSatisfy({ $0.isLetter || $0.isNumber || $0 == "_" })
         {
-            bytes += rest[..<start.lowerBound].utf8
+            let before = Array(rest[..<start.lowerBound].utf8)
             let name = String(rest[start.upperBound..<end.lowerBound])
             switch name {
-            case "stamp": places.append((bytes.count, .stamp))
-            case "client": places.append((bytes.count, .client))
+            case "stamp": parts.append((before, .stamp))
+            case "client": parts.append((before, .client))
             default:
                 if let column = columns.firstIndex(of: name) {
-                    places.append((bytes.count, .column(column)))
+                    parts.append((before, .column(column)))
                     break
                 }
                 throw LoadProblem(
@@ -108,7 +109,8 @@ struct PayloadTemplate: Sendable {
             }
             rest = rest[end.upperBound...]
         }
-        (self.text, self.places, self.columns) = (bytes + rest.utf8, places, columns)
+        (self.parts, self.rest, self.columns) = (parts, Array(rest.utf8), columns)
+        self.capacity = parts.reduce(rest.utf8.count) { $0 + $1.0.count + MessageStamp.length }
         let sample = self.bytes(MessageStamp(sender: 0, number: 1, time: 2), user: [:])
         do throws(LinkspanError) {
             _ = try Payload(checking: sample[...])
@@ -125,11 +127,9 @@ struct PayloadTemplate: Sendable {
 
     private func bytes(_ stamp: MessageStamp, user: [String: String]) -> [UInt8] {
         var bytes: [UInt8] = []
-        bytes.reserveCapacity(self.text.count + MessageStamp.length)
-        var written = 0
-        for (start, place) in self.places {
-            bytes += self.text[written..<start]
-            written = start
+        bytes.reserveCapacity(self.capacity)
+        for (text, place) in self.parts {
+            bytes += text
             switch place {
             case .stamp: stamp.write(to: &bytes)
             case .client: bytes += "\(stamp.sender)".utf8
@@ -139,7 +139,7 @@ struct PayloadTemplate: Sendable {
                 bytes += text.dropFirst().dropLast()
             }
         }
-        bytes += self.text[written...]
+        bytes += self.rest
         return bytes
     }
 }

@@ -102,6 +102,18 @@ extension Tool {
             #expect(LatencyHistogram().quantile(0.5) == 0)
         }
 
+        @Test(arguments: [([1, 7], [900_000, 3]), ([900_000], []), ([], [5])])
+        func `two of them together are the one of all times`(_ left: [Int64], _ right: [Int64]) {
+            func histogram(_ times: [Int64]) -> LatencyHistogram {
+                var histogram = LatencyHistogram()
+                for time in times { histogram.record(time) }
+                return histogram
+            }
+            let (sum, all) = (histogram(left) + histogram(right), histogram(left + right))
+            #expect(sum.count == all.count && sum.longest == all.longest && sum.mean == all.mean)
+            for (_, share) in LoadReport.shares { #expect(sum.quantile(share) == all.quantile(share)) }
+        }
+
         @Test
         func `a stamp is found wherever a server puts it`() throws {
             let template = try PayloadTemplate(
