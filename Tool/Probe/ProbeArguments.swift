@@ -75,28 +75,17 @@ struct ProbeArguments {
         return Data(stride(from: 0, to: digits.count, by: 2).map { UInt8(digits[$0] << 4 | digits[$0 + 1]) })
     }
 
-    /// The place behind a string, an object or an array.
+    /// The place behind a string, an object or an array; nil when the text ends before.
     private static func end(of text: Substring) -> Substring.Index? {
-        var (depth, isString, isEscaped) = (0, false, false)
-        for index in text.indices {
-            let character = text[index]
-            if isString {
-                if isEscaped {
-                    isEscaped = false
-                } else if character == "\\" {
-                    isEscaped = true
-                } else if character == "\"" {
-                    isString = false
-                }
-            } else if character == "\"" {
-                isString = true
-            } else if "{[".contains(character) {
-                depth += 1
-            } else if "}]".contains(character) {
-                depth -= 1
+        do throws(JSONScanError) {
+            let count = try Array(text.utf8).withUnsafeBufferPointer { bytes throws(JSONScanError) in
+                var scanner = JSONScanner()
+                return try scanner.skipValue(bytes, from: 0)
             }
-            if depth == 0, !isString { return text.index(after: index) }
+            return text.utf8.index(text.startIndex, offsetBy: count)
+        } catch {
+            // What else is wrong with it is said of all arguments.
+            return error.reason == .truncated ? nil : text.endIndex
         }
-        return nil
     }
 }
