@@ -266,6 +266,24 @@ struct MosquittoTests {
         }
     }
 
+    @Test(arguments: ["retain_available false", "max_qos 0"])
+    func `a delivery that the broker has said it does not take is refused here, and the link stays up`(
+        _ setting: String
+    ) async throws {
+        try await Broker.run(.mosquitto, "--setting", setting) { broker in
+            let connection = try broker.connect(MQTTMessageProtocol { $0.retainedEvents = ["kept"] })
+            let (end, changes) = (try connection.journal("end"), connection.changes())
+            try await connection.up()
+            let error = await #expect(throws: LinkspanError.self) {
+                try await connection.deliver("kept", 1, timeout: .seconds(20))
+            }
+            #expect(error?.code == .unsupported)
+            try connection.send("end")
+            try await end.first(1)
+            #expect(changes.entries.allSatisfy { $0.reason.error == nil })
+        }
+    }
+
     @Test
     func `a request that nobody hears times out`() async throws {
         try await Broker.run(.mosquitto) { broker in

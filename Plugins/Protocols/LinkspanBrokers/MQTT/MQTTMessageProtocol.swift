@@ -204,10 +204,17 @@ extension MQTTMessageProtocol {
     private mutating func subscription(to event: String) throws(LinkspanError) -> ArraySlice<UInt8> {
         try MQTTTopic.check(event, isForSending: false)
         if MQTTTopic.isFilter(event) {
+            try self.require(event.hasPrefix("$share/") ? .takesShares : .takesFilters, for: "filter '\(event)'")
             return try self.ask(.subscribe, event, self.session.filters.add(event))
         }
         self.session.topics.insert(event)
         return try self.ask(.subscribe, event, MQTTSession.topicNumber)
+    }
+
+    /// Refuses what the broker has said that it does not take; it would end the session because of it.
+    private func require(_ term: MQTTProperty, for what: String) throws(LinkspanError) {
+        guard self.session.terms?.numbers[term] == 0 else { return }
+        throw LinkspanError(.unsupported, "the broker takes no \(what)")
     }
 
     /// Ends a subscription.
@@ -224,7 +231,8 @@ extension MQTTMessageProtocol {
         let id = try self.session.freePacket()
         var packet = self.packet(kind, flags: 2)
         packet.append(id, bytes: 2)
-        try packet.append(MQTTProperties(subscriptions: number.map { [$0] } ?? []))
+        let isNumbered = self.session.terms?.numbers[.takesNumbers] != 0
+        try packet.append(MQTTProperties(subscriptions: number.flatMap { isNumbered ? [$0] : nil } ?? []))
         try packet.append(event)
         // Quality 1; of kept messages only those that a former subscription has not brought (section 3.8.3.1).
         if number != nil { packet.append(self.isV5 ? 0x11 : 0x01, bytes: 1) }
@@ -285,7 +293,9 @@ extension MQTTMessageProtocol {
         _ topic: String, _ payload: Payload, _ properties: MQTTProperties, flags: UInt8 = 0, number: UInt32? = nil
     ) throws(LinkspanError) -> ArraySlice<UInt8> {
         try MQTTTopic.check(topic, isForSending: true)
-        let terms = self.session.terms
+        let (terms, isRetained) = (self.session.terms, self.retainedEvents.contains(topic))
+        if isRetained { try self.require(.takesRetained, for: "retained message, as those of '\(topic)' are to be") }
+        if number != nil { try self.require(.highestQuality, for: "delivery, which has quality 1") }
         let (content, count) = try BrokerPayload.encode(payload)
         let known = self.session.aliases.outgoing[topic]
         let next = UInt32(self.session.aliases.outgoing.count + 1)
@@ -293,7 +303,7 @@ extension MQTTMessageProtocol {
         var properties = properties
         properties.numbers[.alias] = known ?? (isFree ? next : nil)
         properties.user["arguments"] = count.map { "\($0)" }
-        var packet = self.packet(.publish, flags: flags | (self.retainedEvents.contains(topic) ? 1 : 0))
+        var packet = self.packet(.publish, flags: flags | (isRetained ? 1 : 0))
         try packet.append(known == nil ? topic : "")
         if let number { packet.append(number, bytes: 2) }
         try packet.append(properties)

@@ -27,6 +27,7 @@ enum MQTTReason {
         case 0x8E: (.closedByServer, "another client has taken the session over")
         case 0x8F, 0x90: (.messageRefused, "it does not allow the topic")
         case 0x95, 0x99: (.messageRefused, "the packet is too large, or its content has a wrong format")
+        case 0x9A, 0x9B, 0x9E, 0xA1, 0xA2: (.refused, "it does not offer this")
         default: (.refused, "an unknown reason")
         }
     }
