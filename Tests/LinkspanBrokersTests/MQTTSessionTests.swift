@@ -365,6 +365,7 @@ struct MQTTSessionTests {
         Attack("an end with an unknown reason", [0xE0, 1, 0xFF], .refused),
         Attack(
             "an end with a reason of several lines", packet(0xE0, [0x8B, 6, 0x1F] + text("a\nb")), .serverUnavailable),
+        Attack("an end after the longest time of a link", [0xE0, 1, 0xA0], .serverUnavailable),
         Attack("an end without a reason", [0xE0, 0], .connectionLost),
         Attack(
             "more than 1,024 marks",

@@ -20,7 +20,7 @@ enum MQTTReason {
         case 0x86: (.credentialsRefused, "wrong user name or password")
         case 0x87: (.credentialsRefused, "not authorized")
         case 0x88, 0x8B, 0x9C, 0x9D: (.serverUnavailable, "it cannot serve now, or another server is to be used")
-        case 0x89, 0x93, 0x96, 0x97, 0x9F: (.serverUnavailable, "it is busy, or a quota is used up")
+        case 0x89, 0x93, 0x96, 0x97, 0x9F, 0xA0: (.serverUnavailable, "it is busy, or a quota is used up")
         case 0x8A: (.refused, "the client is banned")
         case 0x8C: (.credentialsRefused, "wrong authentication method")
         case 0x8D: (.heartbeatMissed, "no heartbeat in time")
