@@ -79,7 +79,7 @@ struct MosquittoTests {
     @Test
     func `a will with a delay is not sent for somebody who is back before it`() async throws {
         try await Broker.run(.mosquitto) { broker in
-            let other = try broker.connect(.mqtt)
+            let (other, will) = (try broker.connect(.mqtt), try Payload(1, "two"))
             let wills = try other.journal("wills/+")
             try await other.up()
             try await other.settle()
@@ -87,11 +87,11 @@ struct MosquittoTests {
                 let back = try broker.connect(
                     MQTTMessageProtocol { $0.will = .init("wills/back", .empty, delay: .seconds(1)) }, through: relay)
                 let gone = try broker.connect(
-                    MQTTMessageProtocol { $0.will = .init("wills/gone", .empty, delay: .seconds(3)) }, through: relay
+                    MQTTMessageProtocol { $0.will = .init("wills/gone", will, delay: .seconds(3)) }, through: relay
                 ) { $0.retry = .never }
                 for connection in [back, gone] { try await connection.up() }
                 try await relay.restart()
-                #expect(try await wills.first(1)[0].payload[0]?.string == "wills/gone")
+                #expect(try await wills.first(1)[0].payload == Payload(1, "two", "wills/gone"))
                 #expect(back.status.state == .connected)
             }
         }

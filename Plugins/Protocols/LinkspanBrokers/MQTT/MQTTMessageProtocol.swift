@@ -108,10 +108,13 @@ extension MQTTMessageProtocol {
         try packet.append(self.session.clientID)
         if let will = self.will {
             try MQTTTopic.check(will.event, isForSending: true)
+            let (content, count) = try BrokerPayload.encode(will.payload)
             let delay = UInt32(clamping: will.delay.components.seconds)
-            try packet.append(MQTTProperties(numbers: delay > 0 ? [.willDelay: delay] : [:]))
+            var properties = MQTTProperties(numbers: delay > 0 ? [.willDelay: delay] : [:])
+            properties.user["arguments"] = count.map { "\($0)" }
+            try packet.append(properties)
             try packet.append(will.event)
-            try packet.append(try BrokerPayload.encode(will.payload).content)
+            try packet.append(content)
         }
         for text in [user, password] { if let text { try packet.append(text) } }
         return [.binary(packet.whole)]
