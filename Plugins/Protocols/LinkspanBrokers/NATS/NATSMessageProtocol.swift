@@ -283,7 +283,10 @@ extension NATSMessageProtocol {
             let number = message.subject.dropFirst(self.session.inbox.count)
             let isDelivery = number.hasPrefix(Self.deliveryMark)
             guard let id = UInt64(isDelivery ? number.dropFirst() : number) else { return }
-            return outcome.end(id, payload, error: Self.failure(message, payload, isDelivery: isDelivery))
+            let error = Self.failure(message, payload, isDelivery: isDelivery)
+            // A listener can answer a delivery, too, which then is in no stream.
+            guard !isDelivery || error != nil || payload[0]?["stream"] != nil else { return }
+            return outcome.end(id, payload, error: error)
         }
         // Otherwise it is for a subscription that has ended meanwhile.
         guard let event = self.session.subscriptions[message.sid] else { return }
