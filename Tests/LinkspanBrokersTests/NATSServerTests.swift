@@ -49,6 +49,47 @@ struct NATSServerTests {
     }
 
     @Test
+    func `a listener that answers a delivery does not acknowledge it`() async throws {
+        try await Broker.run(.nats) { broker in
+            let connection = try broker.connect(.nats) { $0.deliveries.repeatAfter = .milliseconds(200) }
+            let heard = Journal<Message>("deliveries")
+            _ = try connection.on("jobs.a") { message in
+                message.reply(payload: message.payload)
+                heard.append(message)
+            }
+            try await connection.up()
+            try await connection.settle(".")
+            let error = await #expect(throws: LinkspanError.self) {
+                try await connection.deliver("jobs.a", 1, timeout: .seconds(1))
+            }
+            #expect(error?.code == .timedOut)
+            #expect(heard.entries.count > 1)
+        }
+    }
+
+    @Test
+    func `without subjects for replies requests and deliveries fail at once, and the link stays up`() async throws {
+        let users = """
+            authorization { users: [ { user: ann, password: x, permissions: { subscribe: { deny: "_INBOX.>" } } } ] }
+            """
+        try await Broker.run(.nats, "--setting", users) { broker in
+            let connection = try broker.connect(.nats, auth: ["user": "ann", "pass": "x"])
+            let (heard, changes) = (try connection.journal("end"), connection.changes())
+            try await connection.up()
+            for kind in [Command.Kind.request, .deliver(orderingKey: "")] {
+                let outcome = Journal<Result<Payload, LinkspanError>>("the outcome")
+                try connection.perform(Command(kind, event: "news", payload: .empty) { outcome.append($0) })
+                let first = try await outcome.first(1)[0]
+                let error = #expect(throws: LinkspanError.self) { try first.get() }
+                #expect(error?.code == .messageRefused)
+            }
+            try connection.send("end", 1)
+            try await heard.first(1)
+            #expect(changes.entries.allSatisfy { $0.reason.error == nil })
+        }
+    }
+
+    @Test
     func `a request that nobody hears fails at once`() async throws {
         try await Broker.run(.nats) { broker in
             let connection = try broker.connect(.nats)

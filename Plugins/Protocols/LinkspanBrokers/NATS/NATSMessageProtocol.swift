@@ -35,6 +35,8 @@ public struct NATSMessageProtocol: MessageProtocol {
         var isReady = false
         /// The beginning of this session's subjects for replies.
         var inbox = ""
+        /// The server's refusal of these subjects; without replies there are no requests and deliveries.
+        var refusal: LinkspanError?
         var largestContent = Int.max
         var info = LinkInfo()
         var subscriptions = Subscriptions()
@@ -228,6 +230,7 @@ extension NATSMessageProtocol {
         _ subject: String, _ payload: Payload, reply: String?, _ headers: [String: String], to buffer: inout [UInt8]
     ) throws(LinkspanError) {
         try Self.check(subject, isForSending: true)
+        if reply != nil, let refusal = self.session.refusal { throw refusal }
         let (content, count) = try BrokerPayload.encode(payload)
         var fields = headers
         if let count { fields[NATSOperation.Message.countHeader] = "\(count)" }
@@ -270,6 +273,7 @@ extension NATSMessageProtocol {
                 // Such as: Permissions Violation for Publish to "subject"
                 let parts = text.split(separator: "\"")
                 let subject = parts.first?.hasSuffix("Publish to ") == true ? parts.dropFirst().first : nil
+                if text.contains("Subscription to \"\(self.session.inbox)*\"") { self.session.refusal = error }
                 outcome.fail(self.session.asked.take { $0[...] == subject }, error)
             }
             try outcome.check()
