@@ -184,9 +184,14 @@ extension NATSMessageProtocol {
         subject.split(separator: ".").contains { $0 == "*" || $0 == ">" }
     }
 
+    /// The most bytes of a subject: a server takes lines of 4,096 by default, which have a subject for replies, too.
+    private static let longestSubject = 3_072
+
     private static func check(_ subject: String, isForSending: Bool) throws(LinkspanError) {
         let words = subject.split(separator: ".", omittingEmptySubsequences: false)
-        let isMalformed = words.contains(where: \.isEmpty) || subject.utf8.contains { $0 <= 0x20 || $0 == 0x7F }
+        let isMalformed =
+            words.contains(where: \.isEmpty) || subject.utf8.contains { $0 <= 0x20 || $0 == 0x7F }
+            || subject.utf8.count > Self.longestSubject
         guard !isMalformed, !isForSending || !Self.hasWildcard(subject) else {
             throw LinkspanError(
                 .encodingFailed,
