@@ -156,7 +156,10 @@ struct ExchangeTests {
         try await Broker.run(of.kind) { broker in
             let connection = try broker.connect(of.language)
             try await connection.up()
-            let wrong = of.kind == .nats ? ["a b", "a..b", "*", ""] : ["a/+", "#", "a\nb", ""]
+            let wrong =
+                of.kind == .nats
+                ? ["a b", "a..b", "*", "", String(repeating: "a", count: 5_000)]
+                : ["a/+", "#", "a\nb", "", "a\u{7F}", "a\u{85}b", "a\u{FFFF}"]
             for name in wrong {
                 let outcome = Journal<Result<Payload, LinkspanError>>("the outcome")
                 try connection.perform(Command(.send, event: name, payload: .empty) { outcome.append($0) })

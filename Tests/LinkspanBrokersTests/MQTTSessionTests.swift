@@ -260,12 +260,41 @@ struct MQTTSessionTests {
         #expect(MQTTTopic.matches(filter, topic) == isMatch)
     }
 
-    @Test(arguments: ["a+", "a/#/b", "#a", "a#", "$share/g", "$share//a", "", "a\u{1}"])
+    @Test(arguments: ["a+", "a/#/b", "#a", "a#", "$share/g", "$share//a", "", "a\u{1}", "a\u{9F}/+", "\u{1FFFE}"])
     func `a filter that would end the link is refused`(_ filter: String) throws {
         var received = try Self.ready()
         let error = #expect(throws: LinkspanError.self) { try received.perform { try $0.subscribe(to: filter) } }
         #expect(error?.code == .encodingFailed)
         #expect(received.sent.isEmpty)
+    }
+
+    @Test(arguments: ["a\0", "a\nb", "\u{7F}", "a\u{85}b", "\u{FFFF}"])
+    func `a text that would end the link is refused, but for a password`(_ text: String) throws {
+        var received = try Self.ready()
+        let error = #expect(throws: LinkspanError.self) { try received.deliver("a", .empty, id: 7, key: text) }
+        #expect(error?.code == .encodingFailed)
+        #expect(received.sent.isEmpty)
+        for language in [MQTTMessageProtocol { $0.clientID = text }, .init { $0.userProperties = ["a": text] }] {
+            #expect(throws: LinkspanError.self) { try Received(language) }
+        }
+        #expect(throws: LinkspanError.self) { try Received(.mqtt, auth: ["username": text]) }
+        var secret = try Received(.mqtt, auth: ["password": text])
+        #expect(secret.takeSent().suffix(text.utf8.count).elementsEqual(text.utf8))
+    }
+
+    @Test
+    func `subscriptions are no others than the broker has said that it takes`() throws {
+        var plain = try Self.ready([0x29, 0])
+        try plain.perform { try $0.subscribe(to: "a/+") }
+        #expect(plain.takeSent() == Self.packet(0x82, [0, 1, 0] + Self.text("a/+") + [0x11]))
+        try plain.receive(Self.message("a/x", "1"))
+        #expect(plain.lines == [#"a/+ [1,"a/x"]"#])
+        for (term, filter) in [(0x28, "a/+"), (0x2A, "$share/g/a")] as [(UInt8, String)] {
+            var received = try Self.ready([term, 0])
+            let error = #expect(throws: LinkspanError.self) { try received.perform { try $0.subscribe(to: filter) } }
+            #expect(error?.code == .unsupported)
+            #expect(received.sent.isEmpty)
+        }
     }
 
     // MARK: What comes

@@ -116,7 +116,9 @@ extension MQTTMessageProtocol {
             try packet.append(will.event)
             try packet.append(content)
         }
-        for text in [user, password] { if let text { try packet.append(text) } }
+        if let user { try packet.append(user) }
+        // Bytes of any kind (section 3.1.3.6).
+        if let password { try packet.append(password.utf8) }
         return [.binary(packet.whole)]
     }
 

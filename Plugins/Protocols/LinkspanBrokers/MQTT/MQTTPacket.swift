@@ -142,7 +142,18 @@ extension MQTTPacket {
     }
 
     mutating func append(_ text: String) throws(LinkspanError) {
-        guard !text.utf8.contains(0) else { throw LinkspanError(.encodingFailed, "a text for MQTT has a zero") }
+        guard text.isMQTTText else {
+            throw LinkspanError(.encodingFailed, "a text for MQTT has a control character: '\(ForeignText.line(text))'")
+        }
         try self.append(text.utf8)
+    }
+}
+
+extension String {
+    /// True without control characters and noncharacters, because of which brokers end the session (section 1.5.4).
+    var isMQTTText: Bool {
+        !self.unicodeScalars.contains {
+            $0.properties.generalCategory == .control || $0.properties.isNoncharacterCodePoint
+        }
     }
 }

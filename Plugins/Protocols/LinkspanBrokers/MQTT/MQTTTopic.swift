@@ -10,7 +10,7 @@ enum MQTTTopic {
     static func check(_ topic: String, isForSending: Bool) throws(LinkspanError) {
         let levels = topic.split(separator: "/", omittingEmptySubsequences: false)
         let isWrong =
-            topic.isEmpty || topic.utf8.count > 65_535 || topic.utf8.contains { $0 < 0x20 }
+            topic.isEmpty || topic.utf8.count > 65_535 || !topic.isMQTTText
             || levels.dropLast().contains("#") || levels.contains { $0.count > 1 && $0.contains { "+#".contains($0) } }
             || levels[0] == "$share" && (levels.count < 3 || levels[1].isEmpty)
         guard !isWrong, !isForSending || !Self.isFilter(topic) else {
