@@ -205,16 +205,19 @@ public struct SessionStart: Sendable {
     public var subprotocol: String?
     /// The URL of the link.
     public var url: ConnectionURL
+    /// The most bytes of a message that the link takes, ``WebSocketConfiguration/maximumMessageBytes`` (default 16 MiB).
+    public var maximumMessageBytes: Int
 
     /// Describes a beginning.
     public init(
         credentials: Credentials = Credentials(), resumption: Secret? = nil, subprotocol: String? = nil,
-        url: ConnectionURL
+        url: ConnectionURL, maximumMessageBytes: Int = 16 << 20
     ) {
         self.credentials = credentials
         self.resumption = resumption
         self.subprotocol = subprotocol
         self.url = url
+        self.maximumMessageBytes = maximumMessageBytes
     }
 }
 

@@ -311,7 +311,7 @@ extension WebSocketLink: WebSocketChannelHandler {
         self.request = nil
         let start = SessionStart(
             credentials: request.credentials, resumption: request.resumption, subprotocol: subprotocol,
-            url: request.url)
+            url: request.url, maximumMessageBytes: self.configuration.maximumMessageBytes)
         self.beginning = self.session.state == nil ? nil : .now
         do throws(LinkspanError) {
             self.sendFrames(try self.session.begin(start))

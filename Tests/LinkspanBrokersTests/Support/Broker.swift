@@ -88,11 +88,13 @@ final class Broker: Sendable {
     func connect(
         _ language: any MessageProtocol, to node: Int = 0, through relay: PythonServer? = nil,
         auth: [String: String]? = nil,
-        keepAlive: WebSocketKeepAlive? = .init(), _ change: (inout ConnectionOptions) -> Void = { _ in }
+        keepAlive: WebSocketKeepAlive? = .init(), maximumBytes: Int = 16 << 20,
+        _ change: (inout ConnectionOptions) -> Void = { _ in }
     ) throws -> ConnectionHandler {
         let configuration = WebSocketConfiguration {
             $0.protocol = language
             $0.keepAlive = keepAlive
+            $0.maximumMessageBytes = maximumBytes
         }
         let transport = WebSocketTransport(configuration, loop: self.loop)
         var credentials = Credentials()

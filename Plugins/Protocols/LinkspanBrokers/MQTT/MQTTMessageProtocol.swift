@@ -101,7 +101,7 @@ extension MQTTMessageProtocol {
         packet.append(UInt32(UInt16(clamping: self.keepAlive.components.seconds)), bytes: 2)
         var properties = self.authentication(given)
         properties.numbers[.sessionExpiry] = UInt32(clamping: self.sessionExpiry.components.seconds)
-        properties.numbers[.largestPacket] = UInt32(MQTTPacket.largest)
+        properties.numbers[.largestPacket] = UInt32(clamping: min(MQTTPacket.largest, start.maximumMessageBytes))
         properties.numbers[.aliasMaximum] = Self.aliases
         properties.user = self.userProperties
         try packet.append(properties)
