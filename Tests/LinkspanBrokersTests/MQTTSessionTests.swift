@@ -133,6 +133,29 @@ struct MQTTSessionTests {
     }
 
     @Test
+    func `a reply to a request of a former link ends no request of this one`() throws {
+        let language = MQTTMessageProtocol { $0.clientID = "me" }
+        let acceptances = [Self.accepted(), Self.packet(0x20, [1, 0, 0]), Self.packet(0x20, [1, 0, 0])]
+        var correlations: [[UInt8]] = []
+        for acceptance in acceptances {
+            var received = try Received(language)
+            try received.receive(acceptance)
+            _ = received.takeSent()
+            try received.send("t", .empty, id: 7)
+            // Behind the response topic.
+            let sent = received.takeSent()
+            let start = try #require(sent.latin.ranges(of: "linkspan/replies/me").last)
+            let index = sent.latin.distance(from: sent.latin.startIndex, to: start.upperBound)
+            correlations.append(Array(sent[index...].prefix(3 + Int(sent[index + 2]))))
+            for correlation in correlations {
+                try received.receive(Self.message("linkspan/replies/me", "1", correlation))
+            }
+            #expect(received.lines == ["reply 7 [1]"])
+        }
+        #expect(Set(correlations).count == 3)
+    }
+
+    @Test
     func `replies come to a topic without wildcards, whatever the client identifier`() throws {
         var received = try Self.ready([], MQTTMessageProtocol { $0.clientID = "a+#" })
         try received.send("t", .empty, id: 7)

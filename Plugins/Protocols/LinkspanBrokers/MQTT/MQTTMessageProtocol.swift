@@ -182,9 +182,10 @@ extension MQTTMessageProtocol {
         if let id = try terms.text(.clientID) { self.session.clientID = id }
         // A client identifier may have any characters.
         let name = self.session.clientID.replacing("+", with: "%2B").replacing("#", with: "%23")
-        self.session.responseTopic = "linkspan/replies/\(name)"
+        self.session.replies.topic = "linkspan/replies/\(name)"
         self.session.info.sessionID = self.session.clientID
         self.session.info.isContinuous = isPresent && self.session.isResuming
+        if isPresent { self.session.replies.mark = "\(UInt64.random(in: 0...UInt64.max))-" }
         self.session.info.facts["broker"] = self.isV5 ? "MQTT 5.0" : "MQTT 3.1.1"
         self.session.terms = terms
         self.session.isKept = terms.numbers[.sessionExpiry].map { $0 > 0 } ?? (self.sessionExpiry > .zero)
@@ -260,12 +261,12 @@ extension MQTTMessageProtocol {
             guard self.isV5 else {
                 throw LinkspanError(.encodingFailed, "requests need MQTT 5.0; '\(name)' was to be sent over 3.1.1")
             }
-            properties.data[.responseTopic] = Array(self.session.responseTopic.utf8)[...]
-            properties.data[.correlation] = Array("\(id)".utf8)[...]
+            properties.data[.responseTopic] = Array(self.session.replies.topic.utf8)[...]
+            properties.data[.correlation] = Array("\(self.session.replies.mark)\(id)".utf8)[...]
             let request = try self.message(name, payload, properties)
             // For replies, before the first request.
-            if !self.session.topics.contains(self.session.responseTopic) {
-                buffer += try self.subscription(to: self.session.responseTopic)
+            if !self.session.topics.contains(self.session.replies.topic) {
+                buffer += try self.subscription(to: self.session.replies.topic)
             }
             buffer += request
             self.session.requests.note(id, name)
@@ -376,8 +377,9 @@ extension MQTTMessageProtocol {
         let payload = BrokerPayload.decode(packet.body, isList: properties.user["arguments"] != nil)
         // A slice would keep the whole message of the WebSocket.
         let correlation = properties.data[.correlation].map { Array($0)[...] }
-        if topic == self.session.responseTopic, let correlation {
-            if let id = UInt64(String(decoding: correlation, as: UTF8.self)) { outcome.end(id, payload) }
+        if topic == self.session.replies.topic, let correlation {
+            let (mark, text) = (self.session.replies.mark, String(decoding: correlation, as: UTF8.self))
+            if text.hasPrefix(mark), let id = UInt64(text.dropFirst(mark.count)) { outcome.end(id, payload) }
         } else {
             let response = try properties.text(.responseTopic)
             for event in self.session.events(for: topic, properties.subscriptions) {
@@ -409,7 +411,7 @@ extension MQTTMessageProtocol {
             guard var error = MQTTReason.error(try packet.byte(), isV5: true, of: what, text) else { return }
             error.code = .refused
             // Without the topic for replies nobody can answer.
-            let isForReplies = event == self.session.responseTopic && self.session.topics.remove(event) != nil
+            let isForReplies = event == self.session.replies.topic && self.session.topics.remove(event) != nil
             outcome.fail(isForReplies ? self.session.requests.take { _ in true } : [], error)
         default: ()
         }

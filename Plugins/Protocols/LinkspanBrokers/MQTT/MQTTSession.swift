@@ -25,8 +25,9 @@ struct MQTTSession: Sendable, Hashable {
     var unconfirmed: [UInt32: Unconfirmed] = [:]
     /// The packet identifiers of the deliveries that are under way.
     var deliveries: [UInt64: UInt32] = [:]
-    /// The topic for replies.
-    var responseTopic = ""
+    /// The topic for replies, and the beginning of their correlation data: in a session that goes on, replies to requests of
+    /// former links may still come.
+    var replies = (topic: "", mark: "")
     var requests = Asked()
     private var lastPacket: UInt32 = 0
     var topics: Set<String> = []
