@@ -81,4 +81,21 @@ struct PhoenixTests {
             connection.release()
         }
     }
+
+    @Test
+    func `a channel that crashes again and again is joined again with each heartbeat`() throws {
+        var session = PhoenixProtocol()
+        _ = session.begin(SessionStart(url: try ConnectionURL("ws://h")))
+        _ = try session.subscribe(to: "room:a/said")
+        func receive(_ text: String) throws -> Int { try session.decode(text: Array(text.utf8)[...]).answers.count }
+        let crash = #"["room:a",null,"room:a","phx_error",{}]"#
+        #expect(try (0..<3).map { _ in try receive(crash) } == [1, 0, 0])
+        for round in 1...3 {
+            #expect(try session.deadlinePassed(at: .seconds(30 * round)).answers.count == 2)
+            _ = try receive(#"[null,"heartbeat","phoenix","phx_reply",{"status":"ok","response":{}}]"#)
+            #expect(try receive(crash) == 0)
+        }
+        _ = session.unsubscribe(from: "room:a/said")
+        #expect(try session.deadlinePassed(at: .seconds(120)).answers.count == 1)
+    }
 }

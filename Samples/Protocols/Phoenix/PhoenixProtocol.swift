@@ -18,6 +18,9 @@ struct PhoenixProtocol: MessageProtocol {
         var joined: [String: Set<String>] = [:]
         var deadline: Duration?
         var awaitsHeartbeat = false
+        /// The topics whose channels have crashed since the last heartbeat, and those to be joined with the next one.
+        var crashed: Set<String> = []
+        var waiting: Set<String> = []
     }
 
     init(heartbeat: Duration = .seconds(30)) { self.heartbeat = heartbeat }
@@ -32,25 +35,23 @@ struct PhoenixProtocol: MessageProtocol {
 
     var state: SessionState? { SessionState(deadline: self.session.deadline) }
 
-    mutating func deadlinePassed(
-        at time: Duration
-    ) throws(LinkspanError) -> DecodedEnvelope {
+    mutating func deadlinePassed(at time: Duration) throws(LinkspanError) -> DecodedEnvelope {
         guard !self.session.awaitsHeartbeat else {
             throw LinkspanError(.heartbeatMissed, "Phoenix has not answered a heartbeat")
         }
         self.session.awaitsHeartbeat = true
         self.session.deadline = time + self.heartbeat
-        let beat = try Self.message(nil, "heartbeat", "phoenix", "heartbeat", .empty)
-        return DecodedEnvelope(answers: [beat])
+        var answers = [try Self.message(nil, "heartbeat", "phoenix", "heartbeat", .empty)]
+        for topic in self.session.waiting { answers.append(try self.join(topic)) }
+        (self.session.crashed, self.session.waiting) = (self.session.waiting, [])
+        return DecodedEnvelope(answers: answers)
     }
 
     // MARK: Topics
 
     var subscribes: Bool { true }
 
-    mutating func subscribe(
-        to event: String
-    ) throws(LinkspanError) -> [WebSocketMessage] {
+    mutating func subscribe(to event: String) throws(LinkspanError) -> [WebSocketMessage] {
         let (topic, _) = try Self.parts(of: event)
         let isNew = self.session.joined[topic, default: []].isEmpty
         self.session.joined[topic, default: []].insert(event)
@@ -63,6 +64,7 @@ struct PhoenixProtocol: MessageProtocol {
             let leave = try? Self.message(topic, "leave", topic, "phx_leave", .empty)
         else { return [] }
         self.session.joined[topic] = nil
+        self.session.waiting.remove(topic)
         return [leave]
     }
 
@@ -90,9 +92,11 @@ struct PhoenixProtocol: MessageProtocol {
         else { throw LinkspanError(.protocolViolation, "a message of Phoenix has not five parts") }
         switch event {
         case "phx_reply": return try self.reply(to: parts[1].string ?? "", topic, parts[4])
-        // The channel has crashed; it is there again for who joins.
+        // The channel has crashed; it is there again for who joins. One that crashes again is not joined again at once.
         case "phx_error" where self.session.joined[topic] != nil:
-            return DecodedEnvelope([], answers: [try self.join(topic)])
+            let isFirst = self.session.crashed.insert(topic).inserted
+            if !isFirst { self.session.waiting.insert(topic) }
+            return DecodedEnvelope([], answers: isFirst ? [try self.join(topic)] : [])
         case "phx_error", "phx_close": return DecodedEnvelope([])
         default:
             return DecodedEnvelope(.event(name: "\(topic)/\(event)", payload: try Payload(parts[4]), id: nil))
@@ -113,8 +117,7 @@ struct PhoenixProtocol: MessageProtocol {
             return DecodedEnvelope(id.map { [.reply(id: $0, payload: response)] } ?? [])
         }
         let error = LinkspanError(
-            .messageRefused, "Phoenix refuses '\(reference)' of '\(topic)'",
-            details: response)
+            .messageRefused, "Phoenix refuses '\(reference)' of '\(topic)'", details: response)
         return DecodedEnvelope([], failures: [.init(id: id, error)])
     }
 
