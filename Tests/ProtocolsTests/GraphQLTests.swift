@@ -80,4 +80,19 @@ struct GraphQLTests {
             connection.release()
         }
     }
+
+    @Test
+    func `a request that ends without a result fails, and one that has ended ends once`() throws {
+        var session = Self.language
+        var sent: [UInt8] = []
+        for id in 1...2 as ClosedRange<UInt64> {
+            _ = try session.encode(.event(name: "listeners", payload: .empty, id: id), to: &sent)
+        }
+        func receive(_ text: String) throws -> DecodedEnvelope { try session.decode(text: Array(text.utf8)[...]) }
+        let failures = try receive(#"{"type":"complete","id":"r1"}"#).failures
+        #expect(failures.map(\.id) == [1])
+        #expect(failures.map(\.error.code) == [.messageRefused])
+        #expect(try receive(#"{"type":"next","id":"r2","payload":{"data":{}}}"#).envelopes.count == 1)
+        #expect(try receive(#"{"type":"complete","id":"r2"}"#).failures.isEmpty)
+    }
 }

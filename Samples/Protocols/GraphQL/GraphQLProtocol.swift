@@ -15,6 +15,8 @@ struct GraphQLProtocol: MessageProtocol {
     /// The identifiers of subscriptions, by operation and the other way.
     private var running: [String: String] = [:]
     private var lastID = 0
+    /// The requests without a result.
+    private var asked: Set<UInt64> = []
 
     init(_ operations: [String: String]) { self.operations = operations }
 
@@ -46,11 +48,12 @@ struct GraphQLProtocol: MessageProtocol {
 
     // MARK: Messages
 
-    func encode(_ envelope: Envelope, to buffer: inout [UInt8]) throws(LinkspanError) -> EncodedKind {
+    mutating func encode(_ envelope: Envelope, to buffer: inout [UInt8]) throws(LinkspanError) -> EncodedKind {
         guard case .event(let name, let payload, let id?) = envelope else {
             throw LinkspanError(.encodingFailed, "GraphQL has requests and subscriptions, and no events of clients")
         }
         buffer += try self.run(name, "r\(id)", payload[0])
+        self.asked.insert(id)
         return .text
     }
 
@@ -58,6 +61,7 @@ struct GraphQLProtocol: MessageProtocol {
         let message = try Payload(checking: text)[0]
         let (id, content) = (message?["id"]?.string ?? "", message?["payload"])
         let request = id.hasPrefix("r") ? UInt64(id.dropFirst()) : nil
+        let isFirst = request.flatMap { self.asked.remove($0) } != nil
         switch message?["type"]?.string {
         case "connection_ack":
             self.isReady = true
@@ -70,10 +74,14 @@ struct GraphQLProtocol: MessageProtocol {
             if let request { return DecodedEnvelope(.reply(id: request, payload: data)) }
             guard let event = self.running[id] else { return DecodedEnvelope([]) }
             return DecodedEnvelope(.event(name: event, payload: data, id: nil))
-        case "error": return try Self.failure(request, content)
+        case "error":
+            self.running[id] = nil
+            return try Self.failure(request, content)
         case "complete":
             self.running[id] = nil
-            return DecodedEnvelope([])
+            guard isFirst else { return DecodedEnvelope([]) }
+            let error = LinkspanError(.messageRefused, "GraphQL: the operation has ended without a result")
+            return DecodedEnvelope([], failures: [.init(id: request, error)])
         default: throw LinkspanError(.protocolViolation, "a message of GraphQL has no type that is known")
         }
     }
