@@ -312,18 +312,31 @@ struct MosquittoTests {
         }
     }
 
-    @Test
-    func `without a session expiry a reconnect leaves a gap, and listeners hear again`() async throws {
+    @Test(arguments: [MQTTMessageProtocol.Version.v5, .v3])
+    func `without a session expiry a reconnect leaves a gap, and listeners hear again`(
+        _ version: MQTTMessageProtocol.Version
+    ) async throws {
         try await Broker.run(.mosquitto) { broker in
             try await broker.withRelay { relay in
-                let connection = try broker.connect(MQTTMessageProtocol { $0.sessionExpiry = .zero }, through: relay)
+                let language = MQTTMessageProtocol {
+                    $0.version = version
+                    $0.clientID = "one"
+                    $0.sessionExpiry = .zero
+                }
+                let (connection, other) = (try broker.connect(language, through: relay), try broker.connect(.mqtt))
                 let (changes, heard) = (connection.changes(), try connection.journal("news"))
                 try await connection.up()
-                try await relay.restart()
+                try await connection.settle()
+                try await other.up()
+                await relay.stop()
+                try await eventually("it is down") { connection.status.state != .connected }
+                try await other.deliver("news", 0)
+                try await relay.start()
                 let back = try await changes.first { $0.continuity != nil }
                 #expect(back.continuity == .gap(.reconnected))
+                try await connection.settle()
                 try connection.send("news", 1)
-                _ = try await heard.first(1)
+                #expect(try await heard.first(1)[0].payload == Payload(1))
             }
         }
     }

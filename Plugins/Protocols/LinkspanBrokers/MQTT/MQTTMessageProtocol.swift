@@ -85,9 +85,9 @@ extension MQTTMessageProtocol {
     public mutating func begin(_ start: SessionStart) throws(LinkspanError) -> [WebSocketMessage] {
         self.session.follow(start.resumption)
         if let id = self.clientID { self.session.clientID = id }
-        // 3.1.1 needs a clean session without a client identifier. With MQTT 5, mosquitto does not persist a session that began with
-        // a clean start.
-        let isClean = !self.isV5 && self.session.clientID.isEmpty
+        // 3.1.1 needs a clean session without a client identifier, and keeps any other for ever. With MQTT 5, mosquitto does not
+        // persist a session that began with a clean start.
+        let isClean = !self.isV5 && (self.session.clientID.isEmpty || self.sessionExpiry <= .zero)
         let given = start.credentials.auth?[0]
         let (user, password) = (given?["username"]?.string, given?["password"]?.string)
         let flags: [(UInt32, Bool)] = [
