@@ -85,6 +85,26 @@ struct MQTTSessionTests {
         #expect(old.takeSent() == Self.packet(0x10, Self.text("MQTT") + [4, 2, 0, 30, 0, 0]))
     }
 
+    @Test(arguments: [(0, 0), (1, 1), (1_000, 1), (1_900, 2)])
+    func `the broker expects heartbeats no sooner than they are sent`(milliseconds: Int, seconds: UInt8) throws {
+        var received = try Received(MQTTMessageProtocol { $0.keepAlive = .milliseconds(milliseconds) })
+        // Behind the header, the name and version of the protocol, and the flags.
+        #expect(received.takeSent()[10..<12] == [0, seconds])
+    }
+
+    @Test
+    func `3_1_1 asks for a clean session if none can be named or is to be kept`() throws {
+        for (id, expiry, flags) in [("", 9, 2), ("me", 0, 2), ("me", 9, 0)] as [(String, Int, UInt8)] {
+            let language = MQTTMessageProtocol {
+                $0.version = .v3
+                $0.clientID = id
+                $0.sessionExpiry = .seconds(expiry)
+            }
+            var received = try Received(language)
+            #expect(received.takeSent()[9] == flags)
+        }
+    }
+
     @Test
     func `renewed credentials are shown by AUTH, with an authentication method`() throws {
         let language = MQTTMessageProtocol { $0.authenticationMethod = "JWT" }

@@ -98,7 +98,9 @@ extension MQTTMessageProtocol {
         try packet.append("MQTT")
         packet.append(UInt32(self.version.rawValue), bytes: 1)
         packet.append(flags.reduce(0) { $1.1 ? $0 | $1.0 : $0 }, bytes: 1)
-        packet.append(UInt32(UInt16(clamping: self.keepAlive.components.seconds)), bytes: 2)
+        // The next full second, before which no heartbeat is sent.
+        let keepAlive = (self.keepAlive + .nanoseconds(999_999_999)).components.seconds
+        packet.append(UInt32(UInt16(clamping: keepAlive)), bytes: 2)
         var properties = self.authentication(given)
         properties.numbers[.sessionExpiry] = UInt32(clamping: self.sessionExpiry.components.seconds)
         properties.numbers[.largestPacket] = UInt32(clamping: min(MQTTPacket.largest, start.maximumMessageBytes))
