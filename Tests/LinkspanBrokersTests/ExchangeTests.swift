@@ -159,7 +159,7 @@ struct ExchangeTests {
             let wrong =
                 of.kind == .nats
                 ? ["a b", "a..b", "*", "", String(repeating: "a", count: 5_000)]
-                : ["a/+", "#", "a\nb", "", "a\u{7F}", "a\u{85}b", "a\u{FFFF}"]
+                : ["a/+", "#", "a\nb", "", "a\u{7F}", "a\u{85}b", "a\u{FFFF}", "a/+\u{301}"]
             for name in wrong {
                 let outcome = Journal<Result<Payload, LinkspanError>>("the outcome")
                 try connection.perform(Command(.send, event: name, payload: .empty) { outcome.append($0) })

@@ -303,7 +303,9 @@ struct MQTTSessionTests {
         #expect(MQTTTopic.matches(filter, topic) == isMatch)
     }
 
-    @Test(arguments: ["a+", "a/#/b", "#a", "a#", "$share/g", "$share//a", "", "a\u{1}", "a\u{9F}/+", "\u{1FFFE}"])
+    @Test(arguments: [
+        "a+", "a/#/b", "#a", "a#", "$share/g", "$share//a", "", "a\u{1}", "a\u{9F}/+", "\u{1FFFE}", "a+\u{301}",
+    ])
     func `a filter that would end the link is refused`(_ filter: String) throws {
         var received = try Self.ready()
         let error = #expect(throws: LinkspanError.self) { try received.perform { try $0.subscribe(to: filter) } }

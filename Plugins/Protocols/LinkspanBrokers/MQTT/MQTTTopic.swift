@@ -2,8 +2,8 @@ internal import Linkspan
 
 /// The rules of topics and filters (section 4.7).
 enum MQTTTopic {
-    static func isFilter(_ event: String) -> Bool {
-        event.hasPrefix("$share/") || event.contains { $0 == "+" || $0 == "#" }
+    static func isFilter(_ event: some StringProtocol) -> Bool {
+        event.hasPrefix("$share/") || event.utf8.contains { "+#".utf8.contains($0) }
     }
 
     /// Refuses what is no topic, or for a listener no filter either.
@@ -11,7 +11,7 @@ enum MQTTTopic {
         let levels = topic.split(separator: "/", omittingEmptySubsequences: false)
         let isWrong =
             topic.isEmpty || topic.utf8.count > 65_535 || !topic.isMQTTText
-            || levels.dropLast().contains("#") || levels.contains { $0.count > 1 && $0.contains { "+#".contains($0) } }
+            || levels.dropLast().contains("#") || levels.contains { $0.utf8.count > 1 && Self.isFilter($0) }
             || levels[0] == "$share" && (levels.count < 3 || levels[1].isEmpty)
         guard !isWrong, !isForSending || !Self.isFilter(topic) else {
             let name = ForeignText.line(topic)
