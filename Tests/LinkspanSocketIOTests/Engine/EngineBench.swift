@@ -55,10 +55,11 @@ final class EngineBench: @unchecked Sendable {
     var stream: BenchStream? { self.loop.streams.last }
 
     /// Begins to open a link to a namespace; the first of an engine over a WebSocket gets the handshake of Engine.IO.
-    func open(_ namespace: String, resuming resumption: String? = nil) throws -> Client {
+    func open(_ namespace: String, resuming resumption: String? = nil, auth: Payload? = nil) throws -> Client {
         let client = Client()
         let request = LinkRequest(
-            url: try ConnectionURL("http://server\(namespace)"), resumption: resumption.map { Secret($0) })
+            url: try ConnectionURL("http://server\(namespace)"), credentials: Credentials(auth: auth),
+            resumption: resumption.map { Secret($0) })
         let link = self.transport.makeLink(request, receiver: client)
         client.link = link
         let streams = self.loop.streams.count

@@ -26,6 +26,15 @@ struct EngineTests {
     }
 
     @Test
+    func `links whose auth is no object end when the session is there, and the session with them`() throws {
+        let bench = EngineBench(carriers: .polling)
+        let clients = try ["/a", "/b"].map { try bench.open($0, auth: Payload([1])) }
+        bench.answer(0, with: bench.handshake)
+        #expect(clients.map(\.ends) == [[.invalidConfiguration], [.invalidConfiguration]])
+        #expect(bench.requests == ["GET", "POST 1"])
+    }
+
+    @Test
     func `a namespace that is left on purpose resumes nothing`() throws {
         let bench = EngineBench()
         let client = try bench.opened("/a", offsets: "O1")

@@ -48,6 +48,24 @@ struct MoveTests {
     }
 
     @Test
+    func `a connection that moves begins with the first endpoint again`() throws {
+        let isDown = Lock(true)
+        self.harness.transport.onConnect { peer throws(LinkspanError) in
+            if peer.request.url.host == "server", isDown.withLock({ $0 }) { throw .lost }
+        }
+        func set(_ options: inout ConnectionOptions) { options.endpoints = Endpoints(urls: ["scripted://b"]) }
+        let handler = try self.harness.connect("scripted://server", set)
+        self.harness.scheduler.advance(by: .seconds(4))
+        #expect(handler.status.endpoint.host == "b")
+        isDown.withLock { $0 = false }
+        let ann = try ConnectionBuilder("scripted://server").transport(self.harness.transport)
+            .credentials(.fixed(Credentials(), account: "ann")).options(set).build()
+        #expect(try self.harness.manager.move(handler, to: ann))
+        self.harness.scheduler.settle()
+        #expect(handler.status.endpoint.host == "server")
+    }
+
+    @Test
     func `waiting deliveries arrive at the new endpoint, in order and once`() throws {
         self.harness.transport.onMessage { $0.reply($0.payload) }
         let handler = try self.harness.connect()
