@@ -121,11 +121,13 @@ struct RecorderTests {
         #expect(points.map(\.inFlight) == [3, 3])
     }
 
-    @Test func `what a store says of itself is shown, and as much is kept as is documented`() throws {
+    @Test func `what link and store say of themselves is shown, and as much is kept as is documented`() throws {
         var (recorder, status) = (try self.recorder(connections: 1...1), try self.status())
         status.store = "waits for room"
+        status.link = LinkInfo(facts: ["carrier": "polling"])
         recorder.note(1, status, explanation: "up", holders: 1, now: self.start)
         #expect(recorder.connectionRows.map(\.snapshot?.outbox) == ["waits for room"])
+        #expect(recorder.connectionRows.map(\.snapshot?.carrier) == ["polling"])
         status.store = String(repeating: "x", count: 600)
         recorder.note(1, status, explanation: "up", holders: 1, now: self.start)
         #expect(recorder.connectionRows.first?.snapshot?.outbox?.count == 501)

@@ -27,6 +27,5 @@ struct FileWatch: Sendable {
     /// Records that this content was handled.
     mutating func accept(_ content: FileLook.Content) {
         self.known = content
-        self.candidate = nil
     }
 }
