@@ -54,21 +54,28 @@ extension Verdict {
         // Its query is often that of the request, which may hold a secret.
         let location = answer?.head["location"].map { " to \(ForeignText.line(String($0.prefix { $0 != "?" })))" } ?? ""
         let pause = answer?.head["retry-after"].map { "; Retry-After is \(ForeignText.line($0))" } ?? ""
-        let isAboutOrigin = words.lowercased().contains("origin")
+        let wish = answer?.head["www-authenticate"].map { ", and asks for \(ForeignText.line($0, limit: 60))" } ?? ""
+        let (isAboutOrigin, isAboutHost) = (words.lowercased().contains("origin"), words.firstMatch(of: /(?i)\bhost\b/) != nil)
         let (code, note): (Code, String) =
             switch status {
             case 400 where answer?.text.contains("SSL certificate was sent") == true:
                 (.clientCertificateWanted, ": it wants a certificate of the client")
             case 400 where isAboutOrigin, 403 where isAboutOrigin: (.originRefused, "")
+            case 400 where isAboutHost, 421: (.hostRefused, ": the server does not accept the Host header")
             case 300...399: (.redirected, ", a redirect\(location)")
-            case 401: (.unauthorized, "")
-            case 403: (.forbidden, "")
-            case 404: (.notFound, "")
+            case 401: (.unauthorized, wish)
+            case 403, 451: (.forbidden, "")
+            case 404, 410: (.notFound, "")
+            case 405: (.notFound, ": the method is not allowed at this path")
+            case 407: (.proxyFailed, ": a proxy in front of the server wants a name and a password")
             case 413: (.messageLimit, ": a proxy or the server takes no body as large")
             case 429: (.rateLimited, ": too many requests\(pause)")
-            case 502, 521, 523: (.badGateway, ": a proxy does not reach the server behind it")
+            case 502, 521, 523, 530: (.badGateway, ": a proxy does not reach the server behind it")
+            case 520: (.badGateway, ": a proxy got no valid answer from the server behind it")
+            case 525, 526: (.badGateway, ": TLS between a proxy and the server behind it fails")
             case 503: (.unavailable, pause)
             case 504, 522, 524: (.gatewayTimeout, ": a proxy did not get an answer from the server behind it in time")
+            case 511: (.captivePortal, ": the network of this machine wants a login first")
             case 500...599: (.serverError, "")
             default: (.refused, "")
             }
@@ -98,7 +105,9 @@ extension HTTPAnswer {
     var words: String {
         var text = self.beginning[...]
         if self.isPage { text = text.firstMatch(of: /(?i)<title>([^<]*)/)?.1 ?? "" }
-        return ForeignText.line(text.trimmingCharacters(in: .whitespacesAndNewlines), limit: 120)
+        // Many pages begin with the status again.
+        let rest = text.trimmingCharacters(in: .whitespacesAndNewlines).trimmingPrefix("\(self.head.status)")
+        return ForeignText.line(rest.trimmingCharacters(in: .init(charactersIn: ": ")), limit: 120)
     }
 
     /// Whether the body begins like HTML.

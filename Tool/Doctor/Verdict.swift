@@ -15,7 +15,7 @@ struct Verdict: Error, Encodable, Hashable, Sendable {
         case certificateUntrusted, certificateIncomplete, certificateRejected, pinMismatch
         case tlsVersion, clientCertificateWanted, tlsFailed, plainServer, tlsRequired
         // HTTP.
-        case noAnswer, hungUp, notHTTP, notFound, unauthorized, forbidden, redirected, badGateway, unavailable
+        case noAnswer, hungUp, notHTTP, notFound, unauthorized, forbidden, redirected, badGateway, unavailable, hostRefused, captivePortal
         case gatewayTimeout, serverError, rateLimited, refused, notSocketIO, notWebSocket, oldProtocol
         case originRefused, corsMissing
         // The upgrade, and what follows it.
@@ -57,9 +57,16 @@ extension Verdict.Code {
                 + "certificate of the client"
         case .notHTTP: "check the port: a server of another protocol listens there"
         case .notFound: "check the path (--path for Socket.IO), and the proxy's rule for it"
-        case .unauthorized: "pass the credentials, as in --header 'Authorization: Bearer …'"
-        case .forbidden: "check the credentials (--header), the allowed origins (--origin) and the firewall"
-        case .redirected: "use the URL that it leads to: redirects of WebSockets are not followed"
+        case .hostRefused:
+            "use a name that the server knows, or let the proxy pass Host on (nginx: proxy_set_header Host $http_host)"
+        case .captivePortal: "log in by a browser, or use another network"
+        case .unauthorized:
+            "pass the credentials by --header 'Authorization: Bearer …', or 'Authorization: Basic …' with NAME:PASSWORD in "
+                + "base64"
+        case .forbidden: "check the credentials (--header), the allowed origins (--origin), and the rules of proxy and firewall"
+        case .redirected:
+            "use the URL that it leads to, since redirects of WebSockets are not followed; if that is a login, pass the "
+                + "credentials (--header), or log in to the network"
         case .badGateway: "start the server behind the proxy, and check the proxy's upstream address"
         case .unavailable: "check that the server runs and that the balancer's health checks pass"
         case .gatewayTimeout: "check that the server is not blocked, and raise the proxy's read timeout"

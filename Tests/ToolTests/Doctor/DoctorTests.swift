@@ -96,6 +96,10 @@ extension Tool {
                 ("endless", "http", [], "notSocketIO"), ("status-413", "http", [], "messageLimit"),
                 ("healthy-websocket", "http", [], "notSocketIO"), ("needs-origin", "ws", [], "originRefused"),
                 ("healthy", "http", ["-H", "X Y: a"], "invalidFlags"),
+                ("status-405", "http", [], "notFound"), ("status-407", "http", [], "proxyFailed"),
+                ("status-410", "ws", [], "notFound"), ("status-421", "http", [], "hostRefused"),
+                ("wrong-host", "ws", [], "hostRefused"), ("status-451", "http", [], "forbidden"),
+                ("status-511", "http", [], "captivePortal"), ("status-526", "http", [], "badGateway"),
             ] as [(String, String, [String], String)])
         func `the fault of a server is the verdict`(
             name: String, scheme: String, flags: [String], code: String
@@ -158,10 +162,16 @@ extension Tool {
         }
 
         @Test(
-            .timeLimit(.minutes(2)), arguments: [("page", "a web page (Welcome)"), ("unsupported", "drop the query")])
-        func `the cause has what the answer tells`(name: String, words: String) async throws {
-            let (findings, _) = try await Self.examine(name, "http", [])
-            #expect(findings.verdict?.cause.contains(words) == true, "\(findings)")
+            .timeLimit(.minutes(2)),
+            arguments: [
+                ("page", "a web page (Welcome)"), ("unsupported", "drop the query"),
+                ("basic", #"asks for Basic realm="Staff"; pass the credentials by --header"#),
+                ("login", "portal.example/login; use the URL that it leads to"), ("login", "if that is a login"),
+                ("status-410", "was answered with 410 (Gone);"), ("status-526", "TLS between a proxy and the server"),
+            ])
+        func `the verdict has what the answer tells`(name: String, words: String) async throws {
+            let verdict = try #require(try await Self.examine(name, "http", []).0.verdict)
+            #expect("\(verdict.cause); \(verdict.remedy)".contains(words), "\(verdict)")
         }
 
         @Test

@@ -351,6 +351,12 @@ CASES = {
     "status-404": lambda: answering("404 Not Found", "nothing here", "text/plain"),
     "status-500": lambda: answering("500 Internal Server Error", "oops", "text/plain"),
     "status-429": lambda: answering("429 Too Many Requests", "slow down", "text/plain", "Retry-After: 30\r\n"),
+    **{f"status-{status[:3]}": (lambda status=status: answering(status, f"<title>{status}</title>"))
+       for status in ("405 Method Not Allowed", "407 Proxy Authentication Required", "410 Gone", "421 Misdirected Request",
+                      "451 Unavailable For Legal Reasons", "511 Network Authentication Required", "526 Invalid SSL Certificate")},
+    "wrong-host": lambda: answering("400 Bad Request", "Invalid Host header", "text/plain"),
+    "basic": lambda: answering("401 Unauthorized", "", "text/plain", 'WWW-Authenticate: Basic realm="Staff"\r\n'),
+    "login": lambda: answering("302 Found", "", "text/plain", "Location: http://portal.example/login\r\n"),
     "empty": lambda: answering(body=""),
     "redirect": lambda: answering("301 Moved Permanently", "", "text/plain", "Location: https://elsewhere.example/?token=secret\r\n"),
     "old": old_socket_io,
