@@ -208,9 +208,11 @@ final class Examination {
                 return ((), "the chain is trusted\(pins)\(self.report.chain)")
             }
             if [.other, .handshakeCut].contains(error.code.tlsFailure) || error.stage == .tls {
-                let plain = await self.dialer.exchange(self.dialer.request("/", isSecure: false))
-                if case .success(let answer) = plain, !answer.wantsTLS {
+                switch await self.dialer.exchange(self.dialer.request("/", isSecure: false)) {
+                case .success(let answer) where !answer.wantsTLS:
                     throw Verdict(.plainServer, "\(self.place) speaks HTTP without TLS")
+                case .failure(let error) where error.code == .handshakeMalformed: throw Verdict(error, to: self.place)
+                default: ()
                 }
             }
             var verdict = Verdict(error, to: self.place)

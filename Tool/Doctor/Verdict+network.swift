@@ -12,12 +12,15 @@ extension Verdict {
             case (.nameNotResolved, _), (.timedOut, .resolving):
                 (.nameNotResolved, "the name of \(place) has no address: \(error.message)")
             case (.timedOut, .connecting): (.unreachable, "\(place) does not answer TCP connections")
-            case (.timedOut, .proxy), (.proxyUnreachable, _), (.proxyUnauthorized, _), (.proxyRefused, _):
+            case (.proxyUnauthorized, _): (.proxyFailed, "the proxy wants a name and a password, or others than those given")
+            case (.timedOut, .proxy), (.proxyUnreachable, _), (.proxyRefused, _):
                 (.proxyFailed, "the proxy does not connect to the server: \(error.message)")
             case (.timedOut, .tls): (.noAnswer, "\(place) takes TCP connections, and does not answer the TLS handshake")
             case (.timedOut, _): (.noAnswer, "\(place) takes connections, and does not answer HTTP requests in time")
             case (.unreachable, _): (.unreachable, "\(place): \(error.message)")
-            case (.closedByPeer, _): (.hungUp, "\(place) takes the connection and closes it without an answer")
+            case (.closedByPeer, _): (.hungUp, "\(place) takes the connection and closes it without a whole answer")
+            case (.handshakeMalformed, _) where error.message.contains(/it sent '(?:\\u\{0\}){2}.{1,6}\\u\{[47]\}/):
+                (.http2Only, "\(place) speaks HTTP/2 alone")
             case (.handshakeMalformed, _), (.answerHeadTooLong, _):
                 (.notHTTP, "\(place) does not answer in HTTP: \(error.message)")
             case (.answerTooLong, _): (.notSocketIO, "\(place) is no Socket.IO server: \(error.message)")

@@ -15,7 +15,7 @@ struct Verdict: Error, Encodable, Hashable, Sendable {
         case certificateUntrusted, certificateIncomplete, certificateRejected, pinMismatch
         case tlsVersion, clientCertificateWanted, tlsFailed, plainServer, tlsRequired
         // HTTP.
-        case noAnswer, hungUp, notHTTP, notFound, unauthorized, forbidden, redirected, badGateway, unavailable, hostRefused, captivePortal
+        case noAnswer, hungUp, notHTTP, http2Only, notFound, unauthorized, forbidden, redirected, badGateway, unavailable, hostRefused, captivePortal
         case gatewayTimeout, serverError, rateLimited, refused, notSocketIO, notWebSocket, oldProtocol
         case originRefused, corsMissing
         // The upgrade, and what follows it.
@@ -37,7 +37,7 @@ extension Verdict.Code {
         case .connectionRefused: "start the server, or correct host and port"
         case .unreachable: "check that the machine is up, and that no firewall or security group drops the port"
         case .deadAddress: "let the server listen there, or remove the DNS record: some clients wait or fail"
-        case .proxyFailed: "check --proxy (with NAME:PASSWORD@ before its host if it wants them), and the proxy's rules"
+        case .proxyFailed: "check --proxy (with NAME:PASSWORD@ before its host if it wants them), the proxy's rules, and that it reaches the server"
         case .certificateExpired: "renew it, and reload the server"
         case .certificateNotYetValid: "check the clocks of this machine and of the issuer"
         case .certificateWrongName: "connect by a name in its subjectAltName, or issue one that has this host there"
@@ -56,6 +56,7 @@ extension Verdict.Code {
             "check the log of the server or balancer, whether its port is one of HTTP, and with TLS whether it wants a "
                 + "certificate of the client"
         case .notHTTP: "check the port: a server of another protocol listens there"
+        case .http2Only: "switch HTTP/1.1 on in the server or its proxy: WebSockets and this client need it"
         case .notFound: "check the path (--path for Socket.IO), and the proxy's rule for it"
         case .hostRefused:
             "use a name that the server knows, or let the proxy pass Host on (nginx: proxy_set_header Host $http_host)"

@@ -96,6 +96,7 @@ extension Tool {
                 ("endless", "http", [], "notSocketIO"), ("status-413", "http", [], "messageLimit"),
                 ("healthy-websocket", "http", [], "notSocketIO"), ("needs-origin", "ws", [], "originRefused"),
                 ("healthy", "http", ["-H", "X Y: a"], "invalidFlags"),
+                ("redis", "http", [], "notHTTP"), ("http2", "http", [], "http2Only"), ("http2", "ws", [], "http2Only"),
                 ("status-405", "http", [], "notFound"), ("status-407", "http", [], "proxyFailed"),
                 ("status-410", "ws", [], "notFound"), ("status-421", "http", [], "hostRefused"),
                 ("wrong-host", "ws", [], "hostRefused"), ("status-451", "http", [], "forbidden"),
@@ -132,6 +133,7 @@ extension Tool {
                 ("tls-good", "wss", trusting + pin, "pinMismatch"), ("tls-good", "http", [], "tlsRequired"),
                 ("tls-good", "ws", [], "tlsRequired"), ("healthy", "https", [], "plainServer"),
                 ("healthy-websocket", "wss", [], "plainServer"), ("hanging", "https", [], "tlsFailed"),
+                ("redis", "https", [], "notHTTP"), ("noisy", "wss", [], "notHTTP"),
                 ("nginx-client-certificate", "https", trusting, "clientCertificateWanted"),
             ])
         func `a fault of TLS is the verdict`(

@@ -316,6 +316,17 @@ async def noisy() -> int:
     return await raw(serve)
 
 
+async def foreign(reply: bytes) -> int:
+    """A server of a protocol with lines, or frames, of which each gets the same reply."""
+    async def serve(reader, writer):
+        await reader.readuntil(b"\r\n")
+        writer.write(reply)
+        await writer.drain()
+        await reader.read()
+
+    return await raw(serve)
+
+
 async def hanging() -> int:
     async def serve(reader, writer):
         await reader.read(1)
@@ -345,6 +356,8 @@ KEPT = []
 CASES = {
     # Faults of servers.
     "full": full, "silent": silent, "noisy": noisy, "hanging": hanging,
+    "redis": lambda: foreign(b"-ERR unknown command\r\n"),
+    "http2": lambda: foreign(bytes([0, 0, 6, 4, 0, 0, 0, 0, 0, 0, 3, 0, 0, 0, 128, 0, 0, 8, 7, 0, 0, 0, 0, 0]) + bytes(8)),
     "page": answering,
     "status-401": lambda: answering("401 Unauthorized", "who are you?", "text/plain"),
     "status-403": lambda: answering("403 Forbidden", "no", "text/plain"),
