@@ -221,6 +221,9 @@ extension Examination {
         case .handshake(let error): return .handshake(error)
         case .stream(let error):
             let answer = error.status == nil ? nil : await self.refusedUpgrade(self.socketTarget)
+            if let polled, let open = answer.flatMap({ EngineIOOpen($0.text) }), open.sid == polled.sid {
+                return Verdict(.cached, "the upgrade got the answer of an earlier request: a proxy answers from its cache")
+            }
             let words = answer?.words
             // A server or a proxy that does not see an upgrade answers with one of these.
             guard let polled, error.status.map({ $0 < 300 || [400, 426, 500, 501].contains($0) }) ?? true else {

@@ -17,9 +17,9 @@ struct Verdict: Error, Encodable, Hashable, Sendable {
         // HTTP.
         case noAnswer, hungUp, notHTTP, http2Only, notFound, unauthorized, forbidden, redirected, badGateway, unavailable, hostRefused, captivePortal
         case gatewayTimeout, serverError, rateLimited, refused, notSocketIO, notWebSocket, oldProtocol
-        case originRefused, corsMissing
+        case originRefused, corsMissing, queryLost
         // The upgrade, and what follows it.
-        case upgradeStripped, pollingOnly, badHandshake, subprotocolMissing, closedAfterUpgrade, brokenFrames, noOpen
+        case upgradeStripped, cached, pollingOnly, badHandshake, subprotocolMissing, closedAfterUpgrade, brokenFrames, noOpen
         case upgradeSilent, pollingSilent, namespaceRefused, authRefused, namespaceSilent, disconnected, messageLimit
         case sessionsSplit, switchFailed, noPings, pingTimeoutTooShort, noPong, idleCut, closedByServer, badOpen
         /// A flag cannot be used.
@@ -82,6 +82,7 @@ extension Verdict.Code {
             "let the proxy pass Upgrade and Connection on (nginx: proxy_http_version 1.1; proxy_set_header Upgrade "
                 + "$http_upgrade; proxy_set_header Connection \"upgrade\"); without a proxy, run the server where WebSockets work "
                 + "(uvicorn needs the package websockets)"
+        case .cached: "exclude the path of Socket.IO from the proxy's cache (nginx: proxy_cache off)"
         case .pollingOnly: "add websocket to the server's transports, or let clients use polling alone"
         case .badHandshake: "correct the server's handshake (RFC 6455 section 4.2.2), or the proxy that changes it"
         case .subprotocolMissing: "offer one that the server knows by --subprotocol"

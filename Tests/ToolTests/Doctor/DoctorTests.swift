@@ -117,6 +117,7 @@ extension Tool {
                 ("nginx-split", "http", "sessionsSplit"), ("haproxy-dead", "http", "unavailable"),
                 ("haproxy-split", "http", "sessionsSplit"), ("haproxy-idle", "http", "idleCut"),
                 ("buffering", "http", "upgradeSilent"), ("nginx-half-upgrade", "http", "upgradeStripped"),
+                ("nginx-cache", "http", "cached"),
             ])
         func `the fault of a proxy is the verdict`(name: String, scheme: String, code: String) async throws {
             try await Self.expect(code, of: name, scheme, [])

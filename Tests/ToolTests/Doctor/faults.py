@@ -191,7 +191,7 @@ async def nginx(ports: list[int], settings: str, balance="", tls="") -> int:
     temporary = " ".join(f"{kind}_temp_path {FOLDER}/{kind};" for kind in ("client_body", "proxy", "fastcgi", "uwsgi", "scgi"))
     (FOLDER / "nginx.conf").write_text(
         f"daemon off; master_process off; pid {FOLDER}/nginx.pid; error_log stderr crit; events {{}} http {{ access_log off; "
-        f"{temporary} upstream nodes {{ {balance} {servers} }} server {{ listen {HOST}:{port}{' ssl' if tls else ''}; {tls} "
+        f"{temporary} proxy_cache_path {FOLDER}/cache keys_zone=kept:1m; upstream nodes {{ {balance} {servers} }} server {{ listen {HOST}:{port}{' ssl' if tls else ''}; {tls} "
         f"location / {{ proxy_pass http://nodes; proxy_set_header Host $http_host; {settings} }} }} }}")
     program("nginx", "-e", "stderr", "-p", str(FOLDER), "-c", str(FOLDER / "nginx.conf"))
     await wait_for(port)
@@ -407,6 +407,8 @@ CASES = {
     "haproxy-dead": lambda: haproxy([free_port()], ""),
     "haproxy-split": lambda: behind(haproxy, pair(), ""),
     "haproxy-idle": lambda: behind(haproxy, socket_io(ping_interval=25), " timeout tunnel 1s"),
+    "nginx-cache": lambda: behind(nginx, socket_io(), UPGRADES + "proxy_cache kept; proxy_cache_key $uri; proxy_cache_valid any 1m;"
+                                  " proxy_ignore_headers Cache-Control;"),
     "buffering": lambda: relayed(socket_io(), withholds_after_upgrade=True),
     # TLS.
     **{f"tls-{kind}": (lambda kind=kind: answering(body="ok", kind="text/plain", context=certificate(kind)))
