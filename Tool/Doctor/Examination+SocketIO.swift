@@ -133,8 +133,8 @@ extension Examination {
         let target = self.pollingTarget.replacing("EIO=4", with: "EIO=3")
         if case .success(let answer) = await self.exchange(self.dialer.request(target)), answer.head.status != 200 {
             return Verdict(
-                .oldProtocol,
-                "\(self.place) takes neither version 4 nor 3 of Engine.IO: a proxy may drop the query of the URL")
+                .queryLost,
+                "\(self.place) sees neither version 4 nor 3 of Engine.IO: a proxy seems to drop the query of the URL")
         }
         return self.oldProtocol
     }

@@ -76,6 +76,7 @@ extension Verdict.Code {
         case .notSocketIO: "check host, port and --path; a raw WebSocket has ws:// or wss:// in its URL"
         case .notWebSocket: "check the path, and that the proxy passes the headers Upgrade and Connection on"
         case .oldProtocol: "upgrade the server to Socket.IO 3 or newer, or let clients speak protocol v2"
+        case .queryLost: "let the proxy pass the query of the URL on (nginx: $request_uri, or $uri$is_args$args)"
         case .originRefused, .corsMissing:
             "add the origin to the server's allowed ones (cors), and let a proxy pass Host on; --origin tries another one"
         case .upgradeStripped:

@@ -78,7 +78,7 @@ extension Tool {
                 ("status-401", "ws", [], "unauthorized"), ("status-403", "http", [], "forbidden"),
                 ("status-404", "http", [], "notFound"), ("status-404", "ws", [], "notFound"),
                 ("status-500", "http", [], "serverError"), ("redirect", "http", [], "redirected"),
-                ("old", "http", [], "oldProtocol"), ("unsupported", "http", [], "oldProtocol"),
+                ("old", "http", [], "oldProtocol"), ("unsupported", "http", [], "queryLost"),
                 ("cors", "http", cors, "originRefused"), ("no-cors", "http", cors, "corsMissing"),
                 ("origins", "ws", cors + ["--idle", "1"], "originRefused"), ("small", "http", [], "messageLimit"),
                 ("refusing", "http", [], "authRefused"), ("healthy", "http:/nope", [], "namespaceRefused"),
@@ -117,7 +117,7 @@ extension Tool {
                 ("nginx-split", "http", "sessionsSplit"), ("haproxy-dead", "http", "unavailable"),
                 ("haproxy-split", "http", "sessionsSplit"), ("haproxy-idle", "http", "idleCut"),
                 ("buffering", "http", "upgradeSilent"), ("nginx-half-upgrade", "http", "upgradeStripped"),
-                ("nginx-cache", "http", "cached"),
+                ("nginx-no-query", "http", "queryLost"), ("nginx-cache", "http", "cached"),
             ])
         func `the fault of a proxy is the verdict`(name: String, scheme: String, code: String) async throws {
             try await Self.expect(code, of: name, scheme, [])

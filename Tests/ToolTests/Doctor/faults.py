@@ -407,6 +407,7 @@ CASES = {
     "haproxy-dead": lambda: haproxy([free_port()], ""),
     "haproxy-split": lambda: behind(haproxy, pair(), ""),
     "haproxy-idle": lambda: behind(haproxy, socket_io(ping_interval=25), " timeout tunnel 1s"),
+    "nginx-no-query": lambda: behind(nginx, socket_io(), UPGRADES + 'set $args "";'),
     "nginx-cache": lambda: behind(nginx, socket_io(), UPGRADES + "proxy_cache kept; proxy_cache_key $uri; proxy_cache_valid any 1m;"
                                   " proxy_ignore_headers Cache-Control;"),
     "buffering": lambda: relayed(socket_io(), withholds_after_upgrade=True),
