@@ -183,7 +183,10 @@ extension Examination {
         switch event {
         case .opened: ()
         case .ended(let end): throw await self.verdict(upgrade: end, polled)
-        default: throw Verdict(ByteStreamError(timedOutIn: .upgrade), to: self.place)
+        default:
+            throw polled == nil
+                ? Verdict(ByteStreamError(timedOutIn: .upgrade), to: self.place)
+                : Verdict(.upgradeSilent, "the upgrade to a WebSocket is not answered, while polling works")
         }
         switch await conversation.nextText() {
         case .text(let text):
@@ -212,6 +215,7 @@ extension Examination {
         switch await conversation.next(within: self.roundTrip) {
         case .pong: self.roundTrip = start.duration(to: .now)
         case .ended(let end): throw Verdict(end, "after the open packet of Engine.IO")
+        case .text("1"): throw Verdict(.closedByServer, "the server closed the session after its open packet")
         default: ()
         }
     }

@@ -92,7 +92,8 @@ extension Verdict.Code {
         case .badOpen: "correct the server, or the proxy that changes its answers"
         case .invalidFlags: "correct the flag that says so"
         case .noOpen: "check that the server behind this path is Socket.IO and not blocked"
-        case .upgradeSilent, .pollingSilent: "switch buffering off in the proxy (nginx: proxy_buffering off)"
+        case .upgradeSilent, .pollingSilent:
+            "switch buffering off in the proxy (nginx: proxy_buffering off), and check that it passes on this carrier"
         case .namespaceRefused: "correct the namespace, which is the URL's path, or add it to the server"
         case .authRefused: "pass the right credentials by --auth '{\"token\":\"…\"}', --header or the URL's query"
         case .namespaceSilent: "check that the server's connect handler and middleware return"

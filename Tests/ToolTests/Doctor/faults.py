@@ -128,14 +128,16 @@ def frame(text: str) -> bytes:
     return (bytes([0x81, len(data)]) if len(data) < 126 else bytes([0x81, 126]) + len(data).to_bytes(2)) + data
 
 
-async def engine(socket_frames=(), polls=True, holds=True, **values) -> int:
+async def engine(socket_frames=(), polls=True, holds=True, accepts=True, **values) -> int:
     """Engine.IO by hand: answers polling with an open packet, and an upgrade with these frames; CONNECT is accepted."""
     sessions = 0
 
     async def serve(reader, writer):
         nonlocal sessions
         target, fields = await request(reader)
-        if "upgrade" in fields:
+        if "upgrade" in fields and not accepts:
+            await reader.read()
+        elif "upgrade" in fields:
             writer.write(accepted(fields))
             for text in socket_frames if "sid=" not in target else ():
                 writer.write(text if isinstance(text, bytes) else frame(text))
@@ -392,6 +394,8 @@ CASES = {
     "no-pings": lambda: engine(frames(pingInterval=500, pingTimeout=500)),
     "no-open": lambda: engine(polls=False),
     "hang-up": lambda: engine(holds=False),
+    "no-upgrade-answer": lambda: engine(accepts=False),
+    "closed-session": lambda: engine(frames() + [frame("1")]),
     "slow-path": lambda: relayed(socket_io(ping_interval=5, ping_timeout=0.1), delay=0.2),
     "wrong-accept": wrong_accept,
     # Faults of proxies.
