@@ -111,12 +111,25 @@ extension Examination {
         }
         if status == 400, answer.wantsTLS, let verdict = await self.tlsVerdict() { throw verdict }
         if status == 200, packets.first?.hasPrefix("0{") == true { throw Self.badOpen(answer.text) }
+        if (200...299).contains(status) || [400, 404].contains(status), await self.isWebSocket {
+            throw Verdict(.notSocketIO, "\(self.namespace) is a raw WebSocket, and \(self.path) was answered with \(status)")
+        }
         if (200...299).contains(status) {
             let kind = answer.body.isEmpty ? "nothing" : answer.isPage ? "a web page" : "other text"
             let body = words.isEmpty ? kind : "\(kind) (\(words))"
             throw Verdict(.notSocketIO, "\(self.place)\(self.path) is no Socket.IO server: it answered \(body)")
         }
         throw Verdict(status: status, of: "GET \(self.path)", answer)
+    }
+
+    /// Whether the path of the URL is a raw WebSocket.
+    private var isWebSocket: Bool {
+        get async {
+            let conversation = self.dialer.open(self.plan.url.path + (self.plan.url.query.map { "?\($0)" } ?? ""))
+            defer { conversation.close() }
+            guard case .opened? = await conversation.next() else { return false }
+            return true
+        }
     }
 
     private static func badOpen(_ text: String) -> Verdict {

@@ -84,10 +84,21 @@ extension Examination {
             return Verdict(
                 .upgradeStripped, "the server did not get the headers of the upgrade: it answered \(status) (\(words))")
         }
+        if (200...299).contains(status) || [400, 404].contains(status), await self.isSocketIO {
+            return Verdict(.notWebSocket, "\(self.place) is a server of Socket.IO, and \(request) was answered with \(status)")
+        }
         if (200...299).contains(status) {
             return Verdict(.notWebSocket, "\(request) was answered with \(status), as a web page is")
         }
         return Verdict(status: status, of: request, answer)
+    }
+
+    private var isSocketIO: Bool {
+        get async {
+            let request = self.dialer.request("\(self.plan.target.path)?EIO=4&transport=polling")
+            guard case .success(let answer) = await self.exchange(request) else { return false }
+            return EngineIOOpen(answer.text) != nil
+        }
     }
 
     /// The verdict about a WebSocket that the server ended soon.

@@ -74,7 +74,9 @@ extension Verdict.Code {
         case .serverError, .refused: "look into the server's log for the reason"
         case .rateLimited: "wait, and let clients try again less often, or raise the limit of the server or its proxy"
         case .notSocketIO: "check host, port and --path; a raw WebSocket has ws:// or wss:// in its URL"
-        case .notWebSocket: "check the path, and that the proxy passes the headers Upgrade and Connection on"
+        case .notWebSocket:
+            "check the path, and that the proxy passes the headers Upgrade and Connection on; a server of Socket.IO has "
+                + "http:// or https:// in its URL"
         case .oldProtocol: "upgrade the server to Socket.IO 3 or newer, or let clients speak protocol v2"
         case .queryLost: "let the proxy pass the query of the URL on (nginx: $request_uri, or $uri$is_args$args)"
         case .originRefused, .corsMissing:

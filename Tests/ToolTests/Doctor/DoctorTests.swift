@@ -97,6 +97,8 @@ extension Tool {
                 ("healthy-websocket", "http", [], "notSocketIO"), ("needs-origin", "ws", [], "originRefused"),
                 ("healthy", "http", ["-H", "X Y: a"], "invalidFlags"),
                 ("no-upgrade-answer", "http", [], "upgradeSilent"), ("closed-session", "http", [], "closedByServer"),
+                ("web-app", "http:/live", [], "notSocketIO"), ("web-app", "http", [], "notFound"),
+                ("healthy", "ws", [], "notWebSocket"), ("healthy", "ws:/socket.io/", [], "notWebSocket"),
                 ("redis", "http", [], "notHTTP"), ("http2", "http", [], "http2Only"), ("http2", "ws", [], "http2Only"),
                 ("status-405", "http", [], "notFound"), ("status-407", "http", [], "proxyFailed"),
                 ("status-410", "ws", [], "notFound"), ("status-421", "http", [], "hostRefused"),

@@ -68,6 +68,12 @@ async def socket_io(cors="*", refuses="", namespace="/", disconnects=False, tran
 
     application = web.Application()
     server.attach(application)
+    return await application_server(application)
+
+
+async def application_server(application) -> int:
+    from aiohttp import web
+
     runner = web.AppRunner(application, access_log=None)
     await runner.setup()
     site = web.TCPSite(runner, HOST, 0)
@@ -249,6 +255,22 @@ def certificate(kind: str) -> ssl.SSLContext:
 
 # Raw WebSockets.
 
+async def web_app() -> int:
+    """A raw WebSocket at one path of a web app."""
+    from aiohttp import web
+
+    async def echo(received):
+        connection = web.WebSocketResponse()
+        await connection.prepare(received)
+        async for message in connection:
+            await connection.send_str(message.data)
+        return connection
+
+    application = web.Application()
+    application.router.add_get("/live", echo)
+    return await application_server(application)
+
+
 async def websocket(**options) -> int:
     from websockets.asyncio.server import serve
 
@@ -424,6 +446,7 @@ CASES = {
     "needs-origin": lambda: websocket(origins=["https://app.example"]),
     "masked": lambda: talking(bytes([0x81, 0x85, 1, 2, 3, 4]) + b"hello"),
     "unasked": lambda: talking(fields="Sec-WebSocket-Protocol: chat.v2\r\n"),
+    "web-app": web_app,
     "closing": lambda: closing(4401, "token expired"),
     # Healthy ones.
     "healthy": socket_io, "healthy-websocket": websocket,
