@@ -175,7 +175,9 @@ extension Examination {
             }
             let cause = allowed.map { "the server allows \(ForeignText.line($0))" } ?? "the answer allows no origin"
             return .failed(Verdict(.corsMissing, "browsers keep the answers from web pages of \(origin): \(cause)"))
-        case .success(let answer): return self.refusal("\(answer.head.status) \(answer.words)")
+        case .success(let answer):
+            if let limit = Verdict(limit: answer.head.status, of: "a GET by polling", answer) { return .failed(limit) }
+            return self.refusal("\(answer.head.status) \(answer.words)")
         case .failure(let error): return self.refusal(error.message)
         }
     }
@@ -245,7 +247,15 @@ extension Examination {
             // A server or a proxy that does not see an upgrade answers with one of these.
             guard let polled, error.status.map({ $0 < 300 || [400, 426, 500, 501].contains($0) }) ?? true else {
                 guard let status = error.status else { return Verdict(error, to: self.place) }
-                return Verdict(status: status, of: "the upgrade of \(self.path)", answer)
+                let request = "the upgrade of \(self.path)"
+                // A limit of requests refuses polling too by now.
+                if polled != nil, let limit = Verdict(limit: status, of: request, answer),
+                    case .success(let again) = await self.exchange(self.dialer.request(self.pollingTarget)),
+                    again.head.status == status
+                {
+                    return limit
+                }
+                return Verdict(status: status, of: request, answer)
             }
             let cause = error.status.map { "was answered with \($0) \(words ?? "")" } ?? "failed (\(error.message))"
             // Some servers offer an upgrade that they do not take.
@@ -347,12 +357,15 @@ extension Examination {
         let target = "\(self.pollingTarget)&sid=\(open.sid)"
         let connect = "40\(self.prefix)\(self.plan.target.auth ?? "")"
         // Without a namespace that accepts it, a session carries an answer to a ping.
-        let steps: [StreamRequest.Purpose] = joins ? [.post(Array(connect.utf8)), .get] : [.post(Array("3".utf8))]
-        for purpose in steps + [.post(Array("1".utf8))] {
+        let steps: [StreamRequest.Purpose] = joins ? [.post(Array(connect.utf8)), .get] : []
+        // The data of a pong reaches no app; the size that the server states is another stage's.
+        let size = max(1, min(self.plan.messageSize, open.maxPayload ?? .max))
+        let pong = "3" + String(repeating: "x", count: size - 1)
+        for purpose in steps + [.post(Array(pong.utf8)), .post(Array("1".utf8))] {
             let type = [("Content-Type", "text/plain;charset=UTF-8")]
             switch await self.exchange(self.dialer.request(target, purpose, headers: headers + type)) {
             case .success(let answer) where answer.head.status != 200:
-                return self.verdict(polling: answer)
+                return self.verdict(polling: answer, purpose)
             case .failure(let error): return Verdict(error, to: self.place)
             case .success: ()
             }
@@ -364,7 +377,9 @@ extension Examination {
         do throws(Verdict) {
             switch await self.exchange(self.dialer.request(self.pollingTarget)) {
             case .success(let answer):
-                guard let open = try await self.judge(answer).0 else { throw self.verdict(polling: answer) }
+                guard answer.head.status == 200, let open = try await self.judge(answer).0 else {
+                    throw self.verdict(polling: answer, .get)
+                }
                 return .success((answer, open))
             case .failure(let error): throw Verdict(error, to: self.place)
             }
@@ -374,14 +389,16 @@ extension Examination {
     }
 
     /// The verdict about a refused request of a session, which the server has just opened.
-    private func verdict(polling answer: HTTPAnswer) -> Verdict {
+    private func verdict(polling answer: HTTPAnswer, _ purpose: StreamRequest.Purpose) -> Verdict {
         let (status, words) = (answer.head.status, answer.words)
         let code = (try? PayloadValue(json: answer.text))?["code"]?.int
         guard
             code == 1
                 || (400...410).contains(status) && ["session", "sid"].contains(where: words.lowercased().contains)
         else {
-            return Verdict(status: status, of: "a request by polling", answer)
+            let isPost = if case .post = purpose { true } else { false }
+            let request = "a \(isPost ? "POST" : "GET") by polling"
+            return Verdict(limit: status, of: request, answer) ?? Verdict(status: status, of: request, answer)
         }
         return Verdict(
             .sessionsSplit, "a request of a new session by polling was refused as unknown: \(status) \(words)")

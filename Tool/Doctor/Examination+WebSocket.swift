@@ -28,7 +28,9 @@ extension Examination {
             defer { browser.close() }
             switch await browser.next() {
             case .opened?: return .passed("pages of \(self.origin) may connect")
-            case .ended(.stream(let error))?: return self.refusal(error.message)
+            case .ended(.stream(let error))?:
+                let limit = error.status.flatMap { Verdict(limit: $0, of: "a second upgrade", nil) }
+                return limit.map { .failed($0) } ?? self.refusal(error.message)
             default: return self.refusal("the upgrade with this Origin does not succeed")
             }
         }

@@ -85,6 +85,16 @@ extension Verdict {
         self.init(code, sentence + note)
     }
 
+    /// The verdict about a request that was refused for lack of capacity after others were served; nil for other
+    /// statuses.
+    init?(limit status: Int, of request: String, _ answer: HTTPAnswer?) {
+        guard status == 429 || status == 503 else { return nil }
+        self.init(status: status, of: request, answer)
+        self = Self(
+            .rateLimited,
+            "\(self.cause), after others were served: a limit of requests or connections, or one server of several is down")
+    }
+
     /// The verdict about a WebSocket that ended after it was opened.
     ///
     /// - Parameters:

@@ -68,7 +68,7 @@ extension Verdict.Code {
         case .redirected:
             "use the URL that it leads to, since redirects of WebSockets are not followed; if that is a login, pass the "
                 + "credentials (--header), or log in to the network"
-        case .badGateway: "start the server behind the proxy, and check the proxy's upstream address"
+        case .badGateway: "start the server behind the proxy, and check the proxy's upstream address and its TLS"
         case .unavailable: "check that the server runs and that the balancer's health checks pass"
         case .gatewayTimeout: "check that the server is not blocked, and raise the proxy's read timeout"
         case .serverError, .refused: "look into the server's log for the reason"

@@ -120,7 +120,9 @@ extension Tool {
                 ("nginx-split", "http", "sessionsSplit"), ("haproxy-dead", "http", "unavailable"),
                 ("haproxy-split", "http", "sessionsSplit"), ("haproxy-idle", "http", "idleCut"),
                 ("buffering", "http", "upgradeSilent"), ("nginx-half-upgrade", "http", "upgradeStripped"),
-                ("nginx-no-query", "http", "queryLost"), ("nginx-cache", "http", "cached"),
+                ("nginx-connections", "ws", "rateLimited"), ("nginx-requests-1", "http", "rateLimited"),
+                ("nginx-requests-4", "http", "rateLimited"), ("nginx-body", "http", "messageLimit"),
+                ("nginx-get-alone", "http", "forbidden"), ("nginx-no-query", "http", "queryLost"), ("nginx-cache", "http", "cached"),
             ])
         func `the fault of a proxy is the verdict`(name: String, scheme: String, code: String) async throws {
             try await Self.expect(code, of: name, scheme, [])
@@ -172,6 +174,8 @@ extension Tool {
             arguments: [
                 ("page", "a web page (Welcome)"), ("unsupported", "drop the query"),
                 ("basic", #"asks for Basic realm="Staff"; pass the credentials by --header"#),
+                ("nginx-get-alone", "a POST by polling was answered with 403"),
+                ("nginx-requests-4", "a GET by polling was answered with 503"),
                 ("login", "portal.example/login; use the URL that it leads to"), ("login", "if that is a login"),
                 ("status-410", "was answered with 410 (Gone);"), ("status-526", "TLS between a proxy and the server"),
             ])

@@ -199,7 +199,8 @@ async def nginx(ports: list[int], settings: str, balance="", tls="") -> int:
     temporary = " ".join(f"{kind}_temp_path {FOLDER}/{kind};" for kind in ("client_body", "proxy", "fastcgi", "uwsgi", "scgi"))
     (FOLDER / "nginx.conf").write_text(
         f"daemon off; master_process off; pid {FOLDER}/nginx.pid; error_log stderr crit; events {{}} http {{ access_log off; "
-        f"{temporary} proxy_cache_path {FOLDER}/cache keys_zone=kept:1m; upstream nodes {{ {balance} {servers} }} server {{ listen {HOST}:{port}{' ssl' if tls else ''}; {tls} "
+        f"{temporary} proxy_cache_path {FOLDER}/cache keys_zone=kept:1m; "
+        f"limit_conn_zone $server_port zone=connections:1m; limit_req_zone $server_port zone=requests:1m rate=1r/m; upstream nodes {{ {balance} {servers} }} server {{ listen {HOST}:{port}{' ssl' if tls else ''}; {tls} "
         f"location / {{ proxy_pass http://nodes; proxy_set_header Host $http_host; {settings} }} }} }}")
     program("nginx", "-e", "stderr", "-p", str(FOLDER), "-c", str(FOLDER / "nginx.conf"))
     await wait_for(port)
@@ -433,6 +434,11 @@ CASES = {
     "haproxy-dead": lambda: haproxy([free_port()], ""),
     "haproxy-split": lambda: behind(haproxy, pair(), ""),
     "haproxy-idle": lambda: behind(haproxy, socket_io(ping_interval=25), " timeout tunnel 1s"),
+    "nginx-connections": lambda: behind(nginx, websocket(), UPGRADES + "limit_conn connections 1;"),
+    **{f"nginx-requests-{burst}": (lambda burst=burst: behind(nginx, socket_io(), UPGRADES + f"limit_req zone=requests burst={burst} nodelay;"))
+       for burst in (1, 4)},
+    "nginx-body": lambda: behind(nginx, socket_io(), UPGRADES + "client_max_body_size 1k;"),
+    "nginx-get-alone": lambda: behind(nginx, socket_io(), UPGRADES + "limit_except GET { deny all; }"),
     "nginx-no-query": lambda: behind(nginx, socket_io(), UPGRADES + 'set $args "";'),
     "nginx-cache": lambda: behind(nginx, socket_io(), UPGRADES + "proxy_cache kept; proxy_cache_key $uri; proxy_cache_valid any 1m;"
                                   " proxy_ignore_headers Cache-Control;"),
