@@ -173,7 +173,9 @@ extension Examination {
             guard let origin = self.plan.origin, allowed != origin, allowed != "*" else {
                 return .passed("pages of \(self.origin) may connect")
             }
-            let cause = allowed.map { "the server allows \(ForeignText.line($0))" } ?? "the answer allows no origin"
+            let isDouble = allowed?.contains(",") == true
+            let origins = allowed.map { "the server allows \(ForeignText.line($0))" } ?? "the answer allows no origin"
+            let cause = isDouble ? "\(origins): the server and a proxy both add the header, and only one may" : origins
             return .failed(Verdict(.corsMissing, "browsers keep the answers from web pages of \(origin): \(cause)"))
         case .success(let answer):
             if let limit = Verdict(limit: answer.head.status, of: "a GET by polling", answer) { return .failed(limit) }

@@ -212,6 +212,13 @@ extension Tool {
             #expect(findings.health == "healthy" && status == 0)
         }
 
+        @Test(.timeLimit(.minutes(2)))
+        func `an origin that server and proxy both allow is told as such`() async throws {
+            let (findings, _) = try await Self.examine("nginx-double-cors", "http", Self.cors)
+            #expect(findings.verdict?.code == "corsMissing", "\(findings)")
+            #expect(findings.verdict?.cause.contains("the server and a proxy both add the header") == true, "\(findings)")
+        }
+
         @Test(.timeLimit(.minutes(2)), arguments: ["http", "ws"])
         func `the development server has no verdict`(scheme: String) async throws {
             try await Bench.run { bench in

@@ -439,6 +439,7 @@ CASES = {
        for burst in (1, 4)},
     "nginx-body": lambda: behind(nginx, socket_io(), UPGRADES + "client_max_body_size 1k;"),
     "nginx-get-alone": lambda: behind(nginx, socket_io(), UPGRADES + "limit_except GET { deny all; }"),
+    "nginx-double-cors": lambda: behind(nginx, socket_io(), UPGRADES + "add_header Access-Control-Allow-Origin https://app.example always;"),
     "nginx-no-query": lambda: behind(nginx, socket_io(), UPGRADES + 'set $args "";'),
     "nginx-cache": lambda: behind(nginx, socket_io(), UPGRADES + "proxy_cache kept; proxy_cache_key $uri; proxy_cache_valid any 1m;"
                                   " proxy_ignore_headers Cache-Control;"),
