@@ -198,9 +198,21 @@ final class Examination {
         try await self.stage(.tls) { () throws(Verdict) in
             let chain = Lock<[Certificate]>([])
             var request = self.dialer.request("/")
-            request.onCertificates = { found in chain.withLock { $0 = found.compactMap { Certificate(der: $0) } } }
+            let asksForCertificate = Lock(false)
+            request.onHandshake = { event in
+                switch event {
+                case .certificates(let found): chain.withLock { $0 = found.compactMap { Certificate(der: $0) } }
+                case .certificateRequest: asksForCertificate.withLock { $0 = true }
+                }
+            }
             let answer = await self.exchange(request)
             self.report.certificates = chain.withLock { $0 }
+            if case .failure(let error) = answer, asksForCertificate.withLock({ $0 }),
+                [.closedByPeer, .unreachable].contains(error.code) || error.code.tlsFailure == .handshakeCut
+            {
+                let cause = "\(self.place) asks for a certificate of the client, gets none and closes the connection"
+                throw Verdict(.clientCertificateWanted, cause)
+            }
             guard case .failure(let error) = answer,
                 error.code.tlsFailure != nil || error.stage == .tls || self.report.certificates?.isEmpty == true
             else {

@@ -45,8 +45,14 @@ extension Verdict {
         case .pinMismatch: (.pinMismatch, "\(name) and those above it have none of the pinned keys")
         case .versionTooOld: (.tlsVersion, "\(place) speaks no TLS from version 1.2 on")
         case .clientCertificateRefused: (.clientCertificateWanted, "\(place) wants a certificate of the client")
+        case .other where message.isAlert("unrecognized name"):
+            (.serverNameUnknown, "\(place) has no certificate for this name: it refuses the name that TLS sends (SNI), or none")
+        case .other where message.isAlert("no application protocol"):
+            (.http2Only, "\(place) takes no HTTP/1.1: it refuses that in the TLS handshake (ALPN)")
+        case .other where message.isAlert("handshake failure"):
+            (.tlsFailed, "\(place) refuses the TLS handshake: it has no cipher suite or kind of key in common with this client")
         case .handshakeCut, .other: (.tlsFailed, "\(place): \(message)")
-        default: (.certificateRejected, "\(name) is rejected: \(message)")
+        default: (.certificateRejected, "\(name) is rejected: \(message.trimmingPrefix("certificate rejected: "))")
         }
     }
 
@@ -110,6 +116,13 @@ extension Verdict {
         } else {
             self.init(.closedAfterUpgrade, "the WebSocket was opened and ended \(time)")
         }
+    }
+}
+
+extension String {
+    /// Whether this has the words of an alert of TLS, as OpenSSL writes them or BoringSSL.
+    fileprivate func isAlert(_ words: String) -> Bool {
+        self.lowercased().replacing("_", with: " ").contains(words)
     }
 }
 

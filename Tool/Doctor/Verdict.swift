@@ -13,7 +13,7 @@ struct Verdict: Error, Encodable, Hashable, Sendable {
         // TLS.
         case certificateExpired, certificateNotYetValid, certificateWrongName, certificateSelfSigned
         case certificateUntrusted, certificateIncomplete, certificateRejected, pinMismatch
-        case tlsVersion, clientCertificateWanted, tlsFailed, plainServer, tlsRequired
+        case tlsVersion, clientCertificateWanted, serverNameUnknown, tlsFailed, plainServer, tlsRequired
         // HTTP.
         case noAnswer, hungUp, notHTTP, http2Only, notFound, unauthorized, forbidden, redirected, badGateway, unavailable, hostRefused, captivePortal
         case gatewayTimeout, serverError, rateLimited, refused, notSocketIO, notWebSocket, oldProtocol
@@ -48,6 +48,8 @@ extension Verdict.Code {
         case .pinMismatch: "pin the new key in the clients, or give the server a certificate with a pinned key"
         case .tlsVersion: "switch TLS 1.2 or 1.3 on in the server"
         case .clientCertificateWanted: "switch that off in the server, or give clients one (tls.clientCertificate)"
+        case .serverNameUnknown:
+            "connect by a name that the server has a certificate for, or add this one to it (nginx: server_name)"
         case .tlsFailed: "check that the port is one of TLS, that the server knows this name (SNI), and its log"
         case .plainServer: "use http:// or ws://, or switch TLS on in the server or proxy"
         case .tlsRequired: "use https:// or wss://, or a port without TLS"

@@ -163,15 +163,31 @@ enum __attribute__((enum_extensibility(closed))) clws_tls_failure {
 // would be one for each file that uses it.
 static inline int clws_tls_make_note_place(void) { return SSL_get_ex_new_index(0, NULL, NULL, NULL, NULL); }
 
+// Beside the reason of a failure: the server asked for a certificate.
+enum { clws_tls_asked = 1 << 16 };
+
 // The first reason that OpenSSL had for a failure on this connection, or 0. Kept by the connection, because the library
 // clears OpenSSL's queue of errors before it says that something failed.
 static inline int clws_tls_noted(const SSL *connection, int note) {
-  return (int)(intptr_t)SSL_get_ex_data(connection, note);
+  return (int)(intptr_t)SSL_get_ex_data(connection, note) & ~clws_tls_asked;
+}
+
+static inline bool clws_tls_asks_for_certificate(const SSL *connection, int note) {
+  return connection && ((intptr_t)SSL_get_ex_data(connection, note) & clws_tls_asked) != 0;
 }
 
 static inline void clws_tls_note(const SSL *connection, int note, int reason) {
-  if (reason == 0 || clws_tls_noted(connection, note) != 0) return;
-  SSL_set_ex_data((SSL *)connection, note, (void *)(intptr_t)reason);
+  if (clws_tls_noted(connection, note) != 0 && reason != clws_tls_asked) return;
+  intptr_t noted = (intptr_t)SSL_get_ex_data(connection, note) | reason;
+  SSL_set_ex_data((SSL *)connection, note, (void *)noted);
+}
+
+// The reason of a failure in words, or NULL. Alerts of the peer are numbers that not every version has words for as a
+// reason.
+static inline const char *clws_tls_words(const SSL *connection, int note) {
+  int reason = connection ? clws_tls_noted(connection, note) : 0;
+  if (reason > SSL_AD_REASON_OFFSET) return SSL_alert_desc_string_long(reason - SSL_AD_REASON_OFFSET);
+  return reason == 0 ? NULL : ERR_reason_error_string(ERR_PACK(ERR_LIB_SSL, 0, reason));
 }
 
 // Has OpenSSL look for an alert that arrived and was not read: the library gives a connection up that was reset, whatever
@@ -235,6 +251,7 @@ static inline void clws_tls_progress(const SSL *connection, int place, int resul
     if ((place & SSL_CB_READ) && is_fatal) clws_tls_note(connection, note, SSL_AD_REASON_OFFSET + (result & 0xFF));
     return;
   }
+  if (SSL_get_state(connection) == TLS_ST_CR_CERT_REQ) clws_tls_note(connection, note, clws_tls_asked);
   if (place == SSL_CB_CONNECT_EXIT && result <= 0) clws_tls_note(connection, note, ERR_GET_REASON(ERR_peek_error()));
   if (place & SSL_CB_HANDSHAKE_START) clws_tls_correct_name((SSL *)connection);
 }

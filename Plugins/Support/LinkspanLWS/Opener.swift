@@ -85,6 +85,7 @@ final class Opener {
         case .failed:
             let text = String(
                 decoding: UnsafeRawBufferPointer(start: data, count: data == nil ? 0 : count), as: UTF8.self)
+            self.reportCertificateRequest(connection)
             let failure = DialFailure(connection, text: text, request: self.request)
             self.goesDown()
             self.fail(failure)
@@ -143,6 +144,7 @@ final class Opener {
         guard !self.isOver, let owner = self.owner, owner.sendsRequest() else { return false }
         // Never in the clear what was to be secret, whatever the library makes of a configuration.
         guard !self.request.isSecure || (lws_is_ssl(connection) != 0 && self.isVerified) else { return false }
+        self.reportCertificateRequest(connection)
         let lines = self.request.headerLines
         guard clws_room_append(room, lines, lines.count) else { return false }
         clws_hold_answer(connection)
@@ -151,10 +153,15 @@ final class Opener {
         return true
     }
 
+    private func reportCertificateRequest(_ connection: OpaquePointer) {
+        guard clws_tls_asks_for_certificate(lws_get_ssl(connection), TLSContext.note) else { return }
+        self.request.onHandshake?(.certificateRequest)
+    }
+
     private func accepts(_ certificate: UnsafeMutablePointer<clws_certificate>) -> Bool {
         guard let owner = self.owner else { return false }
         let check = CertificateCheck(host: self.request.serverName, policy: self.request.tls)
-        self.request.onCertificates?(check.chain(certificate))
+        self.request.onHandshake?(.certificates(check.chain(certificate)))
         switch check.verdict(certificate) {
         case .next: return true
         case .good:
@@ -196,7 +203,8 @@ extension DialFailure {
         clws_tls_hear_out(lws_get_ssl(connection))
         let tls = clws_tls_failure_of(lws_get_ssl(connection), TLSContext.note)
         if request.isSecure, tls == .identity || lowercase.contains("ssl") || lowercase.contains("tls") {
-            self = .rejected(Self.error(tls, text))
+            let words = clws_tls_words(lws_get_ssl(connection), TLSContext.note).map { String(cString: $0) }
+            self = .rejected(Self.error(tls, words ?? text))
         } else if ["read failed", "hung up", "closed", "unable to connect"].contains(where: { lowercase.contains($0) })
         {
             self = .hangUp

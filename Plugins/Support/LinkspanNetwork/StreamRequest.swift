@@ -24,10 +24,8 @@ package struct StreamRequest: Sendable {
     package var origin: String?
     /// The rules for verifying the server of a secure stream.
     package var tls: TLSPolicy
-    /// Gets the server's certificates in DER, its own first, before they are judged; nil unless set.
-    ///
-    /// Called more than once as the chain is built, the last time with all of it.
-    package var onCertificates: (@Sendable ([[UInt8]]) -> Void)?
+    /// Gets what the server shows in the TLS handshake; nil unless set.
+    package var onHandshake: (@Sendable (HandshakeEvent) -> Void)?
     /// The proxy; nil for none.
     ///
     /// Environment variables are not read.
@@ -43,6 +41,14 @@ package struct StreamRequest: Sendable {
 
     /// Whether the request lets the server keep the connection open for the next exchange; false unless set.
     package var keepsConnection = false
+
+    /// A step of the server in a TLS handshake.
+    package enum HandshakeEvent: Sendable {
+        /// Its certificates in DER, its own first, before they are judged; again as the chain is built, at last with all.
+        case certificates([[UInt8]])
+        /// It asks for a certificate of this side. SwiftNIO does not report it.
+        case certificateRequest
+    }
 
     /// The purpose of a request.
     package enum Purpose: Sendable, Hashable {

@@ -141,6 +141,12 @@ extension Tool {
                 ("healthy-websocket", "wss", [], "plainServer"), ("hanging", "https", [], "tlsFailed"),
                 ("redis", "https", [], "notHTTP"), ("noisy", "wss", [], "notHTTP"),
                 ("nginx-client-certificate", "https", trusting, "clientCertificateWanted"),
+                ("tls-1.2-wants-client", "https", trusting, "clientCertificateWanted"),
+                ("tls-1.3-wants-client", "https", trusting, "clientCertificateWanted"),
+                ("tls-1.3-wants-client", "wss", trusting, "clientCertificateWanted"),
+                ("tls-1.1", "https", trusting, "tlsVersion"), ("tls-no-cipher", "https", trusting, "tlsFailed"),
+                ("tls-http2", "https", trusting, "http2Only"),
+                ("nginx-unknown-name", "https", trusting, "serverNameUnknown"),
             ])
         func `a fault of TLS is the verdict`(
             name: String, scheme: String, flags: [String], code: String

@@ -224,6 +224,25 @@ def openssl(*arguments: str) -> None:
     subprocess.run(["openssl", *arguments], cwd=FOLDER, check=True, capture_output=True)
 
 
+async def tls(**options) -> int:
+    """A server with a good certificate, whose context has these attributes."""
+    context = certificate("good")
+    for name, value in options.items():
+        setattr(context, name, value)
+    if options.get("verify_mode"):
+        context.load_verify_locations(FOLDER / "authority.pem")
+    return await answering(body="ok", kind="text/plain", context=context)
+
+
+async def openssl_server(*options: str) -> int:
+    certificate("good")
+    port = free_port()
+    program("openssl", "s_server", "-accept", f"{HOST}:{port}", "-quiet", "-cert", f"{FOLDER}/leaf.pem", "-key", f"{FOLDER}/leaf.key",
+            *options)
+    await wait_for(port)
+    return port
+
+
 def certificate(kind: str) -> ssl.SSLContext:
     """A context whose certificate has a fault; its authority is authority.pem of the folder."""
     (FOLDER / "index.txt").write_text("")
@@ -447,6 +466,12 @@ CASES = {
     # TLS.
     **{f"tls-{kind}": (lambda kind=kind: answering(body="ok", kind="text/plain", context=certificate(kind)))
        for kind in ("expired", "future", "wrongname", "selfsigned", "incomplete", "good")},
+    "tls-1.2-wants-client": lambda: tls(verify_mode=ssl.CERT_REQUIRED, maximum_version=ssl.TLSVersion.TLSv1_2),
+    "tls-1.3-wants-client": lambda: tls(verify_mode=ssl.CERT_REQUIRED, minimum_version=ssl.TLSVersion.TLSv1_3),
+    "tls-1.1": lambda: openssl_server("-tls1_1", "-cipher", "ALL:@SECLEVEL=0"),
+    "tls-no-cipher": lambda: openssl_server("-tls1_2", "-cipher", "ECDHE-ECDSA-NULL-SHA:@SECLEVEL=0"),
+    "tls-http2": lambda: openssl_server("-alpn", "h2"),
+    "nginx-unknown-name": lambda: behind_tls("ssl_reject_handshake on;"),
     # Raw WebSockets.
     "subprotocol": lambda: websocket(subprotocols=["chat.v2"]),
     "origins": lambda: websocket(origins=["https://elsewhere.example", None]),

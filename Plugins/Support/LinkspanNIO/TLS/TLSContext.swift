@@ -36,7 +36,7 @@ final class TLSContext {
         // An address must not be sent as server name (RFC 6066 section 3).
         let name = isAddress ? nil : host
         return try NIOSSLClientHandler(context: self.context, serverHostname: name) { chain, verdict in
-            request.onCertificates?(chain.compactMap { try? $0.toDERBytes() })
+            request.onHandshake?(.certificates(chain.compactMap { try? $0.toDERBytes() }))
             guard let error = check.problem(chain) else { return verdict.succeed(.certificateVerified) }
             onRejection(error)
             verdict.succeed(.failed)
