@@ -35,6 +35,20 @@ extension Tool {
             }
         }
 
+        @Test(
+            .timeLimit(.minutes(2)),
+            arguments: [
+                (["load", "http://x", "--emit", "a", "--rate", "-1", "--count", "1"], "rate of step 1 has to be from 0.001"),
+                (["load", "http://x", "--clients", "-3"], "clients has to be from 1 to 1000000, not -3"),
+                (["doctor", "http://x", "--timeout", "-5"], "--timeout has to be a number of seconds from 1 to 86400"),
+            ])
+        func `a negative number is refused with the range of its flag`(words: [String], sentence: String) async throws {
+            try await Bench.run { bench in
+                let ended = try await bench.runTool(words)
+                #expect(ended.status == 64 && ended.errors.first?.contains(sentence) == true, "\(ended)")
+            }
+        }
+
         @Test(.timeLimit(.minutes(2)))
         func `a script of completion knows the commands`() async throws {
             try await Bench.run { bench in

@@ -7,7 +7,7 @@ public enum Program {
     /// standard error.
     public static func run(_ root: (some AsyncParsableCommand).Type) async {
         do {
-            var command = try root.parseAsRoot()
+            var command = try root.parseAsRoot(self.arguments)
             if var asynchronous = command as? any AsyncParsableCommand {
                 try await asynchronous.run()
             } else {
@@ -20,6 +20,17 @@ public enum Program {
             guard root.exitCode(for: error) == .validationFailure else { root.exit(withError: error) }
             self.complain(error, root)
             root.exit(withError: ExitCode.validationFailure)
+        }
+    }
+
+    /// The arguments, with each negative number joined to its flag: the parser would take it for a flag.
+    private static var arguments: [String] {
+        CommandLine.arguments.dropFirst().reduce(into: []) { words, word in
+            if let flag = words.last, flag.hasPrefix("--"), flag.count > 2, !flag.contains("="), Double(word).map({ $0 < 0 }) == true {
+                words[words.count - 1] = "\(flag)=\(word)"
+            } else {
+                words.append(word)
+            }
         }
     }
 
