@@ -26,6 +26,7 @@ extension Tool {
             .timeLimit(.minutes(2)),
             arguments: [
                 ["load", "http://x", "--timeout", "nan"], ["load", "http://x", "--emit", "a", "--request", "b"],
+                ["load", "http://x", "--rate", "5", "--duration", "1"],
                 ["probe", "http://x", "--replay", "a", "-x", "b"], ["completion", "tcsh"],
             ])
         func `flags that cannot be are refused`(words: [String]) async throws {

@@ -68,8 +68,8 @@ struct LoadCommand: AsyncParsableCommand {
     @Option(help: "An event to send and have acknowledged, in place of the scenario's steps.")
     var request: String?
 
-    @Option(help: "The arguments of --emit or --request, JSON.")
-    var payload = #""{{stamp}}""#
+    @Option(help: "The arguments of --emit or --request, JSON (default \"{{stamp}}\").")
+    var payload: String?
 
     @Option(help: "Messages of each client in a second (default one after the other).")
     var rate: Double?
@@ -112,6 +112,11 @@ struct LoadCommand: AsyncParsableCommand {
             throw ValidationError("--timeout has to be a number of seconds from 0.001 to 86400")
         }
         if self.emit != nil, self.request != nil { throw ValidationError("--emit and --request exclude each other") }
+        let ofStep = ["--payload": self.payload != nil, "--rate": self.rate != nil, "--count": self.count != nil,
+            "--audience": self.audience != nil]
+        if self.emit == nil, self.request == nil, let flag = ofStep.filter(\.value).keys.min() {
+            throw ValidationError("\(flag) needs --emit or --request; a scenario has it in its steps")
+        }
     }
 
     func run() async throws {
@@ -163,7 +168,7 @@ struct LoadCommand: AsyncParsableCommand {
         }
         if let event = self.emit ?? self.request {
             var step = LoadScenario.Step(self.emit == nil ? .request(event) : .emit(event))
-            (step.payload, step.rate, step.count) = (self.payload, self.rate, self.count)
+            (step.payload, step.rate, step.count) = (self.payload ?? step.payload, self.rate, self.count)
             step.audience = self.audience
             plan.steps = [step]
         }
