@@ -49,7 +49,7 @@ final class LoadRun: Sendable {
         _ scenario: LoadScenario, _ base: ConnectionConfiguration, headers: [Credentials.Field], users: String?,
         timeout: Duration
     ) throws {
-        let table = LoadScenario.users(users ?? "")
+        let table = try users.map(LoadScenario.users) ?? (columns: [], rows: [])
         self.steps = try scenario.steps.map { try LoadStep($0, columns: table.columns) }
         self.auth = try scenario.auth.map { try PayloadTemplate($0, columns: table.columns) }
         self.users = table.rows

@@ -130,25 +130,37 @@ struct LoadScenario: Decodable, Sendable {
         }
     }
 
-    /// The lines of a file of CSV, by the names in its first line; quotes keep commas.
-    static func users(_ text: String) -> (columns: [String], rows: [[String: String]]) {
-        let lines = text.split(whereSeparator: \.isNewline).map { line in
-            var cells = [""]
-            var (isQuoted, previous) = (false, Character(","))
-            for character in line {
-                defer { previous = character }
-                switch character {
-                case "\"":
-                    isQuoted.toggle()
-                    // Two quotes inside of quotes are one.
-                    if isQuoted, previous == "\"" { cells[cells.count - 1].append(character) }
-                case "," where !isQuoted: cells.append("")
-                default: cells[cells.count - 1].append(character)
-                }
+    /// The lines of a file of CSV, by the names in its first line; quotes keep commas and ends of lines.
+    ///
+    /// - Throws: `LoadProblem` for a table without users, and for a line with another number of cells than the first.
+    static func users(_ text: String) throws -> (columns: [String], rows: [[String: String]]) {
+        var (lines, cells, cell) = ([[String]](), [String](), "")
+        var (isQuoted, previous) = (false, Character(","))
+        for character in text.drop(while: { $0 == "\u{FEFF}" }) + "\n" {
+            defer { previous = character }
+            switch character {
+            case "\"":
+                isQuoted.toggle()
+                // Two quotes inside of quotes are one.
+                if isQuoted, previous == "\"" { cell.append(character) }
+            case _ where !isQuoted && (character == "," || character.isNewline):
+                cells.append(cell)
+                cell = ""
+                guard character != "," else { continue }
+                if cells != [""] { lines.append(cells) }
+                cells = []
+            default: cell.append(character)
             }
-            return cells
         }
-        let columns = lines.first ?? []
+        guard !isQuoted else { throw LoadProblem("the table of users has a quote that is not closed") }
+        guard let columns = lines.first, lines.count > 1 else {
+            throw LoadProblem("the table of users needs a line with the names of its columns, and one for each user")
+        }
+        if let (index, cells) = lines.enumerated().first(where: { $1.count != columns.count }) {
+            let names = columns.joined(separator: ",")
+            throw LoadProblem(
+                "user \(index) of the table has \(cells.count) cells, and its first line has \(columns.count): \(names)")
+        }
         return (columns, lines.dropFirst().map { Dictionary(zip(columns, $0)) { $1 } })
     }
 }

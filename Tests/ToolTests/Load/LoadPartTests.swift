@@ -172,11 +172,20 @@ extension Tool {
         }
 
         @Test
-        func `a table of users keeps commas and doubled quotes in quotes`() {
-            let table = LoadScenario.users("name,token\r\nann,\"a,b\"\r\nbob,\"\"\"c\"\"d\"\ncid,\"\"\n")
+        func `a table of users keeps commas and doubled quotes in quotes`() throws {
+            let table = try LoadScenario.users("\u{FEFF}name,token\r\nann,\"a,b\"\r\nbob,\"\"\"c\"\"d\"\ncid,\"\"\n")
             #expect(table.columns == ["name", "token"])
             #expect(table.rows.map { $0["name"] } == ["ann", "bob", "cid"])
             #expect(table.rows.map { $0["token"] } == ["a,b", #""c"d"#, ""])
+            #expect(try LoadScenario.users("a,b\n1,\"x\ny\"\n").rows == [["a": "1", "b": "x\ny"]])
+        }
+
+        @Test(arguments: [
+            ("", "needs a line with the names"), ("name\n\n", "and one for each user"), ("a,b\n1\n", "user 1 of the table has 1 cells"),
+            ("a,b\n1,2\n\"3,4\n", "a quote that is not closed"),
+        ])
+        func `a table of users with a mistake is refused`(text: String, sentence: String) {
+            #expect { try LoadScenario.users(text) } throws: { "\($0)".contains(sentence) }
         }
     }
 }
