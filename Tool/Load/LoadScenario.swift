@@ -199,6 +199,12 @@ extension DecodingError {
             case .valueNotFound(_, let context), .dataCorrupted(let context): (context, nil)
             @unknown default: (Context(codingPath: [], debugDescription: "cannot be read"), nil)
             }
+        #if YAML
+        if case .duplicatedKeysInMapping(let names, let section)? = context.underlyingError as? YamlError {
+            let words = "'\(names.sorted().joined(separator: "', '"))' is there twice in the section that begins here"
+            return "\(file):\(section.mark.line): \(words)"
+        }
+        #endif
         if let error = context.underlyingError {
             // The last two lines show the place in the file.
             let lines = "\(error)".split(separator: "\n").dropLast(2)

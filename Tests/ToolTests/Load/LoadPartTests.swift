@@ -145,6 +145,7 @@ extension Tool {
                 ("clients: 5\nstepz: []", ":2: stepz: is none of clients, ramp"),
                 ("steps:\n  - {emit: a}\n  - {emit: a, rat: 1}", ":3: steps[1].rat: is none of emit"),
                 ("\nclients: many", ":2: clients: has to be a whole number"),
+                ("clients: 5\nsteps:\n  - emit: a\n    rate: 1\n    rate: 2", ":3: 'rate' is there twice in the section"),
                 ("- a", ":1: has to be names with values"),
                 ("steps: [{}]", "a step has one of emit, request, expect and think, not 0 of them"),
                 ("steps: [{emit: a, request: b}]", "not 2 of them"), ("a: 1\nclients: [1\nsteps: -", ":3:"),
