@@ -27,6 +27,7 @@ extension Tool {
             arguments: [
                 ["load", "http://x", "--timeout", "nan"], ["load", "http://x", "--emit", "a", "--request", "b"],
                 ["load", "http://x", "--rate", "5", "--duration", "1"],
+                ["load", "http://127.0.0.1:1", "--html", "/none/report.html"],
                 ["probe", "http://x", "--replay", "a", "-x", "b"], ["completion", "tcsh"],
             ])
         func `flags that cannot be are refused`(words: [String]) async throws {

@@ -160,6 +160,12 @@ struct LoadCommand: AsyncParsableCommand {
         plan.seed = self.seed ?? plan.seed
         plan.thresholds += self.threshold
         if let profile { plan.profile = try Self.read(profile, as: FaultProfile.self) }
+        for path in [self.markdown, self.html].compactMap(\.self) {
+            let folder = URL(fileURLWithPath: path).deletingLastPathComponent().path
+            guard FileManager.default.isWritableFile(atPath: folder) else {
+                throw LoadProblem("the report cannot be written to \(path): \(folder) is no folder that can be written to")
+            }
+        }
         if let drop {
             guard let found = drop.wholeMatch(of: /([\d.]+)%(\/s)?/), let percent = Double(found.1) else {
                 throw LoadProblem("--drop '\(drop)' cannot be read: write it as 10%/s")
