@@ -149,7 +149,8 @@ extension Tool {
                 ("- a", ":1: has to be names with values"),
                 ("steps: [{}]", "a step has one of emit, request, expect and think, not 0 of them"),
                 ("steps: [{emit: a, request: b}]", "not 2 of them"), ("a: 1\nclients: [1\nsteps: -", ":3:"),
-                ("steps: [{emit: a, audience: all}]", "steps[0].audience: "),
+                ("steps: [{emit: a, audience: all}]", "steps[0].audience: 'all' is none of none, sender, others, everyone"),
+                ("profile: {phases: [{cut: 1, ending: bang}]}", "'bang' is none of close, reset, halfOpen"),
                 ("profile: {phases: [{delay: -1}]}", ":1: profile.phases[0].delay: delay has to be from"),
             ] {
                 let file = folder.appending(path: "\(UUID().uuidString).yaml")
