@@ -199,7 +199,12 @@ struct LoadCommand: AsyncParsableCommand {
 
     private static func text(of path: String) throws -> String {
         do {
-            return try String(contentsOfFile: path, encoding: .utf8)
+            // A pipe of the shell, as of <(…), is not read by String.
+            let data = try FileHandle(forReadingFrom: URL(fileURLWithPath: path)).readToEnd() ?? Data()
+            guard let text = String(data: data, encoding: .utf8) else { throw LoadProblem("\(path) is not UTF-8") }
+            return text
+        } catch let problem as LoadProblem {
+            throw problem
         } catch {
             throw LoadProblem("\(path) cannot be read: \(error.localizedDescription)")
         }
