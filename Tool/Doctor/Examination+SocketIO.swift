@@ -10,11 +10,14 @@ struct EngineIOOpen: Sendable {
     /// The most bytes of a message; nil when the server does not say.
     var maxPayload: Int?
 
+    /// Usable times in milliseconds, up to months.
+    private static let times = 0.001...1e10
+
     /// Reads an open packet of version 4; nil when the text is something else.
     init?(_ text: some StringProtocol) {
         guard text.first == "0", let object = try? PayloadValue(json: String(text.dropFirst())),
-            let sid = object["sid"]?.string, let interval = object["pingInterval"]?.double, interval > 0,
-            let timeout = object["pingTimeout"]?.double, timeout > 0
+            let sid = object["sid"]?.string, let interval = object["pingInterval"]?.double, Self.times.contains(interval),
+            let timeout = object["pingTimeout"]?.double, Self.times.contains(timeout)
         else { return nil }
         self.sid = sid
         self.upgrades = object["upgrades"]?.elements?.compactMap(\.string) ?? []

@@ -89,7 +89,7 @@ extension Tool {
                 ("closing", "ws", [], "authRefused"), ("status-429", "http", [], "rateLimited"),
                 ("status-429", "ws", [], "rateLimited"), ("empty", "http", [], "notSocketIO"),
                 ("disconnecting", "http", [], "disconnected"), ("bad-open", "http", [], "badOpen"),
-                ("bad-frame-open", "http", [], "badOpen"), ("zero-interval", "http", [], "badOpen"),
+                ("bad-frame-open", "http", [], "badOpen"), ("zero-interval", "http", [], "badOpen"), ("huge-interval", "http", [], "badOpen"),
                 ("masked", "ws", [], "brokenFrames"),
                 ("unasked", "ws", [], "subprotocolMissing"), ("full-room", "http:/room", [], "authRefused"),
                 ("banned", "http", [], "closedByServer"), ("zipped", "http", [], "badOpen"),

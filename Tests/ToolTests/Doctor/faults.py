@@ -430,6 +430,7 @@ CASES = {
     "disconnecting": lambda: socket_io(disconnects=True),
     "bad-open": lambda: answering(body="0" + json.dumps(OPEN | {"pingInterval": "soon"}), kind="text/plain"),
     "bad-frame-open": lambda: engine(frames(pingTimeout=None)),
+    "huge-interval": lambda: engine(frames(pingInterval=1e300), pingInterval=1e300),
     "zero-interval": lambda: engine(frames(pingInterval=0), pingInterval=0),
     "polling-only": lambda: socket_io(transports=["polling"]),
     "websocket-only": lambda: socket_io(transports=["websocket"]),
