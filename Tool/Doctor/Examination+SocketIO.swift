@@ -131,7 +131,9 @@ extension Examination {
             let conversation = self.dialer.open(self.plan.url.path + (self.plan.url.query.map { "?\($0)" } ?? ""))
             defer { conversation.close() }
             guard case .opened? = await conversation.next() else { return false }
-            return true
+            // Some servers of Socket.IO accept an upgrade at any path.
+            guard case .text(let text)? = await conversation.nextText(within: .milliseconds(300)) else { return true }
+            return !text.hasPrefix("0{")
         }
     }
 
@@ -283,7 +285,8 @@ extension Examination {
                 return
             case .text(let text) where text.hasPrefix("44"):
                 throw self.refusal(of: String(text.dropFirst(2 + self.prefix.count)))
-            case .text(let text) where text == "1" || text.hasPrefix("41"):
+            case .text(let text) where text.hasPrefix("41"): throw self.disconnected
+            case .text("1"):
                 throw Verdict(.closedByServer, "the server ended the session at the CONNECT of \(self.namespace)")
             case .text: ()
             case .ended(let end): throw Verdict(end, "at the CONNECT of \(self.namespace)")

@@ -182,7 +182,7 @@ extension Tool {
                 ("basic", #"asks for Basic realm="Staff"; pass the credentials by --header"#),
                 ("nginx-get-alone", "a POST by polling was answered with 403"),
                 ("nginx-requests-4", "a GET by polling was answered with 503"),
-                ("login", "portal.example/login; use the URL that it leads to"), ("login", "if that is a login"),
+                ("created", "is no Socket.IO server: it answered other text"), ("login", "portal.example/login; use the URL that it leads to"), ("login", "if that is a login"),
                 ("status-410", "was answered with 410 (Gone);"), ("status-526", "TLS between a proxy and the server"),
             ])
         func `the verdict has what the answer tells`(name: String, words: String) async throws {

@@ -134,7 +134,7 @@ def frame(text: str) -> bytes:
     return (bytes([0x81, len(data)]) if len(data) < 126 else bytes([0x81, 126]) + len(data).to_bytes(2)) + data
 
 
-async def engine(socket_frames=(), polls=True, holds=True, accepts=True, **values) -> int:
+async def engine(socket_frames=(), polls=True, holds=True, accepts=True, status="200 OK", **values) -> int:
     """Engine.IO by hand: answers polling with an open packet, and an upgrade with these frames; CONNECT is accepted."""
     sessions = 0
 
@@ -161,7 +161,7 @@ async def engine(socket_frames=(), polls=True, holds=True, accepts=True, **value
                     writer.write(frame("3probe"))
         elif polls:
             body = "40{}" if "sid=" in target and "content-length" not in fields else "ok" if "sid=" in target else "0" + json.dumps(OPEN | values)
-            writer.write(answer(body=body, kind="text/plain"))
+            writer.write(answer(status, body, "text/plain"))
             await writer.drain()
         else:
             await reader.read()
@@ -431,6 +431,7 @@ CASES = {
     "bad-open": lambda: answering(body="0" + json.dumps(OPEN | {"pingInterval": "soon"}), kind="text/plain"),
     "bad-frame-open": lambda: engine(frames(pingTimeout=None)),
     "huge-interval": lambda: engine(frames(pingInterval=1e300), pingInterval=1e300),
+    "created": lambda: engine(frames(), status="201 Created"),
     "zero-interval": lambda: engine(frames(pingInterval=0), pingInterval=0),
     "polling-only": lambda: socket_io(transports=["polling"]),
     "websocket-only": lambda: socket_io(transports=["websocket"]),
