@@ -40,7 +40,10 @@ extension Tool {
         @Test(
             .timeLimit(.minutes(2)),
             arguments: [
-                (["load", "http://x", "--emit", "a", "--rate", "-1", "--count", "1"], "rate of step 1 has to be from 0.001"),
+                (
+                    ["load", "http://x", "--emit", "a", "--rate", "-1", "--count", "1"],
+                    "rate of step 1 has to be from 0.001"
+                ),
                 (["load", "http://x", "--clients", "-3"], "clients has to be from 1 to 1000000, not -3"),
                 (["doctor", "http://x", "--timeout", "-5"], "--timeout has to be a number of seconds from 1 to 86400"),
             ])

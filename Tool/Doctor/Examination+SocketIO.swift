@@ -16,7 +16,8 @@ struct EngineIOOpen: Sendable {
     /// Reads an open packet of version 4; nil when the text is something else.
     init?(_ text: some StringProtocol) {
         guard text.first == "0", let object = try? PayloadValue(json: String(text.dropFirst())),
-            let sid = object["sid"]?.string, let interval = object["pingInterval"]?.double, Self.times.contains(interval),
+            let sid = object["sid"]?.string, let interval = object["pingInterval"]?.double,
+            Self.times.contains(interval),
             let timeout = object["pingTimeout"]?.double, Self.times.contains(timeout)
         else { return nil }
         self.sid = sid
@@ -115,7 +116,8 @@ extension Examination {
         if status == 400, answer.wantsTLS, let verdict = await self.tlsVerdict() { throw verdict }
         if status == 200, packets.first?.hasPrefix("0{") == true { throw Self.badOpen(answer.text) }
         if (200...299).contains(status) || [400, 404].contains(status), await self.isWebSocket {
-            throw Verdict(.notSocketIO, "\(self.namespace) is a raw WebSocket, and \(self.path) was answered with \(status)")
+            throw Verdict(
+                .notSocketIO, "\(self.namespace) is a raw WebSocket, and \(self.path) was answered with \(status)")
         }
         if (200...299).contains(status) {
             let kind = answer.body.isEmpty ? "nothing" : answer.isPage ? "a web page" : "other text"
@@ -248,7 +250,8 @@ extension Examination {
         case .stream(let error):
             let answer = error.status == nil ? nil : await self.refusedUpgrade(self.socketTarget)
             if let polled, let open = answer.flatMap({ EngineIOOpen($0.text) }), open.sid == polled.sid {
-                return Verdict(.cached, "the upgrade got the answer of an earlier request: a proxy answers from its cache")
+                return Verdict(
+                    .cached, "the upgrade got the answer of an earlier request: a proxy answers from its cache")
             }
             let words = answer?.words
             // A server or a proxy that does not see an upgrade answers with one of these.

@@ -87,7 +87,8 @@ extension Examination {
                 .upgradeStripped, "the server did not get the headers of the upgrade: it answered \(status) (\(words))")
         }
         if (200...299).contains(status) || [400, 404].contains(status), await self.isSocketIO {
-            return Verdict(.notWebSocket, "\(self.place) is a server of Socket.IO, and \(request) was answered with \(status)")
+            return Verdict(
+                .notWebSocket, "\(self.place) is a server of Socket.IO, and \(request) was answered with \(status)")
         }
         if (200...299).contains(status) {
             return Verdict(.notWebSocket, "\(request) was answered with \(status), as a web page is")

@@ -12,7 +12,8 @@ extension Verdict {
             case (.nameNotResolved, _), (.timedOut, .resolving):
                 (.nameNotResolved, "the name of \(place) has no address: \(error.message)")
             case (.timedOut, .connecting): (.unreachable, "\(place) does not answer TCP connections")
-            case (.proxyUnauthorized, _): (.proxyFailed, "the proxy wants a name and a password, or others than those given")
+            case (.proxyUnauthorized, _):
+                (.proxyFailed, "the proxy wants a name and a password, or others than those given")
             case (.timedOut, .proxy), (.proxyUnreachable, _), (.proxyRefused, _):
                 (.proxyFailed, "the proxy does not connect to the server: \(error.message)")
             case (.timedOut, .tls): (.noAnswer, "\(place) takes TCP connections, and does not answer the TLS handshake")
@@ -46,11 +47,17 @@ extension Verdict {
         case .versionTooOld: (.tlsVersion, "\(place) speaks no TLS from version 1.2 on")
         case .clientCertificateRefused: (.clientCertificateWanted, "\(place) wants a certificate of the client")
         case .other where message.isAlert("unrecognized name"):
-            (.serverNameUnknown, "\(place) has no certificate for this name: it refuses the name that TLS sends (SNI), or none")
+            (
+                .serverNameUnknown,
+                "\(place) has no certificate for this name: it refuses the name that TLS sends (SNI), or none"
+            )
         case .other where message.isAlert("no application protocol"):
             (.http2Only, "\(place) takes no HTTP/1.1: it refuses that in the TLS handshake (ALPN)")
         case .other where message.isAlert("handshake failure"):
-            (.tlsFailed, "\(place) refuses the TLS handshake: it has no cipher suite or kind of key in common with this client")
+            (
+                .tlsFailed,
+                "\(place) refuses the TLS handshake: it has no cipher suite or kind of key in common with this client"
+            )
         case .handshakeCut, .other: (.tlsFailed, "\(place): \(message)")
         default: (.certificateRejected, "\(name) is rejected: \(message.trimmingPrefix("certificate rejected: "))")
         }
@@ -64,7 +71,9 @@ extension Verdict {
         let location = answer?.head["location"].map { " to \(ForeignText.line(String($0.prefix { $0 != "?" })))" } ?? ""
         let pause = answer?.head["retry-after"].map { "; Retry-After is \(ForeignText.line($0))" } ?? ""
         let wish = answer?.head["www-authenticate"].map { ", and asks for \(ForeignText.line($0, limit: 60))" } ?? ""
-        let (isAboutOrigin, isAboutHost) = (words.lowercased().contains("origin"), words.firstMatch(of: /(?i)\bhost\b/) != nil)
+        let (isAboutOrigin, isAboutHost) = (
+            words.lowercased().contains("origin"), words.firstMatch(of: /(?i)\bhost\b/) != nil
+        )
         let (code, note): (Code, String) =
             switch status {
             case 400 where answer?.text.contains("SSL certificate was sent") == true:
@@ -98,7 +107,8 @@ extension Verdict {
         self.init(status: status, of: request, answer)
         self = Self(
             .rateLimited,
-            "\(self.cause), after others were served: a limit of requests or connections, or one server of several is down")
+            "\(self.cause), after others were served: a limit of requests or connections, or one server of several is down"
+        )
     }
 
     /// The verdict about a WebSocket that ended after it was opened.

@@ -15,11 +15,13 @@ struct Verdict: Error, Encodable, Hashable, Sendable {
         case certificateUntrusted, certificateIncomplete, certificateRejected, pinMismatch
         case tlsVersion, clientCertificateWanted, serverNameUnknown, tlsFailed, plainServer, tlsRequired
         // HTTP.
-        case noAnswer, hungUp, notHTTP, http2Only, notFound, unauthorized, forbidden, redirected, badGateway, unavailable, hostRefused, captivePortal
+        case noAnswer, hungUp, notHTTP, http2Only, notFound, unauthorized, forbidden, redirected, badGateway,
+            unavailable, hostRefused, captivePortal
         case gatewayTimeout, serverError, rateLimited, refused, notSocketIO, notWebSocket, oldProtocol
         case originRefused, corsMissing, queryLost
         // The upgrade, and what follows it.
-        case upgradeStripped, cached, pollingOnly, badHandshake, subprotocolMissing, closedAfterUpgrade, brokenFrames, noOpen
+        case upgradeStripped, cached, pollingOnly, badHandshake, subprotocolMissing, closedAfterUpgrade, brokenFrames,
+            noOpen
         case upgradeSilent, pollingSilent, namespaceRefused, authRefused, namespaceSilent, disconnected, messageLimit
         case sessionsSplit, switchFailed, noPings, pingTimeoutTooShort, noPong, idleCut, closedByServer, badOpen
         /// A flag cannot be used.
@@ -37,7 +39,8 @@ extension Verdict.Code {
         case .connectionRefused: "start the server, or correct host and port"
         case .unreachable: "check that the machine is up, and that no firewall or security group drops the port"
         case .deadAddress: "let the server listen there, or remove the DNS record: some clients wait or fail"
-        case .proxyFailed: "check --proxy (with NAME:PASSWORD@ before its host if it wants them), the proxy's rules, and that it reaches the server"
+        case .proxyFailed:
+            "check --proxy (with NAME:PASSWORD@ before its host if it wants them), the proxy's rules, and that it reaches the server"
         case .certificateExpired: "renew it, and reload the server"
         case .certificateNotYetValid: "check the clocks of this machine and of the issuer"
         case .certificateWrongName: "connect by a name in its subjectAltName, or issue one that has this host there"
@@ -66,7 +69,8 @@ extension Verdict.Code {
         case .unauthorized:
             "pass the credentials by --header 'Authorization: Bearer …', or 'Authorization: Basic …' with NAME:PASSWORD in "
                 + "base64"
-        case .forbidden: "check the credentials (--header), the allowed origins (--origin), and the rules of proxy and firewall"
+        case .forbidden:
+            "check the credentials (--header), the allowed origins (--origin), and the rules of proxy and firewall"
         case .redirected:
             "use the URL that it leads to, since redirects of WebSockets are not followed; if that is a login, pass the "
                 + "credentials (--header), or log in to the network"

@@ -112,8 +112,10 @@ struct LoadCommand: AsyncParsableCommand {
             throw ValidationError("--timeout has to be a number of seconds from 0.001 to 86400")
         }
         if self.emit != nil, self.request != nil { throw ValidationError("--emit and --request exclude each other") }
-        let ofStep = ["--payload": self.payload != nil, "--rate": self.rate != nil, "--count": self.count != nil,
-            "--audience": self.audience != nil]
+        let ofStep = [
+            "--payload": self.payload != nil, "--rate": self.rate != nil, "--count": self.count != nil,
+            "--audience": self.audience != nil,
+        ]
         if self.emit == nil, self.request == nil, let flag = ofStep.filter(\.value).keys.min() {
             throw ValidationError("\(flag) needs --emit or --request; a scenario has it in its steps")
         }
@@ -163,7 +165,8 @@ struct LoadCommand: AsyncParsableCommand {
         for path in [self.markdown, self.html].compactMap(\.self) {
             let folder = URL(fileURLWithPath: path).deletingLastPathComponent().path
             guard FileManager.default.isWritableFile(atPath: folder) else {
-                throw LoadProblem("the report cannot be written to \(path): \(folder) is no folder that can be written to")
+                throw LoadProblem(
+                    "the report cannot be written to \(path): \(folder) is no folder that can be written to")
             }
         }
         if let drop {

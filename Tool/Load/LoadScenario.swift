@@ -159,7 +159,8 @@ struct LoadScenario: Decodable, Sendable {
         if let (index, cells) = lines.enumerated().first(where: { $1.count != columns.count }) {
             let names = columns.joined(separator: ",")
             throw LoadProblem(
-                "user \(index) of the table has \(cells.count) cells, and its first line has \(columns.count): \(names)")
+                "user \(index) of the table has \(cells.count) cells, and its first line has \(columns.count): \(names)"
+            )
         }
         return (columns, lines.dropFirst().map { Dictionary(zip(columns, $0)) { $1 } })
     }

@@ -26,7 +26,9 @@ public enum Program {
     /// The arguments, with each negative number joined to its flag: the parser would take it for a flag.
     private static var arguments: [String] {
         CommandLine.arguments.dropFirst().reduce(into: []) { words, word in
-            if let flag = words.last, flag.hasPrefix("--"), flag.count > 2, !flag.contains("="), Double(word).map({ $0 < 0 }) == true {
+            if let flag = words.last, flag.hasPrefix("--"), flag.count > 2, !flag.contains("="),
+                Double(word).map({ $0 < 0 }) == true
+            {
                 words[words.count - 1] = "\(flag)=\(word)"
             } else {
                 words.append(word)

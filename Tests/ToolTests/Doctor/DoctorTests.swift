@@ -89,7 +89,8 @@ extension Tool {
                 ("closing", "ws", [], "authRefused"), ("status-429", "http", [], "rateLimited"),
                 ("status-429", "ws", [], "rateLimited"), ("empty", "http", [], "notSocketIO"),
                 ("disconnecting", "http", [], "disconnected"), ("bad-open", "http", [], "badOpen"),
-                ("bad-frame-open", "http", [], "badOpen"), ("zero-interval", "http", [], "badOpen"), ("huge-interval", "http", [], "badOpen"),
+                ("bad-frame-open", "http", [], "badOpen"), ("zero-interval", "http", [], "badOpen"),
+                ("huge-interval", "http", [], "badOpen"),
                 ("masked", "ws", [], "brokenFrames"),
                 ("unasked", "ws", [], "subprotocolMissing"), ("full-room", "http:/room", [], "authRefused"),
                 ("banned", "http", [], "closedByServer"), ("zipped", "http", [], "badOpen"),
@@ -122,7 +123,8 @@ extension Tool {
                 ("buffering", "http", "upgradeSilent"), ("nginx-half-upgrade", "http", "upgradeStripped"),
                 ("nginx-connections", "ws", "rateLimited"), ("nginx-requests-1", "http", "rateLimited"),
                 ("nginx-requests-4", "http", "rateLimited"), ("nginx-body", "http", "messageLimit"),
-                ("nginx-get-alone", "http", "forbidden"), ("nginx-no-query", "http", "queryLost"), ("nginx-cache", "http", "cached"),
+                ("nginx-get-alone", "http", "forbidden"), ("nginx-no-query", "http", "queryLost"),
+                ("nginx-cache", "http", "cached"),
             ])
         func `the fault of a proxy is the verdict`(name: String, scheme: String, code: String) async throws {
             try await Self.expect(code, of: name, scheme, [])
@@ -182,7 +184,8 @@ extension Tool {
                 ("basic", #"asks for Basic realm="Staff"; pass the credentials by --header"#),
                 ("nginx-get-alone", "a POST by polling was answered with 403"),
                 ("nginx-requests-4", "a GET by polling was answered with 503"),
-                ("created", "is no Socket.IO server: it answered other text"), ("login", "portal.example/login; use the URL that it leads to"), ("login", "if that is a login"),
+                ("created", "is no Socket.IO server: it answered other text"),
+                ("login", "portal.example/login; use the URL that it leads to"), ("login", "if that is a login"),
                 ("status-410", "was answered with 410 (Gone);"), ("status-526", "TLS between a proxy and the server"),
             ])
         func `the verdict has what the answer tells`(name: String, words: String) async throws {
@@ -222,7 +225,8 @@ extension Tool {
         func `an origin that server and proxy both allow is told as such`() async throws {
             let (findings, _) = try await Self.examine("nginx-double-cors", "http", Self.cors)
             #expect(findings.verdict?.code == "corsMissing", "\(findings)")
-            #expect(findings.verdict?.cause.contains("the server and a proxy both add the header") == true, "\(findings)")
+            #expect(
+                findings.verdict?.cause.contains("the server and a proxy both add the header") == true, "\(findings)")
         }
 
         @Test(.timeLimit(.minutes(2)), arguments: ["http", "ws"])

@@ -145,11 +145,17 @@ extension Tool {
                 ("clients: 5\nstepz: []", ":2: stepz: is none of clients, ramp"),
                 ("steps:\n  - {emit: a}\n  - {emit: a, rat: 1}", ":3: steps[1].rat: is none of emit"),
                 ("\nclients: many", ":2: clients: has to be a whole number"),
-                ("clients: 5\nsteps:\n  - emit: a\n    rate: 1\n    rate: 2", ":3: 'rate' is there twice in the section"),
+                (
+                    "clients: 5\nsteps:\n  - emit: a\n    rate: 1\n    rate: 2",
+                    ":3: 'rate' is there twice in the section"
+                ),
                 ("- a", ":1: has to be names with values"),
                 ("steps: [{}]", "a step has one of emit, request, expect and think, not 0 of them"),
                 ("steps: [{emit: a, request: b}]", "not 2 of them"), ("a: 1\nclients: [1\nsteps: -", ":3:"),
-                ("steps: [{emit: a, audience: all}]", "steps[0].audience: 'all' is none of none, sender, others, everyone"),
+                (
+                    "steps: [{emit: a, audience: all}]",
+                    "steps[0].audience: 'all' is none of none, sender, others, everyone"
+                ),
                 ("profile: {phases: [{cut: 1, ending: bang}]}", "'bang' is none of close, reset, halfOpen"),
                 ("profile: {phases: [{delay: -1}]}", ":1: profile.phases[0].delay: delay has to be from"),
             ] {
@@ -183,7 +189,8 @@ extension Tool {
         }
 
         @Test(arguments: [
-            ("", "needs a line with the names"), ("name\n\n", "and one for each user"), ("a,b\n1\n", "user 1 of the table has 1 cells"),
+            ("", "needs a line with the names"), ("name\n\n", "and one for each user"),
+            ("a,b\n1\n", "user 1 of the table has 1 cells"),
             ("a,b\n1,2\n\"3,4\n", "a quote that is not closed"),
         ])
         func `a table of users with a mistake is refused`(text: String, sentence: String) {
