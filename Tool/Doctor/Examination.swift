@@ -88,10 +88,10 @@ final class Examination {
                 throw Verdict(.timeUp, "\(self.plan.timeout.seconds) were over before the stage \(stage.rawValue)")
             }
             let (value, detail) = try await body()
-            self.record(StageResult(stage: stage, outcome: .passed, detail: detail), since: start)
+            self.record(stage, .passed, detail, since: start)
             return value
         } catch {
-            self.record(StageResult(stage: stage, outcome: .failed, detail: error.cause), error, since: start)
+            self.record(stage, .failed, error.cause, error, since: start)
             throw error
         }
     }
@@ -102,24 +102,20 @@ final class Examination {
         let start = ContinuousClock.now
         self.begin(stage)
         switch await body() {
-        case .passed(let detail):
-            self.record(StageResult(stage: stage, outcome: .passed, detail: detail), since: start)
-        case .warned(let verdict):
-            self.record(StageResult(stage: stage, outcome: .warned, detail: verdict.cause), verdict, since: start)
-        case .failed(let verdict):
-            self.record(StageResult(stage: stage, outcome: .failed, detail: verdict.cause), verdict, since: start)
+        case .passed(let detail): self.record(stage, .passed, detail, since: start)
+        case .warned(let verdict): self.record(stage, .warned, verdict.cause, verdict, since: start)
+        case .failed(let verdict): self.record(stage, .failed, verdict.cause, verdict, since: start)
         }
     }
 
-    func skip(_ stage: Stage, _ why: String) {
-        self.record(StageResult(stage: stage, outcome: .skipped, detail: why), since: .now)
-    }
+    func skip(_ stage: Stage, _ why: String) { self.record(stage, .skipped, why, since: .now) }
 
     private func record(
-        _ result: StageResult, _ verdict: Verdict? = nil, since start: ContinuousClock.Instant
+        _ stage: Stage, _ outcome: StageResult.Outcome, _ detail: String, _ verdict: Verdict? = nil,
+        since start: ContinuousClock.Instant
     ) {
-        var result = result
-        result.milliseconds = Int(start.duration(to: .now) / .milliseconds(1))
+        let time = Int(start.duration(to: .now) / .milliseconds(1))
+        let result = StageResult(stage: stage, outcome: outcome, detail: detail, milliseconds: time)
         self.report.add(result, verdict)
         self.show(result)
     }
@@ -182,15 +178,13 @@ final class Examination {
             }
         }.joined(separator: ", ")
         if failed.isEmpty {
-            let detail = "TCP connects to \(addresses.joined(separator: ", "))"
-            return self.record(StageResult(stage: .address, outcome: .passed, detail: detail), since: start)
+            return self.record(.address, .passed, "TCP connects to \(addresses.joined(separator: ", "))", since: start)
         }
         let isDead = failed.count == addresses.count
         let code: Verdict.Code =
             !isDead ? .deadAddress : errors.values.contains(ECONNREFUSED) ? .connectionRefused : .unreachable
         let verdict = Verdict(code, "\(self.place) is not reached by TCP: \(problem)")
-        self.record(
-            StageResult(stage: .address, outcome: isDead ? .failed : .warned, detail: problem), verdict, since: start)
+        self.record(.address, isDead ? .failed : .warned, problem, verdict, since: start)
         if isDead { throw verdict }
     }
 

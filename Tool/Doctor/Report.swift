@@ -29,7 +29,7 @@ struct StageResult: Encodable, Sendable {
     var outcome: Outcome
     /// What was found, or why the stage was skipped.
     var detail: String
-    var milliseconds = 0
+    var milliseconds: Int
 }
 
 /// What a stage found on whose success no other depends.
