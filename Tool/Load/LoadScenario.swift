@@ -201,9 +201,8 @@ extension DecodingError {
             @unknown default: (Context(codingPath: [], debugDescription: "cannot be read"), nil)
             }
         #if YAML
-        if case .duplicatedKeysInMapping(let names, let section)? = context.underlyingError as? YamlError {
-            let words = "'\(names.sorted().joined(separator: "', '"))' is there twice in the section that begins here"
-            return "\(file):\(section.mark.line): \(words)"
+        if case .duplicatedKeysInMapping(let names, let first)? = context.underlyingError as? YamlError {
+            return "\(file):\(first.mark.line): '\(names.first ?? "")' is there more than once, first here"
         }
         #endif
         if let error = context.underlyingError {

@@ -147,7 +147,7 @@ extension Tool {
                 ("\nclients: many", ":2: clients: has to be a whole number"),
                 (
                     "clients: 5\nsteps:\n  - emit: a\n    rate: 1\n    rate: 2",
-                    ":3: 'rate' is there twice in the section"
+                    ":4: 'rate' is there more than once, first here"
                 ),
                 ("- a", ":1: has to be names with values"),
                 ("steps: [{}]", "a step has one of emit, request, expect and think, not 0 of them"),
