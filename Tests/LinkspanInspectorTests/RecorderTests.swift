@@ -237,7 +237,7 @@ struct RecorderTests {
         #expect(row.slow == 1)
         #expect(row.faults == 2)
         let text = try #require(try Payload(row)[0])
-        #expect(text["priority"]?.int == 7 && text["path"]?.string == "services.slow")
+        #expect(text["priority"]?.int == 7 && text["path"]?.string == "services.slow" && text["slow"]?.int == 1)
     }
 
     @Test func `the chart of the outbox has the fullest one, and none without an outbox`() throws {

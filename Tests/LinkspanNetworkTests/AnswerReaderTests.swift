@@ -41,6 +41,13 @@ struct AnswerReaderTests {
         }
     }
 
+    @Test
+    func `trailer fields may have 16 KiB together, and no more`() {
+        let field = "A: " + String(repeating: "b", count: 8_189) + "\r\n"
+        #expect(Self.body(Self.head + "1\r\na\r\n0\r\n\(field)\(field)\r\n") == Array("a".utf8))
+        #expect(Self.body(Self.head + "1\r\na\r\n0\r\n\(field)c\(field)\r\n") == nil)
+    }
+
     @Test(arguments: [16_384, 16_385, 20_000], [Int.max, 8_000, 1_000, 1])
     func `are refused for the length of their heads, whatever is behind and wherever they are cut`(
         length: Int, size: Int
