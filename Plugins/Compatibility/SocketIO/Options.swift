@@ -84,7 +84,7 @@ public enum SocketIOClientOption: CustomStringConvertible, Equatable {
     public static func == (lhs: Self, rhs: Self) -> Bool { lhs.description == rhs.description }
 
     /// The option of a name, when the value has its type.
-    init?(name: String, value: Any) {
+    static func named(_ name: String, value: Any) -> Self? {
         func take<Value>(_ make: @escaping (Value) -> Self) -> Self? { (value as? Value).map(make) }
         let options: [Self?] = [
             value as? Bool == true ? .compress : nil, take(Self.connectParams), take(Self.cookies),
@@ -94,8 +94,7 @@ public enum SocketIOClientOption: CustomStringConvertible, Equatable {
             take(Self.randomizationFactor), take(Self.secure), take(Self.security), take(Self.selfSigned),
             take(Self.sessionDelegate), take(Self.version),
         ]
-        guard let option = options.lazy.compactMap(\.self).first(where: { $0.description == name }) else { return nil }
-        self = option
+        return options.lazy.compactMap(\.self).first { $0.description == name }
     }
 }
 

@@ -8,8 +8,7 @@ extension SocketIOClient {
     /// The same as long as the socket lives. A socket that was never connected connects for it. Nil when the manager is gone, or
     /// its URL or its options cannot be used.
     public var connection: ConnectionHandler? {
-        if let handler = self.state.withLock({ $0.handler }) { return handler }
-        self.connect()
+        if self.state.withLock({ $0.handler == nil }) { self.connect() }
         return self.state.withLock { $0.handler }
     }
 

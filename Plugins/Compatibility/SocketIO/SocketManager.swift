@@ -27,8 +27,7 @@ open class SocketManager: NSObject, ConfigSettable {
 
     /// Makes a manager with options by their names; those of other names and types are left out.
     public convenience init(socketURL: URL, config: [String: Any]?) {
-        self.init(
-            socketURL: socketURL, config: (config ?? [:]).compactMap { SocketIOClientOption(name: $0, value: $1) })
+        self.init(socketURL: socketURL, config: (config ?? [:]).compactMap { .named($0, value: $1) })
     }
 
     deinit { for socket in self.nsps.values { self.leave(socket) } }
@@ -143,12 +142,11 @@ open class SocketManager: NSObject, ConfigSettable {
     /// Leaves the server and connects again, with the options of now; makes a waiting attempt at once.
     open func reconnect() {
         for socket in self.all {
-            let (handler, isUp) = socket.state.withLock { state in
-                state.isRenewed = state.isWanted && state.handler?.state == .connected
-                return (state.isWanted ? state.handler : nil, state.isRenewed)
-            }
-            if isUp { try? handler?.disconnect() }
-            try? handler?.reconnectNow()
+            guard let handler = socket.state.withLock({ $0.isWanted ? $0.handler : nil }) else { continue }
+            let isUp = handler.state == .connected
+            socket.state.withLock { $0.isRenewed = isUp }
+            if isUp { try? handler.disconnect() }
+            try? handler.reconnectNow()
         }
     }
 

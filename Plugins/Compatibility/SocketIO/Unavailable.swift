@@ -10,10 +10,9 @@ public import Starscream
 /// The engine is a transport of Linkspan's.
 @available(*, unavailable, message: "use client events") public typealias SocketEngineClient = NotOffered
 /// The engine is a transport of Linkspan's.
-@available(*, unavailable, message: "use the option forcePolling") public typealias SocketEnginePollable = NotOffered
+@available(*, unavailable, message: "use forcePolling") public typealias SocketEnginePollable = NotOffered
 /// The engine is a transport of Linkspan's.
-@available(*, unavailable, message: "use the option forceWebsockets") public typealias SocketEngineWebsocket =
-    NotOffered
+@available(*, unavailable, message: "use forceWebsockets") public typealias SocketEngineWebsocket = NotOffered
 /// Packets are Linkspan's.
 @available(*, unavailable, message: "use the client event ping") public typealias SocketEnginePacketType = NotOffered
 /// Packets are Linkspan's.

@@ -17,86 +17,80 @@ public import Linkspan
 }
 
 /// Not there; the compiler names the way out.
-@available(*, unavailable, message: "use WebSocket.configure instead") public typealias Engine = NotOffered
+@available(*, unavailable, message: "use WebSocket.configure") public typealias Engine = NotOffered
 /// Not there; the compiler names the way out.
 @available(*, unavailable, message: "use WebSocket.onEvent instead") public typealias EngineDelegate = NotOffered
 /// Not there; the compiler names the way out.
 @available(*, unavailable, message: "use FoundationSecurity(policy:)") public typealias PinningState = NotOffered
 /// Not there; the compiler names the way out.
-@available(*, unavailable, message: "use WebSocket.configure instead") public typealias WSEngine = NotOffered
+@available(*, unavailable, message: "use WebSocket.configure") public typealias WSEngine = NotOffered
 /// Not there; the compiler names the way out.
-@available(*, unavailable, message: "use WebSocket.configure instead") public typealias NativeEngine = NotOffered
+@available(*, unavailable, message: "use WebSocket.configure") public typealias NativeEngine = NotOffered
 /// Not there; the compiler names the way out.
-@available(*, unavailable, message: "use WebSocket.configure instead") public typealias TransportEventClient =
-    NotOffered
+@available(*, unavailable, message: "use WebSocket.configure") public typealias TransportEventClient = NotOffered
 /// Not there; the compiler names the way out.
-@available(*, unavailable, message: "use WebSocket.configure instead") public typealias TCPTransport = NotOffered
+@available(*, unavailable, message: "use WebSocket.configure") public typealias TCPTransport = NotOffered
 /// Not there; the compiler names the way out.
-@available(*, unavailable, message: "use WebSocket.configure instead") public typealias TCPTransportError = NotOffered
+@available(*, unavailable, message: "use WebSocket.configure") public typealias TCPTransportError = NotOffered
 /// Not there; the compiler names the way out.
-@available(*, unavailable, message: "use WebSocket.configure instead") public typealias FoundationTransport = NotOffered
+@available(*, unavailable, message: "use WebSocket.configure") public typealias FoundationTransport = NotOffered
 /// Not there; the compiler names the way out.
-@available(*, unavailable, message: "use WebSocket.configure instead") public typealias FoundationTransportError =
-    NotOffered
+@available(*, unavailable, message: "use WebSocket.configure") public typealias FoundationTransportError = NotOffered
 
 /// Not there; the compiler names the way out.
-@available(*, unavailable, message: "write a MessageProtocol instead") public typealias Framer = NotOffered
+@available(*, unavailable, message: "write a MessageProtocol") public typealias Framer = NotOffered
 /// Not there; the compiler names the way out.
-@available(*, unavailable, message: "write a MessageProtocol instead") public typealias FramerEventClient = NotOffered
+@available(*, unavailable, message: "write a MessageProtocol") public typealias FramerEventClient = NotOffered
 /// Not there; the compiler names the way out.
-@available(*, unavailable, message: "write a MessageProtocol instead") public typealias WSFramer = NotOffered
+@available(*, unavailable, message: "write a MessageProtocol") public typealias WSFramer = NotOffered
 /// Not there; the compiler names the way out.
-@available(*, unavailable, message: "write a MessageProtocol instead") public typealias Frame = NotOffered
+@available(*, unavailable, message: "write a MessageProtocol") public typealias Frame = NotOffered
 /// Not there; the compiler names the way out.
-@available(*, unavailable, message: "write a MessageProtocol instead") public typealias FrameEvent = NotOffered
+@available(*, unavailable, message: "write a MessageProtocol") public typealias FrameEvent = NotOffered
 /// Not there; the compiler names the way out.
-@available(*, unavailable, message: "write a MessageProtocol instead") public typealias FrameOpCode = NotOffered
+@available(*, unavailable, message: "write a MessageProtocol") public typealias FrameOpCode = NotOffered
 /// Not there; the compiler names the way out.
-@available(*, unavailable, message: "write a MessageProtocol instead") public typealias FrameCollector = NotOffered
+@available(*, unavailable, message: "write a MessageProtocol") public typealias FrameCollector = NotOffered
 /// Not there; the compiler names the way out.
-@available(*, unavailable, message: "write a MessageProtocol instead") public typealias FrameCollectorDelegate =
-    NotOffered
+@available(*, unavailable, message: "write a MessageProtocol") public typealias FrameCollectorDelegate = NotOffered
 
 /// Not there; the compiler names the way out.
-@available(*, unavailable, message: "use the request's header fields") public typealias HTTPHandler = NotOffered
+@available(*, unavailable, message: "use header fields") public typealias HTTPHandler = NotOffered
 /// Not there; the compiler names the way out.
-@available(*, unavailable, message: "use the request's header fields") public typealias HTTPHandlerDelegate = NotOffered
+@available(*, unavailable, message: "use header fields") public typealias HTTPHandlerDelegate = NotOffered
 /// Not there; the compiler names the way out.
-@available(*, unavailable, message: "use the request's header fields") public typealias HTTPEvent = NotOffered
+@available(*, unavailable, message: "use header fields") public typealias HTTPEvent = NotOffered
 /// Not there; the compiler names the way out.
-@available(*, unavailable, message: "use the request's header fields") public typealias FoundationHTTPHandler =
-    NotOffered
+@available(*, unavailable, message: "use header fields") public typealias FoundationHTTPHandler = NotOffered
 /// Not there; the compiler names the way out.
-@available(*, unavailable, message: "use the request's header fields") public typealias StringHTTPHandler = NotOffered
+@available(*, unavailable, message: "use header fields") public typealias StringHTTPHandler = NotOffered
 /// Not there; the compiler names the way out.
-@available(*, unavailable, message: "use the request's header fields") public typealias HTTPWSHeader = NotOffered
+@available(*, unavailable, message: "use header fields") public typealias HTTPWSHeader = NotOffered
 /// Not there; the compiler names the way out.
-@available(*, unavailable, message: "use the request's header fields") public typealias HeaderValidator = NotOffered
+@available(*, unavailable, message: "use header fields") public typealias HeaderValidator = NotOffered
 /// Not there; the compiler names the way out.
-@available(*, unavailable, message: "use the request's header fields") public typealias URLParts = NotOffered
+@available(*, unavailable, message: "use header fields") public typealias URLParts = NotOffered
 /// Not there; the compiler names the way out.
-@available(*, unavailable, message: "use the request's header fields") public typealias FoundationSecurityError =
-    NotOffered
+@available(*, unavailable, message: "use header fields") public typealias FoundationSecurityError = NotOffered
 
 /// Not there; the compiler names the way out.
-@available(*, unavailable, message: "use DevServer of Linkspan") public typealias Server = NotOffered
+@available(*, unavailable, message: "use DevServer") public typealias Server = NotOffered
 /// Not there; the compiler names the way out.
-@available(*, unavailable, message: "use DevServer of Linkspan") public typealias WebSocketServer = NotOffered
+@available(*, unavailable, message: "use DevServer") public typealias WebSocketServer = NotOffered
 /// Not there; the compiler names the way out.
-@available(*, unavailable, message: "use DevServer of Linkspan") public typealias ServerConnection = NotOffered
+@available(*, unavailable, message: "use DevServer") public typealias ServerConnection = NotOffered
 /// Not there; the compiler names the way out.
-@available(*, unavailable, message: "use DevServer of Linkspan") public typealias ServerEvent = NotOffered
+@available(*, unavailable, message: "use DevServer") public typealias ServerEvent = NotOffered
 /// Not there; the compiler names the way out.
-@available(*, unavailable, message: "use DevServer of Linkspan") public typealias ConnectionEvent = NotOffered
+@available(*, unavailable, message: "use DevServer") public typealias ConnectionEvent = NotOffered
 /// Not there; the compiler names the way out.
-@available(*, unavailable, message: "use DevServer of Linkspan") public typealias ConnectionDelegate = NotOffered
+@available(*, unavailable, message: "use DevServer") public typealias ConnectionDelegate = NotOffered
 /// Not there; the compiler names the way out.
-@available(*, unavailable, message: "use DevServer of Linkspan") public typealias HTTPServerHandler = NotOffered
+@available(*, unavailable, message: "use DevServer") public typealias HTTPServerHandler = NotOffered
 /// Not there; the compiler names the way out.
-@available(*, unavailable, message: "use DevServer of Linkspan") public typealias HTTPServerDelegate = NotOffered
+@available(*, unavailable, message: "use DevServer") public typealias HTTPServerDelegate = NotOffered
 /// Not there; the compiler names the way out.
-@available(*, unavailable, message: "use DevServer of Linkspan") public typealias FoundationHTTPServerHandler =
-    NotOffered
+@available(*, unavailable, message: "use DevServer") public typealias FoundationHTTPServerHandler = NotOffered
 
 extension WSCompression {
     /// Not there; the compiler names the way out.
@@ -123,8 +117,8 @@ extension URL {
 // Named like types of Linkspan, and therefore the same, so that a file can import both.
 
 /// Not there; the compiler names the way out.
-@available(*, unavailable, message: "use WebSocket.configure instead") public typealias Transport = Linkspan.Transport
+@available(*, unavailable, message: "use WebSocket.configure") public typealias Transport = Linkspan.Transport
 /// Not there; the compiler names the way out.
 @available(*, unavailable, message: "use connection") public typealias ConnectionState = Linkspan.ConnectionState
 /// Not there; the compiler names the way out.
-@available(*, unavailable, message: "use DevServer of Linkspan") public typealias Connection = Linkspan.Connection
+@available(*, unavailable, message: "use DevServer") public typealias Connection = Linkspan.Connection

@@ -45,7 +45,7 @@ open class WebSocket: WebSocketClient {
     }
 
     /// Not there; the compiler names the way out.
-    @available(*, unavailable, message: "use WebSocket.configure instead")
+    @available(*, unavailable, message: "use WebSocket.configure")
     public convenience init(request: URLRequest, engine: Any) { self.init(request: request) }
 
     /// Changes the configuration of every link that is opened from now on: for what Starscream had no words for, such as a
@@ -134,12 +134,7 @@ open class WebSocket: WebSocketClient {
     public func disconnect(closeCode: UInt16 = CloseCode.normal.rawValue) {
         guard let handler = self[\.handler] else { return }
         handler.cancelCommands { $0.kind == .send }
-        do throws(LinkspanError) {
-            try handler.disconnect(code: closeCode)
-        } catch {
-            processLog.notice("The link is closed with code 1000", metadata: ["reason": "\(error.message)"])
-            try? handler.disconnect()
-        }
+        if (try? handler.disconnect(code: closeCode)) == nil { try? handler.disconnect() }
     }
 
     /// Closes the link like ``disconnect(closeCode:)``, with code 1000.
