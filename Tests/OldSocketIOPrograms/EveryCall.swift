@@ -201,7 +201,7 @@ public enum EveryCall {
         manager.removeSocket(own)
 
         DefaultSocketLogger.Logger.log = false
-        DefaultSocketLogger.Logger.log("line", type: "EveryCall", args: 1)
+        DefaultSocketLogger.Logger.log("line", type: "EveryCall")
         DefaultSocketLogger.Logger.error("line", type: "EveryCall")
         DefaultSocketLogger.Logger = logger
         return manager

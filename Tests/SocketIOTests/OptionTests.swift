@@ -160,7 +160,7 @@ struct OptionTests {
         var log = true
         let lines = Journal<String>("lines")
 
-        func log(_ message: String, type: String, args: Any...) { self.lines.append("\(type): \(message)") }
+        func log(_ message: @autoclosure () -> String, type: String) { self.lines.append("\(type): \(message())") }
     }
 
     @Test

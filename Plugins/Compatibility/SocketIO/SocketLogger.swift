@@ -5,21 +5,21 @@ internal import Logging
 public protocol SocketLogger: AnyObject {
     /// Switches logging on; no line is written without it.
     var log: Bool { get set }
-    /// Takes a line, whose arguments follow the message.
-    func log(_ message: String, type: String, args: Any...)
+    /// Takes a line.
+    func log(_ message: @autoclosure () -> String, type: String)
     /// Takes a line about a failure.
-    func error(_ message: String, type: String, args: Any...)
+    func error(_ message: @autoclosure () -> String, type: String)
 }
 
 extension SocketLogger {
     /// Writes the line to the log of the process, while ``log`` is true.
-    public func log(_ message: String, type: String, args: Any...) {
-        if self.log { processLog.notice("\(type): \(message)\(args.map { " \($0)" }.joined())") }
+    public func log(_ message: @autoclosure () -> String, type: String) {
+        if self.log { processLog.notice("\(type): \(message())") }
     }
 
     /// Writes the line to the log of the process as an error, while ``log`` is true.
-    public func error(_ message: String, type: String, args: Any...) {
-        if self.log { processLog.error("\(type): \(message)\(args.map { " \($0)" }.joined())") }
+    public func error(_ message: @autoclosure () -> String, type: String) {
+        if self.log { processLog.error("\(type): \(message())") }
     }
 }
 
