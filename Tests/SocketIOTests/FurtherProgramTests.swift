@@ -13,6 +13,34 @@ internal import Testing
 @Suite(.overSomeBackEnd, .timeLimit(.minutes(3)))
 struct FurtherProgramTests {
     @Test
+    func `a nil among values of any type is null, and values of Foundation are sent as what they are`() async throws {
+        try await PythonServer.useOldPrograms { server in
+            let arguments = Journal<String>("arguments")
+            let manager = SocketManager(socketURL: server.url, config: Carrier.websocket.options)
+            let socket = manager.defaultSocket
+            socket.on("echo") { data, _ in
+                let json = try? JSONSerialization.data(withJSONObject: data, options: .sortedKeys)
+                arguments.append(String(decoding: json ?? Data(), as: UTF8.self))
+            }
+            socket.on(clientEvent: .error) { data, _ in arguments.append("error \(data)") }
+            socket.connect()
+            let (name, note, point): (String?, String?, Date?) = ("Ann", nil, Date())
+            socket.emit("echo", ["name": name as Any, "note": note as Any] as [String: Any])
+            socket.emit("echo", with: [note as Any, [name as Any, note as Any] as [Any]] as [Any])
+            socket.emit("echo", with: [NSMutableDictionary(object: NSNumber(value: 1), forKey: NSString(string: "a"))])
+            socket.emit("echo", NSArray(array: [1, "a", true]), NSString(string: "text"))
+            socket.emit("echo", with: [UInt64.max, Int.min, 1e300] as [Any])
+            let found = try await arguments.first(5)
+            #expect(found[0] == #"[{"name":"Ann","note":null}]"# && found[1] == #"[null,["Ann",null]]"#)
+            #expect(found[2] == #"[{"a":1}]"# && found[3] == #"[[1,"a",true],"text"]"#)
+            #expect(found[4] == "[18446744073709551615,-9223372036854775808,1e+300]")
+            // Not nil, and no value of JSON.
+            socket.emit("echo", with: [point as Any])
+            try await arguments.first { $0.hasPrefix("error") }
+        }
+    }
+
+    @Test
     func `a logger of an app has the methods of version 16`() throws {
         let (former, logger) = (DefaultSocketLogger.Logger, LineLogger())
         defer { DefaultSocketLogger.Logger = former }

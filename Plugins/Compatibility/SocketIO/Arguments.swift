@@ -12,7 +12,8 @@ private struct Argument: Encodable {
         case let number as NSNumber: try Self.encode(number, to: &container)
         // No `NSNumber` on Linux.
         case let number as CGFloat: try container.encode(Double(number))
-        case is NSNull: try container.encodeNil()
+        // A nil of any type, as a value that may be missing becomes in a dictionary of `Any`.
+        case is NSNull, is Never?: try container.encodeNil()
         case let data as Data: try container.encode(data)
         case let list as [Any]: try container.encode(list.map { Argument(value: $0) })
         case let object as [String: Any]: try container.encode(object.mapValues { Argument(value: $0) })
@@ -69,7 +70,10 @@ extension PayloadValue {
         case UInt8(ascii: "["): return (self.elements ?? []).map { $0.plain(hasBlobs: hasBlobs) }
         case UInt8(ascii: "t"), UInt8(ascii: "f"): return NSNumber(value: self.bool == true)
         case UInt8(ascii: "n"), nil: return NSNull()
-        default: return self.int.map { NSNumber(value: $0) } ?? NSNumber(value: self.double ?? 0)
+        default:
+            if let number = self.int { return NSNumber(value: number) }
+            return UInt64(String(decoding: self.text, as: UTF8.self)).map { NSNumber(value: $0) }
+                ?? NSNumber(value: self.double ?? 0)
         }
     }
 }
