@@ -24,7 +24,7 @@ struct StreamRequestTests {
         let code = self.code {
             $0.host = host
             $0.target = "/path/%20?query=a&b=c"
-            $0.headers = [("X-Header", "value with spaces"), ("Cookie", "a=b; c=d")]
+            $0.headers = [("X-Header", "value with spaces"), ("Cookie", "a=b; c=d"), ("Origin", "https://a.example")]
         }
         #expect(code == nil)
     }
@@ -55,7 +55,7 @@ struct StreamRequestTests {
     }
 
     @Test(arguments: [
-        "Host", "hOST", "Origin", "Content-Length", "Transfer-Encoding", "", "a b", "a:", "(",
+        "Host", "hOST", "Content-Length", "Transfer-Encoding", "", "a b", "a:", "(",
     ])
     func `is refused with headers that frame the request`(name: String) {
         #expect(self.code { $0.headers = [(name, "1")] } == .invalidRequest)

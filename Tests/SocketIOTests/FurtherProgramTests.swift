@@ -52,4 +52,26 @@ struct FurtherProgramTests {
         #expect(logger.lines.first == "SocketIOClient{/} handles one")
         #expect(logger.lines.contains("ERROR SocketIOClient{/} two"))
     }
+
+    @Test(arguments: [Carrier.polling, .websocket])
+    func `header fields that the request writes itself change nothing, and the origin is the app's`(
+        carrier: Carrier
+    ) async throws {
+        try await PythonServer.useOldPrograms { server in
+            let lines = Journal<String>("lines")
+            let fields = [
+                "Host": "elsewhere.example", "Content-Type": "application/json", "Content-Length": "7",
+                "Transfer-Encoding": "chunked", "Origin": "https://app.example", "Accept": "application/json",
+            ]
+            let manager = SocketManager(socketURL: server.url, config: carrier.options + [.extraHeaders(fields)])
+            let socket = manager.defaultSocket
+            socket.on(clientEvent: .error) { data, _ in lines.append("error \(data)") }
+            socket.connect()
+            socket.emitWithAck("request").timingOut(after: 60) { data in
+                lines.append((data[0] as? [String: Any])?["origin"] as? String ?? "none")
+            }
+            let found = try await lines.first(1)
+            #expect(found == ["https://app.example"])
+        }
+    }
 }

@@ -33,10 +33,11 @@ struct Dialer: Sendable {
         _ target: String, _ purpose: StreamRequest.Purpose = .get, headers: [StreamRequest.Header] = [],
         origin: String? = nil, isSecure: Bool? = nil
     ) -> StreamRequest {
+        let origin = (origin ?? self.origin).map { [(name: "Origin", value: $0)] } ?? []
         var request = StreamRequest(
             host: self.url.host, port: self.url.port, isSecure: isSecure ?? self.url.isSecure, target: target,
-            headers: headers + self.headers, tls: self.tls, deadline: self.patience, proxy: self.proxy)
-        (request.purpose, request.origin) = (purpose, origin ?? self.origin)
+            headers: origin + headers + self.headers, tls: self.tls, deadline: self.patience, proxy: self.proxy)
+        request.purpose = purpose
         return request
     }
 

@@ -23,7 +23,7 @@ public enum SocketIOClientOption: CustomStringConvertible, Equatable {
     case connectParams([String: Any])
     /// Cookies of each request.
     case cookies([HTTPCookie])
-    /// Header fields of each request.
+    /// Header fields of each request, without `Host` and those of its body, which it writes itself.
     case extraHeaders([String: String])
     /// Nothing: every attempt is made with the options of its moment.
     case forceNew(Bool)

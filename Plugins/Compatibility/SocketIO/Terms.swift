@@ -11,6 +11,7 @@ struct Terms {
     /// Drops events emitted while the socket is not connected; see ``SocketManager/dropsOfflineEmits``.
     var dropsOffline = false
     private var query: [Credentials.Field] = []
+    private var cookies: [Credentials.Field] = []
     private var headers: [Credentials.Field] = []
     private(set) var isSecure = false
     /// The option that cannot be followed; nothing is connected with it.
@@ -38,8 +39,9 @@ struct Terms {
         case .connectParams(let items): self.query = Self.fields(items.filter { !Self.reserved.contains($0.key) })
         case .cookies(let cookies):
             let text = cookies.map { "\($0.name)=\($0.value)" }.joined(separator: "; ")
-            if !text.isEmpty { self.headers.append(Credentials.Field("Cookie", Secret(text))) }
-        case .extraHeaders(let fields): self.headers += Self.fields(fields)
+            self.cookies = text.isEmpty ? [] : [Credentials.Field("Cookie", Secret(text))]
+        case .extraHeaders(let fields):
+            self.headers = Self.fields(fields.filter { !Self.framing.contains($0.key.lowercased()) })
         case .forceNew(let isWanted): self.forcesNew = isWanted
         case .forcePolling(true): self.configuration.carriers = .polling
         case .forceWebsockets(true): self.configuration.carriers = .webSocket
@@ -61,6 +63,8 @@ struct Terms {
 
     /// The items that Engine.IO itself puts into the query.
     private static let reserved: Set = ["EIO", "transport", "sid"]
+    /// The header fields that each request writes itself.
+    private static let framing: Set = ["host", "content-type", "content-length", "transfer-encoding"]
 
     private static func fields(_ values: [String: Any]) -> [Credentials.Field] {
         values.sorted { $0.key < $1.key }.map { Credentials.Field($0.key, Secret("\($0.value)")) }
@@ -70,8 +74,8 @@ struct Terms {
 
     /// The credentials of a link; without the payload of its socket for servers of 2.x, which have no place for it.
     func credentials(_ payload: Payload?) -> Credentials {
-        Credentials(
-            auth: self.configuration.protocol == .v4 ? payload : nil, headers: self.headers, query: self.query)
+        let auth = self.configuration.protocol == .v4 ? payload : nil
+        return Credentials(auth: auth, headers: self.cookies + self.headers, query: self.query)
     }
 }
 

@@ -12,9 +12,7 @@ struct LinkTerms: Equatable {
     private let subprotocols: [String]
     private let answersPings: Bool
 
-    private static let reserved = Set([
-        "host", "origin", "connection", "upgrade", "content-length", "transfer-encoding",
-    ])
+    private static let reserved: Set = ["host", "connection", "upgrade", "content-length", "transfer-encoding"]
 
     init(_ request: URLRequest, answersPings: Bool) {
         (self.url, self.timeLimit, self.answersPings) = (request.url, request.timeoutInterval, answersPings)

@@ -62,7 +62,6 @@ extension StreamRequest {
     }
 
     private func checkHeaders() throws(ByteStreamError) {
-        if let origin = self.origin { try Self.check(origin, "origin", allowsSpace: false) }
         for header in self.headers {
             guard HTTPToken.isValid(header.name.utf8) else {
                 throw ByteStreamError(.invalidRequest, "a header's name has an invalid character")
@@ -74,7 +73,7 @@ extension StreamRequest {
         }
     }
 
-    private static let reservedNames: Set<String> = ["host", "origin", "content-length", "transfer-encoding"]
+    private static let reservedNames: Set<String> = ["host", "content-length", "transfer-encoding"]
 
     private static func check(_ text: String, _ what: String, allowsSpace: Bool) throws(ByteStreamError) {
         let lowest: UInt8 = allowsSpace ? 0x20 : 0x21
@@ -126,7 +125,6 @@ extension StreamRequest {
             lines += value.utf8
             lines += "\r\n".utf8
         }
-        if let origin = self.origin { append("Origin", origin) }
         for header in self.headers { append(header.name, header.value) }
         if case .post(let body) = self.purpose { append("Content-Length", "\(body.count)") }
         return lines

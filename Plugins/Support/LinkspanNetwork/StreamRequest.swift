@@ -20,8 +20,6 @@ package struct StreamRequest: Sendable {
     ///
     /// `Host` is made from the host and port, and no `Connection` or `Upgrade` is added: the caller gives those.
     package var headers: [Header]
-    /// The origin of a web page for which the request is made; none unless set, because apps have none.
-    package var origin: String?
     /// The rules for verifying the server of a secure stream.
     package var tls: TLSPolicy
     /// Gets what the server shows in the TLS handshake; nil unless set.

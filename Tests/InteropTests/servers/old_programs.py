@@ -101,7 +101,10 @@ class OldPrograms:
 
         async def request(sid: str) -> dict[str, Any]:
             environ = self._environ[sid]
-            fields = {"query": "QUERY_STRING", "cookie": "HTTP_COOKIE", "header": "HTTP_X_OLD", "path": "PATH_INFO"}
+            fields = {
+                "query": "QUERY_STRING", "cookie": "HTTP_COOKIE", "header": "HTTP_X_OLD", "origin": "HTTP_ORIGIN",
+                "path": "PATH_INFO",
+            }
             found = {name: environ.get(key, "") for name, key in fields.items()}
             return found | {"engine": server.manager.eio_sid_from_sid(sid, namespace), "sid": sid}
 
