@@ -74,4 +74,34 @@ struct FurtherProgramTests {
             #expect(found == ["https://app.example"])
         }
     }
+
+    @Test
+    func `what new options do not name stays: the version, pins, the carrier, the query`() async throws {
+        let server = PythonServer("legacy_server.py", environment: ".venv-legacy")
+        try await server.use {
+            let events = Journal<String>("events")
+            let manager = SocketManager(socketURL: server.url, config: Carrier.websocket.options + [.version(.two)])
+            let socket = manager.defaultSocket
+            socket.on(clientEvent: .connect) { _, _ in events.append("connected") }
+            socket.on(clientEvent: .error) { data, _ in events.append("error \(data)") }
+            socket.connect()
+            try await events.first(1)
+            manager.setConfigs([.extraHeaders(["Authorization": "Bearer fresh"])])
+            socket.disconnect()
+            socket.connect()
+            let found = try await events.first(2)
+            #expect(found == ["connected", "connected"] && manager.version == .two)
+        }
+        let policy = TLSPolicy(roots: .file("/ours.pem"))
+        let options: SocketIOClientConfiguration = [
+            .security(FoundationSecurity(policy: policy)), .forceWebsockets(true), .connectParams(["a": 1]),
+            .extraHeaders(["b": "2"]), .cookies([]), .secure(true),
+        ]
+        let terms = Terms().changed(by: options).changed(by: [.extraHeaders(["c": "3"])])
+        #expect(terms.configuration.tls == policy && terms.configuration.carriers == .webSocket && terms.isSecure)
+        #expect(terms.credentials(nil).query.map(\.name) == ["a"])
+        #expect(terms.credentials(nil).headers.map(\.name) == ["c"])
+        #expect(terms.changed(by: [.forcePolling(false)]).configuration.carriers == .webSocket)
+        #expect(terms.changed(by: [.forceWebsockets(false)]).configuration.carriers == .upgrade)
+    }
 }

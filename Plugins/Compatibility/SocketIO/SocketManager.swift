@@ -34,13 +34,13 @@ open class SocketManager: NSObject, ConfigSettable {
 
     // MARK: Options
 
-    /// The options; new ones count from the next attempt on.
+    /// The options; new ones count from the next attempt on, and what they do not name stays as it was.
     public var config: SocketIOClientConfiguration {
         get { self[\.options] }
         set { self.setConfigs(newValue) }
     }
 
-    /// Takes options; they count from the next attempt on.
+    /// Takes options; they count from the next attempt on, and what they do not name stays as it was.
     open func setConfigs(_ config: SocketIOClientConfiguration) {
         for case .handleQueue(let queue) in config { self.handleQueue = queue }
         for case .logger(let logger) in config { DefaultSocketLogger.Logger = logger }

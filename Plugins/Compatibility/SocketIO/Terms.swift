@@ -17,11 +17,10 @@ struct Terms {
     /// The option that cannot be followed; nothing is connected with it.
     private(set) var problem: LinkspanError?
 
-    /// The terms by other options; what they do not say of reconnecting and of emits stays.
+    /// The terms by other options; what they do not name stays, so that a fresh token takes no pin or version away.
     func changed(by options: SocketIOClientConfiguration) -> Terms {
-        var terms = Terms()
-        (terms.options, terms.retry) = (options, self.retry)
-        (terms.forcesNew, terms.dropsOffline) = (self.forcesNew, self.dropsOffline)
+        var terms = self
+        (terms.options, terms.problem) = (options, nil)
         for option in options { terms.take(option) }
         for case .sessionDelegate(let change as SocketIOClientOption.Change) in options {
             change.apply(&terms.configuration)
@@ -43,8 +42,10 @@ struct Terms {
         case .extraHeaders(let fields):
             self.headers = Self.fields(fields.filter { !Self.framing.contains($0.key.lowercased()) })
         case .forceNew(let isWanted): self.forcesNew = isWanted
-        case .forcePolling(true): self.configuration.carriers = .polling
-        case .forceWebsockets(true): self.configuration.carriers = .webSocket
+        case .forcePolling(let isForced) where isForced || self.configuration.carriers == .polling:
+            self.configuration.carriers = isForced ? .polling : .upgrade
+        case .forceWebsockets(let isForced) where isForced || self.configuration.carriers == .webSocket:
+            self.configuration.carriers = isForced ? .webSocket : .upgrade
         case .path(let path): self.configuration.path = path.hasPrefix("/") ? path : "/\(path)"
         case .reconnects(let isWanted): self.retry.isWanted = isWanted
         case .reconnectAttempts(let attempts): self.retry.attempts = attempts
