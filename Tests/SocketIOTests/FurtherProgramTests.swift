@@ -40,6 +40,31 @@ struct FurtherProgramTests {
         }
     }
 
+    @Test(arguments: Carrier.allCases)
+    func `what was emitted leaves before disconnect, and what still waits is given up`(carrier: Carrier) async throws {
+        let file = NSTemporaryDirectory() + "linkspan-notes-\(UUID().uuidString)"
+        defer { try? FileManager.default.removeItem(atPath: file) }
+        try await PythonServer.useOldPrograms(["--notes", file]) { server in
+            let (states, answers) = (Journal<[String]>("states"), Journal<Int>("answers"))
+            let store = SessionStore(url: server.url, config: carrier.options) { states.append($0) }
+            store.start()
+            try await states.first { $0.last == "connected" }
+            store.leave(with: 1)
+            store.start()
+            // While the socket connects.
+            store.switchUser(note: 2)
+            try await states.first { $0.filter { $0 == "connected" }.count == 2 }
+            store.leave(with: 3)
+            store.start()
+            store.socket.emitWithAck("note", 4).timingOut(after: 60) { answers.append($0[0] as? Int ?? -1) }
+            let found = try await answers.first(1)
+            #expect(found == [4])
+            let notes = try String(contentsOfFile: file, encoding: .utf8)
+            #expect(notes == "1\n3\n4\n")
+            #expect(store.states.contains("error of note"))
+        }
+    }
+
     @Test
     func `a logger of an app has the methods of version 16`() throws {
         let (former, logger) = (DefaultSocketLogger.Logger, LineLogger())

@@ -156,7 +156,7 @@ open class SocketManager: NSObject, ConfigSettable {
         self.didDisconnect(reason: "Disconnect")
     }
 
-    /// Disconnects a socket.
+    /// Disconnects a socket; what it has emitted and could not leave is given up, with a client event.
     open func disconnectSocket(_ socket: SocketIOClient) {
         self.leave(socket)
         socket.didDisconnect(reason: "Namespace leave")
@@ -178,7 +178,10 @@ open class SocketManager: NSObject, ConfigSettable {
 
     private func leave(_ socket: SocketIOClient) {
         socket.state.withLock { $0.isWanted = false }
-        try? socket.state.withLock { $0.handler }?.disconnect()
+        guard let handler = socket.state.withLock({ $0.handler }) else { return }
+        try? handler.disconnect()
+        // What has not left must not go out when another user connects.
+        handler.cancelCommands { $0.kind == .send || $0.kind == .request }
     }
 
     /// The configuration of a socket's connection, whose links are made by the options of their moment.
