@@ -101,6 +101,17 @@ struct FurtherProgramTests {
     }
 
     @Test
+    func `a URL may have an IPv6 address`() async throws {
+        let errors = Journal<String>("errors")
+        let manager = SocketManager(
+            socketURL: try #require(URL(string: "http://[::1]:9")), config: Carrier.websocket.options)
+        manager.defaultSocket.on(clientEvent: .error) { data, _ in errors.append(data[0] as? String ?? "?") }
+        manager.connect()
+        let found = try await errors.first(1)
+        #expect(found[0].contains("[::1]:9"), "\(found)")
+    }
+
+    @Test
     func `what new options do not name stays: the version, pins, the carrier, the query`() async throws {
         let server = PythonServer("legacy_server.py", environment: ".venv-legacy")
         try await server.use {

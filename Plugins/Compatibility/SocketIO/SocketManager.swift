@@ -189,7 +189,8 @@ open class SocketManager: NSObject, ConfigSettable {
         let (terms, queue, first) = (self.terms, self.queue, self.terms.withLock { $0 })
         if let problem = first.problem { throw problem }
         let scheme = first.isSecure || ["https", "wss"].contains(self.socketURL.scheme) ? "https" : "http"
-        let place = "\(self.socketURL.host ?? "")\(self.socketURL.port.map { ":\($0)" } ?? "")\(socket.nsp)"
+        let host = self.socketURL.host.map { $0.contains(":") ? "[\($0)]" : $0 } ?? ""
+        let port = self.socketURL.port.map { ":\($0)" } ?? ""
         let transport = ManagedTransport(
             executor: SocketIOTransport(first.configuration).executor,
             identity: ["manager": Secret("\(ObjectIdentifier(self))")],
@@ -200,7 +201,7 @@ open class SocketManager: NSObject, ConfigSettable {
                 return (terms.configuration, terms.credentials(socket?.state.withLock { $0.payload }))
             },
             notice: { [weak socket] info in queue.post(.call { socket?.note(info) }) })
-        return try ConnectionBuilder("\(scheme)://\(place)").transport(transport)
+        return try ConnectionBuilder("\(scheme)://\(host)\(port)\(socket.nsp)").transport(transport)
             .options { options in
                 options.retry = RetryPolicy { question in terms.withLock { $0.retry }.delay(for: question) }
                 options.replyTimeout = .seconds(1_000_000_000)
