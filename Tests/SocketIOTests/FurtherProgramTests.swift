@@ -140,4 +140,27 @@ struct FurtherProgramTests {
         #expect(terms.changed(by: [.forcePolling(false)]).configuration.carriers == .webSocket)
         #expect(terms.changed(by: [.forceWebsockets(false)]).configuration.carriers == .upgrade)
     }
+
+    @Test
+    func `the WebSocket is told once to all sockets there are, and not to later ones`() async throws {
+        try await PythonServer.useOldPrograms { server in
+            let lines = Journal<String>("lines")
+            let manager = SocketManager(socketURL: server.url, config: Carrier.websocket.options)
+            func socket(_ nsp: String) -> SocketIOClient {
+                let socket = manager.socket(forNamespace: nsp)
+                socket.on(clientEvent: .websocketUpgrade) { _, _ in lines.append("upgrade of \(nsp)") }
+                socket.on("welcome") { _, _ in lines.append("welcome to \(nsp)") }
+                return socket
+            }
+            let (first, second) = (socket("/"), socket("/news"))
+            first.connect()
+            try await lines.first { $0 == "welcome to /" }
+            second.connect()
+            try await lines.first { $0 == "welcome to /news" }
+            socket("/admin").connect()
+            try await lines.first { $0 == "welcome to /admin" }
+            let upgrades = lines.entries.filter { $0.hasPrefix("upgrade") }
+            #expect(upgrades.sorted() == ["upgrade of /", "upgrade of /news"])
+        }
+    }
 }

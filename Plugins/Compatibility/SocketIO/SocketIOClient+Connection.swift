@@ -105,8 +105,10 @@ extension SocketIOClient {
         let isOver = info.facts["carrier"] == "websocket"
         var wasOver = isOver
         self.state.withLock { swap(&$0.isOverWebSocket, &wasOver) }
-        // The old library gave the headers of the response.
-        if isOver, !wasOver { self.tell(.websocketUpgrade, [[String: String]()]) }
+        // Once for all that share the WebSocket. The old library gave the headers of the response.
+        let isKnown = self.manager?.nsps.values.contains { $0 !== self && $0.state.withLock { $0.isOverWebSocket } }
+        guard isOver, !wasOver, isKnown == false else { return }
+        self.manager?.emitAll(clientEvent: .websocketUpgrade, data: [[String: String]()])
     }
 
     private func tell(_ error: LinkspanError) { self.tell(.error, error.details?.arguments ?? [error.message]) }
