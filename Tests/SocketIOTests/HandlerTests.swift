@@ -59,6 +59,24 @@ struct HandlerTests {
     }
 
     @Test
+    func `threads that make managers and set their queue do not disturb handlers on it`() async throws {
+        let url = try #require(URL(string: "http://127.0.0.1:9"))
+        nonisolated(unsafe) let (queue, first) = (DispatchQueue(label: "shared"), SocketManager(socketURL: url))
+        first.handleQueue = queue
+        let calls = Journal<Int>("calls of handlers")
+        nonisolated(unsafe) let socket = first.defaultSocket
+        socket.on(clientEvent: .error) { data, _ in calls.append(data.count) }
+        DispatchQueue.concurrentPerform(iterations: 8) { _ in
+            for _ in 0..<2_000 {
+                first.handleQueue = queue
+                SocketManager(socketURL: url, config: [.handleQueue(queue)]).handleQueue = queue
+            }
+            for _ in 0..<500 { queue.async { socket.didError(reason: "at once") } }
+        }
+        try await calls.first(8 * 500)
+    }
+
+    @Test
     func `each kind of value comes back as it was sent`() async throws {
         try await PythonServer.useOldPrograms { server in
             let (lines, manager) = (

@@ -19,18 +19,25 @@ final class HandlerQueue {
         }
     }
 
-    // A UUID and not the object's identity: on Linux one queue has several objects.
+    // A number and not the object's identity: on Linux one queue has several objects.
     /// Marks a queue, so that a caller that runs on it is recognised.
-    private static let identity = DispatchSpecificKey<UUID>()
-    private let state = Lock((queue: DispatchQueue.main, identity: UUID(), waiting: [Job]()))
+    private static let identity = DispatchSpecificKey<Int>()
+    /// The number of queues that are marked.
+    private static let marked = Lock(0)
+    private let state = Lock((queue: DispatchQueue.main, identity: 0, waiting: [Job]()))
 
     init() { self.queue = .main }
 
     var queue: DispatchQueue {
         get { self.state.withLock { $0.queue } }
         set {
-            let identity = newValue.getSpecific(key: Self.identity) ?? UUID()
-            newValue.setSpecific(key: Self.identity, value: identity)
+            // Once for all managers: another thread may be reading a mark, which to replace would free.
+            let identity = Self.marked.withLock { count in
+                if let known = newValue.getSpecific(key: Self.identity) { return known }
+                count += 1
+                newValue.setSpecific(key: Self.identity, value: count)
+                return count
+            }
             self.state.withLock { ($0.queue, $0.identity) = (newValue, identity) }
         }
     }
