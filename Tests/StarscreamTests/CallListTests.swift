@@ -156,7 +156,8 @@ private let calls: [(name: String, line: String)] = [
         let folder = "Tests/InteropTests/Starscream"
         let tests =
             try SourceFiles.names(folder).map { try SourceFiles.text("\(folder)/\($0)") }.joined()
-            + SourceFiles.text("Tests/StarscreamTests/CallListTests.swift")
+            + ["CallListTests", "FurtherProgramTests"]
+            .map { try SourceFiles.text("Tests/StarscreamTests/\($0).swift") }.joined()
         let page = try SourceFiles.text(
             "Plugins/Compatibility/Starscream/Documentation.docc/DifferencesFromStarscream.md")
         let proofs = page.split(separator: "\n").filter { $0.hasPrefix("| ") && $0.contains("Tests`: ") }

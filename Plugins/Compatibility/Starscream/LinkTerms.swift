@@ -33,6 +33,8 @@ struct LinkTerms: Equatable {
             $0.protocol = FrameMessageProtocol(answersPings: self.answersPings)
             $0.subprotocols = self.subprotocols
             $0.responseHeaders = ["*"]
+            // What was written before `disconnect` is with the transport by then, and leaves before the close.
+            $0.highWaterMark = 16 << 20
             $0.tls = security?.policy ?? .system
             $0.compression = compression.map { handler in .init { $0.threshold = handler.threshold } }
             change(&$0)

@@ -27,6 +27,9 @@ ATTACHMENT_LIMIT = 100
 # How many HTTP requests have come, whatever became of them.
 REQUESTS = {"seen": 0}
 
+# What clients have left with the event note.
+NOTES: list[Any] = []
+
 # The codes and reasons with which clients have closed.
 CLOSINGS: list[tuple[int, str]] = []
 CLOSED = asyncio.Condition()
@@ -204,6 +207,10 @@ class EnvelopeSession:
                 async with CLOSED:
                     await CLOSED.wait_for(lambda: len(CLOSINGS) >= args[0])
                 return [CLOSINGS]
+            case "note":
+                NOTES.append(args[0])
+            case "notes":
+                return [NOTES]
             case "requests":
                 return [REQUESTS["seen"]]
             case _:
