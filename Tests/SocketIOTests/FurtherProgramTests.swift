@@ -13,6 +13,38 @@ internal import Testing
 @Suite(.overSomeBackEnd, .timeLimit(.minutes(3)))
 struct FurtherProgramTests {
     @Test
+    func `the manager of the tutorials hands lists and notifications on`() async throws {
+        try await PythonServer.useOldPrograms { server in
+            let lines = Journal<String>("lines")
+            let token = NotificationCenter.default.addObserver(
+                forName: SocketIOManager.userWasConnected, object: nil, queue: nil
+            ) { lines.append("connected to \($0.object ?? "?")") }
+            defer { NotificationCenter.default.removeObserver(token) }
+            let chat = SocketIOManager(url: server.url, config: Carrier.websocket.options)
+            chat.establishConnection()
+            chat.connectToServerWithNickname("Ann") { list in
+                let (user, isThere) = (list?.first, list?.first?["isConnected"] as? Bool == true)
+                lines.append("\(user?["nickname"] ?? "?" as AnyObject) \(isThere) \(user?["id"] as? Int ?? -1)")
+            }
+            let found = try await lines.first(2)
+            #expect(Set(found) == ["connected to /", "Ann true 7"])
+            chat.closeConnection()
+        }
+    }
+
+    @Test
+    func `arguments are decoded by JSONSerialization and JSONDecoder`() async throws {
+        try await PythonServer.useOldPrograms { server in
+            let lines = Journal<String>("results")
+            let feed = OrderFeed(url: server.url, config: Carrier.websocket.options) { lines.append("\($0)") }
+            let order = Order(id: 1, count: 0, isPaid: true, isGift: false, price: 2.5, whole: 3, sizes: [0, 1, 2])
+            feed.send([order, order])
+            let found = try await lines.first(1)
+            #expect(found == ["\(Result<[Order], any Error>.success([order, order]))"])
+        }
+    }
+
+    @Test
     func `a nil among values of any type is null, and values of Foundation are sent as what they are`() async throws {
         try await PythonServer.useOldPrograms { server in
             let arguments = Journal<String>("arguments")
@@ -37,6 +69,23 @@ struct FurtherProgramTests {
             // Not nil, and no value of JSON.
             socket.emit("echo", with: [point as Any])
             try await arguments.first { $0.hasPrefix("error") }
+        }
+    }
+
+    @Test
+    func `a store without reconnects is told of the end once, and connects again by its button`() async throws {
+        try await PythonServer.useOldPrograms { server in
+            let states = Journal<[String]>("states")
+            let store = SessionStore(url: server.url, config: Carrier.websocket.options) { states.append($0) }
+            store.start()
+            try await states.first { $0.last == "connected" }
+            await server.stop()
+            let ended = try await states.first { $0.last == "disconnect" }
+            #expect(ended == ["connecting", "connected", "disconnected", "disconnect"])
+            try await server.start()
+            store.start()
+            let again = try await states.first { $0.count == 6 }
+            #expect(again.suffix(2) == ["connecting", "connected"])
         }
     }
 
