@@ -285,6 +285,7 @@ extension Double {
 open class NSNumber: NSObject, @unchecked Sendable {
     public init(value: Bool) {}
     public init(value: Int) {}
+    public init(value: UInt64) {}
     public init(value: Double) {}
     open var objCType: UnsafePointer<CChar> { fatalError() }
     open var boolValue: Bool { false }
