@@ -144,6 +144,8 @@ enum ProbeExit: Int32, Sendable {
         case .timedOut: self = .timedOut
         case .protocolViolation, .unsupportedVersion, .tlsFailed, .redirected: self = .protocol
         case .credentialsRefused, .refused, .closedByServer, .proxyRefused: self = .refused
+        // A line that fails with the connection may be noticed before the end of the connection itself.
+        case .disconnected, .connectionLost: self = (error.cause as? LinkspanError).map(Self.init) ?? .unavailable
         default: self = .unavailable
         }
     }

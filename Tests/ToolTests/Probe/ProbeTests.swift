@@ -186,6 +186,18 @@ extension Tool {
         }
 
         @Test(.timeLimit(.minutes(2)))
+        func `a line that fails with the connection has the status of the connection's end`() async throws {
+            try await Bench.run { bench in
+                let echo = try await Echo(on: bench)
+                // Which of the two is noticed first is chance.
+                for _ in 0..<8 {
+                    let ended = try await bench.runTool(["probe", echo.socketIO, "-x", "? leave", "-x", "? hi"])
+                    #expect(ended.status == 77, "\(ended)")
+                }
+            }
+        }
+
+        @Test(.timeLimit(.minutes(2)))
         func `at a terminal, what comes is above the line, and Ctrl-D leaves`() async throws {
             try await Bench.run { bench in
                 let echo = try await Echo(on: bench)

@@ -25,6 +25,8 @@ async def main():
         if event == "question":
             await server.emit("question", "yes?", to=sid, namespace=namespace, callback=lambda *reply: print("reply", *reply, flush=True))
             return None
+        if event == "leave":
+            return await server.disconnect(sid, namespace)
         if event == "silence":
             await asyncio.sleep(60)
         await server.emit("echo", args, to=sid, namespace=namespace)
