@@ -199,6 +199,82 @@ struct OutboxFileTests {
     }
 
     @Test
+    func `an empty file in the place of the open one is replaced by all its rows`() throws {
+        let driver = self.driver()
+        _ = try driver.keep(delivery("a")).get()
+        try FileManager.default.removeItem(atPath: self.folder.outbox)
+        try Data().write(to: URL(fileURLWithPath: self.folder.outbox))
+        _ = try driver.keep(delivery("b")).get()
+        _ = consume driver
+        #expect(try self.driver().waiting() == ["a", "b"])
+    }
+
+    @Test
+    func `something else in the place of the open file stays as it is, and nothing is lost by it`() throws {
+        let text = Data("# A text\n\n\(String(repeating: "with lines ", count: 20))".utf8)
+        let kinds: [(OutboxError.Code, (String) throws -> Void)] = [
+            (.notAnOutbox, { try text.write(to: URL(fileURLWithPath: $0)) }),
+            (.notAnOutbox, { try Database.execute("CREATE TABLE note (text)", in: $0) }),
+            (.notAnOutbox, { path in #expect(mkfifo(path, 0o600) == 0) }),
+            (.notAccessible, { try FileManager.default.createSymbolicLink(atPath: $0, withDestinationPath: "/") }),
+        ]
+        for (code, make) in kinds {
+            let folder = try Folder()
+            let driver = Driver(folder.outbox)
+            _ = try driver.keep(delivery("a")).get()
+            try FileManager.default.removeItem(atPath: folder.outbox)
+            for ending in ["-wal", "-shm"] { try FileManager.default.removeItem(atPath: folder.outbox + ending) }
+            try make(folder.outbox)
+            let bytes = Self.bytes(folder.outbox)
+            for key in ["b", "c"] { #expect(driver.keep(delivery(key)).outboxCode == code) }
+            #expect(Self.bytes(folder.outbox) == bytes)
+            try FileManager.default.removeItem(atPath: folder.outbox)
+            _ = try driver.keep(delivery("d")).get()
+            #expect(try driver.waiting() == ["a", "d"])
+        }
+    }
+
+    @Test(arguments: ["-lock", "-reserve", "-wal", "-shm", "-journal"])
+    func `a pipe, a folder or a link beside the file is named, and the file stays as it is`(_ ending: String) throws {
+        let path = "\(self.folder.outbox)\(ending)"
+        let first = self.driver()
+        _ = try first.keep(delivery("a")).get()
+        first.shut()
+        for make in [
+            { #expect(mkfifo(path, 0o600) == 0) }, { #expect(mkdir(path, 0o700) == 0) },
+            { #expect(symlink("/dev/null", path) == 0) },
+        ] {
+            try? FileManager.default.removeItem(atPath: path)
+            make()
+            let refused = #expect(throws: OutboxError.self) { try self.driver().keep(delivery("b")).get() }
+            #expect(refused?.code == .notAccessible)
+            #expect(refused?.message.contains("'\(path)'") == true)
+        }
+        try FileManager.default.removeItem(atPath: path)
+        let last = self.driver()
+        #expect(try last.waiting() == ["a"])
+        #expect(last.reports.isEmpty)
+    }
+
+    @Test
+    func `a path with a NUL character is refused, and does nothing to the file before it`() throws {
+        let first = self.driver()
+        _ = try first.keep(delivery("a")).get()
+        first.shut()
+        let other = "\(self.folder.outbox)\0b"
+        #expect(Driver(other).keep(delivery("b")).outboxCode == .notAccessible)
+        #expect(throws: OutboxError.self) { try Outbox.entries(at: other) }
+        #expect(try self.driver().waiting() == ["a"])
+    }
+
+    @Test
+    func `a pipe is not listed`() throws {
+        #expect(mkfifo(self.folder.outbox, 0o600) == 0)
+        let error = #expect(throws: OutboxError.self) { try Outbox.entries(at: self.folder.outbox) }
+        #expect(error?.code == .notAnOutbox)
+    }
+
+    @Test
     func `a folder that is missing is a typed error, and no loss of what comes later`() throws {
         let path = "\(self.folder.path)/later/outbox.sqlite"
         let driver = Driver(path)

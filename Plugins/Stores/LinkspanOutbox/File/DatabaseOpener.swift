@@ -54,7 +54,7 @@ struct DatabaseOpener {
 
     /// Opens a file again after its path was found to lead elsewhere: with the rows of `database` if it was deleted.
     ///
-    /// If another file is there, that one counts.
+    /// If another outbox is there, that one counts; anything else but an empty file is an error, and stays as it is.
     ///
     /// - Parameters:
     ///   - database: the open database of the deleted file, which is closed.
@@ -65,7 +65,8 @@ struct DatabaseOpener {
     func restore(
         _ database: DatabaseQueue, after former: OutboxTotals, willClose: () -> Void
     ) throws(OutboxError) -> OpenDatabase {
-        if FileSystem.identity(self.names.path) == nil { try self.writeAnew(database) }
+        try self.names.checkKinds()
+        if FileSystem.size(self.names.path) <= 1 { try self.writeAnew(database) } else { try self.names.checkHeader() }
         willClose()
         try? database.close()
         return try self.openInPlace(after: former)
@@ -130,6 +131,7 @@ struct DatabaseOpener {
         _ path: String, cipher: (any OutboxCipher)?, _ body: (OutboxTable) throws -> Answer
     ) throws(OutboxError) -> Answer {
         do {
+        try FileNames(path: path).checkKinds()
             let queue = try DatabaseQueue(path: path, configuration: Self.configuration(isReadOnly: true))
             return try queue.read { database in
                 try OutboxSchema.check(database, path: path)
@@ -257,9 +259,23 @@ struct FileNames {
 
     /// Throws unless the path leads to an outbox, to the rest of one, or to nothing: anything else stays as it is.
     func check() throws(OutboxError) {
-        try FileSystem.checkKind(of: self.path)
-        // First: closing a database that this process has open would drop SQLite's locks on it.
-        guard !FileLock.isMarked(self.lock), let header = FileSystem.start(of: self.path, size: 105) else { return }
+        try self.checkKinds()
+        // Closing a database that this process has open would drop SQLite's locks on it.
+        if !FileLock.isMarked(self.lock) { try self.checkHeader() }
+    }
+
+    /// Throws unless all files are regular ones or missing: a pipe would be waited for.
+    func checkKinds() throws(OutboxError) {
+        guard !self.path.utf8.contains(0) else { throw OutboxError(.notAccessible, "a path has no NUL character") }
+        try FileSystem.checkKind(of: self.path, or: .notAnOutbox)
+        for file in [self.lock, self.reserve, self.log, self.index, "\(self.path)-journal"] {
+            try FileSystem.checkKind(of: file, or: .notAccessible)
+        }
+    }
+
+    /// Throws when there is a file that does not begin as an outbox does.
+    func checkHeader() throws(OutboxError) {
+        guard let header = FileSystem.start(of: self.path, size: 105) else { return }
         // A database that was begun has no mark yet, and no table.
         let isBegun = header.starts(with: "SQLite format 3\0".utf8) && header.dropFirst(103).elementsEqual([0, 0])
         let id = header.dropFirst(68).prefix(4).reduce(0) { $0 << 8 | Int($1) }

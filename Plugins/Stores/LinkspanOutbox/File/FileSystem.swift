@@ -16,8 +16,19 @@ enum FileSystem {
         return Identity(device: UInt64(truncatingIfNeeded: status.st_dev), node: UInt64(status.st_ino))
     }
 
+    /// The bytes of the file at a path; 0 when there is none.
+    static func size(_ path: String) -> Int {
+        var status = stat()
+        return stat(path, &status) == 0 ? Int(status.st_size) : 0
+    }
+
     /// Throws unless there is a regular file with one name, or none.
-    static func checkKind(of path: String) throws(OutboxError) {
+    ///
+    /// - Parameters:
+    ///   - path: the path.
+    ///   - code: the kind of error for a folder, a pipe or a device.
+    /// - Throws: that, or `notAccessible` for a link.
+    static func checkKind(of path: String, or code: OutboxError.Code) throws(OutboxError) {
         var status = stat()
         guard lstat(path, &status) == 0 else { return }
         switch status.st_mode & S_IFMT {
@@ -26,7 +37,7 @@ enum FileSystem {
                 .notAccessible, "'\(path)' has \(status.st_nlink) names, and may have one: remove the links")
         case S_IFREG: ()
         case S_IFLNK: throw OutboxError(.notAccessible, "'\(path)' is a link: give the path of the file")
-        default: throw OutboxError(.notAnOutbox, "'\(path)' is not a regular file")
+        default: throw OutboxError(code, "'\(path)' is not a regular file")
         }
     }
 
@@ -34,7 +45,7 @@ enum FileSystem {
     ///
     /// SQLite gives the mode of the database to the files that it makes beside it.
     ///
-    /// - Returns: whether an empty file was there.
+    /// - Returns: whether an empty file was there, or one of a byte, which SQLite takes for empty.
     static func create(_ path: String) throws(OutboxError) -> Bool {
         let wasThere = Self.identity(path) != nil
         let descriptor = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0o600)
@@ -46,7 +57,7 @@ enum FileSystem {
             throw FileSystem.failure("cannot restrict", path)
         }
         if status.st_size == 0 { try Self.synchronizeFolder(of: path) }
-        return wasThere && status.st_size == 0
+        return wasThere && status.st_size <= 1
     }
 
     /// The first bytes of a file; nil when there are none.
@@ -102,9 +113,8 @@ enum FileSystem {
 
     /// Makes sure that a file of zeros takes up its size on the disk; nothing is left behind when that fails.
     static func fill(_ path: String, size: Int) -> Bool {
-        var status = stat()
-        if stat(path, &status) == 0, Int(status.st_size) == size { return true }
-        let descriptor = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0o600)
+        if Self.size(path) == size { return true }
+        let descriptor = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0o600)
         guard descriptor >= 0 else { return false }
         defer { close(descriptor) }
         let zeros = [UInt8](repeating: 0, count: size)

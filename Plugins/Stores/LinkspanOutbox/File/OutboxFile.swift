@@ -160,7 +160,7 @@ extension OutboxFile {
 
     /// Puts the rows into a new file, because the open one was deleted and would be gone with the process.
     ///
-    /// If another file is there, that one counts.
+    /// If another outbox is there, that one counts; with anything else there but an empty file, the open one goes on.
     ///
     /// - Throws: the failure of the system or the database; the file stays open unless ``isClosed`` is true.
     func restore() throws(OutboxError) {
