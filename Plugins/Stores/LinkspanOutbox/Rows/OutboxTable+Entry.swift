@@ -20,7 +20,9 @@ extension OutboxTable {
         delivery.refusals = Int(row.value("refusals") ?? Int32(0))
         let age = self.age(row)
         delivery.timeout = self.timeLeft(row.value("timeout"), age: age)
-        let columns = OutcomeColumns(row)
+        let ended: (any DatabaseValueConvertible)? = row["ended"]
+        // What waits has no outcome, whatever damage says.
+        let columns = ended == nil ? nil : OutcomeColumns(row)
         let read = { (data: Data?, role: SealedPayload.Role) throws(OutboxError) -> Payload? in
             guard let data, let key, let account else { return nil }
             return try self.payload(in: data, role, key: key, account: account)
@@ -30,13 +32,12 @@ extension OutboxTable {
         let isReadable = columns.map { !$0.isUnreadable } ?? RowChecksum.matches(row)
         let content = isReadable ? try read(row.value("content"), .content) : nil
         delivery.payload = content ?? .empty
-        let place: Int64? = row.value("ended")
-        if delivery.outcome == nil, content == nil || place != nil || [key, orderingKey, event].contains(nil) {
+        if delivery.outcome == nil, content == nil || ended != nil || [key, orderingKey, event].contains(nil) {
             delivery.outcome = .failure(OutcomeColumns.unreadable("row"))
         }
         return OutboxEntry(
-            delivery: delivery, fate: columns?.fate ?? place.map { _ in .rejected }, age: .milliseconds(age),
-            place: place ?? 0)
+            delivery: delivery, fate: columns?.fate ?? ended.map { _ in .rejected }, age: .milliseconds(age),
+            place: row.value("ended") ?? 0)
     }
 
     /// The milliseconds since a row was kept; neither its payload nor its reply is read for it.
