@@ -24,11 +24,16 @@ struct DamagedRowTests {
         // What the tables refuse, a disk may do to them.
         try Database.execute(
             """
+            CREATE TEMP TABLE former AS SELECT * FROM sqlite_schema;
             PRAGMA writable_schema = ON;
             UPDATE sqlite_schema SET sql = replace(replace(sql, ' NOT NULL', ''), ') STRICT', ')')
                 WHERE name IN ('delivery', 'received');
+            PRAGMA writable_schema = RESET;
+            \(sql);
+            PRAGMA writable_schema = ON;
+            UPDATE sqlite_schema AS present SET sql = former.sql FROM former WHERE former.name = present.name;
+            PRAGMA writable_schema = RESET;
             """, in: self.folder.outbox)
-        try Database.execute(sql, in: self.folder.outbox)
         return Driver(self.folder.outbox)
     }
 
@@ -107,7 +112,6 @@ struct DamagedRowTests {
         #expect(entry.delivery.failure?.code == .decodingFailed)
         #expect(try await driver.outbox.confirm(entry))
         #expect(try await driver.outbox.figures().outcomes == 0)
-        #expect(!self.isSetAside)
     }
 
     @Test(arguments: [
@@ -139,18 +143,17 @@ struct DamagedRowTests {
         "kept_wall = NULL, kept_start = NULL", "kept_start = -9223372036854775807 - 1",
         "kept_wall = -9223372036854775807 - 1, session = NULL", "timeout = -9223372036854775807 - 1", "timeout = 'x'",
         "refusals = NULL", "refusals = 9223372036854775807", "number = 9223372036854775807", "number = -5", "fate = 99",
+        // One flipped bit of the row's header: a delivery that was never sent does not count as delivered.
+        "fate = 1", "fate = 2, code = 'decodingFailed'",
     ])
     func `a row whose other columns are damaged is delivered`(_ damage: String) async throws {
         let driver = try self.driver(damagedBy: "UPDATE delivery SET \(damage) WHERE key = 'b'")
         _ = try driver.keep(delivery("d")).get()
-        // One flipped bit of the row's header: a delivery that was never sent does not count as delivered.
-        "fate = 1", "fate = 2, code = 'decodingFailed'",
         #expect(try Set(driver.waiting()) == ["a", "b", "c", "d"])
         #expect(try await driver.outbox.figures(account: nil).waiting == 4)
         #expect(try await driver.outbox.entries().count == 4)
         driver.end(delivery("b"), .success(.empty))
         #expect(try Set(driver.waiting()) == ["a", "c", "d"])
-        #expect(!self.isSetAside)
     }
 
     @Test(arguments: [
@@ -167,7 +170,6 @@ struct DamagedRowTests {
         #expect(entries.last?.delivery.key == "d")
         #expect(entries.allSatisfy { $0.fate != nil && $0.delivery.outcome != nil })
         for entry in entries { #expect(try await driver.outbox.confirm(entry)) }
-        #expect(!self.isSetAside)
     }
 
     @Test(arguments: ["event = NULL", "content = NULL", "content = 5", "missed = 'x', content = NULL"])
@@ -175,7 +177,6 @@ struct DamagedRowTests {
         let driver = try self.driver(
             damagedBy: "UPDATE received SET \(damage) WHERE number = (SELECT max(number) FROM received) - 1")
         #expect(driver.received().map(\.isGap) == [false, true, false])
-        #expect(!self.isSetAside)
     }
 
     @Test(arguments: ["9223372036854775807", "-3"])
@@ -184,7 +185,6 @@ struct DamagedRowTests {
             damagedBy: "UPDATE received SET number = \(number) WHERE number = (SELECT min(number) FROM received)")
         #expect(driver.record(Message(event: "line", payload: try Payload("d"))))
         #expect(driver.received().count == 4)
-        #expect(!self.isSetAside)
     }
 }
 #endif

@@ -102,6 +102,7 @@ struct DatabaseOpener {
                 // Before anything is written: a file that is not ours stays as it is.
                 try OutboxSchema.check(database, path: path)
                 if damaged == nil {
+                    try self.checkTables(database)
                     self.reportMissing(database)
                     try self.checkPages(database)
                 }
@@ -130,8 +131,8 @@ struct DatabaseOpener {
     static func read<Answer>(
         _ path: String, cipher: (any OutboxCipher)?, _ body: (OutboxTable) throws -> Answer
     ) throws(OutboxError) -> Answer {
-        do {
         try FileNames(path: path).checkKinds()
+        do {
             let queue = try DatabaseQueue(path: path, configuration: Self.configuration(isReadOnly: true))
             return try queue.read { database in
                 try OutboxSchema.check(database, path: path)
@@ -176,15 +177,23 @@ struct DatabaseOpener {
 // MARK: - Damage
 
 extension DatabaseOpener {
+    /// Throws when a file that has had deliveries has no tables, or others than ours.
+    private func checkTables(_ database: Database) throws {
+        guard try OutboxSchema.version(of: database) > 0 || self.lock.accepted ?? 0 == 0 else {
+            throw OutboxError(.corrupt, "'\(self.names.path)' has no tables")
+        }
+        try OutboxSchema.checkTables(database, path: self.names.path)
+    }
+
     /// Throws when tables and indexes do not agree; a file that takes too long is not checked to its end.
     private func checkPages(_ database: Database) throws {
         sqlite3_progress_handler(database.sqliteConnection, Self.checkSteps, { _ in 1 }, nil)
         defer { sqlite3_progress_handler(database.sqliteConnection, 0, nil, nil) }
         do {
             let findings = try String.fetchAll(database, sql: "PRAGMA integrity_check")
-            // A row with a wrong value ends alone.
-            let damage = findings.first { $0 != "ok" && !$0.contains(" value in ") }
-            if let damage { throw OutboxError(.corrupt, "'\(self.names.path)': \(damage)") }
+            if let damage = findings.first(where: { $0 != "ok" }) {
+                throw OutboxError(.corrupt, "'\(self.names.path)': \(damage)")
+            }
         } catch let error as DatabaseError where error.resultCode == .SQLITE_INTERRUPT {
         }
     }
@@ -208,8 +217,8 @@ extension DatabaseOpener {
 
     /// Takes over the rows of a damaged file, as far as they can be read from either end of their tables.
     private func salvage(_ damaged: FileNames, into database: Database) throws {
-        // SQLite would delete the log of an empty file.
-        guard FileSystem.start(of: damaged.path, size: 1) != nil else { return }
+        // SQLite would delete the log of an empty file, and takes one of a byte for empty.
+        guard FileSystem.size(damaged.path) > 1 else { return }
         defer {
             // Reading makes these.
             FileSystem.remove(damaged.index)
@@ -220,9 +229,16 @@ extension DatabaseOpener {
         defer { try? old.close() }
         try database.inTransaction(.immediate) {
             try? old.read { old in
-                for table in ["session", "delivery", "received_session", "received"] {
-                    let count = try database.columns(in: table).count
-                    let marks = [String](repeating: "?", count: count).joined(separator: ", ")
+                for table in ["session", "delivery", "received_session", "received"]
+                where try old.tableExists(table) {
+                    let columns = try database.columns(in: table)
+                    let count = columns.count
+                    let insert = { (marks: [String], values: StatementArguments) in
+                        try database.cachedStatement(
+                            sql: "INSERT INTO \(table) VALUES (\(marks.joined(separator: ", "))) ON CONFLICT DO NOTHING"
+                        ).execute(arguments: values)
+                    }
+                    let (marks, mended) = (columns.map { _ in "?" }, columns.map { Self.mended($0, of: table) })
                     for order in ["ASC", "DESC"] {
                         do {
                             let sql = "SELECT * FROM \(table) NOT INDEXED ORDER BY 1 \(order)"
@@ -230,9 +246,8 @@ extension DatabaseOpener {
                             while let row = try rows.next() {
                                 let values = Array(row.databaseValues.prefix(count))
                                 let nulls = [DatabaseValue](repeating: .null, count: count - values.count)
-                                try? database.cachedStatement(
-                                    sql: "INSERT OR IGNORE INTO \(table) VALUES (\(marks))"
-                                ).execute(arguments: StatementArguments(values + nulls))
+                                let row = StatementArguments(values + nulls)
+                                do { try insert(marks, row) } catch { try? insert(mended, row) }
                             }
                             break
                         } catch {
@@ -241,6 +256,20 @@ extension DatabaseOpener {
                 }
             }
             return .commit
+        }
+    }
+}
+
+extension DatabaseOpener {
+    /// A value, converted to the type of its column: its row is kept, and ends as unreadable if the value mattered.
+    private static func mended(_ column: ColumnInfo, of table: String) -> String {
+        switch (table, column.name) {
+        // Without it, the row is a gap.
+        case ("received", "event"): "iif(? IS NULL, NULL, NULL)"
+        // A row of an earlier version has none, and would be taken for whole.
+        case ("delivery", "checksum"): "coalesce(CAST(? AS INTEGER), 0)"
+        case _ where !column.isNotNull: "CAST(? AS \(column.type))"
+        default: "coalesce(CAST(? AS \(column.type)), \(column.type == "TEXT" ? "hex(randomblob(8))" : "0"))"
         }
     }
 }

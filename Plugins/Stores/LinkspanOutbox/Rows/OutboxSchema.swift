@@ -123,7 +123,30 @@ enum OutboxSchema {
         }
     }
 
-    private static func version(of database: Database) throws -> Int {
+    /// Throws unless the tables of a file are described as its version does, without triggers: nothing else may act on
+    /// what is written.
+    static func checkTables(_ database: Database, path: String) throws {
+        let version = try Self.version(of: database)
+        let expected = try DatabaseQueue().writeWithoutTransaction { model in
+            for step in Self.steps.prefix(version) { try model.execute(sql: step) }
+            return try Self.descriptions(in: model)
+        }
+        guard try Self.descriptions(in: database) == expected else {
+            throw OutboxError(.corrupt, "'\(path)' has tables that are described wrongly")
+        }
+    }
+
+    /// The descriptions of our tables, and of all that belongs to them, without the white space that SQLite may change.
+    private static func descriptions(in database: Database) throws -> [String] {
+        try String.fetchAll(
+            database,
+            sql: """
+                SELECT type || name || replace(replace(coalesce(sql, ''), char(10), ''), ' ', '') FROM sqlite_schema
+                WHERE tbl_name IN ('producer', 'session', 'delivery', 'received_session', 'received') ORDER BY 1
+                """)
+    }
+
+    static func version(of database: Database) throws -> Int {
         try Int.fetchOne(database, sql: "PRAGMA user_version") ?? 0
     }
 }

@@ -69,7 +69,10 @@ extension OutboxTable {
                 RowChecksum.make([account, row.key, row.orderingKey, row.event], content),
             ])
         // Most keys are new, so that asking for the former row before would be one search too many.
-        if self.database.changesCount == 0, let former = try self.find(key: row.key, account: row.account) {
+        if self.database.changesCount == 0 {
+            guard let former = try self.find(key: row.key, account: row.account) else {
+                throw OutboxError(.corrupt, "the table of deliveries takes no row")
+            }
             return .success(former)
         }
         self.totals.lastNumber = row.number
