@@ -35,7 +35,9 @@ struct PhoenixProtocol: MessageProtocol {
 
     var state: SessionState? { SessionState(deadline: self.session.deadline) }
 
-    mutating func deadlinePassed(at time: Duration) throws(LinkspanError) -> DecodedEnvelope {
+    mutating func deadlinePassed(
+        at time: Duration
+    ) throws(LinkspanError) -> DecodedEnvelope {
         guard !self.session.awaitsHeartbeat else {
             throw LinkspanError(.heartbeatMissed, "Phoenix has not answered a heartbeat")
         }
@@ -51,10 +53,10 @@ struct PhoenixProtocol: MessageProtocol {
 
     var subscribes: Bool { true }
 
-    mutating func subscribe(to event: String) throws(LinkspanError) -> [WebSocketMessage] {
-        let (topic, _) = try Self.parts(of: event)
+    mutating func subscribe(to name: String) throws(LinkspanError) -> [WebSocketMessage] {
+        let (topic, _) = try Self.parts(of: name)
         let isNew = self.session.joined[topic, default: []].isEmpty
-        self.session.joined[topic, default: []].insert(event)
+        self.session.joined[topic, default: []].insert(name)
         return isNew ? [try self.join(topic)] : []
     }
 
@@ -117,7 +119,7 @@ struct PhoenixProtocol: MessageProtocol {
             return DecodedEnvelope(id.map { [.reply(id: $0, payload: response)] } ?? [])
         }
         let error = LinkspanError(
-            .messageRefused, "Phoenix refuses '\(reference)' of '\(topic)'", details: response)
+            .messageRefused, "Phoenix refuses \(reference) of '\(topic)'", details: response)
         return DecodedEnvelope([], failures: [.init(id: id, error)])
     }
 
