@@ -167,7 +167,11 @@ public struct DatabaseValue: DatabaseValueConvertible {
     public static let null = DatabaseValue()
 }
 extension DatabaseValue: Sendable {}
-public struct ColumnInfo {}
+public struct ColumnInfo {
+    public let name: String
+    public let type: String
+    public let isNotNull: Bool
+}
 extension DatabaseValueConvertible {
     public static func fromDatabaseValue(_ dbValue: DatabaseValue) -> Self? { nil }
 }
@@ -204,6 +208,7 @@ public final class Database {
     public func execute(sql: String, arguments: StatementArguments = []) throws {}
     public func cachedStatement(sql: String) throws -> Statement { fatalError() }
     public func columns(in table: String) throws -> [ColumnInfo] { [] }
+    public func tableExists(_ name: String) throws -> Bool { false }
     public var sqliteConnection: OpaquePointer? { nil }
     public var changesCount: Int { 0 }
     public var lastInsertedRowID: Int64 { 0 }
@@ -216,6 +221,7 @@ public struct Configuration: Sendable {
 }
 public final class DatabaseQueue: @unchecked Sendable {
     public init(path: String, configuration: Configuration = Configuration()) throws {}
+    public init(named name: String? = nil, configuration: Configuration = Configuration()) throws {}
     public func writeWithoutTransaction<T>(_ body: (Database) throws -> T) rethrows -> T { fatalError() }
     public func read<T>(_ body: (Database) throws -> T) throws -> T { fatalError() }
     public func close() throws {}
