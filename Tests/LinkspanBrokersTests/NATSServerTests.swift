@@ -49,25 +49,6 @@ struct NATSServerTests {
     }
 
     @Test
-    func `a listener that answers a delivery does not acknowledge it`() async throws {
-        try await Broker.run(.nats) { broker in
-            let connection = try broker.connect(.nats) { $0.deliveries.repeatAfter = .milliseconds(200) }
-            let heard = Journal<Message>("deliveries")
-            _ = try connection.on("jobs.a") { message in
-                message.reply(payload: message.payload)
-                heard.append(message)
-            }
-            try await connection.up()
-            try await connection.settle(".")
-            let error = await #expect(throws: LinkspanError.self) {
-                try await connection.deliver("jobs.a", 1, timeout: .seconds(1))
-            }
-            #expect(error?.code == .timedOut)
-            #expect(heard.entries.count > 1)
-        }
-    }
-
-    @Test
     func `without subjects for replies requests and deliveries fail at once, and the link stays up`() async throws {
         let users = """
             authorization { users: [ { user: ann, password: x, permissions: { subscribe: { deny: "_INBOX.>" } } } ] }

@@ -92,16 +92,6 @@ struct NATSSessionTests {
         #expect(Array(received.lines.dropFirst()) == failed)
     }
 
-    @Test
-    func `the answer of a listener acknowledges no delivery`() throws {
-        var received = try Self.ready()
-        _ = try received.deliver("a", .empty, id: 8)
-        try received.receive("MSG _INBOX.S.5.d8 1 1\r\n5\r\n".utf8)
-        #expect(received.lines.isEmpty)
-        try received.receive("MSG _INBOX.S.5.d8 1 12\r\n{\"stream\":1}\r\n".utf8)
-        #expect(received.lines == [#"reply 8 [{"stream":1}]"#])
-    }
-
     // MARK: What comes
 
     private static let stream = [

@@ -292,10 +292,7 @@ extension NATSMessageProtocol {
             let number = message.subject.dropFirst(self.session.inbox.count)
             let isDelivery = number.hasPrefix(Self.deliveryMark)
             guard let id = UInt64(isDelivery ? number.dropFirst() : number) else { return }
-            let error = Self.failure(message, payload, isDelivery: isDelivery)
-            // A listener can answer a delivery, too, which then is in no stream.
-            guard !isDelivery || error != nil || payload[0]?["stream"] != nil else { return }
-            return outcome.end(id, payload, error: error)
+            return outcome.end(id, payload, error: Self.failure(message, payload, isDelivery: isDelivery))
         }
         // Otherwise it is for a subscription that has ended meanwhile.
         guard let event = self.session.subscriptions[message.sid] else { return }
