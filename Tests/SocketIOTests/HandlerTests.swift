@@ -61,7 +61,8 @@ struct HandlerTests {
     @Test
     func `threads that make managers and set their queue do not disturb handlers on it`() async throws {
         let url = try #require(URL(string: "http://127.0.0.1:9"))
-        nonisolated(unsafe) let (queue, first) = (DispatchQueue(label: "shared"), SocketManager(socketURL: url))
+        let queue = DispatchQueue(label: "shared")
+        nonisolated(unsafe) let first = SocketManager(socketURL: url)
         first.handleQueue = queue
         let calls = Journal<Int>("calls of handlers")
         nonisolated(unsafe) let socket = first.defaultSocket
