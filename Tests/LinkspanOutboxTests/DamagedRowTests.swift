@@ -100,18 +100,30 @@ struct DamagedRowTests {
 
     // MARK: Damaged columns
 
-    @Test(arguments: [
-        "key = NULL", "key = x'FF'", "ordering_key = NULL", "event = NULL", "event = x'FF'", "content = NULL",
-        "content = 5",
-    ])
-    func `a row without a part that a delivery needs ends alone, and can be confirmed`(_ damage: String) async throws {
-        let driver = try self.driver(damagedBy: "UPDATE delivery SET \(damage) WHERE key = 'b'")
+    /// What is done to a row, and whether its column refuses the value: then the file is moved aside.
+    struct Damage: ExpressibleByStringLiteral {
+        let change: String
+        let isRefused: Bool
+
+        init(stringLiteral change: String) { (self.change, self.isRefused) = (change, false) }
+        private init(refused change: String) { (self.change, self.isRefused) = (change, true) }
+
+        static func refused(_ changes: String...) -> [Self] { changes.map(Self.init(refused:)) }
+    }
+
+    @Test(
+        arguments: ["content = NULL"]
+            + Damage.refused(
+                "key = NULL", "key = x'FF'", "ordering_key = NULL", "event = NULL", "event = x'FF'", "content = 5"))
+    func `a row without a part that a delivery needs ends alone, and can be confirmed`(_ damage: Damage) async throws {
+        let driver = try self.driver(damagedBy: "UPDATE delivery SET \(damage.change) WHERE key = 'b'")
         #expect(try driver.waiting() == ["a", "c"])
         let entry = try #require(driver.outcomes().first)
         #expect(entry.fate == .rejected)
         #expect(entry.delivery.failure?.code == .decodingFailed)
         #expect(try await driver.outbox.confirm(entry))
         #expect(try await driver.outbox.figures().outcomes == 0)
+        #expect(self.isSetAside == damage.isRefused)
     }
 
     @Test(arguments: [
@@ -138,45 +150,54 @@ struct DamagedRowTests {
         #expect(try driver.waiting() == ["a", "b", "c"])
     }
 
-    @Test(arguments: [
-        "compressible = NULL", "size = NULL", "size = 9223372036854775807", "size = 'x'", "session = NULL",
-        "kept_wall = NULL, kept_start = NULL", "kept_start = -9223372036854775807 - 1",
-        "kept_wall = -9223372036854775807 - 1, session = NULL", "timeout = -9223372036854775807 - 1", "timeout = 'x'",
-        "refusals = NULL", "refusals = 9223372036854775807", "number = 9223372036854775807", "number = -5", "fate = 99",
-        // One flipped bit of the row's header: a delivery that was never sent does not count as delivered.
-        "fate = 1", "fate = 2, code = 'decodingFailed'",
-    ])
-    func `a row whose other columns are damaged is delivered`(_ damage: String) async throws {
-        let driver = try self.driver(damagedBy: "UPDATE delivery SET \(damage) WHERE key = 'b'")
+    @Test(
+        arguments: [
+            "size = 9223372036854775807", "kept_start = -9223372036854775807 - 1",
+            "timeout = -9223372036854775807 - 1", "refusals = 9223372036854775807", "number = 9223372036854775807",
+            "number = -5", "fate = 99",
+            // One flipped bit of the row's header: a delivery that was never sent does not count as delivered.
+            "fate = 1", "fate = 2, code = 'decodingFailed'",
+        ]
+            + Damage.refused(
+                "compressible = NULL", "size = NULL", "size = 'x'", "session = NULL",
+                "kept_wall = NULL, kept_start = NULL", "kept_wall = -9223372036854775807 - 1, session = NULL",
+                "timeout = 'x'", "refusals = NULL"))
+    func `a row whose other columns are damaged is delivered`(_ damage: Damage) async throws {
+        let driver = try self.driver(damagedBy: "UPDATE delivery SET \(damage.change) WHERE key = 'b'")
         _ = try driver.keep(delivery("d")).get()
         #expect(try Set(driver.waiting()) == ["a", "b", "c", "d"])
         #expect(try await driver.outbox.figures(account: nil).waiting == 4)
         #expect(try await driver.outbox.entries().count == 4)
         driver.end(delivery("b"), .success(.empty))
         #expect(try Set(driver.waiting()) == ["a", "c", "d"])
+        #expect(self.isSetAside == damage.isRefused)
     }
 
-    @Test(arguments: [
-        "fate = NULL", "fate = 'x'", "code = 5", "code = NULL", "certainty = 'x'", "message = x'FF'", "reply = 5",
-        "ended = 9223372036854775807", "ended = -3", "ended = 'x'",
-    ])
+    @Test(
+        arguments: ["fate = NULL", "code = 5", "code = NULL", "ended = 9223372036854775807", "ended = -3"]
+            + Damage.refused("fate = 'x'", "certainty = 'x'", "message = x'FF'", "reply = 5", "ended = 'x'"))
     func `an outcome with a damaged column is offered with the others, and new ones come behind`(
-        _ damage: String
+        _ damage: Damage
     ) async throws {
-        let driver = try self.driver(damagedBy: "UPDATE delivery SET \(damage) WHERE key = 'b'", outcomes: true)
+        let driver = try self.driver(
+            damagedBy: "UPDATE delivery SET \(damage.change) WHERE key = 'b'", outcomes: true)
         driver.end(try driver.keep(delivery("d")).get(), .success(.empty))
         let entries = driver.outcomes()
         #expect(Set(entries.map(\.delivery.key)) == ["a", "b", "c", "d"])
         #expect(entries.last?.delivery.key == "d")
         #expect(entries.allSatisfy { $0.fate != nil && $0.delivery.outcome != nil })
         for entry in entries { #expect(try await driver.outbox.confirm(entry)) }
+        #expect(self.isSetAside == damage.isRefused)
     }
 
-    @Test(arguments: ["event = NULL", "content = NULL", "content = 5", "missed = 'x', content = NULL"])
-    func `an event with a damaged column is a gap, and the others are offered`(_ damage: String) throws {
+    @Test(
+        arguments: ["event = NULL", "content = NULL"]
+            + Damage.refused("content = 5", "missed = 'x', content = NULL"))
+    func `an event with a damaged column is a gap, and the others are offered`(_ damage: Damage) throws {
         let driver = try self.driver(
-            damagedBy: "UPDATE received SET \(damage) WHERE number = (SELECT max(number) FROM received) - 1")
+            damagedBy: "UPDATE received SET \(damage.change) WHERE number = (SELECT max(number) FROM received) - 1")
         #expect(driver.received().map(\.isGap) == [false, true, false])
+        #expect(self.isSetAside == damage.isRefused)
     }
 
     @Test(arguments: ["9223372036854775807", "-3"])
@@ -185,6 +206,7 @@ struct DamagedRowTests {
             damagedBy: "UPDATE received SET number = \(number) WHERE number = (SELECT min(number) FROM received)")
         #expect(driver.record(Message(event: "line", payload: try Payload("d"))))
         #expect(driver.received().count == 4)
+        #expect(!self.isSetAside)
     }
 }
 #endif

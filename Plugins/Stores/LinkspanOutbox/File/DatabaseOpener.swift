@@ -66,7 +66,7 @@ struct DatabaseOpener {
         _ database: DatabaseQueue, after former: OutboxTotals, willClose: () -> Void
     ) throws(OutboxError) -> OpenDatabase {
         try self.names.checkKinds()
-        if FileSystem.size(self.names.path) <= 1 { try self.writeAnew(database) } else { try self.names.checkHeader() }
+        if FileSystem.isEmpty(self.names.path) { try self.writeAnew(database) } else { try self.names.checkHeader() }
         willClose()
         try? database.close()
         return try self.openInPlace(after: former)
@@ -93,8 +93,9 @@ struct DatabaseOpener {
         after former: OutboxTotals, salvaging damaged: FileNames? = nil
     ) throws(OutboxError) -> OpenDatabase {
         let path = self.names.path
-        let isEmptied = try FileSystem.create(path) && self.lock.accepted ?? 0 > 0
-        if isEmptied { throw OutboxError(.corrupt, "'\(path)' is empty") }
+        let isEmpty = try FileSystem.create(path)
+        let hasAccepted = self.lock.accepted ?? 0 > 0
+        if isEmpty, hasAccepted { throw OutboxError(.corrupt, "'\(path)' is empty") }
         let lock = try FileLock(database: path)
         do {
             let queue = try DatabaseQueue(path: path, configuration: Self.configuration())
@@ -102,7 +103,7 @@ struct DatabaseOpener {
                 // Before anything is written: a file that is not ours stays as it is.
                 try OutboxSchema.check(database, path: path)
                 if damaged == nil {
-                    try self.checkTables(database)
+                    try OutboxSchema.checkTables(database, path: path, mayBeNew: !hasAccepted)
                     self.reportMissing(database)
                     try self.checkPages(database)
                 }
@@ -177,14 +178,6 @@ struct DatabaseOpener {
 // MARK: - Damage
 
 extension DatabaseOpener {
-    /// Throws when a file that has had deliveries has no tables, or others than ours.
-    private func checkTables(_ database: Database) throws {
-        guard try OutboxSchema.version(of: database) > 0 || self.lock.accepted ?? 0 == 0 else {
-            throw OutboxError(.corrupt, "'\(self.names.path)' has no tables")
-        }
-        try OutboxSchema.checkTables(database, path: self.names.path)
-    }
-
     /// Throws when tables and indexes do not agree; a file that takes too long is not checked to its end.
     private func checkPages(_ database: Database) throws {
         sqlite3_progress_handler(database.sqliteConnection, Self.checkSteps, { _ in 1 }, nil)
@@ -217,8 +210,8 @@ extension DatabaseOpener {
 
     /// Takes over the rows of a damaged file, as far as they can be read from either end of their tables.
     private func salvage(_ damaged: FileNames, into database: Database) throws {
-        // SQLite would delete the log of an empty file, and takes one of a byte for empty.
-        guard FileSystem.size(damaged.path) > 1 else { return }
+        // SQLite would delete the log of an empty file.
+        guard !FileSystem.isEmpty(damaged.path) else { return }
         defer {
             // Reading makes these.
             FileSystem.remove(damaged.index)
@@ -231,36 +224,36 @@ extension DatabaseOpener {
             try? old.read { old in
                 for table in ["session", "delivery", "received_session", "received"]
                 where try old.tableExists(table) {
-                    let columns = try database.columns(in: table)
-                    let count = columns.count
-                    let insert = { (marks: [String], values: StatementArguments) in
-                        try database.cachedStatement(
-                            sql: "INSERT INTO \(table) VALUES (\(marks.joined(separator: ", "))) ON CONFLICT DO NOTHING"
-                        ).execute(arguments: values)
-                    }
-                    let (marks, mended) = (columns.map { _ in "?" }, columns.map { Self.mended($0, of: table) })
-                    for order in ["ASC", "DESC"] {
-                        do {
-                            let sql = "SELECT * FROM \(table) NOT INDEXED ORDER BY 1 \(order)"
-                            let rows = try Row.fetchCursor(old, sql: sql)
-                            while let row = try rows.next() {
-                                let values = Array(row.databaseValues.prefix(count))
-                                let nulls = [DatabaseValue](repeating: .null, count: count - values.count)
-                                let row = StatementArguments(values + nulls)
-                                do { try insert(marks, row) } catch { try? insert(mended, row) }
-                            }
-                            break
-                        } catch {
-                        }
-                    }
+                    try Self.takeOver(table, of: old, into: database)
                 }
             }
             return .commit
         }
     }
-}
 
-extension DatabaseOpener {
+    /// Takes over the rows of a table from its beginning, and after one that cannot be read from its end.
+    private static func takeOver(_ table: String, of old: Database, into database: Database) throws {
+        let columns = try database.columns(in: table)
+        func insert(_ values: [String], _ arguments: StatementArguments) throws {
+            let sql = "INSERT INTO \(table) VALUES (\(values.joined(separator: ", "))) ON CONFLICT DO NOTHING"
+            try database.cachedStatement(sql: sql).execute(arguments: arguments)
+        }
+        let (marks, mended) = (columns.map { _ in "?" }, columns.map { Self.mended($0, of: table) })
+        for order in ["ASC", "DESC"] {
+            do {
+                let rows = try Row.fetchCursor(old, sql: "SELECT * FROM \(table) NOT INDEXED ORDER BY 1 \(order)")
+                while let row = try rows.next() {
+                    let values = Array(row.databaseValues.prefix(columns.count))
+                    let nulls = [DatabaseValue](repeating: .null, count: columns.count - values.count)
+                    let row = StatementArguments(values + nulls)
+                    do { try insert(marks, row) } catch { try? insert(mended, row) }
+                }
+                break
+            } catch {
+            }
+        }
+    }
+
     /// A value, converted to the type of its column: its row is kept, and ends as unreadable if the value mattered.
     private static func mended(_ column: ColumnInfo, of table: String) -> String {
         switch (table, column.name) {

@@ -22,6 +22,9 @@ enum FileSystem {
         return stat(path, &status) == 0 ? Int(status.st_size) : 0
     }
 
+    /// Whether there is no file at a path, or one that SQLite takes for empty: also one of a single byte.
+    static func isEmpty(_ path: String) -> Bool { Self.size(path) <= 1 }
+
     /// Throws unless there is a regular file with one name, or none.
     ///
     /// - Parameters:
@@ -45,9 +48,9 @@ enum FileSystem {
     ///
     /// SQLite gives the mode of the database to the files that it makes beside it.
     ///
-    /// - Returns: whether an empty file was there, or one of a byte, which SQLite takes for empty.
+    /// - Returns: whether an empty file was there.
     static func create(_ path: String) throws(OutboxError) -> Bool {
-        let wasThere = Self.identity(path) != nil
+        let wasEmpty = Self.identity(path) != nil && Self.isEmpty(path)
         let descriptor = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0o600)
         guard descriptor >= 0 else { throw FileSystem.failure("cannot open", path) }
         defer { close(descriptor) }
@@ -57,7 +60,7 @@ enum FileSystem {
             throw FileSystem.failure("cannot restrict", path)
         }
         if status.st_size == 0 { try Self.synchronizeFolder(of: path) }
-        return wasThere && status.st_size <= 1
+        return wasEmpty
     }
 
     /// The first bytes of a file; nil when there are none.

@@ -125,8 +125,15 @@ enum OutboxSchema {
 
     /// Throws unless the tables of a file are described as its version does, without triggers: nothing else may act on
     /// what is written.
-    static func checkTables(_ database: Database, path: String) throws {
+    ///
+    /// - Parameters:
+    ///   - database: one that was checked.
+    ///   - path: its path, for the error.
+    ///   - mayBeNew: whether it may have no tables yet, because no delivery was accepted.
+    /// - Throws: `corrupt`, or the database's error.
+    static func checkTables(_ database: Database, path: String, mayBeNew: Bool) throws {
         let version = try Self.version(of: database)
+        guard version > 0 || mayBeNew else { throw OutboxError(.corrupt, "'\(path)' has no tables") }
         let expected = try DatabaseQueue().writeWithoutTransaction { model in
             for step in Self.steps.prefix(version) { try model.execute(sql: step) }
             return try Self.descriptions(in: model)
