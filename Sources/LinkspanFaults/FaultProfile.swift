@@ -60,7 +60,7 @@ public struct FaultProfile: Sendable, Hashable, Decodable {
     }
 
     /// A side of a connection.
-    public enum Side: String, Sendable, Hashable, Decodable {
+    public enum Side: String, Sendable, Hashable, Decodable, CaseIterable {
         /// The one that connects to the proxy.
         case client
         /// The one that the proxy connects to.
@@ -119,8 +119,7 @@ extension FaultProfile.Phase: Decodable {
         }
         func time(_ field: Field) throws -> Duration { .seconds(try number(field, 0...86_400)) }
         func count(_ field: Field, from least: Double) throws -> Int? {
-            guard fields.contains(field) else { return nil }
-            return Int(try number(field, least...1e15))
+            fields.contains(field) ? Int(try number(field, least...1e15)) : nil
         }
         (self.at, self.delay, self.jitter) = (try time(.at), try time(.delay), try time(.jitter))
         self.loss = try number(.loss, 0...1)
@@ -128,7 +127,19 @@ extension FaultProfile.Phase: Decodable {
         self.drops = try number(.drops, 0...1)
         self.rate = try count(.rate, from: 1)
         self.cut = try count(.cut, from: 0)
-        self.from = try fields.decodeIfPresent(FaultProfile.Side.self, forKey: .from)
-        self.ending = try fields.decodeIfPresent(FaultProfile.Ending.self, forKey: .ending) ?? .close
+        self.from = try fields.decodeName(forKey: .from)
+        self.ending = try fields.decodeName(forKey: .ending) ?? .close
+    }
+}
+
+extension KeyedDecodingContainer {
+    /// The value of an enumeration by its name in a file; nil when there is none.
+    ///
+    /// - Throws: `DecodingError` with the names that there are.
+    package func decodeName<Value: CaseIterable & RawRepresentable<String>>(forKey key: Key) throws -> Value? {
+        guard let name = try self.decodeIfPresent(String.self, forKey: key) else { return nil }
+        if let value = Value(rawValue: name) { return value }
+        let names = Value.allCases.map(\.rawValue).joined(separator: ", ")
+        throw DecodingError.dataCorruptedError(forKey: key, in: self, debugDescription: "'\(name)' is none of \(names)")
     }
 }

@@ -201,16 +201,15 @@ struct LoadCommand: AsyncParsableCommand {
     }
 
     private static func text(of path: String) throws -> String {
+        let data: Data
         do {
             // A pipe of the shell, as of <(…), is not read by String.
-            let data = try FileHandle(forReadingFrom: URL(fileURLWithPath: path)).readToEnd() ?? Data()
-            guard let text = String(data: data, encoding: .utf8) else { throw LoadProblem("\(path) is not UTF-8") }
-            return text
-        } catch let problem as LoadProblem {
-            throw problem
+            data = try FileHandle(forReadingFrom: URL(fileURLWithPath: path)).readToEnd() ?? Data()
         } catch {
             throw LoadProblem("\(path) cannot be read: \(error.localizedDescription)")
         }
+        guard let text = String(data: data, encoding: .utf8) else { throw LoadProblem("\(path) is not UTF-8") }
+        return text
     }
 
     private func write(_ report: LoadReport) throws {

@@ -48,7 +48,7 @@ struct LoadScenario: Decodable, Sendable {
             self.rate = try fields.decodeIfPresent(Double.self, forKey: .rate)
             self.count = try fields.decodeIfPresent(Int.self, forKey: .count)
             self.seconds = try fields.decodeIfPresent(Double.self, forKey: .within) ?? self.seconds
-            self.audience = try fields.decodeIfPresent(SequenceBook.Audience.self, forKey: .audience)
+            self.audience = try fields.decodeName(forKey: .audience)
             self.namespace = try fields.decodeIfPresent(Int.self, forKey: .namespace) ?? 0
         }
     }
@@ -193,7 +193,7 @@ extension Decoder {
 extension DecodingError {
     /// The file, the line, the place and the mistake, in a sentence.
     func sentence(for file: String, _ text: String) -> String {
-        var (context, mistake): (Context, String?) =
+        let (context, mistake): (Context, String?) =
             switch self {
             case .typeMismatch(let type, let context): (context, "has to be \(Self.kind(of: type))")
             case .keyNotFound(let key, let context): (context, "'\(key.stringValue)' is missing")
@@ -209,14 +209,6 @@ extension DecodingError {
             // The last two lines show the place in the file.
             let lines = "\(error)".split(separator: "\n").dropLast(2)
             return "\(file):\(lines.joined(separator: " "))"
-        }
-        // The words of Swift for a value that an enumeration does not have.
-        let words = /Cannot initialize (\w+) from invalid String value (.*)/
-        if let (_, type, value) = context.debugDescription.firstMatch(of: words)?.output {
-            let names =
-                type == "Ending"
-                ? FaultProfile.Ending.allCases.map(\.rawValue) : SequenceBook.Audience.allCases.map(\.rawValue)
-            mistake = "'\(value)' is none of \(names.joined(separator: ", "))"
         }
         let path = context.codingPath
         let place = path.map { $0.intValue.map { "[\($0)]" } ?? ".\($0.stringValue)" }.joined()
