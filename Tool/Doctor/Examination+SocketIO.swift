@@ -33,7 +33,7 @@ extension Examination {
     private var path: String { self.plan.target.path }
     private var namespace: String { self.plan.url.path.isEmpty ? "/" : self.plan.url.path }
     /// Never the same, so that no cache answers.
-    private var pollingTarget: String {
+    var pollingTarget: String {
         "\(self.path)?EIO=4&transport=polling&t=\(UInt64.random(in: 0...(.max)))\(self.query)"
     }
     private var socketTarget: String { "\(self.path)?EIO=4&transport=websocket\(self.query)" }
@@ -115,7 +115,7 @@ extension Examination {
         }
         if status == 400, answer.wantsTLS, let verdict = await self.tlsVerdict() { throw verdict }
         if status == 200, packets.first?.hasPrefix("0{") == true { throw Self.badOpen(answer.text) }
-        if (200...299).contains(status) || [400, 404].contains(status), await self.isWebSocket {
+        if Self.mayBeOther(status), await self.isWebSocket {
             throw Verdict(
                 .notSocketIO, "\(self.namespace) is a raw WebSocket, and \(self.path) was answered with \(status)")
         }
@@ -130,7 +130,7 @@ extension Examination {
     /// Whether the path of the URL is a raw WebSocket.
     private var isWebSocket: Bool {
         get async {
-            let conversation = self.dialer.open(self.plan.url.path + (self.plan.url.query.map { "?\($0)" } ?? ""))
+            let conversation = self.dialer.open(self.urlTarget)
             defer { conversation.close() }
             guard case .opened? = await conversation.next() else { return false }
             // Some servers of Socket.IO accept an upgrade at any path.

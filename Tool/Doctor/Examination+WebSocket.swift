@@ -4,10 +4,15 @@ import LinkspanWebSocketProtocol
 
 @available(macOS 15, *)
 extension Examination {
+    /// The path and the query of the URL.
+    var urlTarget: String { self.plan.url.path + (self.plan.url.query.map { "?\($0)" } ?? "") }
+
+    /// Whether a server of the other protocol may have answered with a status.
+    static func mayBeOther(_ status: Int) -> Bool { (200...299).contains(status) || [400, 404].contains(status) }
+
     /// Examines a raw WebSocket.
     func examineWebSocket() async throws(Verdict) {
-        let url = self.plan.url
-        let target = url.path + (url.query.map { "?\($0)" } ?? "")
+        let target = self.urlTarget
         let subprotocols = self.plan.target.subprotocol
         let conversation = try await self.stage(.upgrade) { () throws(Verdict) in
             let conversation = self.dialer.open(target, subprotocols: subprotocols)
@@ -86,7 +91,7 @@ extension Examination {
             return Verdict(
                 .upgradeStripped, "the server did not get the headers of the upgrade: it answered \(status) (\(words))")
         }
-        if (200...299).contains(status) || [400, 404].contains(status), await self.isSocketIO {
+        if Self.mayBeOther(status), await self.isSocketIO {
             return Verdict(
                 .notWebSocket, "\(self.place) is a server of Socket.IO, and \(request) was answered with \(status)")
         }
@@ -98,8 +103,9 @@ extension Examination {
 
     private var isSocketIO: Bool {
         get async {
-            let request = self.dialer.request("\(self.plan.target.path)?EIO=4&transport=polling")
-            guard case .success(let answer) = await self.exchange(request) else { return false }
+            guard case .success(let answer) = await self.exchange(self.dialer.request(self.pollingTarget)) else {
+                return false
+            }
             return EngineIOOpen(answer.text) != nil
         }
     }
