@@ -48,6 +48,17 @@ struct NATSServerTests {
         }
     }
 
+    /// Expects that a request and a delivery fail because the server refuses them.
+    private func expectRefusals(of event: String, on connection: Connection) async throws {
+        for kind in [Command.Kind.request, .deliver(orderingKey: "")] {
+            let outcome = Journal<Result<Payload, LinkspanError>>("the outcome")
+            try connection.perform(Command(kind, event: event, payload: .empty) { outcome.append($0) })
+            let first = try await outcome.first(1)[0]
+            let error = #expect(throws: LinkspanError.self) { try first.get() }
+            #expect(error?.code == .messageRefused)
+        }
+    }
+
     @Test
     func `without subjects for replies requests and deliveries fail at once, and the link stays up`() async throws {
         let users = """
@@ -57,13 +68,7 @@ struct NATSServerTests {
             let connection = try broker.connect(.nats, auth: ["user": "ann", "pass": "x"])
             let (heard, changes) = (try connection.journal("end"), connection.changes())
             try await connection.up()
-            for kind in [Command.Kind.request, .deliver(orderingKey: "")] {
-                let outcome = Journal<Result<Payload, LinkspanError>>("the outcome")
-                try connection.perform(Command(kind, event: "news", payload: .empty) { outcome.append($0) })
-                let first = try await outcome.first(1)[0]
-                let error = #expect(throws: LinkspanError.self) { try first.get() }
-                #expect(error?.code == .messageRefused)
-            }
+            try await self.expectRefusals(of: "news", on: connection)
             try connection.send("end", 1)
             try await heard.first(1)
             #expect(changes.entries.allSatisfy { $0.reason.error == nil })
@@ -209,13 +214,7 @@ struct NATSServerTests {
             _ = try connection.journal("secret.news")
             try await connection.up()
             try connection.send("secret.news", 1)
-            for kind in [Command.Kind.request, .deliver(orderingKey: "")] {
-                let outcome = Journal<Result<Payload, LinkspanError>>("the outcome")
-                try connection.perform(Command(kind, event: "secret.news", payload: .empty) { outcome.append($0) })
-                let first = try await outcome.first(1)[0]
-                let error = #expect(throws: LinkspanError.self) { try first.get() }
-                #expect(error?.code == .messageRefused)
-            }
+            try await self.expectRefusals(of: "secret.news", on: connection)
             try connection.send("end", 1)
             try await heard.first(1)
             #expect(changes.entries.allSatisfy { $0.reason.error == nil })

@@ -220,9 +220,9 @@ extension MQTTMessageProtocol {
     }
 
     /// Refuses what the broker has said that it does not take; it would end the session because of it.
-    private func require(_ term: MQTTProperty, for what: String) throws(LinkspanError) {
+    private func require(_ term: MQTTProperty, for what: @autoclosure () -> String) throws(LinkspanError) {
         guard self.session.terms?.numbers[term] == 0 else { return }
-        throw LinkspanError(.unsupported, "the broker takes no \(what)")
+        throw LinkspanError(.unsupported, "the broker takes no \(what())")
     }
 
     /// Ends a subscription.

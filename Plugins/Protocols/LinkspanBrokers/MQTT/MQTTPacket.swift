@@ -153,7 +153,8 @@ extension String {
     /// True without control characters and noncharacters, because of which brokers end the session (section 1.5.4).
     var isMQTTText: Bool {
         !self.unicodeScalars.contains {
-            $0.properties.generalCategory == .control || $0.properties.isNoncharacterCodePoint
+            $0.value < 0x20 || (0x7F...0x9F).contains($0.value)
+                || !$0.isASCII && $0.properties.isNoncharacterCodePoint
         }
     }
 }

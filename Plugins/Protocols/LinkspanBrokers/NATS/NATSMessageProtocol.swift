@@ -273,17 +273,21 @@ extension NATSMessageProtocol {
             case .message(let message) where self.session.isReady: self.take(message, &outcome)
             case .pong, .message: throw LinkspanError(.protocolViolation, "NATS: an operation came before it was due")
             case .ok: ()
-            case .error(let text):
-                let error = try Self.refusal(text)
-                // Such as: Permissions Violation for Publish to "subject"
-                let parts = text.split(separator: "\"")
-                let subject = parts.first?.hasSuffix("Publish to ") == true ? parts.dropFirst().first : nil
-                if text.contains("Subscription to \"\(self.session.inbox)*\"") { self.session.refusal = error }
-                outcome.fail(self.session.asked.take { $0[...] == subject }, error)
+            case .error(let text): try self.take(error: text, &outcome)
             }
             try outcome.check()
         }
         return outcome.decoded
+    }
+
+    /// Takes a refusal of the server, and fails what it names.
+    private mutating func take(error text: String, _ outcome: inout Outcome) throws(LinkspanError) {
+        let error = try Self.refusal(text)
+        // Such as: Permissions Violation for Publish to "subject"
+        let parts = text.split(separator: "\"")
+        let (call, subject) = (parts.first ?? "", parts.dropFirst().first)
+        if call.hasSuffix("Subscription to "), subject == "\(self.session.inbox)*" { self.session.refusal = error }
+        outcome.fail(call.hasSuffix("Publish to ") ? self.session.asked.take { $0[...] == subject } : [], error)
     }
 
     private mutating func take(_ message: NATSOperation.Message, _ outcome: inout Outcome) {
