@@ -43,8 +43,10 @@ private final class Run: Sendable {
         let remaining = Lock(outcomes)
         self.outcomes = remaining
         self.tokens = TokenSource(scheduler: self.scheduler, random: { random }) { [recorder] reason in
+            // Before the note: a test that waits for it may begin another fetch at once.
+            let outcome = remaining.withLock { $0.isEmpty ? .fails : $0.removeFirst() }
             recorder.note("fetch \(reason)")
-            return try await remaining.withLock { $0.isEmpty ? .fails : $0.removeFirst() }.settled()
+            return try await outcome.settled()
         }
     }
 
