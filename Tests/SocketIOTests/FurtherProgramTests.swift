@@ -2,7 +2,7 @@ internal import Foundation
 internal import Linkspan
 internal import LinkspanNetwork
 internal import LinkspanSocketIO
-internal import OldSocketIOPrograms
+@testable internal import OldSocketIOPrograms
 @testable internal import SocketIO
 internal import Starscream
 internal import TestSupport
@@ -112,6 +112,43 @@ struct FurtherProgramTests {
             #expect(notes == "1\n3\n4\n")
             #expect(store.states.contains("error of note"))
         }
+    }
+
+    @Test
+    func `doubles of sockets and managers in an app's tests work without a server`() throws {
+        let url = try #require(URL(string: "http://127.0.0.1:9"))
+        let queue = DispatchQueue(label: "handlers")
+        let manager = ManagerDouble(socketURL: url, config: [.handleQueue(queue)])
+        let lobby = queue.sync {
+            let lobby = Lobby(manager: manager)
+            manager.double.receive("joined", "Ann")
+            lobby.leave()
+            return lobby
+        }
+        #expect(lobby.lines == ["connected", "Ann joined, false", "left: [\"double\"]"])
+        #expect(manager.double.emitted.map(\.event) == ["enter"] && manager.double.connects == 1)
+    }
+
+    @Test(arguments: [Carrier.polling, .websocket])
+    func `a header value or a namespace outside ASCII is an error, and no attempt follows`(
+        carrier: Carrier
+    ) async throws {
+        let url = try #require(URL(string: "http://127.0.0.1:9"))
+        let lines = Journal<String>("lines")
+        var (managers, sockets) = ([SocketManager](), [SocketIOClient]())
+        for (namespace, value) in [("/", "Jürgen"), ("/räume", "Ann"), ("/chat room", "Ann")] {
+            let manager = SocketManager(socketURL: url, config: carrier.options + [.extraHeaders(["X-Old": value])])
+            managers.append(manager)
+            let socket = manager.socket(forNamespace: namespace)
+            socket.on(clientEvent: .error) { data, _ in lines.append("\(data[0])") }
+            socket.on(clientEvent: .disconnect) { _, _ in lines.append("disconnect") }
+            socket.connect()
+            sockets.append(socket)
+        }
+        try await lines.first(3) { $0 == "disconnect" }
+        #expect(sockets.allSatisfy { $0.status == .disconnected })
+        #expect(lines.entries.filter { $0 != "disconnect" }.count == 3)
+        #expect(lines.entries.contains { $0.contains("the header X-Old has a character that is not allowed") })
     }
 
     @Test

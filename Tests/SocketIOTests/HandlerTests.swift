@@ -287,4 +287,18 @@ struct HandlerTests {
         manager.disconnectSocket(forNamespace: "/admin")
         #expect(next.status == .disconnected && manager.nsps["/admin"] == nil)
     }
+
+    @Test
+    func `a manager whose last socket was removed is disconnected`() throws {
+        let url = try #require(URL(string: "http://127.0.0.1:9"))
+        let manager = SocketManager(socketURL: url, config: Carrier.websocket.options)
+        manager.removeSocket(manager.defaultSocket)
+        #expect(manager.status == .notConnected)
+        manager.connect()
+        #expect(manager.status == .connecting)
+        manager.disconnectSocket(forNamespace: "/")
+        #expect(manager.nsps.isEmpty && manager.status == .disconnected)
+        _ = manager.defaultSocket
+        #expect(manager.status == .disconnected)
+    }
 }

@@ -90,6 +90,38 @@ struct FurtherProgramTests {
         }
     }
 
+    private func firstEvent(_ server: PythonServer, _ field: String, _ value: String) async throws -> WebSocketEvent {
+        var request = URLRequest(url: try #require(URL(string: "ws://127.0.0.1:\(server.port)/echo")))
+        request.setValue(value, forHTTPHeaderField: field)
+        let (socket, events) = (WebSocket(request: request), Journal<WebSocketEvent>("events"))
+        socket.callbackQueue = DispatchQueue(label: "events")
+        socket.onEvent = { events.append($0) }
+        socket.connect()
+        return try await events.first(1)[0]
+    }
+
+    @Test(arguments: ["other, unknown", "unknown other", "unknown,other", " other\t"])
+    func `sub-protocols may be separated by spaces, as in the README`(list: String) async throws {
+        try await self.withServer { server in
+            let event = try await self.firstEvent(server, "Sec-WebSocket-Protocol", list)
+            guard case .connected(let fields) = event else { throw Failure(description: "\(event)") }
+            #expect(fields["Sec-WebSocket-Protocol"] == "other")
+        }
+    }
+
+    @Test
+    func `a header value outside ASCII is an error that names the header`() async throws {
+        try await self.withServer { server in
+            let event = try await self.firstEvent(server, "X-Name", "Jürgen")
+            guard case .error(let error as WSError) = event else { throw Failure(description: "\(event)") }
+            #expect(error.message.contains("the header X-Name has a character that is not allowed"))
+        }
+    }
+
+    private struct Failure: Error, CustomStringConvertible {
+        let description: String
+    }
+
     @Test(arguments: ["ws", "http", "WS"])
     func `a URL may have a query, a fragment and a scheme of HTTP`(scheme: String) async throws {
         try await self.withServer { server in

@@ -83,11 +83,8 @@ extension SocketIOClient {
             let hasTried = self.terms.withLock { $0.retry.isWanted } && !error.isPermanent
             self.didDisconnect(reason: hasTried ? "Reconnect Failed" : error.message)
         case (.disconnected, .requested) where self.status == .connected:
-            if self.state.withLock({ $0.isRenewed }) {
-                self.setReconnecting(reason: "manual reconnect")
-            } else {
-                self.didDisconnect(reason: "Disconnect")
-            }
+            let isRenewed = self.state.withLock { $0.isRenewed }
+            isRenewed ? self.setReconnecting(reason: "manual reconnect") : self.didDisconnect(reason: "Disconnect")
         default: return
         }
         self.state.withLock { state in

@@ -99,8 +99,10 @@ open class SocketManager: NSObject, ConfigSettable {
         get { self.sockets.withLock { $0 } }
         set { self.sockets.withLock { $0 = newValue } }
     }
-    /// The furthest status of a socket.
-    public var status: SocketIOStatus { self.all.map(\.status).max { $0.rawValue < $1.rawValue } ?? .notConnected }
+    /// The furthest status of a socket; at least `disconnected` once one was to connect, also when it has been removed.
+    public var status: SocketIOStatus {
+        self.all.map(\.status).reduce(self[\.floor]) { $0.rawValue < $1.rawValue ? $1 : $0 }
+    }
     /// The socket of the namespace `/`.
     public var defaultSocket: SocketIOClient { self.socket(forNamespace: "/") }
     private var all: [SocketIOClient] { self.nsps.sorted { $0.key < $1.key }.map(\.value) }
@@ -128,6 +130,7 @@ open class SocketManager: NSObject, ConfigSettable {
 
     /// Connects a socket, with a payload for the server; for ``SocketIOClient/joinNamespace(withPayload:)`` and subclasses.
     open func connectSocket(_ socket: SocketIOClient, withPayload payload: [String: Any]? = nil) {
+        self[\.floor] = .disconnected
         do {
             let payload = try payload.map { try Payload(arguments: [$0]) }
             socket.state.withLock { ($0.payload, $0.isWanted) = (payload, true) }

@@ -8,6 +8,8 @@ struct Terms {
     var options: SocketIOClientConfiguration = []
     var retry = Retry()
     var forcesNew = false
+    /// The least status of the manager, `disconnected` once a socket was to connect.
+    var floor = SocketIOStatus.notConnected
     /// Drops events emitted while the socket is not connected; see ``SocketManager/dropsOfflineEmits``.
     var dropsOffline = false
     private var query: [Credentials.Field] = []

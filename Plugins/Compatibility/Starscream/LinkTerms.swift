@@ -21,7 +21,7 @@ struct LinkTerms: Equatable {
             .merging(request.allHTTPHeaderFields ?? [:]) { $1 }
             .filter { !Self.reserved.contains($0.key.lowercased()) && !$0.key.lowercased().hasPrefix("sec-websocket-") }
         self.subprotocols = (request.value(forHTTPHeaderField: "Sec-WebSocket-Protocol") ?? "")
-            .split(separator: ",").map { $0.trimmingCharacters(in: .whitespaces) }
+            .split { $0 == "," || $0.isWhitespace }.map(String.init)
     }
 
     /// The configuration of a connection on these terms, as far as `change` leaves them.

@@ -8,10 +8,14 @@ public import Linkspan
 @dynamicMemberLookup @dynamicCallable public struct NotOffered {
     /// Takes what engines, transports and servers of Starscream were made of.
     public init(transport: Any? = nil, certPinner: Any? = nil, compressionHandler: Any? = nil, isServer: Any? = nil) {}
+    /// Takes what the transport of Foundation's streams was made of.
+    public init(streamConfiguration: (Any) -> Void) {}
     /// Takes what engines of socket.io-client-swift were made of.
     public init(client: Any, url: Any, config: Any) {}
     /// Takes the name of a member.
     public subscript(dynamicMember _: String) -> NotOffered { self }
+    /// Takes the name of a member of the type, such as a case.
+    public static subscript(dynamicMember _: String) -> NotOffered { NotOffered() }
     /// Takes the arguments of a call.
     public func dynamicallyCall(withKeywordArguments _: KeyValuePairs<String, Any>) {}
 }

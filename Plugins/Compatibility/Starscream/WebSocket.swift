@@ -207,14 +207,10 @@ open class WebSocket: WebSocketClient {
                 processLog.notice("A write of \(kind) was dropped", metadata: ["reason": "\(error.message)"])
             }
         }
-        do throws(LinkspanError) {
-            guard let handler = self[\.handler], handler.status.progress != .idle else {
-                throw LinkspanError(.disconnected, "there is no link")
-            }
-            try handler.perform(command)
-        } catch {
-            command.finish(.failure(error))
+        guard let handler = self[\.handler], handler.status.progress != .idle else {
+            return command.finish(.failure(LinkspanError(.disconnected, "there is no link")))
         }
+        do throws(LinkspanError) { try handler.perform(command) } catch { command.finish(.failure(error)) }
     }
 }
 
