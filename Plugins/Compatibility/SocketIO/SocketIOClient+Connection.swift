@@ -82,9 +82,10 @@ extension SocketIOClient {
             self.tell(error)
             let hasTried = self.terms.withLock { $0.retry.isWanted } && !error.isPermanent
             self.didDisconnect(reason: hasTried ? "Reconnect Failed" : error.message)
+        case (.disconnected, .requested) where self.status == .connected && self.state.withLock({ $0.isRenewed }):
+            self.setReconnecting(reason: "manual reconnect")
         case (.disconnected, .requested) where self.status == .connected:
-            let isRenewed = self.state.withLock { $0.isRenewed }
-            isRenewed ? self.setReconnecting(reason: "manual reconnect") : self.didDisconnect(reason: "Disconnect")
+            self.didDisconnect(reason: "Disconnect")
         default: return
         }
         self.state.withLock { state in
