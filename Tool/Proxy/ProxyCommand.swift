@@ -59,6 +59,9 @@ struct ProxyCommand: AsyncParsableCommand {
         do {
             let (address, port) = try Self.place(self.listen.contains(":") ? self.listen : "127.0.0.1:\(self.listen)")
             let target = try Self.place(self.target)
+            guard (1...65_535).contains(target.port) else {
+                throw LoadProblem("the port of the target has to be from 1 to 65535, not \(target.port)")
+            }
             proxy = try FaultProxy(
                 to: target.host, port: target.port, listeningAt: address, port: port,
                 profile: try self.profile.map { try LoadCommand.read($0, as: FaultProfile.self) } ?? FaultProfile(),

@@ -214,6 +214,27 @@ extension Tool {
         }
 
         @Test
+        func `proxies with the same seed change the same bytes`() async throws {
+            let server = DevServer(hub: InMemoryHub())
+            try await server.start()
+            try await Bench.run { bench in
+                let profile = try bench.file("corrupt.yaml", "phases: [{corruption: 0.2, from: server}]\n")
+                var answers: [[UInt8]] = []
+                for seed in ["7", "7", "8"] {
+                    let proxy = try await bench.tool([
+                        "proxy", "0", "127.0.0.1:\(server.port)", "--profile", profile, "--seed", seed,
+                    ])
+                    let line = try #require(try await proxy.errors.wait(forLine: "listening at port ").last)
+                    let client = try RawClient(port: try #require(Int(line.split(separator: " ")[3])))
+                    client.ask("GET", "/nothing")
+                    answers.append(try #require(client.readToEnd()))
+                }
+                #expect(answers[0] == answers[1] && answers[1] != answers[2] && !answers[0].isEmpty)
+            }
+            await server.stop()
+        }
+
+        @Test
         func `the proxy disturbs by the profile of a file`() async throws {
             let server = DevServer(hub: InMemoryHub())
             try await server.start()
@@ -233,6 +254,8 @@ extension Tool {
                 #expect(refused.status == 64)
                 #expect(
                     refused.errors.first?.contains("wrong.yaml:1: phases[0]: 'dellay' is none of") == true)
+                let zero = try await bench.runTool(["proxy", "0", "127.0.0.1:0"])
+                #expect(zero.status == 64 && zero.errors.first?.contains("from 1 to 65535, not 0") == true, "\(zero)")
                 let nowhere = try await bench.runTool(["proxy", "0", "nowhere"])
                 #expect(nowhere.status == 64 && nowhere.errors.first?.contains("write it as HOST:PORT") == true)
             }
