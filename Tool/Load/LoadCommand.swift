@@ -40,7 +40,8 @@ struct LoadCommand: AsyncParsableCommand {
 
             Audience says who gets a message: none, sender, others or everyone; of an emit with a stamp it is the sender \
             unless given. Times count from when a message was due by its rate. With several receivers the way on which a \
-            message was lost is known; of an echo it is known if it is sent as a request.
+            message was lost is known; of an echo it is known if it is sent as a request. \
+            Thresholds of times are in ms, or have a unit: us, ms or s.
 
             Ctrl-C ends the load, and prints the report of what was measured until then.
 
@@ -92,7 +93,7 @@ struct LoadCommand: AsyncParsableCommand {
     @Option(help: "Determines the faults that happen by chance.")
     var seed: UInt64?
 
-    @Option(help: "A condition such as request.p99<50ms or lost==0; may be repeated.")
+    @Option(help: "A condition such as request.p99<50ms or lost==0 (a time without unit: ms); may be repeated.")
     var threshold: [String] = []
 
     @Option(help: "A file for the report in Markdown.")

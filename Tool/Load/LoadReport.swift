@@ -185,6 +185,9 @@ struct LoadThreshold: Sendable {
                     + "\(LoadReport.kinds.joined(separator: ", ")) with .mean, .p50, .p90, .p99, .p99.9, .p99.99 or .max"
             )
         }
+        guard found.4 == nil || kinds.contains(self.name) else {
+            throw LoadProblem("the threshold '\(text)' has a unit of time, and \(self.name) is no time")
+        }
         let compare =
             ["<": { $0 < $1 }, "<=": { $0 <= $1 }, "==": { $0 == $1 }, ">=": { $0 >= $1 }, ">": { $0 > $1 }]
             as [Substring: @Sendable (Double, Double) -> Bool]

@@ -140,6 +140,7 @@ extension Tool {
             #expect(words { _ = try PayloadTemplate("{{stamp}}", columns: []) }.contains("is not JSON"))
             #expect(words { _ = try LoadThreshold("p99<5") }.contains("names no value"))
             #expect(words { _ = try LoadThreshold("lost=0") }.contains("write it as"))
+            #expect(words { _ = try LoadThreshold("lost<5ms") }.contains("lost is no time"))
             let folder = FileManager.default.temporaryDirectory
             for (text, sentence) in [
                 ("clients: 5\nstepz: []", ":2: stepz: is none of clients, ramp"),
