@@ -23,6 +23,7 @@ final class Conversation: WebSocketChannelHandler, Sendable {
     private let events: AsyncStream<Event>
     private let event: AsyncStream<Event>.Continuation
     private let waits = Lock(0)
+    private let pongs = Lock(0)
     private let activity = Lock(ContinuousClock.now)
     private let patience: Duration
 
@@ -36,6 +37,9 @@ final class Conversation: WebSocketChannelHandler, Sendable {
             self.channel.value = WebSocketChannel(request, subprotocols: subprotocols, on: loop, handler: self)
         }
     }
+
+    /// Whether the server has answered a ``ping()``.
+    var hasPong: Bool { self.pongs.withLock { $0 > 0 } }
 
     /// When a message was last sent or received.
     var lastActivity: ContinuousClock.Instant { self.activity.withLock { $0 } }
@@ -61,12 +65,12 @@ final class Conversation: WebSocketChannelHandler, Sendable {
         return nil
     }
 
-    /// The next text or end, whatever else comes before; nil when there is none in time.
-    func nextText(within limit: Duration? = nil) async -> Event? {
+    /// The next message or end, whatever else comes before; nil when there is none in time.
+    func nextMessage(within limit: Duration? = nil) async -> Event? {
         let end = ContinuousClock.now + (limit ?? self.patience)
         while let event = await self.next(within: ContinuousClock.now.duration(to: end)) {
             switch event {
-            case .text, .ended: return event
+            case .text, .binary, .ended: return event
             default: ()
             }
         }
@@ -112,7 +116,10 @@ final class Conversation: WebSocketChannelHandler, Sendable {
         }
     }
 
-    func answeredPing(after roundTrip: Duration) { self.event.yield(.pong) }
+    func answeredPing(after roundTrip: Duration) {
+        self.pongs.withLock { $0 += 1 }
+        self.event.yield(.pong)
+    }
 
     func writable() {}
 

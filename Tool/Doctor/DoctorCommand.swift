@@ -73,14 +73,18 @@ struct DoctorCommand: AsyncParsableCommand {
         get throws(LinkspanError) {
             let url = try ConnectionURL(try self.target.endpoint())
             let patience = Duration.seconds(min(10, self.timeout / 6))
+            // A request has one origin, by the flag or the header.
+            let (origins, headers) = self.target.headers.reduce(into: ([String](), [StreamRequest.Header]())) {
+                let (name, value) = ($1.name, $1.value.exposed)
+                if name.lowercased() == "origin" { $0.0.append(value) } else { $0.1.append((name, value)) }
+            }
+            let origin = self.origin ?? origins.first
             let dialer = Dialer(
-                url: url, headers: self.target.headers.map { ($0.name, $0.value.exposed) }, tls: try self.target.tls,
-                proxy: try self.target.networkProxy, loop: self.target.network.backEnd.sharedLoop, origin: self.origin,
-                patience: patience)
+                url: url, headers: headers, tls: try self.target.tls, proxy: try self.target.networkProxy,
+                loop: self.target.network.backEnd.sharedLoop, origin: origin, patience: patience)
             return Examination.Plan(
                 target: self.target, url: url, dialer: dialer, timeout: .seconds(self.timeout),
-                idle: .seconds(self.idle),
-                origin: self.origin, messageSize: self.messageSize)
+                idle: .seconds(self.idle), origin: origin, messageSize: self.messageSize)
         }
     }
 }

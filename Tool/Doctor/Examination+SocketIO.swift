@@ -134,7 +134,9 @@ extension Examination {
             defer { conversation.close() }
             guard case .opened? = await conversation.next() else { return false }
             // Some servers of Socket.IO accept an upgrade at any path.
-            guard case .text(let text)? = await conversation.nextText(within: .milliseconds(300)) else { return true }
+            guard case .text(let text)? = await conversation.nextMessage(within: .milliseconds(300)) else {
+                return true
+            }
             return !text.hasPrefix("0{")
         }
     }
@@ -164,7 +166,7 @@ extension Examination {
         let (conversation, event) = await self.openSocket()
         defer { conversation.close() }
         guard case .opened? = event else { return Verdict(error, to: self.place) }
-        guard case .text(let text)? = await conversation.nextText(), EngineIOOpen(text) != nil else {
+        guard case .text(let text)? = await conversation.nextMessage(), EngineIOOpen(text) != nil else {
             return Verdict(
                 .noOpen, "\(self.place) accepts WebSockets and sends no open packet of Engine.IO, nor answers polling")
         }
@@ -212,7 +214,7 @@ extension Examination {
                 ? Verdict(ByteStreamError(timedOutIn: .upgrade), to: self.place)
                 : Verdict(.upgradeSilent, "the upgrade to a WebSocket is not answered, while polling works")
         }
-        switch await conversation.nextText() {
+        switch await conversation.nextMessage() {
         case .text(let text):
             if let open = EngineIOOpen(text) {
                 try await self.measureRoundTrip(conversation)
@@ -224,6 +226,9 @@ extension Examination {
             let beginning = ForeignText.line(text, limit: 60)
             throw Verdict(.notSocketIO, "the WebSocket at \(self.path) is not Socket.IO: it began with \(beginning)")
         case .ended(let end): throw Verdict(end, "before the open packet of Engine.IO")
+        case .binary:
+            conversation.close()
+            throw Verdict(.badOpen, "the open packet of Engine.IO comes as a binary frame, and has to be text")
         default:
             conversation.close()
             throw polled == nil
@@ -240,6 +245,8 @@ extension Examination {
         case .pong: self.roundTrip = start.duration(to: .now)
         case .ended(let end): throw Verdict(end, "after the open packet of Engine.IO")
         case .text("1"): throw Verdict(.closedByServer, "the server closed the session after its open packet")
+        // Engine.IO 3 connects the main namespace unasked.
+        case .text(let text) where text.hasPrefix("40"): throw self.oldProtocol
         default: ()
         }
     }
@@ -282,7 +289,7 @@ extension Examination {
     private func join(_ conversation: Conversation) async throws(Verdict) {
         conversation.send("40\(self.prefix)\(self.plan.target.auth ?? "")")
         while true {
-            switch await conversation.nextText() {
+            switch await conversation.nextMessage() {
             case .text(let text) where text.hasPrefix("40"):
                 guard text.contains("sid") else { throw self.oldProtocol }
                 return
@@ -291,9 +298,12 @@ extension Examination {
             case .text(let text) where text.hasPrefix("41"): throw self.disconnected
             case .text("1"):
                 throw Verdict(.closedByServer, "the server ended the session at the CONNECT of \(self.namespace)")
-            case .text: ()
+            case .text, .binary: ()
             case .ended(let end): throw Verdict(end, "at the CONNECT of \(self.namespace)")
             default:
+                guard conversation.hasPong else {
+                    throw Verdict(.noPong, "neither a ping of the WebSocket nor the CONNECT is answered")
+                }
                 throw Verdict(.namespaceSilent, "the CONNECT of \(self.namespace) is not answered")
             }
         }
@@ -432,7 +442,9 @@ extension Examination {
             return failure(error.message)
         }
         conversation.send("2probe")
-        guard case .text("3probe")? = await conversation.nextText() else { return failure("the probe is not answered") }
+        guard case .text("3probe")? = await conversation.nextMessage() else {
+            return failure("the probe is not answered")
+        }
         conversation.send("5")
         return .passed("a session changed to a WebSocket")
     }
@@ -446,27 +458,34 @@ extension Examination {
                 "\(open.pingTimeout.seconds) for the answer to its ping, and the round trip takes \(self.roundTrip.seconds)"
             throw Verdict(.pingTimeoutTooShort, "the server waits \(times)")
         }
-        let limit = min(beat + .seconds(1), self.rest)
+        var (limit, ping) = (min(beat + .seconds(1), self.rest), String?.none)
         let start = ContinuousClock.now
         let waited = { start.duration(to: .now).seconds }
         while case let left = limit - start.duration(to: .now), left > .zero {
             switch await conversation.next(within: left) {
-            case .ping:
+            case .ping where ping == nil:
                 // A server that got the answer too late closes after its patience.
                 if open.pingTimeout < .seconds(2),
-                    case .ended(let end)? = await conversation.nextText(within: open.pingTimeout + self.roundTrip)
+                    case .ended(let end)? = await conversation.nextMessage(within: open.pingTimeout + self.roundTrip)
                 {
                     throw self.verdict(idle: end, conversation, open.pingInterval)
                 }
-                conversation.close()
-                return "a ping within \(waited()), as every \(open.pingInterval.seconds)"
+                ping = "a ping within \(waited()), as every \(open.pingInterval.seconds)"
+                // Some proxies cut each connection at an age, however much it carries.
+                limit = min(limit, .seconds(3))
             case .text(let text) where text.hasPrefix("41"): throw self.disconnected
             case .text("1"): throw Verdict(.closedByServer, "the server closed the session after \(waited())")
-            case .ended(let end): throw self.verdict(idle: end, conversation, open.pingInterval)
+            case .ended(let end):
+                let verdict = self.verdict(idle: end, conversation, open.pingInterval)
+                let silence = conversation.lastActivity.duration(to: .now)
+                guard ping != nil, verdict.code == .idleCut, silence < open.pingInterval else { throw verdict }
+                let cause = "the connection was cut \(silence.seconds) after its last message, although pings every "
+                throw Verdict(.lifetimeCut, cause + "\(open.pingInterval.seconds) are answered")
             default: ()
             }
         }
         conversation.close()
+        if let ping { return ping }
         let promise = "the server pings every \(open.pingInterval.seconds)"
         guard limit > beat else { return "not cut within \(limit.seconds); \(promise): --timeout gives more time" }
         throw Verdict(.noPings, "no ping came within \(limit.seconds), while \(promise) by its own words")

@@ -20,7 +20,7 @@ extension Examination {
             switch await conversation.next() {
             case .opened:
                 // A server that dislikes something may say so only now.
-                if case .ended(let end)? = await conversation.nextText(within: .milliseconds(300)) {
+                if case .ended(let end)? = await conversation.nextMessage(within: .milliseconds(300)) {
                     throw Self.verdict(end, "at once", hasSubprotocol: !subprotocols.isEmpty)
                 }
                 return (conversation, "101 after \(Int(start.duration(to: .now) / .milliseconds(1)) - 300) ms")

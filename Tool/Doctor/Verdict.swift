@@ -23,7 +23,8 @@ struct Verdict: Error, Encodable, Hashable, Sendable {
         case upgradeStripped, cached, pollingOnly, badHandshake, subprotocolMissing, closedAfterUpgrade, brokenFrames,
             noOpen
         case upgradeSilent, pollingSilent, namespaceRefused, authRefused, namespaceSilent, disconnected, messageLimit
-        case sessionsSplit, switchFailed, noPings, pingTimeoutTooShort, noPong, idleCut, closedByServer, badOpen
+        case sessionsSplit, switchFailed, noPings, pingTimeoutTooShort, noPong, idleCut, lifetimeCut, closedByServer,
+            badOpen
         /// A flag cannot be used.
         case invalidFlags
         /// `--timeout` is over.
@@ -116,10 +117,13 @@ extension Verdict.Code {
         case .switchFailed: "let the balancer send a session's WebSocket to the server of its polling"
         case .noPings: "check that the server's event loop is not blocked and that the proxy does not buffer"
         case .pingTimeoutTooShort: "raise the server's pingTimeout above the slowest path; 20 s is usual"
-        case .noPong: "check that the server reads from its sockets, and that the proxy passes control frames on"
+        case .noPong:
+            "check that the server reads from its sockets and is not blocked, and that the proxy passes control frames on"
         case .idleCut:
             "raise the proxy's idle timeout above the interval of pings (nginx: proxy_read_timeout; haproxy: timeout "
                 + "tunnel), or let the server ping more often"
+        case .lifetimeCut:
+            "raise the proxy's or balancer's limit for the age of a connection, or look for what restarts them"
         case .closedByServer: "look up code and reason in the server's documentation: it may expect a message first"
         case .timeUp: "give more time by --timeout"
         }

@@ -74,6 +74,10 @@ struct ProbeTarget: ParsableArguments {
         for header in self.header where !header.contains(":") {
             throw ValidationError("--header has to be 'Name: value', not '\(header)'")
         }
+        let names = self.headers.map(\.name)
+        if let name = names.first(where: { Self.ownHeaders.contains($0.lowercased()) }) {
+            throw ValidationError("--header cannot be \(name): the client sets it for every request")
+        }
         if let ca, !FileManager.default.isReadableFile(atPath: ca) {
             throw ValidationError("--ca has to be a file of certificates (PEM); '\(ca)' cannot be read")
         }
@@ -100,6 +104,12 @@ struct ProbeTarget: ParsableArguments {
             return try Payload(checking: Array(auth.utf8)[...])
         }
     }
+
+    /// The fields that frame a request or make it an upgrade.
+    private static let ownHeaders: Set = [
+        "connection", "content-length", "sec-websocket-accept", "sec-websocket-extensions", "sec-websocket-key",
+        "sec-websocket-version", "transfer-encoding", "upgrade",
+    ]
 
     /// The headers of `--header`.
     var headers: [Credentials.Field] { self.header.map(Self.field) }

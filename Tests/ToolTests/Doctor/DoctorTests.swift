@@ -104,6 +104,9 @@ extension Tool {
                 ("status-405", "http", [], "notFound"), ("status-407", "http", [], "proxyFailed"),
                 ("status-410", "ws", [], "notFound"), ("status-421", "http", [], "hostRefused"),
                 ("wrong-host", "ws", [], "hostRefused"), ("status-451", "http", [], "forbidden"),
+                ("binary-open", "http", [], "badOpen"), ("unread", "http", [], "noPong"),
+                ("old-socket", "http", [], "oldProtocol"),
+                ("one-origin", "ws", cors + ["-H", "Origin: https://app.example", "--idle", "1"], "originRefused"),
                 ("status-511", "http", [], "captivePortal"), ("status-526", "http", [], "badGateway"),
             ] as [(String, String, [String], String)])
         func `the fault of a server is the verdict`(
@@ -120,7 +123,8 @@ extension Tool {
                 ("nginx-idle", "http", "idleCut"), ("nginx-raw-idle", "ws", "idleCut"),
                 ("nginx-split", "http", "sessionsSplit"), ("haproxy-dead", "http", "unavailable"),
                 ("haproxy-split", "http", "sessionsSplit"), ("haproxy-idle", "http", "idleCut"),
-                ("buffering", "http", "upgradeSilent"), ("nginx-half-upgrade", "http", "upgradeStripped"),
+                ("buffering", "http", "upgradeSilent"), ("short-life", "http", "lifetimeCut"),
+                ("nginx-half-upgrade", "http", "upgradeStripped"),
                 ("nginx-connections", "ws", "rateLimited"), ("nginx-requests-1", "http", "rateLimited"),
                 ("nginx-requests-4", "http", "rateLimited"), ("nginx-body", "http", "messageLimit"),
                 ("nginx-get-alone", "http", "forbidden"), ("nginx-no-query", "http", "queryLost"),
@@ -258,7 +262,7 @@ extension Tool {
                 for flags in [
                     ["ftp://127.0.0.1"], ["http://127.0.0.1", "--timeout", "0"], ["http://x", "--version", "v2"],
                     ["localhost:3000"], ["ws:/x"], ["http://x", "--path", "io"],
-                    ["http://x", "--origin", "https://x/"],
+                    ["http://x", "--origin", "https://x/"], ["http://x", "-H", "Upgrade: websocket"],
                 ] {
                     let ended = try await bench.runTool(["doctor"] + flags)
                     #expect(ended.status == 64 && !ended.errors.isEmpty, "\(ended)")

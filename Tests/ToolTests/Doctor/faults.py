@@ -134,7 +134,7 @@ def frame(text: str) -> bytes:
     return (bytes([0x81, len(data)]) if len(data) < 126 else bytes([0x81, 126]) + len(data).to_bytes(2)) + data
 
 
-async def engine(socket_frames=(), polls=True, holds=True, accepts=True, status="200 OK", **values) -> int:
+async def engine(socket_frames=(), polls=True, holds=True, accepts=True, reads=True, status="200 OK", **values) -> int:
     """Engine.IO by hand: answers polling with an open packet, and an upgrade with these frames; CONNECT is accepted."""
     sessions = 0
 
@@ -148,6 +148,8 @@ async def engine(socket_frames=(), polls=True, holds=True, accepts=True, status=
             for text in socket_frames if "sid=" not in target else ():
                 writer.write(text if isinstance(text, bytes) else frame(text))
             await writer.drain()
+            if not reads:
+                await asyncio.sleep(3600)
             while holds and (head := await reader.readexactly(2)):
                 length = head[1] & 127
                 length = int.from_bytes(await reader.readexactly(2)) if length == 126 else length
@@ -171,8 +173,8 @@ async def engine(socket_frames=(), polls=True, holds=True, accepts=True, status=
 
 # Proxies.
 
-async def relay(port: int, delay=0.0, withholds_after_upgrade=False) -> int:
-    """A proxy that carries bytes later, or keeps what follows an upgrade for itself."""
+async def relay(port: int, delay=0.0, withholds_after_upgrade=False, life=None) -> int:
+    """A proxy that carries bytes later, keeps what follows an upgrade for itself, or cuts connections at an age."""
     async def carry(reader, writer, withholds):
         is_silent = False
         while data := await reader.read(65536):
@@ -184,6 +186,8 @@ async def relay(port: int, delay=0.0, withholds_after_upgrade=False) -> int:
 
     async def serve(reader, writer):
         upstream, down = await asyncio.open_connection(HOST, port)
+        if life is not None:
+            asyncio.get_running_loop().call_later(life, writer.transport.abort)
         await asyncio.gather(carry(reader, down, False), carry(upstream, writer, withholds_after_upgrade))
         await asyncio.sleep(delay + 0.1)
 
@@ -347,6 +351,17 @@ async def talking(*first: bytes, fields="") -> int:
     return await raw(serve)
 
 
+async def one_origin() -> int:
+    """A raw WebSocket that refuses web pages, and answers in its own way to more than one field for their origin."""
+    async def serve(reader, writer):
+        head = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1").lower()
+        is_one = head.count("\r\norigin:") == 1
+        writer.write(answer("403 Forbidden", "origin not allowed") if is_one else answer("400 Bad Request", "two fields"))
+        await writer.drain()
+
+    return await raw(serve)
+
+
 async def pair() -> list[int]:
     return [await socket_io(), await socket_io()]
 
@@ -438,6 +453,9 @@ CASES = {
     "no-pings": lambda: engine(frames(pingInterval=500, pingTimeout=500)),
     "no-open": lambda: engine(polls=False),
     "hang-up": lambda: engine(holds=False),
+    "binary-open": lambda: engine([bytes([0x82, 5]) + b"hello"]),
+    "old-socket": lambda: engine(frames() + [frame("40")]),
+    "unread": lambda: engine(frames(), reads=False),
     "no-upgrade-answer": lambda: engine(accepts=False),
     "closed-session": lambda: engine(frames() + [frame("1")]),
     "slow-path": lambda: relayed(socket_io(ping_interval=5, ping_timeout=0.1), delay=0.2),
@@ -464,6 +482,7 @@ CASES = {
     "nginx-no-query": lambda: behind(nginx, socket_io(), UPGRADES + 'set $args "";'),
     "nginx-cache": lambda: behind(nginx, socket_io(), UPGRADES + "proxy_cache kept; proxy_cache_key $uri; proxy_cache_valid any 1m;"
                                   " proxy_ignore_headers Cache-Control;"),
+    "short-life": lambda: relayed(socket_io(), life=1.6),
     "buffering": lambda: relayed(socket_io(), withholds_after_upgrade=True),
     # TLS.
     **{f"tls-{kind}": (lambda kind=kind: answering(body="ok", kind="text/plain", context=certificate(kind)))
@@ -477,6 +496,7 @@ CASES = {
     # Raw WebSockets.
     "subprotocol": lambda: websocket(subprotocols=["chat.v2"]),
     "origins": lambda: websocket(origins=["https://elsewhere.example", None]),
+    "one-origin": one_origin,
     "needs-origin": lambda: websocket(origins=["https://app.example"]),
     "masked": lambda: talking(bytes([0x81, 0x85, 1, 2, 3, 4]) + b"hello"),
     "unasked": lambda: talking(fields="Sec-WebSocket-Protocol: chat.v2\r\n"),
