@@ -49,7 +49,7 @@ struct NATSServerTests {
     }
 
     /// Expects that a request and a delivery fail because the server refuses them.
-    private func expectRefusals(of event: String, on connection: Connection) async throws {
+    private func expectRefusals(of event: String, on connection: any Connection) async throws {
         for kind in [Command.Kind.request, .deliver(orderingKey: "")] {
             let outcome = Journal<Result<Payload, LinkspanError>>("the outcome")
             try connection.perform(Command(kind, event: event, payload: .empty) { outcome.append($0) })
