@@ -99,9 +99,9 @@ open class SocketManager: NSObject, ConfigSettable {
         get { self.sockets.withLock { $0 } }
         set { self.sockets.withLock { $0 = newValue } }
     }
-    /// The furthest status of a socket; at least `disconnected` once one was to connect, also when it has been removed.
+    /// The furthest status of a socket; without any, `disconnected` once one was to connect.
     public var status: SocketIOStatus {
-        self.all.map(\.status).reduce(self[\.floor]) { $0.rawValue < $1.rawValue ? $1 : $0 }
+        self.all.map(\.status).max { $0.rawValue < $1.rawValue } ?? (self[\.hasBegun] ? .disconnected : .notConnected)
     }
     /// The socket of the namespace `/`.
     public var defaultSocket: SocketIOClient { self.socket(forNamespace: "/") }
@@ -130,7 +130,7 @@ open class SocketManager: NSObject, ConfigSettable {
 
     /// Connects a socket, with a payload for the server; for ``SocketIOClient/joinNamespace(withPayload:)`` and subclasses.
     open func connectSocket(_ socket: SocketIOClient, withPayload payload: [String: Any]? = nil) {
-        self[\.floor] = .disconnected
+        self[\.hasBegun] = true
         do {
             let payload = try payload.map { try Payload(arguments: [$0]) }
             socket.state.withLock { ($0.payload, $0.isWanted) = (payload, true) }

@@ -8,8 +8,8 @@ struct Terms {
     var options: SocketIOClientConfiguration = []
     var retry = Retry()
     var forcesNew = false
-    /// The least status of the manager, `disconnected` once a socket was to connect.
-    var floor = SocketIOStatus.notConnected
+    /// Whether a socket was to connect: then a manager that has none any more is disconnected.
+    var hasBegun = false
     /// Drops events emitted while the socket is not connected; see ``SocketManager/dropsOfflineEmits``.
     var dropsOffline = false
     private var query: [Credentials.Field] = []
