@@ -84,8 +84,7 @@ extension SocketIOClient {
             self.didDisconnect(reason: hasTried ? "Reconnect Failed" : error.message)
         case (.disconnected, .requested) where self.status == .connected && self.state.withLock({ $0.isRenewed }):
             self.setReconnecting(reason: "manual reconnect")
-        case (.disconnected, .requested) where self.status == .connected:
-            self.didDisconnect(reason: "Disconnect")
+        case (.disconnected, .requested) where self.status == .connected: self.didDisconnect(reason: "Disconnect")
         default: return
         }
         self.state.withLock { state in

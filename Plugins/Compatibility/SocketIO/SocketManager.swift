@@ -99,9 +99,10 @@ open class SocketManager: NSObject, ConfigSettable {
         get { self.sockets.withLock { $0 } }
         set { self.sockets.withLock { $0 = newValue } }
     }
-    /// The furthest status of a socket; without any, `disconnected` once one was to connect.
+    /// The furthest status of a socket; at least `disconnected` once one was to connect, also when it has been removed.
     public var status: SocketIOStatus {
-        self.all.map(\.status).max { $0.rawValue < $1.rawValue } ?? (self[\.hasBegun] ? .disconnected : .notConnected)
+        let least: SocketIOStatus = self[\.hasBegun] ? .disconnected : .notConnected
+        return self.all.map(\.status).reduce(least) { $0.rawValue < $1.rawValue ? $1 : $0 }
     }
     /// The socket of the namespace `/`.
     public var defaultSocket: SocketIOClient { self.socket(forNamespace: "/") }

@@ -8,7 +8,7 @@ struct Terms {
     var options: SocketIOClientConfiguration = []
     var retry = Retry()
     var forcesNew = false
-    /// Whether a socket was to connect: then a manager that has none any more is disconnected.
+    /// Whether a socket was to connect: then the manager is at least disconnected.
     var hasBegun = false
     /// Drops events emitted while the socket is not connected; see ``SocketManager/dropsOfflineEmits``.
     var dropsOffline = false
