@@ -100,7 +100,10 @@ struct DamagedRowTests {
 
     // MARK: Damaged columns
 
-    /// What is done to a row, and whether its column refuses the value: then the file is moved aside.
+    /// A change of a row behind the outbox's back.
+    ///
+    /// If the column does not allow the value (its type, or NOT NULL), the check at opening finds that, and the file is
+    /// moved aside.
     struct Damage: ExpressibleByStringLiteral {
         let change: String
         let isRefused: Bool

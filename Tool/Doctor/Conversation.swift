@@ -23,7 +23,7 @@ final class Conversation: WebSocketChannelHandler, Sendable {
     private let events: AsyncStream<Event>
     private let event: AsyncStream<Event>.Continuation
     private let waits = Lock(0)
-    private let pongs = Lock(0)
+    private let answered = Lock(false)
     private let activity = Lock(ContinuousClock.now)
     private let patience: Duration
 
@@ -38,8 +38,8 @@ final class Conversation: WebSocketChannelHandler, Sendable {
         }
     }
 
-    /// Whether the server has answered a ``ping()``.
-    var hasPong: Bool { self.pongs.withLock { $0 > 0 } }
+    /// Whether a pong has come from the server, at any time since the start.
+    var hasPong: Bool { self.answered.withLock { $0 } }
 
     /// When a message was last sent or received.
     var lastActivity: ContinuousClock.Instant { self.activity.withLock { $0 } }
@@ -117,7 +117,7 @@ final class Conversation: WebSocketChannelHandler, Sendable {
     }
 
     func answeredPing(after roundTrip: Duration) {
-        self.pongs.withLock { $0 += 1 }
+        self.answered.withLock { $0 = true }
         self.event.yield(.pong)
     }
 

@@ -7,7 +7,7 @@ extension Examination {
     /// The path and the query of the URL.
     var urlTarget: String { self.plan.url.path + (self.plan.url.query.map { "?\($0)" } ?? "") }
 
-    /// Whether a server of the other protocol may have answered with a status.
+    /// Whether a server of the other kind, Socket.IO or raw WebSocket, may answer so to what it does not know.
     static func mayBeOther(_ status: Int) -> Bool { (200...299).contains(status) || [400, 404].contains(status) }
 
     /// Examines a raw WebSocket.
@@ -43,12 +43,10 @@ extension Examination {
             let start = ContinuousClock.now
             let idle = min(self.plan.idle, self.rest)
             conversation.ping()
-            var hasPong = false
-            while case let left = idle - start.duration(to: .now), left > .zero || !hasPong {
-                switch await conversation.next(within: max(left, hasPong ? .zero : self.dialer.patience)) {
-                case .pong?: hasPong = true
+            while case let left = idle - start.duration(to: .now), left > .zero || !conversation.hasPong {
+                switch await conversation.next(within: max(left, conversation.hasPong ? .zero : self.dialer.patience)) {
                 case .ended(let end)?: throw self.verdict(idle: end, conversation, nil)
-                case nil where !hasPong:
+                case nil where !conversation.hasPong:
                     throw Verdict(.noPong, "the server does not answer the ping of a WebSocket")
                 default: ()
                 }

@@ -99,7 +99,7 @@ open class SocketManager: NSObject, ConfigSettable {
         get { self.sockets.withLock { $0 } }
         set { self.sockets.withLock { $0 = newValue } }
     }
-    /// The furthest status of a socket; at least `disconnected` once one was to connect, also when it has been removed.
+    /// The furthest status of a socket; never `notConnected` again after one was told to connect, even if it is removed.
     public var status: SocketIOStatus {
         let least: SocketIOStatus = self[\.hasBegun] ? .disconnected : .notConnected
         return self.all.map(\.status).reduce(least) { $0.rawValue < $1.rawValue ? $1 : $0 }

@@ -213,6 +213,15 @@ extension Tool {
             await server.stop()
         }
 
+        /// Starts `linkspan proxy` in front of a server, and connects to it.
+        private static func proxy(
+            to server: DevServer, on bench: Bench, _ flags: String...
+        ) async throws -> (proxy: Child, client: RawClient) {
+            let proxy = try await bench.tool(["proxy", "0", "127.0.0.1:\(server.port)"] + flags)
+            let line = try #require(try await proxy.errors.wait(forLine: "listening at port ").last)
+            return (proxy, try RawClient(port: try #require(Int(line.split(separator: " ")[3]))))
+        }
+
         @Test
         func `proxies with the same seed change the same bytes`() async throws {
             let server = DevServer(hub: InMemoryHub())
@@ -221,11 +230,7 @@ extension Tool {
                 let profile = try bench.file("corrupt.yaml", "phases: [{corruption: 0.2, from: server}]\n")
                 var answers: [[UInt8]] = []
                 for seed in ["7", "7", "8"] {
-                    let proxy = try await bench.tool([
-                        "proxy", "0", "127.0.0.1:\(server.port)", "--profile", profile, "--seed", seed,
-                    ])
-                    let line = try #require(try await proxy.errors.wait(forLine: "listening at port ").last)
-                    let client = try RawClient(port: try #require(Int(line.split(separator: " ")[3])))
+                    let (_, client) = try await Self.proxy(to: server, on: bench, "--profile", profile, "--seed", seed)
                     client.ask("GET", "/nothing")
                     answers.append(try #require(client.readToEnd()))
                 }
@@ -240,12 +245,8 @@ extension Tool {
             try await server.start()
             try await Bench.run { bench in
                 let profile = try bench.file("lossy.yaml", "phases:\n  - {cut: 9, from: server, ending: close}\n")
-                let proxy = try await bench.tool([
-                    "proxy", "0", "127.0.0.1:\(server.port)", "--profile", profile, "--seed", "7", "--json",
-                ])
-                let line = try #require(try await proxy.errors.wait(forLine: "listening at port ").last)
-                let port = try #require(Int(line.split(separator: " ")[3]))
-                let client = try RawClient(port: port)
+                let (proxy, client) = try await Self.proxy(
+                    to: server, on: bench, "--profile", profile, "--seed", "7", "--json")
                 client.ask("GET", "/nothing")
                 #expect(client.readToEnd() == Array("HTTP/1.1 ".utf8))
                 try await proxy.output.wait(forLine: #"{"bytes":"#)

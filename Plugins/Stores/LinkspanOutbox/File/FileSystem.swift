@@ -22,7 +22,7 @@ enum FileSystem {
         return stat(path, &status) == 0 ? Int(status.st_size) : 0
     }
 
-    /// Whether there is no file at a path, or one that SQLite takes for empty: also one of a single byte.
+    /// Whether SQLite finds nothing at a path: there is no file, or it has at most one byte.
     static func isEmpty(_ path: String) -> Bool { Self.size(path) <= 1 }
 
     /// Throws unless there is a regular file with one name, or none.
