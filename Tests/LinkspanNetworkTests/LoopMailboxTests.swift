@@ -198,9 +198,9 @@ struct WriteBufferTests {
     }
 
     @Test
-    func `leave in their order, at most 256 KiB at once, and stay until they are taken`() {
+    func `leave in their order, at most 2 MiB at once, and stay until they are taken`() {
         var buffer = WriteBuffer()
-        let bytes = (0..<(600 << 10)).map { UInt8(truncatingIfNeeded: $0 &* 31) }
+        let bytes = (0..<(5000 << 10)).map { UInt8(truncatingIfNeeded: $0 &* 31) }
         _ = buffer.write { $0 += bytes[..<10] }
         let first = Self.next(&buffer, taking: 4)
         _ = buffer.write { $0 += bytes[10...] }
@@ -211,7 +211,7 @@ struct WriteBufferTests {
             sent += piece
             sizes.append(piece.count)
         }
-        #expect(sent == bytes && sizes == [6, 256 << 10, 256 << 10, (88 << 10) - 10])
+        #expect(sent == bytes && sizes == [6, 2 << 20, 2 << 20, (904 << 10) - 10])
         let rest = Self.next(&buffer)
         #expect(rest.isEmpty)
     }

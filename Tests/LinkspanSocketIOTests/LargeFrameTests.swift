@@ -7,7 +7,7 @@ internal import Testing
 @Suite("Arguments of large frames")
 struct LargeFrameTests {
     /// An argument that is not copied for being small when it is held.
-    private static let value = "\"\(String(repeating: "x", count: 33 << 10))\""
+    private static let value = "\"\(String(repeating: "x", count: 129 << 10))\""
 
     /// The payload of a frame that is filled with blanks, and the frame.
     private static func payload(
@@ -34,9 +34,9 @@ struct LargeFrameTests {
 
     @Test(arguments: Self.heads)
     func `less than half of a large frame is copied`(_ head: String, _ former: [String]) throws {
-        let (payload, frame) = try Self.payload(head, blanks: 200 << 10, after: former)
+        let (payload, frame) = try Self.payload(head, blanks: 300 << 10, after: former)
         #expect(text(payload.elements) == Self.value)
-        #expect(payload[0]?.string?.utf8.count == 33 << 10)
+        #expect(payload[0]?.string?.utf8.count == 129 << 10)
         #expect(!isInside(payload.elements, frame))
         #expect(!isInside(payload.detached().elements, frame))
     }
@@ -45,7 +45,7 @@ struct LargeFrameTests {
     func `half of a large frame, and any part of another one, stays a part of it`(
         _ head: String, _ former: [String]
     ) throws {
-        for blanks in [0, 10 << 10, 32 << 10] {
+        for blanks in [0, 10 << 10, 128 << 10] {
             let (payload, frame) = try Self.payload(head, blanks: blanks, after: former)
             #expect(text(payload.elements) == Self.value)
             #expect(isInside(payload.elements, frame))
@@ -58,7 +58,7 @@ struct LargeFrameTests {
     func `a packet with attachments is no exception`() throws {
         var decoder = SocketIODecoder()
         let placeholder = #"{"_placeholder":true,"num":0}"#
-        let blanks = String(repeating: " ", count: 200 << 10)
+        let blanks = String(repeating: " ", count: 300 << 10)
         let frame = bytes(#"51-["x",\#(blanks)\#(placeholder),\#(Self.value)]"#)
         #expect(try decoder.receive(text: frame) == nil)
         guard case .event(_, let message) = try decoder.receive(binary: [1]) else {
@@ -73,7 +73,7 @@ struct LargeFrameTests {
     func `the data of a refusal is no exception`() throws {
         var session = SocketIOSession.opened()
         _ = try session.enter()
-        let frame = bytes("44 \(String(repeating: " ", count: 200 << 10))\(Self.value)")
+        let frame = bytes("44 \(String(repeating: " ", count: 300 << 10))\(Self.value)")
         var output = SocketIOOutput()
         session.receive(text: frame, now: at(0), output: &output)
         let details = try #require(output.closingError?.details)

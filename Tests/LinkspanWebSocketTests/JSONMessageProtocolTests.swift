@@ -26,9 +26,9 @@ struct JSONMessageProtocolTests {
         }
     }
 
-    @Test(arguments: [(200 << 10, false), (30 << 10, true), (0, true)])
+    @Test(arguments: [(300 << 10, false), (120 << 10, true), (0, true)])
     func `arguments that are less than half of a large envelope are copied`(blanks: Int, isPart: Bool) throws {
-        let value = #""\#(String(repeating: "x", count: 33 << 10))""#
+        let value = #""\#(String(repeating: "x", count: 129 << 10))""#
         let envelope = Array(#"{"event":"e",\#(String(repeating: " ", count: blanks))"data":[\#(value)]}"#.utf8)
         let decoded = try JSONMessageProtocol().decode(text: envelope[...])
         guard case .event(_, let payload, _)? = decoded.envelopes.first else {

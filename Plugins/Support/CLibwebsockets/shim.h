@@ -42,7 +42,7 @@ struct clws_room {
 // Receives every event. A non-zero result closes the connection.
 typedef int (*clws_handler)(void *dial, struct lws *wsi, enum clws_event event, void *in, size_t count);
 
-enum { clws_receive_size = 64 * 1024, clws_header_size = 16 * 1024 };
+enum { clws_receive_size = 256 * 1024, clws_header_size = 16 * 1024 };
 
 // What one loop needs at a stable address for as long as the context lives.
 struct clws_loop {

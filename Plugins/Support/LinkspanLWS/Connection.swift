@@ -45,6 +45,8 @@ final class Connection: Watched, StreamConnection {
     private var awaitsWritable = false
     /// Whether a read is scheduled for the end of this turn.
     private var isReadDue = false
+    /// Whether the last read brought as much as one can bring.
+    private var lastReadWasFull = false
 
     private init(_ stream: LoopStream, stage: Stage, library: Library, poller: Poller) {
         self.stream = stream
@@ -155,15 +157,13 @@ extension Connection {
     private func proxyReady(_ events: CInt, _ dialer: Dialer, _ handshake: ProxyHandshake) {
         if events & CInt(clws_ready_to_write) != 0 { self.sendToProxy([]) }
         guard events & CInt(clws_ready_to_read | clws_ready_over) != 0, let socket = self.socket else { return }
-        let buffer = clws_receive_buffer(self.library.raw)
-        var count = 0
-        let outcome = clws_read(socket.descriptor, nil, buffer, Int(clws_receive_size), &count)
-        guard count > 0 else {
+        let (bytes, outcome) = self.readBytes(of: socket)
+        guard !bytes.isEmpty else {
             if outcome == .over { self.fail(.rejected(ProxyHandshake.hungUp)) }
             return
         }
         var handshake = handshake
-        let step = handshake.received(UnsafeRawBufferPointer(start: buffer, count: count))
+        let step = bytes.withUnsafeBytes { handshake.received($0) }
         self.stage = .proxy(dialer, handshake)
         switch step {
         case .more: ()
@@ -278,19 +278,36 @@ extension Connection {
     private func read() {
         guard let socket = self.socket, let stream = self.stream, self.isReading else { return }
         guard !socket.isOver else { return self.ended() }
-        let buffer = clws_receive_buffer(self.library.raw)
-        var count = 0
-        let outcome = clws_read(socket.descriptor, socket.tls, buffer, Int(clws_receive_size), &count)
+        let (bytes, outcome) = self.readBytes(of: socket)
+        self.lastReadWasFull = bytes.count == Int(clws_receive_size)
         self.socket?.readsWhenWritable = outcome == .wants_write
         let isOver = outcome == .over || outcome == .cut
         if isOver {
             self.socket?.isOver = true
             self.socket?.hasFarewell = outcome == .over
         }
-        if isOver || socket.isBroken, count == 0 { return self.ended() }
-        if count > 0 { stream.received([UInt8](UnsafeRawBufferPointer(start: buffer, count: count))) }
+        if isOver || socket.isBroken, bytes.isEmpty { return self.ended() }
+        if !bytes.isEmpty { stream.received(bytes) }
         self.watch()
         if outcome == .done || isOver || socket.isBroken { self.readOn() }
+    }
+
+    /// Reads what has come, as far as it is no more than one read takes.
+    ///
+    /// A full read is mostly a part of a large message, whose next part is read to memory of its own, without a copy.
+    private func readBytes(of socket: OpenSocket) -> (bytes: [UInt8], outcome: clws_outcome) {
+        let most = Int(clws_receive_size)
+        var (count, outcome) = (0, clws_outcome.done)
+        guard self.lastReadWasFull else {
+            let memory = clws_receive_buffer(self.library.raw)
+            outcome = clws_read(socket.descriptor, socket.tls, memory, most, &count)
+            return ([UInt8](UnsafeRawBufferPointer(start: memory, count: count)), outcome)
+        }
+        let bytes = [UInt8](unsafeUninitializedCapacity: most) { memory, count in
+            outcome = clws_read(socket.descriptor, socket.tls, memory.baseAddress, most, &count)
+        }
+        // A small message must not keep all of it.
+        return (bytes.count < most / 2 ? bytes.withUnsafeBytes { [UInt8]($0) } : bytes, outcome)
     }
 
     /// The connection has ended, or is broken.

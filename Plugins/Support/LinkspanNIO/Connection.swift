@@ -25,7 +25,7 @@ final class Connection: ChannelInboundHandler, StreamConnection {
     typealias OutboundOut = ByteBuffer
 
     /// The most bytes that a stream is given at once.
-    private static let longestPiece = 64 * 1024
+    private static let longestPiece = 256 * 1024
 
     /// The stage of the connection: the event that it waits for, or the stream that it carries.
     private enum Stage {

@@ -52,7 +52,7 @@ package enum EventLoopKind: Sendable {
 extension EventLoopKind {
     /// One read, one event: an owner that pauses reading within it gets no further bytes.
     static let readsInARow: UInt = 1
-    static let readAllocator = AdaptiveRecvByteBufferAllocator(minimum: 2048, initial: 4096, maximum: 64 * 1024)
+    static let readAllocator = AdaptiveRecvByteBufferAllocator(minimum: 2048, initial: 4096, maximum: 256 * 1024)
 
     /// SwiftNIO's own limit for TCP; beyond any deadline of ours.
     private static let connectTimeout = TimeAmount.seconds(120)
@@ -102,7 +102,7 @@ extension EventLoopKind {
 
     #if canImport(NIOTransportServices) && canImport(Network)
     /// The most bytes of one read.
-    private static let longestRead = 64 * 1024
+    private static let longestRead = 256 * 1024
 
     private static func dialNetwork(
         _ address: StreamAddress, isProxy: Bool, on eventLoop: any NIOCore.EventLoop,

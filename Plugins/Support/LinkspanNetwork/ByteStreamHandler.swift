@@ -9,7 +9,7 @@ package protocol ByteStreamHandler: AnyObject {
     /// Judge the head here and abort the stream when it is wrong; nothing was sent after the request so far.
     func opened(_ head: ResponseHead)
 
-    /// Takes the bytes of one read, at most 64 KiB, in an array of their own.
+    /// Takes the bytes of one read, at most 256 KiB, in an array of their own.
     func received(_ bytes: [UInt8])
 
     /// More may be written: the bytes that wait fell to the low-water mark or below, after having been above it.

@@ -36,6 +36,7 @@ package struct ByteWriter {
     }
 
     /// Writes bytes.
+    @inlinable
     package mutating func append(contentsOf bytes: some Collection<UInt8>) {
         if bytes.withContiguousStorageIfAvailable({ self.append(contentsOf: $0) }) != nil { return }
         for byte in bytes { self.append(byte) }

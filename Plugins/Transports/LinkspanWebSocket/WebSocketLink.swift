@@ -196,15 +196,17 @@ final class WebSocketLink: Link {
         }
         return encoded.withUnsafeBufferPointer { encoded in
             switch kind {
-            case .text, .binary:
+            case .text, .binary, .selfContained:
                 return channel.send(
-                    kind == .text ? .text : .binary, length: encoded.count, attachments: attachments,
-                    isCompressible: isCompressible
+                    kind == .text ? .text : .binary, length: encoded.count,
+                    attachments: kind == .selfContained ? [] : attachments, isCompressible: isCompressible
                 ) { $0.append(contentsOf: encoded) }
-            case .selfContained:
-                return channel.send(.binary, length: encoded.count, isCompressible: isCompressible) {
-                    $0.append(contentsOf: encoded)
-                }
+            case .attachments:
+                guard let first = attachments.first else { return .accepted }
+                let others = attachments.count > 1 ? Array(attachments.dropFirst()) : []
+                return channel.send(
+                    .binary, length: first.count, attachments: others, isCompressible: isCompressible
+                ) { $0.append(contentsOf: first) }
             case .nothing: return .accepted
             case .ping, .pong:
                 guard encoded.count <= 125 else {

@@ -184,8 +184,8 @@ struct PayloadValueTests {
 /// Received messages are slices of what was read; what is kept must not keep the read.
 @Suite("Received bytes that are kept")
 struct DetachedTests {
-    /// A read of 64 KiB, and a small message in it.
-    private static let read = Array(repeating: UInt8(ascii: "7"), count: 64 << 10)
+    /// A read of 256 KiB, and a small message in it.
+    private static let read = Array(repeating: UInt8(ascii: "7"), count: 256 << 10)
     private static let small = Payload(trustedElements: Self.read[100..<120], attachments: [Self.read[200..<300]])
 
     private static func isInRead(_ bytes: ArraySlice<UInt8>) -> Bool {
@@ -206,19 +206,19 @@ struct DetachedTests {
         #expect(Self.isInRead(Self.small))
         #expect(!Self.isInRead(Self.small.detached()))
         #expect(Self.small.detached() == Self.small)
-        #expect(Self.isInRead(Payload(trustedElements: Self.read[0..<40_000]).detached()))
+        #expect(Self.isInRead(Payload(trustedElements: Self.read[0..<140_000]).detached()))
         let message = Message(event: "event", payload: Self.small)
         #expect(!Self.isInRead(message.detached().payload))
     }
 
     @Test
     func `less than half of a message that is larger than a read is copied`() {
-        for (count, isCopied) in [(64 << 10, false), (80_000, false), (80_002, true)] {
+        for (count, isCopied) in [(256 << 10, false), (300_000, false), (300_002, true)] {
             let message = Array(repeating: UInt8(ascii: "7"), count: count)[...]
-            let part = message.part(10..<40_010)
+            let part = message.part(10..<150_010)
             let place = part.withUnsafeBytes { $0.baseAddress }
             #expect((place != message.withUnsafeBytes { $0.baseAddress.map { $0 + 10 } }) == isCopied)
-            #expect(part == message[10..<40_010])
+            #expect(part == message[10..<150_010])
         }
     }
 

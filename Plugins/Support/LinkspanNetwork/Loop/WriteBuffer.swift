@@ -3,7 +3,7 @@ package import Linkspan
 /// The bytes of a stream that wait to be sent.
 package struct WriteBuffer {
     /// The most that is sent at once, so that one stream cannot hold up the loop.
-    private static let slice = 256 * 1024
+    private static let slice = 2 * 1024 * 1024
     /// Arrays larger than this are given back once they are sent.
     private static let keptCapacity = 1024 * 1024
 

@@ -12,14 +12,19 @@ public struct BinaryMessageProtocol: MessageProtocol {
     /// Makes the protocol.
     public init(event: String = "binary") { self.event = event }
 
-    /// Appends the payload's only blob.
+    /// Sends the payload's only blob as it is.
     public func encode(_ envelope: consuming Envelope, to buffer: inout [UInt8]) throws(LinkspanError) -> EncodedKind {
+        _ = try self.blob(of: envelope)
+        return .attachments
+    }
+
+    /// The only blob of the payload of an event.
+    func blob(of envelope: consuming Envelope) throws(LinkspanError) -> ArraySlice<UInt8> {
         guard case .event(_, let payload, nil) = consume envelope, payload.attachments.count == 1 else {
             throw LinkspanError(
                 .encodingFailed, "protocol '\(self.name)' sends only events with one blob and without a reply")
         }
-        buffer.append(contentsOf: payload.attachments[0])
-        return .selfContained
+        return payload.attachments[0]
     }
 
     /// Refuses text.

@@ -24,7 +24,7 @@ public struct FrameMessageProtocol: MessageProtocol {
         case "text": return try TextMessageProtocol().encode(envelope, to: &buffer)
         case "binary": return try BinaryMessageProtocol().encode(envelope, to: &buffer)
         case "ping", "pong":
-            _ = try BinaryMessageProtocol().encode(envelope, to: &buffer)
+            buffer += try BinaryMessageProtocol().blob(of: envelope)
             return name == "ping" ? .ping : .pong
         default:
             throw LinkspanError(.encodingFailed, "'\(name)' is no kind of frame: text, binary, ping and pong are")

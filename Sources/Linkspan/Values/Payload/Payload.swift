@@ -135,9 +135,9 @@ extension Payload {
 extension ArraySlice<UInt8> {
     /// The same bytes in memory of their own, for what outlives the call that it came with.
     ///
-    /// What a link received is a slice of a read, and keeps the whole of it: a thousand small messages would keep 64
+    /// What a link received is a slice of a read, and keeps the whole of it: a thousand small messages would keep 250
     /// MiB. What is as large as half a read stays where it is; of larger messages see ``part(_:)``.
-    package func detached() -> Self { self.count < 32 << 10 ? Array(self)[...] : self }
+    package func detached() -> Self { self.count < 128 << 10 ? Array(self)[...] : self }
 
     /// A part of a message, in memory of its own when it is less than half of one that is larger than a read.
     ///
@@ -145,7 +145,7 @@ extension ArraySlice<UInt8> {
     /// bytes, and would keep alive many times as much.
     @inlinable
     package func part(_ range: Range<Int>) -> Self {
-        guard self.count > 64 << 10, range.count < self.count / 2 else { return self[range] }
+        guard self.count > 256 << 10, range.count < self.count / 2 else { return self[range] }
         return Array(self[range])[...]
     }
 }
