@@ -116,6 +116,22 @@ struct AnswerReaderTests {
         #expect(Self.body(counted, parts: size) == Array(body.dropLast()))
     }
 
+    @Test(arguments: [1, 2, 3, 5, 64, .max])
+    func `may end the lines of a head with LF alone, and of trailer fields, wherever they are cut`(size: Int) {
+        let head = "HTTP/1.1 100 Continue\n\nHTTP/1.1 200 OK\r\nContent-Length: 6\n\tfolded\nA:b\n"
+        let answer = "HTTP/1.1 200 OK\nContent-Length: 6\nA:b\n\na\r\n\r\nb"
+        #expect(Self.body(answer, parts: size) == Array("a\r\n\r\nb".utf8))
+        #expect(Self.body("HTTP/1.1 103 X\n\nHTTP/1.1 200 OK\r\nContent-Length: 1\n\r\nab", parts: size) == [97])
+        #expect(Self.body(head + "\nabcdef", parts: size) == nil, "a folded length is no number")
+    }
+
+    @Test(arguments: [1, 3, .max], ["1\na\r\n0\r\n\r\n", "1\r\na\n0\r\n\r\n", "1\na\n0\n\n"])
+    func `end the lines of chunks with CRLF, and are malformed otherwise`(size: Int, chunks: String) {
+        let answer = "HTTP/1.1 200 OK\nTransfer-Encoding: chunked\n\n"
+        #expect(Self.body(answer + chunks, parts: size) == nil)
+        #expect(Self.body(answer + "1\r\na\r\n0\r\n\r\n", parts: size) == [97])
+    }
+
     @Test(arguments: ["", " 1", "+1", "-0", "0x1", "1 0", "1,", "g", "\u{FF11}", "000000001", "1\n"])
     func `have chunks whose lengths are hexadecimal digits and nothing else`(length: String) {
         #expect(Self.body("\(Self.head)\(length)\r\n4\r\n0\r\n\r\n") == nil)

@@ -21,14 +21,16 @@ struct InputBuffer: Sendable {
         self.bytes.append(contentsOf: new)
     }
 
-    /// The number of bytes up to the end of the next `mark`; nil when it has not come.
+    /// The number of bytes up to the end of the next of these marks; nil when none has come.
     ///
-    /// What was searched before is not searched again.
-    mutating func length(through mark: [UInt8]) -> Int? {
+    /// What was searched before is not searched again; the longest mark comes first.
+    mutating func length(through marks: [UInt8]...) -> Int? {
         let start = max(self.taken, self.searched)
-        if let end = self.bytes[start...].firstRange(of: mark)?.upperBound { return end - self.taken }
-        self.searched = max(start, self.bytes.count - mark.count + 1)
-        return nil
+        let end = marks.reduce(Int?.none) { end, mark in
+            self.bytes[start..<(end ?? self.bytes.count)].firstRange(of: mark)?.upperBound ?? end
+        }
+        if end == nil { self.searched = max(start, self.bytes.count - (marks.first?.count ?? 0) + 1) }
+        return end.map { $0 - self.taken }
     }
 
     /// Takes as many bytes, or all when there are fewer.

@@ -92,7 +92,7 @@ package struct ResponseHead: Sendable, Hashable {
 extension ResponseHead {
     /// Reads a head, up to its empty line; nil when it is none.
     init?(_ bytes: ArraySlice<UInt8>) {
-        let lines = String(decoding: bytes, as: UTF8.self).split(separator: "\r\n", omittingEmptySubsequences: true)
+        let lines = String(decoding: bytes, as: UTF8.self).split { $0 == "\r\n" || $0 == "\n" }
         let words = lines.first?.split(separator: " ", maxSplits: 2) ?? []
         guard words.count >= 2, words[0].hasPrefix("HTTP/1."), words[1].utf8.count == 3, let status = Int(words[1]),
             let unfolded = Self.unfolded(lines.dropFirst())

@@ -73,13 +73,14 @@ package struct AnswerReader {
                 guard zip(self.input.rest, Self.version).allSatisfy(==) else {
                     return .failed(.foreign(self.input.rest))
                 }
-                let found = self.input.length(through: .headEnd)
+                // A line may end with LF alone (RFC 9112 section 2.2).
+                let found = self.input.length(through: [10, 13, 10], [10, 10])
                 // Whether its end is here or not: how a head is cut is up to the network.
                 guard found ?? self.input.rest.count <= Self.lineLimit else { return .failed(.longHead) }
                 guard let length = found else { return .more }
                 guard let head = ResponseHead(self.input.take(length)) else { return .malformed }
                 guard head.isInterim else {
-                    self.begin(head)
+                    self.state = self.body(of: head)
                     return .head(head)
                 }
                 self.interim += 1
@@ -111,16 +112,13 @@ package struct AnswerReader {
         }
     }
 
-    private mutating func begin(_ head: ResponseHead) {
-        guard self.isExchange else { return self.state = .unframed }
-        if head.isChunked {
-            self.state = .chunkSize
-        } else if let length = head.length {
-            self.state = .body(length, isChunk: false)
-        } else {
-            // Only these have no body (RFC 9112 section 6.3); that of others ends with the connection.
-            self.state = [204, 304].contains(head.status) ? .ended : .unframed
-        }
+    /// The state behind a head.
+    private func body(of head: ResponseHead) -> State {
+        guard self.isExchange else { return .unframed }
+        if head.isChunked { return .chunkSize }
+        if let length = head.length { return .body(length, isChunk: false) }
+        // Only these have no body (RFC 9112 section 6.3); that of others ends with the connection.
+        return [204, 304].contains(head.status) ? .ended : .unframed
     }
 
     /// The length of a chunk: hexadecimal digits, behind which there may be blanks and extensions.
@@ -131,7 +129,10 @@ package struct AnswerReader {
         return UInt32(String(decoding: digits, as: UTF8.self), radix: 16).flatMap(Int.init(exactly:))
     }
 
-    private func wait() -> Step { self.input.rest.count <= Self.lineLimit ? .more : .failed(.longLine) }
+    /// Waits for the rest of a line; the lines of chunks have no leniency.
+    private func wait() -> Step {
+        self.input.rest.count > Self.lineLimit ? .failed(.longLine) : self.input.rest.contains(10) ? .malformed : .more
+    }
 
     private mutating func line() -> ArraySlice<UInt8>? {
         self.input.length(through: .lineEnd).map { self.input.take($0).dropLast(2) }
