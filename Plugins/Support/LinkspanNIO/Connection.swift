@@ -13,7 +13,7 @@ final class Dialer {
 
     init(_ request: StreamRequest, on core: NIOLoopCore) throws(ByteStreamError) {
         self.request = request
-        self.tls = try request.isSecure ? core.context(for: request.tls) : nil
+        self.tls = try request.isSecure ? core.context(for: request) : nil
     }
 }
 

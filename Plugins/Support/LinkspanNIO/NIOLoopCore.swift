@@ -86,15 +86,12 @@ final class NIOLoopCore {
         self.members.loop.setWake(nil)
     }
 
-    /// The configuration for a policy, made when it is first needed.
-    func context(for policy: TLSPolicy) throws(ByteStreamError) -> TLSContext {
-        let context: TLSContext
-        if let index = self.contexts.firstIndex(where: { $0.policy == policy }) {
-            context = self.contexts.remove(at: index).context
-        } else {
-            context = try TLSContext(policy)
-        }
-        self.contexts.append((policy, context))
+    /// The configuration for the policy of a request, made when it is first needed; one with a listener has its own.
+    func context(for request: StreamRequest) throws(ByteStreamError) -> TLSContext {
+        guard request.onHandshake == nil else { return try TLSContext(request) }
+        let kept = self.contexts.firstIndex { $0.policy == request.tls }.map { self.contexts.remove(at: $0).context }
+        let context = if let kept { kept } else { try TLSContext(request) }
+        self.contexts.append((request.tls, context))
         if self.contexts.count > Self.keptContexts { self.contexts.removeFirst() }
         return context
     }

@@ -44,7 +44,7 @@ package struct StreamRequest: Sendable {
     package enum HandshakeEvent: Sendable {
         /// Its certificates in DER, its own first, before they are judged; again as the chain is built, at last with all.
         case certificates([[UInt8]])
-        /// It asks for a certificate of this side. SwiftNIO does not report it.
+        /// It asks for a certificate of this side.
         case certificateRequest
     }
 

@@ -8,20 +8,27 @@ final class TLSContext {
     private let context: NIOSSLContext
     private let store: CertificateStore
 
-    init(_ policy: TLSPolicy) throws(ByteStreamError) {
-        self.store = try CertificateStore(policy)
+    /// Makes the configuration for the policy of a request and its listener, if it has one.
+    init(_ request: StreamRequest) throws(ByteStreamError) {
+        self.store = try CertificateStore(request.tls)
         var settings = TLSConfiguration.makeClientConfiguration()
-        settings.minimumTLSVersion = policy.minimumVersion == .tls13 ? .tlsv13 : .tlsv12
+        settings.minimumTLSVersion = request.tls.minimumVersion == .tls13 ? .tlsv13 : .tlsv12
         settings.applicationProtocols = ["http/1.1"]
         // The store verifies; these would be read for nothing.
         settings.trustRoots = .certificates([])
         settings.certificateVerification = .noHostnameVerification
-        if let identity = policy.clientCertificate { try Self.use(identity, in: &settings) }
+        if let identity = request.tls.clientCertificate { try Self.use(identity, in: &settings) }
+        // At a client it is called when a server asks for a certificate, and for nothing else.
+        if let tell = request.onHandshake {
+            settings.sslContextCallback = { _, change in
+                tell(.certificateRequest)
+                change.succeed(.noChanges)
+            }
+        }
         do {
             self.context = try NIOSSLContext(configuration: settings)
         } catch {
-            guard policy.clientCertificate == nil else { throw ByteStreamError.unusableKey }
-            throw ByteStreamError.tlsNotSetUp
+            throw request.tls.clientCertificate == nil ? ByteStreamError.tlsNotSetUp : .unusableKey
         }
     }
 
@@ -34,12 +41,11 @@ final class TLSContext {
         let isAddress = NumericAddress.isIPv4(host) || NumericAddress.isIPv6(host)
         let check = CertificateCheck(host: host, isAddress: isAddress, policy: request.tls, store: self.store)
         // An address must not be sent as server name (RFC 6066 section 3).
-        let name = isAddress ? nil : host
-        return try NIOSSLClientHandler(context: self.context, serverHostname: name) { chain, verdict in
+        return try NIOSSLClientHandler(context: self.context, serverHostname: isAddress ? nil : host) { chain, result in
             request.onHandshake?(.certificates(chain.compactMap { try? $0.toDERBytes() }))
-            guard let error = check.problem(chain) else { return verdict.succeed(.certificateVerified) }
+            guard let error = check.problem(chain) else { return result.succeed(.certificateVerified) }
             onRejection(error)
-            verdict.succeed(.failed)
+            result.succeed(.failed)
         }
     }
 
@@ -66,9 +72,8 @@ final class TLSContext {
         case .pem:
             // SwiftNIO takes an array only; it is cleared as soon as the number was read.
             var text = Array((identity.key.exposed ?? "").utf8)
-            let key = try? NIOSSLPrivateKey(bytes: text, format: .pem)
-            _ = text.withUnsafeMutableBytes { $0.initializeMemory(as: UInt8.self, repeating: 0) }
-            guard let key else { throw ByteStreamError.unusableKey }
+            defer { _ = text.withUnsafeMutableBytes { $0.initializeMemory(as: UInt8.self, repeating: 0) } }
+            guard let key = try? NIOSSLPrivateKey(bytes: text, format: .pem) else { throw ByteStreamError.unusableKey }
             settings.privateKey = .privateKey(key)
         #if canImport(Security)
         case .keychain: throw ByteStreamError.unusableKey
