@@ -1,3 +1,5 @@
+internal import Linkspan
+
 /// The faults of a ``FaultProxy``, along a time line.
 ///
 /// ```swift
@@ -94,22 +96,13 @@ extension FaultProfile.Phase: Decodable {
         case at, from, delay, jitter, rate, loss, corruption, cut, drops, ending
     }
 
-    /// A value of which only the name counts.
-    private struct AnyValue: Decodable {
-        init(from decoder: any Decoder) {}
-    }
-
     /// Reads a phase; a missing field is as in a phase without faults.
     ///
     /// - Throws: `DecodingError` for an unknown name, and for a value outside of its range.
     public init(from decoder: any Decoder) throws {
-        for name in try [String: AnyValue](from: decoder).keys.sorted() where Field(stringValue: name) == nil {
-            let known = Field.allCases.map(\.rawValue).joined(separator: ", ")
-            throw DecodingError.dataCorrupted(
-                .init(codingPath: decoder.codingPath, debugDescription: "'\(name)' is none of \(known)"))
-        }
+        try decoder.refuseUnknown(Field.self)
         let fields = try decoder.container(keyedBy: Field.self)
-        func number(_ field: Field, _ range: ClosedRange<Double>) throws -> Double {
+        func number(_ field: Field, _ range: ClosedRange<Double> = 0...1) throws -> Double {
             let value = try fields.decodeIfPresent(Double.self, forKey: field) ?? 0
             guard range.contains(value) else {
                 let text = "\(field.rawValue) has to be from \(range.lowerBound) to \(range.upperBound), not \(value)"
@@ -122,13 +115,21 @@ extension FaultProfile.Phase: Decodable {
             fields.contains(field) ? Int(try number(field, least...1e15)) : nil
         }
         (self.at, self.delay, self.jitter) = (try time(.at), try time(.delay), try time(.jitter))
-        self.loss = try number(.loss, 0...1)
-        self.corruption = try number(.corruption, 0...1)
-        self.drops = try number(.drops, 0...1)
-        self.rate = try count(.rate, from: 1)
-        self.cut = try count(.cut, from: 0)
+        (self.loss, self.corruption, self.drops) = (try number(.loss), try number(.corruption), try number(.drops))
+        (self.rate, self.cut) = (try count(.rate, from: 1), try count(.cut, from: 0))
         self.from = try fields.decodeName(forKey: .from)
         self.ending = try fields.decodeName(forKey: .ending) ?? .close
+    }
+}
+
+extension Decoder {
+    /// Throws for a name that a section of a file does not have.
+    package func refuseUnknown<Field: CaseIterable & RawRepresentable<String>>(_ fields: Field.Type) throws {
+        let known = fields.allCases.map(\.rawValue)
+        for key in try self.container(keyedBy: PayloadKey.self).allKeys where !known.contains(key.stringValue) {
+            let text = "'\(key.stringValue)' is none of \(known.joined(separator: ", "))"
+            throw DecodingError.dataCorrupted(.init(codingPath: self.codingPath + [key], debugDescription: text))
+        }
     }
 }
 

@@ -166,27 +166,10 @@ struct LoadScenario: Decodable, Sendable {
     }
 }
 
-/// A name in a file.
-private struct FileKey: CodingKey {
-    let stringValue: String
-    var intValue: Int? { nil }
-
-    init(stringValue: String) { self.stringValue = stringValue }
-    init?(intValue: Int) { return nil }
-}
-
 extension Decoder {
-    /// Throws for a name that a section does not have.
-    fileprivate func refuseUnknown<Field: CaseIterable & RawRepresentable<String>>(_ fields: Field.Type) throws {
-        let known = fields.allCases.map(\.rawValue)
-        for key in try self.container(keyedBy: FileKey.self).allKeys where !known.contains(key.stringValue) {
-            throw self.problem("is none of \(known.joined(separator: ", "))", at: [key])
-        }
-    }
-
-    /// The mistake of a section, or of one of its values.
-    fileprivate func problem(_ text: String, at path: [any CodingKey] = []) -> DecodingError {
-        .dataCorrupted(.init(codingPath: self.codingPath + path, debugDescription: text))
+    /// The mistake of a section.
+    fileprivate func problem(_ text: String) -> DecodingError {
+        .dataCorrupted(.init(codingPath: self.codingPath, debugDescription: text))
     }
 }
 
@@ -210,6 +193,7 @@ extension DecodingError {
             let lines = "\(error)".split(separator: "\n").dropLast(2)
             return "\(file):\(lines.joined(separator: " "))"
         }
+        if text.allSatisfy(\.isWhitespace) { return "\(file) is empty" }
         let path = context.codingPath
         let place = path.map { $0.intValue.map { "[\($0)]" } ?? ".\($0.stringValue)" }.joined()
         return "\(file)\(Self.line(of: path, in: text)): "

@@ -143,8 +143,8 @@ extension Tool {
             #expect(words { _ = try LoadThreshold("lost<5ms") }.contains("lost is no time"))
             let folder = FileManager.default.temporaryDirectory
             for (text, sentence) in [
-                ("clients: 5\nstepz: []", ":2: stepz: is none of clients, ramp"),
-                ("steps:\n  - {emit: a}\n  - {emit: a, rat: 1}", ":3: steps[1].rat: is none of emit"),
+                ("clients: 5\nstepz: []", ":2: stepz: 'stepz' is none of clients, ramp"),
+                ("steps:\n  - {emit: a}\n  - {emit: a, rat: 1}", ":3: steps[1].rat: 'rat' is none of emit"),
                 ("\nclients: many", ":2: clients: has to be a whole number"),
                 (
                     "clients: 5\nsteps:\n  - emit: a\n    rate: 1\n    rate: 2",

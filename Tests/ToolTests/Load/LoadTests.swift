@@ -254,7 +254,7 @@ extension Tool {
                 let refused = try await bench.runTool(["proxy", "0", "127.0.0.1:1", "--profile", wrong])
                 #expect(refused.status == 64)
                 #expect(
-                    refused.errors.first?.contains("wrong.yaml:1: phases[0]: 'dellay' is none of") == true)
+                    refused.errors.first?.contains("wrong.yaml:1: phases[0].dellay: 'dellay' is none of") == true)
                 let zero = try await bench.runTool(["proxy", "0", "127.0.0.1:0"])
                 #expect(zero.status == 64 && zero.errors.first?.contains("from 1 to 65535, not 0") == true, "\(zero)")
                 let nowhere = try await bench.runTool(["proxy", "0", "nowhere"])

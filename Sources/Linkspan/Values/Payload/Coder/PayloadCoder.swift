@@ -90,22 +90,22 @@ final class CodingRules: Sendable {
 }
 
 /// A step of a coding path that is not a key of the app's.
-enum PayloadKey: CodingKey {
+package enum PayloadKey: CodingKey {
     case name(String)
     case index(Int)
 
     static let `super` = Self.name("super")
 
-    init(stringValue: String) { self = .name(stringValue) }
+    package init(stringValue: String) { self = .name(stringValue) }
 
-    init(intValue: Int) { self = .index(intValue) }
+    package init(intValue: Int) { self = .index(intValue) }
 
-    var stringValue: String {
+    package var stringValue: String {
         switch self {
         case .name(let name): name
         case .index(let index): "Index \(index)"
         }
     }
 
-    var intValue: Int? { if case .index(let index) = self { index } else { nil } }
+    package var intValue: Int? { if case .index(let index) = self { index } else { nil } }
 }
