@@ -68,15 +68,25 @@ struct ProbeTarget: ParsableArguments {
         guard self.url.lowercased().firstMatch(of: /^(http|ws)s?:\/\//) != nil else {
             throw ValidationError("the URL has to begin with http://, https://, ws:// or wss://: http://localhost:3000")
         }
+        let authority = self.url.drop { $0 != ":" }.dropFirst(3).prefix { !"/?#".contains($0) }
+        if authority.contains("@") {
+            throw ValidationError(
+                "the URL must not hold a name and a password: pass them by --header 'Authorization: Basic …', with "
+                    + "NAME:PASSWORD in base64")
+        }
         guard self.path.hasPrefix("/") else { throw ValidationError("--path has to begin with /") }
         // As clients of Socket.IO do.
         if !self.path.hasSuffix("/") { self.path += "/" }
         for header in self.header where !header.contains(":") {
             throw ValidationError("--header has to be 'Name: value', not '\(header)'")
         }
-        let names = self.headers.map(\.name)
-        if let name = names.first(where: { Self.ownHeaders.contains($0.lowercased()) }) {
-            throw ValidationError("--header cannot be \(name): the client sets it for every request")
+        for name in self.headers.map(\.name) {
+            if name.lowercased() == "sec-websocket-protocol" {
+                throw ValidationError("--header cannot be \(name): pass its value by --subprotocol")
+            }
+            if Self.ownHeaders.contains(name.lowercased()) || name.lowercased().hasPrefix("sec-websocket-") {
+                throw ValidationError("--header cannot be \(name): the client sets it for every request")
+            }
         }
         if let ca, !FileManager.default.isReadableFile(atPath: ca) {
             throw ValidationError("--ca has to be a file of certificates (PEM); '\(ca)' cannot be read")
@@ -106,10 +116,7 @@ struct ProbeTarget: ParsableArguments {
     }
 
     /// The fields that frame a request or make it an upgrade.
-    private static let ownHeaders: Set = [
-        "connection", "content-length", "sec-websocket-accept", "sec-websocket-extensions", "sec-websocket-key",
-        "sec-websocket-version", "transfer-encoding", "upgrade",
-    ]
+    private static let ownHeaders = StreamRequest.reservedNames.union(["connection", "upgrade"])
 
     /// The headers of `--header`.
     var headers: [Credentials.Field] { self.header.map(Self.field) }

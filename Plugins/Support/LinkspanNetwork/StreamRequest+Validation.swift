@@ -73,7 +73,8 @@ extension StreamRequest {
         }
     }
 
-    private static let reservedNames: Set<String> = ["host", "content-length", "transfer-encoding"]
+    /// The header fields that frame a request and so cannot be set, in lower case.
+    package static let reservedNames: Set<String> = ["host", "content-length", "transfer-encoding"]
 
     private static func check(_ text: String, _ what: String, allowsSpace: Bool) throws(ByteStreamError) {
         let lowest: UInt8 = allowsSpace ? 0x20 : 0x21
