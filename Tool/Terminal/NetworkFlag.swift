@@ -15,6 +15,9 @@ public struct NetworkFlag: ParsableArguments {
 
     /// Refuses a library that is not built in.
     public func validate() throws {
+        if let network, ![.libwebsockets, .nio].contains(self.backEnd) {
+            throw ValidationError("--network has to be libwebsockets or nio, not '\(network)'")
+        }
         // Without `--network`, the back end's own error names the missing trait.
         if self.network != nil, let absence = self.backEnd.absence { throw ValidationError(absence) }
     }

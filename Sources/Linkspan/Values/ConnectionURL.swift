@@ -25,7 +25,7 @@ public struct ConnectionURL: Sendable, Hashable, CustomStringConvertible {
     /// - Throws: ``LinkspanError`` with code `invalidURL` and the invalid part.
     public init(_ text: String) throws(LinkspanError) {
         guard text.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F }) else {
-            throw Self.invalid("it has a space, a control character or a character outside ASCII")
+            throw Self.invalid("it has a space or a character outside ASCII; write that with %, in a host as xn--…")
         }
         guard let colon = text.firstRange(of: "://") else { throw Self.invalid("it does not begin with scheme://") }
         self.scheme = text[..<colon.lowerBound].lowercased()
@@ -113,10 +113,10 @@ extension ConnectionURL {
             }
             guard allowed else { throw Self.invalid("the host is not valid") }
         }
-        guard !isNetwork || !host.isEmpty else { throw Self.invalid("the host is missing") }
+        guard !isNetwork || !host.isEmpty else { throw Self.invalid("the host is missing (an IPv6 address has [ ])") }
         guard let portText, !portText.isEmpty else { return (host.lowercased(), Self.defaultPort(of: scheme)) }
         guard let port = Int(portText), (1...65_535).contains(port), portText.utf8.allSatisfy(Self.isDigit) else {
-            throw Self.invalid("the port is not a number from 1 to 65535")
+            throw Self.invalid("the port is not a number from 1 to 65535 (an IPv6 address has [ ])")
         }
         return (host.lowercased(), port)
     }
