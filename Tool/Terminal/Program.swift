@@ -1,4 +1,5 @@
 public import ArgumentParser
+internal import Foundation
 
 /// The main function of a program with commands.
 @available(macOS 15, *)
@@ -6,7 +7,11 @@ public enum Program {
     /// Runs the command that the arguments name; invalid arguments end it with status 64, after an error and the usage on
     /// standard error.
     public static func run(_ root: (some AsyncParsableCommand).Type) async {
+        self.prepareStreams()
         do {
+            if self.arguments.first == "help", self.unknownCommand(root) != nil {
+                throw ValidationError("unknown command")
+            }
             var command = try root.parseAsRoot(self.arguments)
             if var asynchronous = command as? any AsyncParsableCommand {
                 try await asynchronous.run()
@@ -20,6 +25,16 @@ public enum Program {
             guard root.exitCode(for: error) == .validationFailure else { root.exit(withError: error) }
             self.complain(error, root)
             root.exit(withError: ExitCode.validationFailure)
+        }
+    }
+
+    /// Opens the standard streams that are closed: sockets would take their numbers, and get what is printed.
+    ///
+    /// A closed pipe is an error of a write, and does not end the program in the midst of its work.
+    private static func prepareStreams() {
+        signal(SIGPIPE, SIG_IGN)
+        for descriptor in STDIN_FILENO...STDERR_FILENO where fcntl(descriptor, F_GETFD) < 0 {
+            _ = open("/dev/null", O_RDWR)
         }
     }
 
@@ -39,7 +54,8 @@ public enum Program {
     /// The sentence for the first word that should be a command and is none.
     private static func unknownCommand(_ root: any ParsableCommand.Type) -> String? {
         var type = root
-        for word in CommandLine.arguments.dropFirst() where !word.hasPrefix("-") {
+        let words = CommandLine.arguments.dropFirst()
+        for word in words.first == "help" ? words.dropFirst() : words where !word.hasPrefix("-") {
             let commands = type.configuration.subcommands
             guard !commands.isEmpty else { return nil }
             guard let next = commands.first(where: { $0._commandName == word }) else {

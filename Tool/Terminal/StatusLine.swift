@@ -6,10 +6,31 @@ public enum StatusLine {
     private static let isShown = isatty(STDERR_FILENO) == 1
 
     /// Shows a text in place of the former one.
-    public static func show(_ text: String) { self.write("\r\u{1B}[K\(ForeignText.shown(text))") }
+    public static func show(_ text: String) {
+        guard self.isShown else { return }
+        self.write("\r\u{1B}[K\(self.clipped(ForeignText.shown(text), columns: self.columns))")
+    }
 
     /// Removes the line.
     public static func clear() { self.write("\r\u{1B}[K") }
+
+    /// The beginning of a text that fits into a row.
+    ///
+    /// More would wrap, and of its rows only the last one be removed.
+    public static func clipped(_ text: String, columns: Int) -> String {
+        var left = columns - 1
+        return String(
+            text.prefix { character in
+                left -= DisplayWidth.columns(of: character)
+                return left >= 0
+            })
+    }
+
+    private static var columns: Int {
+        var window = winsize()
+        let isKnown = ioctl(STDERR_FILENO, UInt(TIOCGWINSZ), &window) == 0 && window.ws_col > 0
+        return isKnown ? Int(window.ws_col) : 80
+    }
 
     private static func write(_ text: String) {
         if self.isShown { try? FileHandle.standardError.write(contentsOf: Data(text.utf8)) }
