@@ -35,7 +35,7 @@ struct ProxyCommand: AsyncParsableCommand {
 
               linkspan proxy 127.0.0.1:4000 127.0.0.1:3000 --profile lossy.yaml --seed 7
 
-            It runs until it is interrupted. Exit status: 64 for a mistake in the arguments or in the profile, or for a \
+            It runs until Ctrl-C. Exit status: 0 after that; 64 for a mistake in the arguments or in the profile, or for a \
             port that is not free.
             """)
 
@@ -59,8 +59,10 @@ struct ProxyCommand: AsyncParsableCommand {
         do {
             let (address, port) = try Self.place(self.listen.contains(":") ? self.listen : "127.0.0.1:\(self.listen)")
             let target = try Self.place(self.target)
-            guard (1...65_535).contains(target.port) else {
-                throw LoadProblem("the port of the target has to be from 1 to 65535, not \(target.port)")
+            for (name, ports, port) in [("LISTEN", 0...65_535, port), ("TARGET", 1...65_535, target.port)] {
+                guard ports.contains(port) else {
+                    throw LoadProblem("the port of \(name) has to be from \(ports.lowerBound) to 65535, not \(port)")
+                }
             }
             proxy = try FaultProxy(
                 to: target.host, port: target.port, listeningAt: address, port: port,
@@ -72,25 +74,37 @@ struct ProxyCommand: AsyncParsableCommand {
         }
         LineOutput.remark("listening at port \(proxy.port) for \(self.target), seed \(self.seed)")
         let start = ContinuousClock.now
-        var last: FaultProxy.Statistics?
-        while (try? await Task.sleep(for: .seconds(1))) != nil {
-            let statistics = proxy.statistics
-            guard self.json || statistics != last else { continue }
-            last = statistics
-            if self.json {
-                try LineOutput.show(
-                    json: Status(
-                        seconds: Int((.now - start) / .seconds(1)), port: proxy.port,
-                        connections: statistics.connections,
-                        ended: statistics.ended, bytes: statistics.bytes, corruptedBytes: statistics.corruptedBytes,
-                        lostSegments: statistics.lostSegments))
-            } else {
-                LineOutput.show(
-                    "\(statistics.connections) connections, \(statistics.ended) ended by the profile, "
-                        + "\(statistics.bytes) bytes, \(statistics.corruptedBytes) changed, "
-                        + "\(statistics.lostSegments) segments held up")
+        await withTaskGroup(of: Void.self) { group in
+            group.addTask { await Interruption.wait() }
+            group.addTask { [isJSON = self.json] in
+                var last: FaultProxy.Statistics?
+                while (try? await Task.sleep(for: .seconds(1))) != nil {
+                    guard isJSON || proxy.statistics != last else { continue }
+                    last = proxy.statistics
+                    Self.show(proxy, since: start, isJSON: isJSON)
+                }
             }
+            await group.next()
+            group.cancelAll()
         }
+        await proxy.stop()
+        Self.show(proxy, since: start, isJSON: self.json)
+    }
+
+    private static func show(_ proxy: FaultProxy, since start: ContinuousClock.Instant, isJSON: Bool) {
+        let statistics = proxy.statistics
+        guard !isJSON else {
+            let status = Status(
+                seconds: Int((.now - start) / .seconds(1)), port: proxy.port, connections: statistics.connections,
+                ended: statistics.ended, bytes: statistics.bytes, corruptedBytes: statistics.corruptedBytes,
+                lostSegments: statistics.lostSegments)
+            // Numbers can always be encoded.
+            return (try? LineOutput.show(json: status)) ?? ()
+        }
+        LineOutput.show(
+            "\(statistics.connections) connections, \(statistics.ended) ended by the profile, "
+                + "\(statistics.bytes) bytes, \(statistics.corruptedBytes) changed, "
+                + "\(statistics.lostSegments) segments held up")
     }
 
     private static func place(_ text: String) throws -> (host: String, port: Int) {
