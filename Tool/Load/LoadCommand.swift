@@ -132,7 +132,7 @@ struct LoadCommand: AsyncParsableCommand {
             try ProcessCost.allow(files: scenario.clients * (scenario.namespaces?.count ?? 1) * (faulty ? 3 : 1) + 64)
             run = try LoadRun(
                 scenario, try self.target.configuration(timeout: .seconds(self.timeout)),
-                headers: self.target.headers, users: try scenario.users.map(Self.text),
+                headers: self.target.headers, users: try scenario.users.map(CommandFile.text),
                 timeout: .seconds(self.timeout))
         } catch {
             LineOutput.complain((error as? LinkspanError)?.message ?? "\(error)")
@@ -164,11 +164,7 @@ struct LoadCommand: AsyncParsableCommand {
         plan.thresholds += self.threshold
         if let profile { plan.profile = try Self.read(profile, as: FaultProfile.self) }
         for path in [self.markdown, self.html].compactMap(\.self) {
-            let folder = URL(fileURLWithPath: path).deletingLastPathComponent().path
-            guard FileManager.default.isWritableFile(atPath: folder) else {
-                throw LoadProblem(
-                    "the report cannot be written to \(path): \(folder) is no folder that can be written to")
-            }
+            try CommandFile.check(path, for: "the report")
         }
         if let drop {
             guard let found = drop.wholeMatch(of: /([\d.]+)%(\/s)?/), let percent = Double(found.1) else {
@@ -188,7 +184,7 @@ struct LoadCommand: AsyncParsableCommand {
 
     /// Reads a file of YAML.
     static func read<Value: Decodable>(_ path: String, as type: Value.Type) throws -> Value {
-        let text = try Self.text(of: path)
+        let text = try CommandFile.text(of: path)
         do {
             #if YAML
             return try YAMLDecoder().decode(type, from: text)
@@ -199,18 +195,6 @@ struct LoadCommand: AsyncParsableCommand {
         } catch {
             throw LoadProblem((error as? DecodingError)?.sentence(for: path, text) ?? "\(path): \(error)")
         }
-    }
-
-    private static func text(of path: String) throws -> String {
-        let data: Data
-        do {
-            // A pipe of the shell, as of <(…), is not read by String.
-            data = try FileHandle(forReadingFrom: URL(fileURLWithPath: path)).readToEnd() ?? Data()
-        } catch {
-            throw LoadProblem("\(path) cannot be read: \(error.localizedDescription)")
-        }
-        guard let text = String(data: data, encoding: .utf8) else { throw LoadProblem("\(path) is not UTF-8") }
-        return text
     }
 
     private func write(_ report: LoadReport) throws {

@@ -71,6 +71,11 @@ struct ProbeCommand: AsyncParsableCommand {
                 throw ValidationError("\(name) has to be a number of seconds from 0 to 86400")
             }
         }
+        for line in self.execute {
+            if case .mistake(let sentence) = self.target.isRaw ? ProbeLine.message(line) : ProbeLine.event(line) {
+                throw ValidationError("--execute '\(line)' cannot be sent: \(sentence)")
+            }
+        }
     }
 
     func run() async throws {
@@ -82,6 +87,7 @@ struct ProbeCommand: AsyncParsableCommand {
         let run = ProbeRun(output: output, timeout: .seconds(self.timeout), until: self.until, isWatching: self.watch)
         var end: ProbeExit
         do throws(LinkspanError) {
+            if let record { try CommandFile.check(record, for: "the conversation") }
             let recording = try self.replay.map { path throws(LinkspanError) in try ProbeRecording(path: path) }
             let recorder = ConversationRecorder()
             let configuration = try self.target.configuration(

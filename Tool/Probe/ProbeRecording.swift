@@ -13,12 +13,11 @@ struct ProbeRecording {
 
     /// Reads a file.
     init(path: String) throws(LinkspanError) {
+        let text = try CommandFile.text(of: path)
         do {
-            self.conversation = try Conversation(text: String(contentsOfFile: path, encoding: .utf8))
-        } catch let error as LinkspanError {
-            throw LinkspanError(.invalidConfiguration, "\(path) is no conversation: \(error.message)")
+            self.conversation = try Conversation(text: text)
         } catch {
-            throw LinkspanError(.invalidConfiguration, "\(path) cannot be read: \(error.localizedDescription)")
+            throw LinkspanError(.invalidConfiguration, "\(path) is no conversation: \(error.message)")
         }
     }
 

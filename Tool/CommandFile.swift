@@ -1,0 +1,45 @@
+import Foundation
+import Linkspan
+
+/// A file that the command line names.
+enum CommandFile {
+    /// The most bytes that are read.
+    private static let limit = 64 << 20
+
+    /// Reads a text, also from a pipe of the shell, as of `<(…)`.
+    static func text(of path: String) throws(LinkspanError) -> String {
+        func problem(_ text: String) -> LinkspanError { LinkspanError(.invalidConfiguration, "\(path) \(text)") }
+        let descriptor = open(path, O_RDONLY | O_CLOEXEC)
+        guard descriptor >= 0 else { throw problem("cannot be read: \(String(cString: strerror(errno)))") }
+        let file = FileHandle(fileDescriptor: descriptor, closeOnDealloc: true)
+        guard !Self.isFolder(path) else { throw problem("cannot be read: it is a folder") }
+        guard let data = try? file.read(upToCount: Self.limit + 1) ?? Data() else { throw problem("cannot be read") }
+        guard data.count <= Self.limit else { throw problem("is larger than \(Self.limit >> 20) MiB") }
+        guard let text = String(data: data, encoding: .utf8) else { throw problem("is not UTF-8") }
+        return text
+    }
+
+    /// Refuses the path of a file that cannot be written, before there is something to write.
+    ///
+    /// - Parameters:
+    ///   - path: the file.
+    ///   - content: the noun for what it gets, as in `the report`.
+    /// - Throws: `LinkspanError` with the reason.
+    static func check(_ path: String, for content: String) throws(LinkspanError) {
+        let folder = URL(fileURLWithPath: path).deletingLastPathComponent().path
+        let files = FileManager.default
+        let problem =
+            Self.isFolder(path)
+            ? "it is a folder"
+            : !Self.isFolder(folder) || !files.isWritableFile(atPath: folder)
+                ? "\(folder) is no folder that can be written to" : nil
+        if let problem {
+            throw LinkspanError(.invalidConfiguration, "\(content) cannot be written to \(path): \(problem)")
+        }
+    }
+
+    private static func isFolder(_ path: String) -> Bool {
+        var isFolder: ObjCBool = false
+        return FileManager.default.fileExists(atPath: path, isDirectory: &isFolder) && isFolder.boolValue
+    }
+}
