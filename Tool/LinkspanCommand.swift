@@ -4,6 +4,9 @@ import LinkspanTerminal
 /// The command line of the tool.
 @available(macOS 15, *)
 struct LinkspanCommand: AsyncParsableCommand {
+    /// The newest version with a date in the change log.
+    static let version = "0.1.0"
+
     static let configuration = CommandConfiguration(
         commandName: "linkspan", abstract: "Examines, probes and watches real-time servers and their clients.",
         discussion: """
@@ -16,6 +19,13 @@ struct LinkspanCommand: AsyncParsableCommand {
             there is.
             """,
         subcommands: Self.subcommands)
+
+    @Flag(name: .customLong("version"), help: "Prints the version.") var printsVersion = false
+
+    func run() async throws {
+        guard self.printsVersion else { throw CleanExit.helpRequest(self) }
+        print(Self.version)
+    }
 
     private static var subcommands: [any ParsableCommand.Type] {
         let always: [any ParsableCommand.Type] = [
