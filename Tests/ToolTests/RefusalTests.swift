@@ -1,3 +1,4 @@
+internal import Foundation
 internal import TestedPrograms
 internal import Testing
 
@@ -11,6 +12,8 @@ extension Tool {
                 (["config", "pths"], "unknown command 'pths'; the commands are check, plan, explain"),
                 (["dance"], "unknown command 'dance'; the commands are "),
                 (["top", "http://127.0.0.1:1/"], "http://127.0.0.1:1/ is not a URL of an inspector"),
+                (["help", "doctr"], "unknown command 'doctr' (did you mean doctor?)"),
+                (["help", "config", "chek"], "unknown command 'chek' (did you mean check?)"),
             ])
         func `a mistyped command is one sentence with what to do, and status 64`(words: [String], start: String)
             async throws
@@ -54,11 +57,78 @@ extension Tool {
             }
         }
 
+        @Test(
+            .timeLimit(.minutes(2)),
+            arguments: [
+                (["doctor", "http://ann:pw@127.0.0.1:1"], "pass them by --header 'Authorization: Basic …'"),
+                (["doctor", "http://bücher.example"], "outside ASCII; write that with %, in a host as xn--"),
+                (["doctor", "http://fe80::1/"], "an IPv6 address has [ ]"),
+                (["doctor", "http://127.0.0.1:70000"], "the port is not a number from 1 to 65535"),
+                (["doctor", "http://x", "-H", "Host: y"], "--header cannot be Host: the client sets it"),
+                (["doctor", "ws://x", "-H", "Sec-WebSocket-Version: 8"], "--header cannot be Sec-WebSocket-Version"),
+                (["doctor", "ws://x", "-H", "Sec-WebSocket-Protocol: y"], "pass its value by --subprotocol"),
+                (["doctor", "http://x", "--network", "curl"], "--network has to be libwebsockets or nio, not 'curl'"),
+                (["probe", "http://127.0.0.1:1", "-x", #"say {"a""#], "a quote or a bracket is not closed"),
+                (["probe", "http://127.0.0.1:1", "--record", "/none/a"], "/none is no folder that can be written to"),
+                (["probe", "http://127.0.0.1:1", "--record", "/"], "cannot be written to /: it is a folder"),
+                (["probe", "http://127.0.0.1:1", "--replay", "/"], "/ cannot be read: it is a folder"),
+                (["load", "http://x", "--scenario", "/"], "/ cannot be read: it is a folder"),
+                (["load", "http://x", "--scenario", "/none"], "/none cannot be read: No such file or directory"),
+                (["load", "http://x", "--scenario", "/dev/null"], "/dev/null is empty"),
+                (["load", "http://x", "--scenario", "/dev/zero"], "/dev/zero is larger than 64 MiB"),
+                (["proxy", "127.0.0.1:70000", "127.0.0.1:1"], "of LISTEN has to be from 0 to 65535, not 70000"),
+                (["proxy", "127.0.0.1:0", "127.0.0.1:0"], "the port of TARGET has to be from 1 to 65535, not 0"),
+            ])
+        func `an argument that cannot be used is refused before anything is done, with what to write`(
+            words: [String], sentence: String
+        ) async throws {
+            try await Bench.run { bench in
+                let ended = try await bench.runTool(words)
+                #expect(ended.status == 64 && ended.errors.first?.contains(sentence) == true, "\(ended)")
+            }
+        }
+
         @Test(.timeLimit(.minutes(2)))
         func `a script of completion knows the commands`() async throws {
             try await Bench.run { bench in
                 let ended = try await bench.runTool(["completion", "bash"])
                 #expect(ended.status == 0 && ended.output.contains { $0.contains("doctor") }, "\(ended)")
+            }
+        }
+
+        @Test(.timeLimit(.minutes(2)))
+        func `the version is the newest one with a date in the change log`() async throws {
+            let changes = try String(contentsOfFile: "\(Place.root)/CHANGELOG.md", encoding: .utf8)
+            let newest = try #require(changes.firstMatch(of: #/\n## \[([0-9.]+)\] - \d/#)?.1)
+            try await Bench.run { bench in
+                let ended = try await bench.runTool(["--version"])
+                #expect(ended.status == 0 && ended.output == [String(newest)] && ended.errors == [], "\(ended)")
+                let command = try await bench.runTool(["probe", "--version", "v4", "http://127.0.0.1:1", "-x", "a"])
+                #expect(command.status == 69, "the flag of a command is another one: \(command)")
+            }
+        }
+
+        @Test(.timeLimit(.minutes(2)))
+        func `a closed standard output is taken by no file of the program`() async throws {
+            try await Bench.run { bench in
+                let script = #""$0" load http://127.0.0.1:1 --scenario /dev/fd/1 >&-"#
+                let child = try await bench.start("sh", ["/bin/sh", "-c", script, try Place.program("linkspan")])
+                #expect(try await child.exit() == 64)
+                // What is there is the null device.
+                let errors = try await child.errors.all()
+                #expect(errors == ["linkspan: /dev/fd/1 is empty"])
+            }
+        }
+
+        @Test(.timeLimit(.minutes(2)))
+        func `Ctrl-C ends a proxy with its last state`() async throws {
+            try await Bench.run { bench in
+                let proxy = try await bench.tool(["proxy", "127.0.0.1:0", "127.0.0.1:1", "--json"])
+                try await proxy.output.wait(forLine: #"{"bytes":0"#)
+                proxy.interrupt()
+                #expect(try await proxy.exit() == 0)
+                let states = try await proxy.output.all()
+                #expect(states.count > 1 && states.last?.contains(#""connections":0"#) == true, "\(states)")
             }
         }
 

@@ -20,7 +20,8 @@ struct DoctorCommand: AsyncParsableCommand {
               linkspan doctor wss://feed.example/v1 --idle 70 --timeout 90
               linkspan doctor https://chat.example --origin https://app.example --json | jq .verdict
 
-            Exit status: 0 healthy, perhaps with a warning; 1 a fault was found; 64 a mistake in the arguments.
+            Exit status: 0 healthy, perhaps with a warning; 1 a fault was found; 64 a mistake in the arguments; 130 after \
+            Ctrl-C, when what was found until then was printed.
             """)
 
     @OptionGroup var target: ProbeTarget
@@ -64,9 +65,19 @@ struct DoctorCommand: AsyncParsableCommand {
             LineOutput.complain(error.message)
             throw ExitCode.validationFailure
         }
+        async let _: Void = Self.endOnInterruption(output)
         let report = await Examination(plan, begin: output.begin, show: output.show).run()
         try output.end(report)
         if report.health == .fault { throw ExitCode.failure }
+    }
+
+    /// Prints what was found when Ctrl-C comes, and ends the process.
+    private static func endOnInterruption(_ output: DoctorOutput) async {
+        await Interruption.wait()
+        guard !Task.isCancelled else { return }
+        output.interrupt()
+        // Other threads are in the midst of a stage, so nothing is torn down.
+        _exit(Interruption.status)
     }
 
     private var plan: Examination.Plan {
@@ -85,69 +96,6 @@ struct DoctorCommand: AsyncParsableCommand {
             return Examination.Plan(
                 target: self.target, url: url, dialer: dialer, timeout: .seconds(self.timeout),
                 idle: .seconds(self.idle), origin: origin, messageSize: self.messageSize)
-        }
-    }
-}
-
-/// Prints an examination: each stage as it is done, and the verdict, or everything as JSON at the end.
-struct DoctorOutput: Sendable {
-    private let style: Style
-    private let isJSON: Bool
-    private let isTerminal = isatty(STDOUT_FILENO) == 1
-
-    init(isJSON: Bool, environment: [String: String]) {
-        self.isJSON = isJSON
-        self.style = Style(hasColours: self.isTerminal && Style(environment: environment).hasColours)
-    }
-
-    /// Names the stage that is under way, at a terminal, until its result stands in its place.
-    func begin(_ stage: Stage) {
-        guard self.isTerminal, !self.isJSON else { return }
-        Swift.print("  \(stage.title) …", terminator: "\r")
-        fflush(nil)
-    }
-
-    /// A stage.
-    func show(_ result: StageResult) {
-        guard !self.isJSON else { return }
-        let (mark, role): (String, Role) =
-            switch result.outcome {
-            case .passed: ("✓", .good)
-            case .warned: ("!", .warning)
-            case .failed: ("✗", .bad)
-            case .skipped: ("-", .hint)
-            }
-        let name = result.stage.title.padding(toLength: 22, withPad: " ", startingAt: 0)
-        if self.isTerminal { Swift.print("\u{1B}[K", terminator: "") }
-        let time = result.outcome == .skipped ? "" : "  (\(result.milliseconds) ms)"
-        self.print([
-            Span("\(mark) ", role), Span(name),
-            Span(ForeignText.line(result.detail, limit: 400), role == .hint ? .hint : .plain),
-            Span(time, .hint),
-        ])
-    }
-
-    /// The verdict.
-    func end(_ report: Report) throws {
-        guard !self.isJSON else { return try LineOutput.show(json: report) }
-        guard let verdict = report.verdict else { return self.print([Span("\nhealthy: every stage passed", .good)]) }
-        let isFault = report.health == .fault
-        self.print([
-            Span("\n\(isFault ? "fault" : "healthy, with a warning"): ", isFault ? .bad : .warning),
-            Span("\(ForeignText.line(verdict.cause, limit: 400)); \(verdict.remedy). [\(verdict.code.rawValue)]"),
-        ])
-    }
-
-    private func print(_ spans: [Span]) { Swift.print(self.style.paint(spans)) }
-}
-
-extension Stage {
-    /// The stage in words.
-    fileprivate var title: String {
-        switch self {
-        case .messageSize: "message size"
-        case .switching: "upgrade from polling"
-        default: self.rawValue
         }
     }
 }

@@ -77,6 +77,10 @@ extension Examination {
         try await self.stage(.heartbeat) { () throws(Verdict) in
             ((), try await self.examineHeartbeat(conversation, open))
         }
+        if open.pingInterval > .seconds(120) {
+            let cause = "the server pings every \(open.pingInterval.seconds): clients note a loss no sooner"
+            self.warn(Verdict(.pingsTooRare, "\(cause), and most proxies cut a connection that is silent for a minute"))
+        }
     }
 
     // MARK: - HTTP
@@ -119,12 +123,18 @@ extension Examination {
             throw Verdict(
                 .notSocketIO, "\(self.namespace) is a raw WebSocket, and \(self.path) was answered with \(status)")
         }
+        if Self.mayBeOther(status), let path = await self.pathBelow() {
+            let cause = "\(self.place)\(self.path) is no Socket.IO server, but \(path) is one"
+            var verdict = Verdict(.notFound, "\(cause): the path of a URL is a namespace")
+            verdict.remedy = "take the path from the URL, and pass --path \(path) (the option path in an app)"
+            throw verdict
+        }
         if (200...299).contains(status) {
             let kind = answer.body.isEmpty ? "nothing" : answer.isPage ? "a web page" : "other text"
             let body = words.isEmpty ? kind : "\(kind) (\(words))"
             throw Verdict(.notSocketIO, "\(self.place)\(self.path) is no Socket.IO server: it answered \(body)")
         }
-        throw Verdict(status: status, of: "GET \(self.path)", answer)
+        throw await self.verdict(status: status, of: "GET \(self.path)", at: self.pollingTarget, answer)
     }
 
     /// Whether the path of the URL is a raw WebSocket.
@@ -139,6 +149,16 @@ extension Examination {
             }
             return !text.hasPrefix("0{")
         }
+    }
+
+    /// The path below that of the URL at which a server of Socket.IO answers; nil when there is none.
+    private func pathBelow() async -> String? {
+        let path = "/" + self.namespace.split(separator: "/").joined(separator: "/") + "/socket.io/"
+        let target = self.pollingTarget.replacing(self.path, with: path, maxReplacements: 1)
+        guard self.namespace != "/", path != self.path,
+            case .success(let answer) = await self.exchange(self.dialer.request(target))
+        else { return nil }
+        return EngineIOOpen(answer.text) == nil ? nil : path
     }
 
     private static func badOpen(_ text: String) -> Verdict {
@@ -339,6 +359,9 @@ extension Examination {
             default: ()
             }
         }
+        guard !conversation.hasPong else {
+            throw Verdict(.messageLimit, "nothing is answered behind a message of \(size) bytes: it seems held up")
+        }
         return "\(size) bytes do not end the connection"
     }
 
@@ -387,6 +410,11 @@ extension Examination {
             switch await self.exchange(self.dialer.request(target, purpose, headers: headers + type)) {
             case .success(let answer) where answer.head.status != 200:
                 return self.verdict(polling: answer, purpose)
+            case .failure(let error) where error.code == .timedOut:
+                guard case .post(let body) = purpose else {
+                    return Verdict(.pollingSilent, "a GET of a session by polling is not answered")
+                }
+                return Verdict(.messageLimit, "a POST of \(body.count) bytes by polling is not answered")
             case .failure(let error): return Verdict(error, to: self.place)
             case .success: ()
             }
@@ -402,6 +430,8 @@ extension Examination {
                     throw self.verdict(polling: answer, .get)
                 }
                 return .success((answer, open))
+            case .failure(let error) where error.code == .timedOut:
+                throw self.verdict(ofSilence: "a request of a new session by polling")
             case .failure(let error): throw Verdict(error, to: self.place)
             }
         } catch {

@@ -36,6 +36,7 @@ extension Examination {
             case .ended(.stream(let error))?:
                 let limit = error.status.flatMap { Verdict(limit: $0, of: "a second upgrade", nil) }
                 return limit.map { .failed($0) } ?? self.refusal(error.message)
+            case nil: return .failed(self.verdict(ofSilence: "a second upgrade"))
             default: return self.refusal("the upgrade with this Origin does not succeed")
             }
         }
@@ -94,9 +95,10 @@ extension Examination {
                 .notWebSocket, "\(self.place) is a server of Socket.IO, and \(request) was answered with \(status)")
         }
         if (200...299).contains(status) {
-            return Verdict(.notWebSocket, "\(request) was answered with \(status), as a web page is")
+            let page = words.isEmpty ? "" : " (\(words))"
+            return Verdict(.notWebSocket, "\(request) was answered with \(status), as a web page is\(page)")
         }
-        return Verdict(status: status, of: request, answer)
+        return await self.verdict(status: status, of: request, at: target, answer)
     }
 
     private var isSocketIO: Bool {

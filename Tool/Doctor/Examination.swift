@@ -31,12 +31,12 @@ final class Examination {
     private(set) var report: Report
     private let deadline: ContinuousClock.Instant
     private let begin: (Stage) -> Void
-    private let show: (StageResult) -> Void
+    private let show: (Report) -> Void
     /// The shortest time that a request and its answer took.
     var roundTrip = Duration.seconds(60)
 
-    /// Prepares an examination, which calls `begin` when a stage begins and `show` with its result.
-    init(_ plan: Plan, begin: @escaping (Stage) -> Void, show: @escaping (StageResult) -> Void) {
+    /// Prepares an examination, which calls `begin` when a stage begins and `show` when its result is the report's last.
+    init(_ plan: Plan, begin: @escaping (Stage) -> Void, show: @escaping (Report) -> Void) {
         (self.plan, self.begin, self.show) = (plan, begin, show)
         self.report = Report(url: "\(plan.url)")
         self.deadline = .now + plan.timeout
@@ -108,6 +108,9 @@ final class Examination {
         }
     }
 
+    /// Records a weakness that no stage failed for.
+    func warn(_ verdict: Verdict) { self.report.warn(verdict) }
+
     func skip(_ stage: Stage, _ why: String) { self.record(stage, .skipped, why, since: .now) }
 
     private func record(
@@ -117,7 +120,7 @@ final class Examination {
         let time = Int(start.duration(to: .now) / .milliseconds(1))
         let result = StageResult(stage: stage, outcome: outcome, detail: detail, milliseconds: time)
         self.report.add(result, verdict)
-        self.show(result)
+        self.show(self.report)
     }
 
     /// An exchange of HTTP, whose time counts as a round trip.
@@ -126,6 +129,27 @@ final class Examination {
         let result = await self.dialer.exchange(request)
         if case .success = result { self.roundTrip = min(self.roundTrip, start.duration(to: .now)) }
         return result
+    }
+
+    /// The verdict about a status that does not serve; some firewalls refuse every request without User-Agent.
+    func verdict(status: Int, of request: String, at target: String, _ answer: HTTPAnswer?) async -> Verdict {
+        var verdict = Verdict(status: status, of: request, answer)
+        let agent = [("User-Agent", "linkspan/\(LinkspanCommand.version)")]
+        let hasAgent = self.dialer.headers.contains { $0.name.lowercased() == "user-agent" }
+        guard verdict.code == .forbidden, !hasAgent,
+            case .success(let plain) = await self.exchange(self.dialer.request(target)), plain.head.status == status,
+            case .success(let named) = await self.exchange(self.dialer.request(target, headers: agent)),
+            named.head.status != status
+        else { return verdict }
+        verdict.cause += ", and with a header User-Agent with \(named.head.status)"
+        verdict.remedy = "let clients send a User-Agent (--header 'User-Agent: …'), or let the firewall do without it"
+        return verdict
+    }
+
+    /// The verdict about a request that is not answered while a WebSocket is open, and was before.
+    func verdict(ofSilence request: String) -> Verdict {
+        let cause = "\(request) is not answered while a WebSocket is open, as those before it were"
+        return Verdict(.connectionLimit, "\(cause): a limit of connections, or a server that serves one at a time")
     }
 
     // MARK: - Name, addresses, proxy, TLS
@@ -203,6 +227,7 @@ final class Examination {
             self.report.certificates = chain.withLock { $0 }
             if case .failure(let error) = answer, asksForCertificate.withLock({ $0 }),
                 [.closedByPeer, .unreachable].contains(error.code) || error.code.tlsFailure == .handshakeCut
+                    || error.code.tlsFailure == .other && error.message.isAlert("handshake failure")
             {
                 let cause = "\(self.place) asks for a certificate of the client, gets none and closes the connection"
                 throw Verdict(.clientCertificateWanted, cause)

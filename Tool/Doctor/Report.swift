@@ -42,7 +42,11 @@ enum Finding: Sendable {
 /// The result of an examination.
 struct Report: Encodable, Sendable {
     /// The summary of all stages.
-    enum Health: String, Encodable, Sendable { case healthy, warning, fault }
+    enum Health: String, Encodable, Sendable {
+        case healthy, warning, fault
+        /// No fault was found until Ctrl-C.
+        case interrupted
+    }
 
     var url: String
     private(set) var health = Health.healthy
@@ -58,6 +62,14 @@ struct Report: Encodable, Sendable {
         let above = (self.certificates ?? []).dropFirst().map { "; \($0.subject) \($0.ending)" }.joined()
         return ": \(own.sentence)\(above)"
     }
+
+    /// Adds a warning that is about no stage alone.
+    mutating func warn(_ verdict: Verdict) {
+        if self.health == .healthy { (self.health, self.verdict) = (.warning, verdict) }
+    }
+
+    /// Records that the examination did not come to its end.
+    mutating func interrupt() { if self.health != .fault { self.health = .interrupted } }
 
     /// Adds a result; a fault takes the place of a warning.
     mutating func add(_ result: StageResult, _ verdict: Verdict?) {

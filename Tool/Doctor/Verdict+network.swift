@@ -20,6 +20,8 @@ extension Verdict {
             case (.timedOut, _): (.noAnswer, "\(place) takes connections, and does not answer HTTP requests in time")
             case (.unreachable, _): (.unreachable, "\(place): \(error.message)")
             case (.closedByPeer, _): (.hungUp, "\(place) takes the connection and closes it without a whole answer")
+            case (.handshakeMalformed, _) where error.message.contains("breaks the rules of HTTP"):
+                (.brokenAnswer, "\(place): \(error.message)")
             case (.handshakeMalformed, _) where error.message.contains(/it sent '(?:\\u\{0\}){2}.{1,6}\\u\{[47]\}/):
                 (.http2Only, "\(place) speaks HTTP/2 alone")
             case (.handshakeMalformed, _), (.answerHeadTooLong, _):
@@ -78,11 +80,18 @@ extension Verdict {
             switch status {
             case 400 where answer?.text.contains("SSL certificate was sent") == true:
                 (.clientCertificateWanted, ": it wants a certificate of the client")
+            case 400 where answer?.text.firstMatch(of: /(?i)http (request|to) .{0,30}(https|ssl|tls)/) != nil:
+                (.badGateway, ": a proxy speaks plain HTTP to the server behind it, which wants TLS")
+            case 400 where answer?.text.contains("PROXY TCP") == true:
+                (.proxyProtocol, ": a balancer sends the PROXY protocol, which the server does not know")
+            case 400 where words.firstMatch(of: /(?i)header.*too large/) != nil, 414, 431:
+                (.headerTooLarge, ": the request line or a header, such as a cookie or a token, is too long")
             case 400 where isAboutOrigin, 403 where isAboutOrigin: (.originRefused, "")
             case 400 where isAboutHost, 421: (.hostRefused, ": the server does not accept the Host header")
             case 300...399: (.redirected, ", a redirect\(location)")
             case 401: (.unauthorized, wish)
             case 403, 451: (.forbidden, "")
+            case 406: (.forbidden, ": a firewall for web applications answers so")
             case 404, 410: (.notFound, "")
             case 405: (.notFound, ": the method is not allowed at this path")
             case 407: (.proxyFailed, ": a proxy in front of the server wants a name and a password")
@@ -119,10 +128,22 @@ extension Verdict {
     init(_ end: WebSocketEnd, _ time: String) {
         if case .closed(let event) = end, let violation = event.violation {
             self.init(.brokenFrames, "the server broke a rule of WebSockets \(time): \(violation.message)")
-        } else if case .closed(let event) = end, event.code != .noStatus, event.code != .normal {
+        } else if case .closed(let event) = end, event.code != .noStatus,
+            event.code != .normal || !event.reason.isEmpty
+        {
             let reason = event.reason.isEmpty ? "" : " \"\(ForeignText.line(event.reason))\""
-            self.init(
-                .closedByServer, "the server closed the WebSocket \(time) with code \(event.code.rawValue)\(reason)")
+            let (code, meaning): (Code, String) =
+                switch event.code.rawValue {
+                case 1001: (.unavailable, ": it is going away")
+                case 1009: (.messageLimit, ": a message is too large for it")
+                case 1011: (.serverError, ": an error in the server")
+                case 1012: (.unavailable, ": it restarts")
+                case 1013: (.unavailable, ": it is overloaded, and wants clients to come later")
+                case 1014: (.badGateway, ": a proxy got no valid answer from the server behind it")
+                default: (.closedByServer, "")
+                }
+            let words = "with code \(event.code.rawValue)\(reason)\(meaning)"
+            self.init(code, "the server closed the WebSocket \(time) \(words)")
         } else {
             self.init(.closedAfterUpgrade, "the WebSocket was opened and ended \(time)")
         }
@@ -131,7 +152,7 @@ extension Verdict {
 
 extension String {
     /// Whether this has the words of an alert of TLS, as OpenSSL writes them or BoringSSL.
-    fileprivate func isAlert(_ words: String) -> Bool {
+    func isAlert(_ words: String) -> Bool {
         self.lowercased().replacing("_", with: " ").contains(words)
     }
 }
@@ -142,7 +163,8 @@ extension HTTPAnswer {
         var text = self.beginning[...]
         if self.isPage { text = text.firstMatch(of: /(?i)<title>([^<]*)/)?.1 ?? "" }
         // Many pages begin with the status again.
-        let rest = text.trimmingCharacters(in: .whitespacesAndNewlines).trimmingPrefix("\(self.head.status)")
+        let plain = text.split(whereSeparator: \.isWhitespace).joined(separator: " ")
+        let rest = plain.trimmingPrefix("\(self.head.status)")
         return ForeignText.line(rest.trimmingCharacters(in: .init(charactersIn: ": ")), limit: 120)
     }
 

@@ -15,15 +15,18 @@ struct Verdict: Error, Encodable, Hashable, Sendable {
         case certificateUntrusted, certificateIncomplete, certificateRejected, pinMismatch
         case tlsVersion, clientCertificateWanted, serverNameUnknown, tlsFailed, plainServer, tlsRequired
         // HTTP.
-        case noAnswer, hungUp, notHTTP, http2Only, notFound, unauthorized, forbidden, redirected, badGateway,
+        case noAnswer, hungUp, notHTTP, brokenAnswer, proxyProtocol, http2Only, notFound, unauthorized, forbidden,
+            redirected, badGateway,
             unavailable, hostRefused, captivePortal
-        case gatewayTimeout, serverError, rateLimited, refused, notSocketIO, notWebSocket, oldProtocol
+        case gatewayTimeout, serverError, rateLimited, connectionLimit, headerTooLarge, refused, notSocketIO,
+            notWebSocket, oldProtocol
         case originRefused, corsMissing, queryLost
         // The upgrade, and what follows it.
         case upgradeStripped, cached, pollingOnly, badHandshake, subprotocolMissing, closedAfterUpgrade, brokenFrames,
             noOpen
         case upgradeSilent, pollingSilent, namespaceRefused, authRefused, namespaceSilent, disconnected, messageLimit
-        case sessionsSplit, switchFailed, noPings, pingTimeoutTooShort, noPong, idleCut, lifetimeCut, closedByServer,
+        case sessionsSplit, switchFailed, noPings, pingsTooRare, pingTimeoutTooShort, noPong, idleCut, lifetimeCut,
+            closedByServer,
             badOpen
         /// A flag cannot be used.
         case invalidFlags
@@ -59,11 +62,17 @@ extension Verdict.Code {
         case .tlsRequired: "use https:// or wss://, or a port without TLS"
         case .noAnswer: "check that the server is not blocked, and that a proxy in front of it reaches it"
         case .hungUp:
-            "check the log of the server or balancer, whether its port is one of HTTP, and with TLS whether it wants a "
-                + "certificate of the client"
+            "check the log of the server or balancer, whether a server runs behind a balancer, whether the port is one of "
+                + "HTTP and without the PROXY protocol, and with TLS whether it wants a certificate of the client"
         case .notHTTP: "check the port: a server of another protocol listens there"
+        case .brokenAnswer: "correct the server, or the proxy that changes its answers (RFC 9112)"
+        case .proxyProtocol:
+            "switch the PROXY protocol off in the balancer (haproxy: send-proxy), or on in the server (nginx: listen … "
+                + "proxy_protocol)"
         case .http2Only: "switch HTTP/1.1 on in the server or its proxy: WebSockets and this client need it"
-        case .notFound: "check the path (--path for Socket.IO), and the proxy's rule for it"
+        case .notFound:
+            "check the path (--path for Socket.IO), and the proxy's rule for it (nginx: a path behind the address of "
+                + "proxy_pass, even /, takes the place of the location's)"
         case .hostRefused:
             "use a name that the server knows, or let the proxy pass Host on (nginx: proxy_set_header Host $http_host)"
         case .captivePortal: "log in by a browser, or use another network"
@@ -75,15 +84,26 @@ extension Verdict.Code {
         case .redirected:
             "use the URL that it leads to, since redirects of WebSockets are not followed; if that is a login, pass the "
                 + "credentials (--header), or log in to the network"
-        case .badGateway: "start the server behind the proxy, and check the proxy's upstream address and its TLS"
-        case .unavailable: "check that the server runs and that the balancer's health checks pass"
+        case .badGateway:
+            "start the server behind the proxy, and check the proxy's upstream address, its TLS (nginx: proxy_pass https://…) "
+                + "and its PROXY protocol"
+        case .unavailable:
+            "check that the server runs, is not under maintenance, and that the balancer's health checks pass"
         case .gatewayTimeout: "check that the server is not blocked, and raise the proxy's read timeout"
         case .serverError, .refused: "look into the server's log for the reason"
         case .rateLimited: "wait, and let clients try again less often, or raise the limit of the server or its proxy"
-        case .notSocketIO: "check host, port and --path; a raw WebSocket has ws:// or wss:// in its URL"
+        case .connectionLimit:
+            "raise the number of connections at once (haproxy: maxconn), or give the server more workers, or asynchronous "
+                + "ones (gunicorn: --threads)"
+        case .headerTooLarge:
+            "shorten tokens and cookies, or raise the limit (nginx: large_client_header_buffers)"
+        case .notSocketIO:
+            "check host, port and --path; behind a proxy give the path a rule of its own before that of web pages (nginx: "
+                + "location /socket.io/); a page of a login is that of a network or a single sign-on; a raw WebSocket has "
+                + "ws:// or wss:// in its URL"
         case .notWebSocket:
-            "check the path, and that the proxy passes the headers Upgrade and Connection on; a server of Socket.IO has "
-                + "http:// or https:// in its URL"
+            "check the path, and that the proxy passes the headers Upgrade and Connection on; a page of a login is that of a "
+                + "network or a single sign-on; a server of Socket.IO has http:// or https:// in its URL"
         case .oldProtocol: "upgrade the server to Socket.IO 3 or newer, or let clients speak protocol v2"
         case .queryLost: "let the proxy pass the query of the URL on (nginx: $request_uri, or $uri$is_args$args)"
         case .originRefused, .corsMissing:
@@ -110,12 +130,14 @@ extension Verdict.Code {
             "look into the server's connection handler, which does so to clients that it does not accept; pass the right "
                 + "credentials by --auth '{\"token\":\"…\"}'"
         case .messageLimit:
-            "raise maxHttpBufferSize and the proxy's limit, or pass what the app needs by --message-size"
+            "raise maxHttpBufferSize and the proxy's limit, or pass what the app needs by --message-size; where large packets are "
+                + "lost, as in a tunnel, lower its MTU"
         case .sessionsSplit:
             "let the balancer keep a session on one server (nginx: ip_hash; haproxy: cookie), or let clients use "
                 + "WebSockets alone"
         case .switchFailed: "let the balancer send a session's WebSocket to the server of its polling"
         case .noPings: "check that the server's event loop is not blocked and that the proxy does not buffer"
+        case .pingsTooRare: "lower the server's pingInterval; 25 s is usual"
         case .pingTimeoutTooShort: "raise the server's pingTimeout above the slowest path; 20 s is usual"
         case .noPong:
             "check that the server reads from its sockets and is not blocked, and that the proxy passes control frames on"

@@ -108,6 +108,12 @@ extension Tool {
                 ("old-socket", "http", [], "oldProtocol"),
                 ("one-origin", "ws", cors + ["-H", "Origin: https://app.example", "--idle", "1"], "originRefused"),
                 ("status-511", "http", [], "captivePortal"), ("status-526", "http", [], "badGateway"),
+                ("bare-lf", "http", [], "authRefused"), ("bare-lf-chunks", "http", [], "brokenAnswer"),
+                ("below-a-path", "http:/app", [], "notFound"), ("below-a-path", "http:/app/", [], "notFound"),
+                ("status-406", "http", [], "forbidden"), ("status-414", "ws", [], "headerTooLarge"),
+                ("status-431", "http", [], "headerTooLarge"), ("large-cookie", "http", [], "headerTooLarge"),
+                ("closing-1000", "ws", [], "closedByServer"), ("closing-1011", "ws", [], "serverError"),
+                ("closing-1012", "ws", [], "unavailable"), ("closing-1013", "ws", [], "unavailable"),
             ] as [(String, String, [String], String)])
         func `the fault of a server is the verdict`(
             name: String, scheme: String, flags: [String], code: String
@@ -128,7 +134,10 @@ extension Tool {
                 ("nginx-connections", "ws", "rateLimited"), ("nginx-requests-1", "http", "rateLimited"),
                 ("nginx-requests-4", "http", "rateLimited"), ("nginx-body", "http", "messageLimit"),
                 ("nginx-get-alone", "http", "forbidden"), ("nginx-no-query", "http", "queryLost"),
-                ("nginx-cache", "http", "cached"),
+                ("nginx-cache", "http", "cached"), ("nginx-to-tls", "http", "badGateway"),
+                ("nginx-to-tls", "ws", "badGateway"), ("nginx-no-agent", "http", "forbidden"),
+                ("haproxy-one", "http", "connectionLimit"), ("haproxy-raw-one", "ws", "connectionLimit"),
+                ("haproxy-proxy-protocol", "http", "proxyProtocol"), ("hole", "http", "messageLimit"),
             ])
         func `the fault of a proxy is the verdict`(name: String, scheme: String, code: String) async throws {
             try await Self.expect(code, of: name, scheme, [])
@@ -158,6 +167,21 @@ extension Tool {
             name: String, scheme: String, flags: [String], code: String
         ) async throws {
             try await Self.expect(code, of: name, scheme, flags)
+        }
+
+        @Test(
+            .timeLimit(.minutes(2)),
+            arguments: [
+                "tls-1.2-wants-client", "tls-1.3-wants-client", "haproxy-1.2-wants-client", "haproxy-1.3-wants-client",
+                "nginx-client-certificate",
+            ], [NetworkBackEnd.libwebsockets, .nio].filter { $0.absence == nil })
+        func `a missing certificate of the client is the verdict over each back end`(
+            name: String, network: NetworkBackEnd
+        ) async throws {
+            for scheme in ["https", "wss"] {
+                let flags = Self.trusting + ["--network", network.rawValue]
+                try await Self.expect("clientCertificateWanted", of: name, scheme, flags)
+            }
         }
 
         @Test(.timeLimit(.minutes(2)), arguments: ["tls-good", "tls-expired", "tls-wrongname"])
@@ -191,10 +215,51 @@ extension Tool {
                 ("created", "is no Socket.IO server: it answered other text"),
                 ("login", "portal.example/login; use the URL that it leads to"), ("login", "if that is a login"),
                 ("status-410", "was answered with 410 (Gone);"), ("status-526", "TLS between a proxy and the server"),
+                ("nginx-no-agent", "with a header User-Agent with 200; let clients send a User-Agent"),
+                ("haproxy-proxy-protocol", "(Invalid method encountered: b'PROXY TCP4"),
+                ("page", "location /socket.io/"),
             ])
         func `the verdict has what the answer tells`(name: String, words: String) async throws {
             let verdict = try #require(try await Self.examine(name, "http", []).0.verdict)
             #expect("\(verdict.cause); \(verdict.remedy)".contains(words), "\(verdict)")
+        }
+
+        @Test(.timeLimit(.minutes(2)))
+        func `a server of Socket.IO below the path of the URL is told with its flag`() async throws {
+            let verdict = try #require(try await Self.examine("below-a-path", "http:/app", []).0.verdict)
+            #expect(verdict.remedy.contains("--path /app/socket.io/"), "\(verdict)")
+            let (findings, _) = try await Self.examine("below-a-path", "http", ["--path", "/app/socket.io/"])
+            #expect(findings.health == "healthy", "\(findings)")
+        }
+
+        @Test(.timeLimit(.minutes(2)))
+        func `the reason of a normal close is told`() async throws {
+            let (findings, _) = try await Self.examine("closing-1000", "ws", [])
+            #expect(findings.verdict?.cause.contains(#"with code 1000 "so it is""#) == true, "\(findings)")
+        }
+
+        @Test(.timeLimit(.minutes(2)))
+        func `pings that are far apart are a warning`() async throws {
+            let (findings, status) = try await Self.examine("rare-pings", "http", ["--timeout", "8"])
+            #expect(findings.health == "warning" && status == 0)
+            #expect(findings.verdict?.code == "pingsTooRare", "\(findings)")
+        }
+
+        @Test(.timeLimit(.minutes(2)))
+        func `Ctrl-C ends an examination with what was found until then`() async throws {
+            try await Bench.run { bench in
+                let script = "\(Place.root)/Tests/ToolTests/Doctor/faults.py"
+                let server = try await bench.start(
+                    "server", [try Place.python(), script, "usual-pings", bench.folder])
+                let line = try #require(try await server.output.wait(forLine: "listening ").first)
+                let url = "http://127.0.0.1:\(line.split(separator: " ").last ?? "")"
+                let doctor = try await bench.tool(["doctor", url])
+                try await doctor.output.wait(forLine: "✓ upgrade from polling")
+                doctor.interrupt()
+                #expect(try await doctor.exit() == 130)
+                let last = try await doctor.output.all().last
+                #expect(last == "interrupted: no fault was found until then")
+            }
         }
 
         @Test

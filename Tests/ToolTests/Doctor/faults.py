@@ -50,7 +50,7 @@ async def wait_for(port: int) -> None:
 
 # Servers of Socket.IO.
 
-async def socket_io(cors="*", refuses="", namespace="/", disconnects=False, transports=None, **options) -> int:
+async def socket_io(cors="*", refuses="", namespace="/", disconnects=False, transports=None, path="socket.io", **options) -> int:
     """A server of python-socketio on aiohttp."""
     import socketio
     from aiohttp import web
@@ -67,7 +67,7 @@ async def socket_io(cors="*", refuses="", namespace="/", disconnects=False, tran
             server.start_background_task(server.disconnect, sid)
 
     application = web.Application()
-    server.attach(application)
+    server.attach(application, socketio_path=path)
     return await application_server(application)
 
 
@@ -134,6 +134,23 @@ def frame(text: str) -> bytes:
     return (bytes([0x81, len(data)]) if len(data) < 126 else bytes([0x81, 126]) + len(data).to_bytes(2)) + data
 
 
+async def bare_line_feeds(is_chunked=False) -> int:
+    """Lines that end with LF alone, around an open packet, or around its chunks."""
+    async def serve(reader, writer):
+        _, fields = await request(reader)
+        body = "0" + json.dumps(OPEN)
+        if "upgrade" in fields:
+            writer.write(accepted(fields).replace(b"\r\n", b"\n") + b"".join(map(frame, ["0" + json.dumps(OPEN), "44\"no\""])))
+        elif is_chunked:
+            writer.write(f"HTTP/1.1 200 OK\nTransfer-Encoding: chunked\n\n{len(body):x}\n{body}\n0\n\n".encode())
+        else:
+            writer.write(answer(body=body, kind="text/plain").replace(b"\r\n", b"\n"))
+        await writer.drain()
+        await reader.read()
+
+    return await raw(serve)
+
+
 async def engine(socket_frames=(), polls=True, holds=True, accepts=True, reads=True, status="200 OK", **values) -> int:
     """Engine.IO by hand: answers polling with an open packet, and an upgrade with these frames; CONNECT is accepted."""
     sessions = 0
@@ -173,11 +190,14 @@ async def engine(socket_frames=(), polls=True, holds=True, accepts=True, reads=T
 
 # Proxies.
 
-async def relay(port: int, delay=0.0, withholds_after_upgrade=False, life=None) -> int:
-    """A proxy that carries bytes later, keeps what follows an upgrade for itself, or cuts connections at an age."""
-    async def carry(reader, writer, withholds):
+async def relay(port: int, delay=0.0, withholds_after_upgrade=False, life=None, most=None) -> int:
+    """A proxy that carries bytes later, keeps what follows an upgrade or the `most` bytes of a client for itself, or cuts connections at an age."""
+    async def carry(reader, writer, withholds, left=None):
         is_silent = False
         while data := await reader.read(65536):
+            if left is not None:
+                left -= len(data)
+                is_silent = is_silent or left < 0
             # Each piece is late by the same time, and none waits for another.
             if not is_silent:
                 asyncio.get_running_loop().call_later(delay, writer.write, data)
@@ -188,7 +208,7 @@ async def relay(port: int, delay=0.0, withholds_after_upgrade=False, life=None) 
         upstream, down = await asyncio.open_connection(HOST, port)
         if life is not None:
             asyncio.get_running_loop().call_later(life, writer.transport.abort)
-        await asyncio.gather(carry(reader, down, False), carry(upstream, writer, withholds_after_upgrade))
+        await asyncio.gather(carry(reader, down, False, most), carry(upstream, writer, withholds_after_upgrade))
         await asyncio.sleep(delay + 0.1)
 
     return await raw(serve)
@@ -211,15 +231,22 @@ async def nginx(ports: list[int], settings: str, balance="", tls="") -> int:
     return port
 
 
-async def haproxy(ports: list[int], settings: str, cookie=False) -> int:
+async def haproxy(ports: list[int], settings: str, cookie=False, front="", server="") -> int:
     port = free_port()
-    servers = "\n".join(f" server s{each} {HOST}:{each}" + (f" cookie s{each}" if cookie else "") for each in ports)
+    servers = "\n".join(f" server s{each} {HOST}:{each} {server}" + (f" cookie s{each}" if cookie else "") for each in ports)
     (FOLDER / "haproxy.cfg").write_text(
-        f"defaults\n mode http\n timeout connect 5s\n timeout client 60s\n timeout server 60s\nfrontend front\n bind {HOST}:{port}\n"
+        f"defaults\n mode http\n timeout connect 5s\n timeout client 60s\n timeout server 60s\nfrontend front\n bind {HOST}:{port} {front}\n"
         f" default_backend nodes\nbackend nodes\n balance roundrobin\n{settings}\n{servers}\n")
     program("haproxy", "-q", "-db", "-f", str(FOLDER / "haproxy.cfg"))
     await wait_for(port)
     return port
+
+
+async def haproxy_for_clients_with_certificates(version: str) -> int:
+    certificate("good")
+    (FOLDER / "both.pem").write_text((FOLDER / "leaf.pem").read_text() + (FOLDER / "leaf.key").read_text())
+    verify = f"ssl crt {FOLDER}/both.pem ca-file {FOLDER}/authority.pem verify required ssl-min-ver {version} ssl-max-ver {version}"
+    return await haproxy([await socket_io()], "", front=verify)
 
 
 # Certificates.
@@ -425,7 +452,11 @@ CASES = {
     "status-429": lambda: answering("429 Too Many Requests", "slow down", "text/plain", "Retry-After: 30\r\n"),
     **{f"status-{status[:3]}": (lambda status=status: answering(status, f"<title>{status}</title>"))
        for status in ("405 Method Not Allowed", "407 Proxy Authentication Required", "410 Gone", "421 Misdirected Request",
-                      "451 Unavailable For Legal Reasons", "511 Network Authentication Required", "526 Invalid SSL Certificate")},
+                      "406 Not Acceptable", "414 URI Too Long", "431 Request Header Fields Too Large", "451 Unavailable For Legal Reasons", "511 Network Authentication Required", "526 Invalid SSL Certificate")},
+    "large-cookie": lambda: answering("400 Bad Request", "<title>400 Request Header Or Cookie Too Large</title>"),
+    "bare-lf": bare_line_feeds, "bare-lf-chunks": lambda: bare_line_feeds(is_chunked=True),
+    "below-a-path": lambda: socket_io(path="app/socket.io"),
+    "rare-pings": lambda: socket_io(ping_interval=3600), "usual-pings": lambda: socket_io(ping_interval=25),
     "wrong-host": lambda: answering("400 Bad Request", "Invalid Host header", "text/plain"),
     "basic": lambda: answering("401 Unauthorized", "", "text/plain", 'WWW-Authenticate: Basic realm="Staff"\r\n'),
     "login": lambda: answering("302 Found", "", "text/plain", "Location: http://portal.example/login\r\n"),
@@ -482,6 +513,12 @@ CASES = {
     "nginx-no-query": lambda: behind(nginx, socket_io(), UPGRADES + 'set $args "";'),
     "nginx-cache": lambda: behind(nginx, socket_io(), UPGRADES + "proxy_cache kept; proxy_cache_key $uri; proxy_cache_valid any 1m;"
                                   " proxy_ignore_headers Cache-Control;"),
+    "nginx-to-tls": lambda: behind(nginx, behind_tls(), UPGRADES),
+    "nginx-no-agent": lambda: behind(nginx, socket_io(), UPGRADES + 'if ($http_user_agent = "") { return 403; }'),
+    "haproxy-one": lambda: behind(haproxy, socket_io(), "", front="\n maxconn 1"),
+    "haproxy-raw-one": lambda: behind(haproxy, websocket(), "", front="\n maxconn 1"),
+    "haproxy-proxy-protocol": lambda: behind(haproxy, socket_io(), "", server="send-proxy"),
+    "hole": lambda: relayed(socket_io(), most=8_000),
     "short-life": lambda: relayed(socket_io(), life=1.6),
     "buffering": lambda: relayed(socket_io(), withholds_after_upgrade=True),
     # TLS.
@@ -489,6 +526,8 @@ CASES = {
        for kind in ("expired", "future", "wrongname", "selfsigned", "incomplete", "good")},
     "tls-1.2-wants-client": lambda: tls(verify_mode=ssl.CERT_REQUIRED, maximum_version=ssl.TLSVersion.TLSv1_2),
     "tls-1.3-wants-client": lambda: tls(verify_mode=ssl.CERT_REQUIRED, minimum_version=ssl.TLSVersion.TLSv1_3),
+    "haproxy-1.2-wants-client": lambda: haproxy_for_clients_with_certificates("TLSv1.2"),
+    "haproxy-1.3-wants-client": lambda: haproxy_for_clients_with_certificates("TLSv1.3"),
     "tls-1.1": lambda: openssl_server("-tls1_1", "-cipher", "ALL:@SECLEVEL=0"),
     "tls-no-cipher": lambda: openssl_server("-tls1_2", "-cipher", "ECDHE-ECDSA-NULL-SHA:@SECLEVEL=0"),
     "tls-http2": lambda: openssl_server("-alpn", "h2"),
@@ -501,6 +540,7 @@ CASES = {
     "masked": lambda: talking(bytes([0x81, 0x85, 1, 2, 3, 4]) + b"hello"),
     "unasked": lambda: talking(fields="Sec-WebSocket-Protocol: chat.v2\r\n"),
     "web-app": web_app,
+    **{f"closing-{code}": (lambda code=code: closing(code, "so it is")) for code in (1000, 1011, 1012, 1013)},
     "closing": lambda: closing(4401, "token expired"),
     # Healthy ones.
     "healthy": socket_io, "healthy-websocket": websocket,

@@ -2,6 +2,18 @@
 internal import Testing
 
 @Suite
+struct StatusLineTests {
+    @Test
+    func `a line is cut to one cell less than its row`() {
+        let text = "[####----] 12 s  1000 of 1000 connected"
+        #expect(StatusLine.clipped(text, columns: 80) == text)
+        #expect(StatusLine.clipped(text, columns: 11) == "[####----]")
+        #expect(StatusLine.clipped("世界", columns: 4) == "世" && StatusLine.clipped("世界", columns: 5) == "世界")
+        #expect(StatusLine.clipped(text, columns: 1) == "")
+    }
+}
+
+@Suite
 struct TextWrapTests {
     static func rows(_ text: String, _ width: Int, indent: Int = 0) -> [String] {
         [Span(text)].wrapped(to: width, indent: indent).map(\.text)
