@@ -336,7 +336,11 @@ extension Examination {
         let cause = "the namespace \(self.namespace) refuses the connection: \(ForeignText.line(words))"
         // So say servers in JavaScript and in Python; the main namespace always exists.
         let isUnknown = self.namespace != "/" && ["Invalid namespace", "Unable to connect"].contains(words)
-        return Verdict(isUnknown ? .namespaceRefused : .authRefused, cause)
+        var verdict = Verdict(isUnknown ? .namespaceRefused : .authRefused, cause)
+        if self.namespace.split(separator: "/") == self.path.split(separator: "/") {
+            verdict.remedy = "leave \(self.namespace) out of the URL, whose path is a namespace: --path stands for it"
+        }
+        return verdict
     }
 
     private var disconnected: Verdict {

@@ -19,9 +19,14 @@ extension Examination {
             let start = ContinuousClock.now
             switch await conversation.next() {
             case .opened:
+                switch await conversation.nextMessage(within: .milliseconds(300)) {
                 // A server that dislikes something may say so only now.
-                if case .ended(let end)? = await conversation.nextMessage(within: .milliseconds(300)) {
-                    throw Self.verdict(end, "at once", hasSubprotocol: !subprotocols.isEmpty)
+                case .ended(let end)?: throw Self.verdict(end, "at once", hasSubprotocol: !subprotocols.isEmpty)
+                case .text(let text)? where EngineIOOpen(text) != nil:
+                    conversation.close()
+                    let cause = "\(self.place) is a server of Socket.IO: the WebSocket begins with its open packet"
+                    throw Verdict(.notWebSocket, cause)
+                default: ()
                 }
                 return (conversation, "101 after \(Int(start.duration(to: .now) / .milliseconds(1)) - 300) ms")
             case .ended(let end): throw await self.verdict(upgrade: end, target, subprotocols)

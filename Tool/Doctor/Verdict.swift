@@ -119,7 +119,7 @@ extension Verdict.Code {
         case .closedAfterUpgrade: "look into the log of the server, and of a proxy that took the upgrade in its place"
         case .brokenFrames: "correct the server, or the proxy that changes what it sends (RFC 6455 section 5)"
         case .badOpen: "correct the server, or the proxy that changes its answers"
-        case .invalidFlags: "correct the flag that says so"
+        case .invalidFlags: "correct the flag that this is about (--header, --ca, --subprotocol, --proxy), or the URL"
         case .noOpen: "check that the server behind this path is Socket.IO and not blocked"
         case .upgradeSilent, .pollingSilent:
             "switch buffering off in the proxy (nginx: proxy_buffering off), and check that it passes on this carrier"

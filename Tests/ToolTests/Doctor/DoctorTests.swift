@@ -233,6 +233,14 @@ extension Tool {
         }
 
         @Test(.timeLimit(.minutes(2)))
+        func `the path of Socket.IO in a URL is told from a namespace`() async throws {
+            let (findings, _) = try await Self.examine("healthy", "http:/socket.io/", [])
+            #expect(findings.verdict?.remedy.hasPrefix("leave /socket.io/ out of the URL") == true, "\(findings)")
+            let (raw, _) = try await Self.examine("healthy", "ws:/socket.io/?EIO=4&transport=websocket", [])
+            #expect(raw.verdict?.code == "notWebSocket", "\(raw)")
+        }
+
+        @Test(.timeLimit(.minutes(2)))
         func `the reason of a normal close is told`() async throws {
             let (findings, _) = try await Self.examine("closing-1000", "ws", [])
             #expect(findings.verdict?.cause.contains(#"with code 1000 "so it is""#) == true, "\(findings)")
