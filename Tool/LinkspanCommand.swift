@@ -13,19 +13,14 @@ struct LinkspanCommand: AsyncParsableCommand {
             Colours are left out when NO_COLOR is set or the output is no terminal. Messages about a mistake, and news of \
             a connection, go to standard error; results go to standard output.
 
+            linkspan --version prints the version.
+
             Completion for the shell: linkspan completion bash (or zsh, or fish) prints a script to source.
 
             Exit status: 0 when all went well; 64 for a mistake in the arguments. The help of each command says what else \
             there is.
             """,
         subcommands: Self.subcommands)
-
-    @Flag(name: .customLong("version"), help: "Prints the version.") var printsVersion = false
-
-    func run() async throws {
-        guard self.printsVersion else { throw CleanExit.helpRequest(self) }
-        print(Self.version)
-    }
 
     private static var subcommands: [any ParsableCommand.Type] {
         let always: [any ParsableCommand.Type] = [
@@ -60,5 +55,5 @@ struct CompletionCommand: ParsableCommand {
 @available(macOS 15, *)
 @main
 enum Main {
-    static func main() async { await Program.run(LinkspanCommand.self) }
+    static func main() async { await Program.run(LinkspanCommand.self, version: LinkspanCommand.version) }
 }

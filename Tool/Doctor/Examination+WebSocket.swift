@@ -25,7 +25,9 @@ extension Examination {
                 case .text(let text)? where EngineIOOpen(text) != nil:
                     conversation.close()
                     let cause = "\(self.place) is a server of Socket.IO: the WebSocket begins with its open packet"
-                    throw Verdict(.notWebSocket, cause)
+                    var verdict = Verdict(.notWebSocket, cause)
+                    verdict.remedy = "use http:// or https:// in the URL, as clients of Socket.IO do, and no path"
+                    throw verdict
                 default: ()
                 }
                 return (conversation, "101 after \(Int(start.duration(to: .now) / .milliseconds(1)) - 300) ms")

@@ -6,8 +6,13 @@ internal import Foundation
 public enum Program {
     /// Runs the command that the arguments name; invalid arguments end it with status 64, after an error and the usage on
     /// standard error.
-    public static func run(_ root: (some AsyncParsableCommand).Type) async {
+    ///
+    /// - Parameters:
+    ///   - root: the command of the program.
+    ///   - version: the answer to `--version`. As the parser's own it would be one to that flag of every command.
+    public static func run(_ root: (some AsyncParsableCommand).Type, version: String? = nil) async {
         self.prepareStreams()
+        if let version, self.arguments == ["--version"] { return print(version) }
         do {
             if self.arguments.first == "help", self.unknownCommand(root) != nil {
                 throw ValidationError("unknown command")

@@ -134,24 +134,19 @@ def frame(text: str) -> bytes:
     return (bytes([0x81, len(data)]) if len(data) < 126 else bytes([0x81, 126]) + len(data).to_bytes(2)) + data
 
 
-async def bare_line_feeds(is_chunked=False) -> int:
-    """Lines that end with LF alone, around an open packet, or around its chunks."""
+async def bare_chunks() -> int:
+    """An answer in chunks whose lines end with LF alone."""
     async def serve(reader, writer):
-        _, fields = await request(reader)
+        await request(reader)
         body = "0" + json.dumps(OPEN)
-        if "upgrade" in fields:
-            writer.write(accepted(fields).replace(b"\r\n", b"\n") + b"".join(map(frame, ["0" + json.dumps(OPEN), "44\"no\""])))
-        elif is_chunked:
-            writer.write(f"HTTP/1.1 200 OK\nTransfer-Encoding: chunked\n\n{len(body):x}\n{body}\n0\n\n".encode())
-        else:
-            writer.write(answer(body=body, kind="text/plain").replace(b"\r\n", b"\n"))
+        writer.write(f"HTTP/1.1 200 OK\nTransfer-Encoding: chunked\n\n{len(body):x}\n{body}\n0\n\n".encode())
         await writer.drain()
         await reader.read()
 
     return await raw(serve)
 
 
-async def engine(socket_frames=(), polls=True, holds=True, accepts=True, reads=True, status="200 OK", **values) -> int:
+async def engine(socket_frames=(), polls=True, holds=True, accepts=True, reads=True, status="200 OK", line_end=b"\r\n", **values) -> int:
     """Engine.IO by hand: answers polling with an open packet, and an upgrade with these frames; CONNECT is accepted."""
     sessions = 0
 
@@ -161,7 +156,7 @@ async def engine(socket_frames=(), polls=True, holds=True, accepts=True, reads=T
         if "upgrade" in fields and not accepts:
             await reader.read()
         elif "upgrade" in fields:
-            writer.write(accepted(fields))
+            writer.write(accepted(fields).replace(b"\r\n", line_end))
             for text in socket_frames if "sid=" not in target else ():
                 writer.write(text if isinstance(text, bytes) else frame(text))
             await writer.drain()
@@ -180,7 +175,7 @@ async def engine(socket_frames=(), polls=True, holds=True, accepts=True, reads=T
                     writer.write(frame("3probe"))
         elif polls:
             body = "40{}" if "sid=" in target and "content-length" not in fields else "ok" if "sid=" in target else "0" + json.dumps(OPEN | values)
-            writer.write(answer(status, body, "text/plain"))
+            writer.write(answer(status, body, "text/plain").replace(b"\r\n", line_end))
             await writer.drain()
         else:
             await reader.read()
@@ -454,7 +449,7 @@ CASES = {
        for status in ("405 Method Not Allowed", "407 Proxy Authentication Required", "410 Gone", "421 Misdirected Request",
                       "406 Not Acceptable", "414 URI Too Long", "431 Request Header Fields Too Large", "451 Unavailable For Legal Reasons", "511 Network Authentication Required", "526 Invalid SSL Certificate")},
     "large-cookie": lambda: answering("400 Bad Request", "<title>400 Request Header Or Cookie Too Large</title>"),
-    "bare-lf": bare_line_feeds, "bare-lf-chunks": lambda: bare_line_feeds(is_chunked=True),
+    "bare-lf": lambda: engine(frames(pingInterval=500, pingTimeout=500), line_end=b"\n"), "bare-lf-chunks": bare_chunks,
     "below-a-path": lambda: socket_io(path="app/socket.io"),
     "rare-pings": lambda: socket_io(ping_interval=3600), "usual-pings": lambda: socket_io(ping_interval=25),
     "wrong-host": lambda: answering("400 Bad Request", "Invalid Host header", "text/plain"),
