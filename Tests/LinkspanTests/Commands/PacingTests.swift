@@ -99,6 +99,11 @@ struct PacingTests {
         #expect(error?.code == .invalidConfiguration)
     }
 
+    @Test
+    func `a pace without pauses is accepted`() throws {
+        _ = try Self.harness(FlushPacing(commands: 1, pause: .zero))
+    }
+
     @Test(arguments: [(nil, [80, 40, 20, 10, 10]), (100, [160, 160, 160])])
     func `pauses grow shorter while the link keeps up, and not while bytes wait in it`(
         capacity: Int?, pauses: [Int]

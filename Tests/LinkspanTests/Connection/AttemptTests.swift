@@ -90,6 +90,21 @@ struct AttemptTests {
         clock.withLock { $0 = nil }
     }
 
+    @Test(arguments: [true, false])
+    func `a server that has sent a message or a reply over links that end soon is one that comes and goes`(
+        isReply: Bool
+    ) throws {
+        let harness = try Harness.connected()
+        for _ in 0..<3 {
+            if isReply { try harness.perform(.request, "question") } else { harness.peers.last?.emit("news") }
+            harness.scheduler.settle()
+            harness.peers.last?.drop()
+            // The waits for a server that is down would grow beyond this.
+            harness.scheduler.advance(by: .seconds(2))
+            #expect(harness.connection.state == .connected)
+        }
+    }
+
     @Test
     func `fault 23: late words of a former link are ignored`() throws {
         let harness = try Harness { number in .init { $0.speaksAfterDrop = number == 1 } }

@@ -48,10 +48,18 @@ struct EndpointTests {
     func `rounds begin with the first, and the waits grow with the rounds`() throws {
         let all = Hosts(["server": .lost, "b": .lost, "c": .lost])
         let harness = try self.harness(down: all)
+        let starts = Lock<[Moment]>([])
+        harness.transport.onConnect { peer throws(LinkspanError) in
+            starts.withLock { $0.append(harness.scheduler.moment) }
+            if let error = all[peer.request.url.host] { throw error }
+        }
         try harness.connection.connect()
         harness.scheduler.advance(by: .seconds(60))
         let hosts = self.hosts(harness)
         #expect(hosts.prefix(9) == ["server", "b", "c", "server", "b", "c", "server", "b", "c"])
+        let waits = starts.withLock { zip($0, $0.dropFirst()).map { $0.duration(to: $1) } }
+        let (spacing, second, third) = (Duration.seconds(1), Duration.seconds(3), Duration.milliseconds(3_750))
+        #expect(waits.prefix(9) == [spacing, spacing, spacing, spacing, spacing, second, spacing, spacing, third])
         all.set([:])
         harness.scheduler.advance(by: .seconds(60))
         #expect(harness.connection.state == .connected)

@@ -138,6 +138,23 @@ struct KeeperTests {
     }
 
     @Test
+    func `a rule sees how long a connection has been idle, and zero once it is held again`() throws {
+        let recorder = EventRecorder()
+        let harness = PoolHarness(rules: [IdleTimeRule(recorder: recorder)])
+        let handler = try harness.connect { $0.idleTimeout = .seconds(600) }
+        harness.scheduler.settle()
+        handler.release()
+        harness.scheduler.advance(by: .seconds(10))
+        harness.manager.look(for: .look)
+        #expect(recorder.notes.last == "10.0 seconds")
+        let next = try harness.connect { $0.idleTimeout = .seconds(600) }
+        harness.scheduler.advance(by: .seconds(10))
+        harness.manager.look(for: .look)
+        #expect(recorder.notes.last == "0.0 seconds")
+        withExtendedLifetime(next) {}
+    }
+
+    @Test
     func `unoccupied and connected: down after the idle timeout, then released`() throws {
         let harness = PoolHarness()
         let recorder = EventRecorder()
@@ -321,6 +338,15 @@ private final class CountingRule: KeeperRule {
 
     func decide(_ connection: KeptConnection) -> KeeperAction? {
         self.asked.withLock { $0 += 1 }
+        return nil
+    }
+}
+
+private struct IdleTimeRule: KeeperRule {
+    let recorder: EventRecorder
+
+    func decide(_ connection: KeptConnection) -> KeeperAction? {
+        self.recorder.note("\(connection.idleTime)")
         return nil
     }
 }

@@ -26,6 +26,12 @@ struct RetryPolicyTests {
     }
 
     @Test
+    func `a question is about the first failure of an outage that has just begun, without jitter`() {
+        let question = RetryQuestion(error: .lost)
+        #expect(question.failures == 1 && question.outage == .zero && question.random == 0)
+    }
+
+    @Test
     func `after the first minute of an outage the cap is higher`() {
         let backoff = Backoff()
         #expect(backoff.delay(for: self.question(50, outage: .seconds(59), random: 0)) == .milliseconds(2_500))

@@ -36,6 +36,17 @@ struct CoderMemberTests {
         #expect(throws: LinkspanError.self) { try payload.decode([Pair].self, at: 3) }
     }
 
+    private struct ElementCount: Decodable {
+        var told: Int?
+
+        init(from decoder: any Decoder) throws { self.told = try decoder.unkeyedContainer().count }
+    }
+
+    @Test(arguments: [("[]", 0), ("[7]", 1), (#"[1,[2,3],{"a":[4,5]}]"#, 3)])
+    func `an array says how many elements it has`(json: String, count: Int) throws {
+        #expect(try Self.decode(ElementCount.self, json).told == count)
+    }
+
     /// Fails to write one of its members, and goes on.
     private struct Careless: Encodable {
         func encode(to encoder: any Encoder) throws {
