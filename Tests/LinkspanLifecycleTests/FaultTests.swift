@@ -259,6 +259,7 @@ struct FaultTests {
         case .throwsError, .hangs:
             #expect(await stop.fate(of: "services.bad") == .stopped)
             #expect(bad.journal.all(with: "message ") == ["bad", "next"])
+            #expect(await stop.rows.map(\.undelivered) == [0, 0])
         case .ignoresCancellation, .blocksThread:
             try await eventually { registry.state(of: "services.bad") == .quiescing }
             // Up to where the good one, the first in the reverse order, is stopped.
@@ -269,6 +270,8 @@ struct FaultTests {
             }
             #expect(steps.contains(.handle))
             #expect(bad.journal.all(with: "message ") == ["bad"])
+            // The message behind that of the handler, and the fault that names the handler.
+            #expect(await stop.rows.first { $0.path == "services.bad" }?.undelivered == 2)
         }
         #expect(await stop.fate(of: "services.good") == .stopped)
     }

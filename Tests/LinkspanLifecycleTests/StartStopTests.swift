@@ -20,6 +20,7 @@ struct StartStopTests {
             ])
         #expect(shutdown.rows.map { $0.path } == ["services.c", "services.b", "services.a"])
         #expect(shutdown.isClean)
+        #expect(shutdown.rows.allSatisfy { $0.undelivered == 0 })
     }
 
     @Test
