@@ -98,6 +98,37 @@ struct RefusedMessageTests {
     }
 
     @Test
+    func `is of a link that has sent behind another one's answered request`() throws {
+        let (bench, clients) = try self.opened(.webSocket, ["/a", "/b"])
+        bench.send("innocent", request: 0, by: clients[0])
+        bench.send("poison", by: clients[1])
+        bench.say(#"43/a,0[]"#)
+        self.refuse(bench, .webSocket)
+        #expect(clients.map(\.ends) == [[.connectionLost], [.messageRefused]])
+    }
+
+    @Test
+    func `is of a link that has sent again after the answer to its last request`() throws {
+        let (bench, clients) = try self.opened(.webSocket, ["/a", "/b"])
+        bench.send("innocent", request: 0, by: clients[0])
+        bench.say(#"43/a,0[]"#)
+        bench.send("poison", by: clients[0])
+        self.refuse(bench, .webSocket)
+        #expect(clients.map(\.ends) == [[.messageRefused], [.connectionLost]])
+    }
+
+    @Test
+    func `is not of a link that was cleared before an older request of another was answered`() throws {
+        let (bench, clients) = try self.opened(.webSocket, ["/a", "/b"])
+        bench.send("innocent", request: 0, by: clients[0])
+        bench.send("innocent", request: 0, by: clients[1])
+        bench.say(#"43/b,0[]"#, #"43/a,0[]"#)
+        bench.send("poison", by: clients[0])
+        self.refuse(bench, .webSocket)
+        #expect(clients.map(\.ends) == [[.messageRefused], [.connectionLost]])
+    }
+
+    @Test
     func `is not of a link all of whose POSTs were answered`() throws {
         let (bench, clients) = try self.opened(.polling, ["/a", "/b"])
         bench.send("innocent", by: clients[0])
