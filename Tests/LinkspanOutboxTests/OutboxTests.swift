@@ -130,6 +130,18 @@ struct OutboxTests {
     }
 
     @Test
+    func `the next connection of an account gets what the one before has kept and not sent`() throws {
+        let driver = self.driver()
+        driver.together { outbox in
+            for _ in 0..<2 { outbox.open(account: "ann") { _ in } }
+        }
+        _ = driver.keep(delivery("left behind", account: "ann"))
+        #expect(try driver.load("ann").get().isEmpty, "it is the first connection's own")
+        driver.close("ann")
+        #expect(try driver.load("ann").get().map(\.key) == ["left behind"])
+    }
+
+    @Test
     func `accounts see their own rows, the nameless one and one with an empty name included`() throws {
         let driver = self.driver()
         let accounts = [nil, "", "ann", "@ann"]
