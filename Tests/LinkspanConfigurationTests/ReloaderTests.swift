@@ -30,6 +30,7 @@ struct ReloaderTests {
     private func follow(
         _ stage: Stage, every interval: Duration = .seconds(1), by snapshots: RegularFile.Snapshots = .init(),
         onTold: @escaping @Sendable (ConfigurationReloader, VirtualScheduler) -> Void = { _, _ in },
+        prepare: @escaping @Sendable (inout MessagingPlan) -> Void = { _ in },
         _ scenario: (Follower) async throws -> Void
     ) async throws {
         let directory = FileManager.default.temporaryDirectory.appendingPathComponent("linkspan-\(UUID().uuidString)")
@@ -44,7 +45,7 @@ struct ReloaderTests {
         stage.clear()
         let clock = VirtualScheduler()
         let reloader = ConfigurationReloader(
-            loader, sources, running: loaded, on: messaging, every: interval, scheduler: clock)
+            loader, sources, running: loaded, on: messaging, every: interval, scheduler: clock, prepare: prepare)
         await reloader.read(by: snapshots)
         let (outcomes, told) = AsyncStream<ConfigurationReloader.Outcome>.makeStream()
         try await withThrowingTaskGroup(of: Void.self) { group in
@@ -84,6 +85,19 @@ struct ReloaderTests {
             #expect(await follower.reloader.running.explain("services.rooms.mood")?.value == "wild")
             for _ in 0..<3 { await follower.look() }
             #expect(stage.journal.count == 1)
+        }
+    }
+
+    @available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
+    @Test
+    func `the app prepares each plan that is read`() async throws {
+        let stage = Stage()
+        try await self.follow(stage, prepare: { $0.options.idleTimeout = .seconds(77) }) { follower in
+            for mood in ["wild", "mild"] {
+                try follower.write(Self.text(mood: mood))
+                _ = await follower.next()
+                #expect(await follower.reloader.running.plan.options.idleTimeout == .seconds(77))
+            }
         }
     }
 
@@ -190,7 +204,7 @@ struct ReloaderTests {
 
     @available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
     @Test
-    func `a request is answered at once, changed or not`() async throws {
+    func `a request is answered at once, changed or not, and the same change is not found again`() async throws {
         let stage = Stage()
         try await self.follow(stage) { follower in
             follower.reloader.reload()
@@ -198,6 +212,9 @@ struct ReloaderTests {
             try follower.write(Self.text(mood: "wild"))
             follower.reloader.reload()
             #expect(await follower.told() == "configuration changed:\n~ rooms.mood calm -> wild (hot)")
+            for _ in 0..<3 { await follower.look() }
+            try follower.write(Self.text(mood: "mild"))
+            #expect(await follower.next() == "configuration changed:\n~ rooms.mood wild -> mild (hot)")
         }
     }
 
