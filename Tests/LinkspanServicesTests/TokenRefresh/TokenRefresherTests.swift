@@ -219,7 +219,9 @@ struct TokenRefresherTests {
         try run.ask(.retry)
         try await run.wait("answer 600", "answer 600", "refreshed 600 5")
         #expect(await run.due() == 540)
-        #expect(run.fetches == ["fetch first"] + Array(repeating: "fetch expiring", count: 5))
+        let first = "failed 1 connectionLost 1"
+        try await run.pass(540, toRenewal: .fails, first, first)
+        #expect(run.fetches == ["fetch first"] + Array(repeating: "fetch expiring", count: 6))
         await run.end()
     }
 
