@@ -49,6 +49,19 @@ struct StateMachineTests {
         #expect(machine.failuresToRetry(service) == nil, "its work failed, and no start of it")
     }
 
+    @Test
+    func `a service that was removed during its start is not started again when that fails`() throws {
+        var (machine, service) = try Self.machine()
+        guard case .begin(let plan) = try machine.beginStart({ _ in }) else {
+            Issue.record("not begun")
+            return
+        }
+        for wave in plan.waves { _ = machine.claim(wave) }
+        _ = machine.remove(service)
+        _ = machine.settle(service, .failed("once"))
+        #expect(machine.failuresToRetry(service) == nil)
+    }
+
     @Test(arguments: [(1, 2), (2, 1)])
     func `of two stops during a start the earlier deadline counts`(_ first: Int, _ second: Int) throws {
         var (machine, _) = try Self.machine()
