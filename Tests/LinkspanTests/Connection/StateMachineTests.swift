@@ -183,6 +183,19 @@ struct StateMachineTests {
     }
 
     @Test
+    func `patience puts a wait off, and shortens none that the server has asked for`() throws {
+        var machine = self.makeMachine()
+        _ = try machine.connect(now: self.start)
+        _ = machine.credentialsArrived(epoch: 1, now: self.start)
+        let busy = LinkspanError(.serverUnavailable, "busy", retryAfter: .seconds(200))
+        _ = machine.linkClosed(epoch: 1, busy, now: self.start, random: 0)
+        for (patience, wait) in [(60, 200), (300, 300)] {
+            _ = machine.suspend(.lost, patience: .seconds(patience), now: self.start, random: 0)
+            #expect(machine.deadline == self.start + .seconds(wait))
+        }
+    }
+
+    @Test
     func `a server no longer comes and goes once the last such loss is as old as a healthy link`() {
         var outage = Outage()
         outage.noteFlap(wasHealthy: false, hasSpoken: true, now: self.start)

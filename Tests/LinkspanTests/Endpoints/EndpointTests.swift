@@ -133,6 +133,25 @@ struct EndpointTests {
             #expect(rotation.returnDeadline(since: start) == due + .seconds(60))
             rotation.beginReturn()
         }
+        // The first is up again.
+        rotation.connected()
+        _ = rotation.fail(.lost)
+        rotation.connected()
+        #expect(rotation.returnDeadline(since: start) == start + .seconds(10))
+    }
+
+    @Test
+    func `a way back that was put off is not put off for the next link`() throws {
+        let urls = try ["scripted://a", "scripted://b"].map { try ConnectionURL($0) }
+        let rules = Endpoints(urls: [urls[1].text], returnAfter: .milliseconds(100))
+        var rotation = try #require(EndpointRotation(urls, rules, random: { 0 }))
+        let start = Moment.now
+        _ = rotation.fail(.lost)
+        rotation.connected()
+        rotation.putOffReturn(since: start, now: start + .milliseconds(100))
+        #expect(rotation.returnDeadline(since: start) == start + .milliseconds(1_100))
+        rotation.connected()
+        #expect(rotation.returnDeadline(since: start + .milliseconds(200)) == start + .milliseconds(300))
     }
 
     @Test(arguments: [LinkspanError(.credentialsRefused, "who?"), LinkspanError(.closedByServer, "go away")])
