@@ -43,6 +43,32 @@ struct CarrierChangeTests {
         #expect(clients.map(\.ends) == [[], []])
     }
 
+    // After a Close frame the server has some time to end the stream.
+    @Test(arguments: Ending.allCases.filter { $0 != .unavailable })
+    func `no timer outlives the session, over whichever carriers it was opened`(_ ending: Ending) throws {
+        let bench = EngineBench(carriers: .fallback)
+        let client = try bench.open("/a")
+        #expect(bench.loop.pendingTimers > 0)
+        self.end(bench, by: ending)
+        bench.answerPoll(with: bench.handshake)
+        bench.answerPost()
+        bench.answerPoll(with: #"40/a,{"sid":"s"}"#)
+        #expect(bench.loop.pendingTimers > 0)
+        bench.refusePoll(status: 400)
+        #expect(client.ends == [.connectionLost])
+        #expect(bench.loop.pendingTimers == 0)
+    }
+
+    @Test
+    func `no timer outlives a session that was open over its WebSocket`() throws {
+        let bench = EngineBench()
+        let client = try bench.opened("/a")
+        #expect(bench.loop.pendingTimers > 0)
+        bench.cut()
+        #expect(client.ends == [.connectionLost])
+        #expect(bench.loop.pendingTimers == 0)
+    }
+
     @Test(arguments: Ending.allCases)
     func `only what tells of WebSockets has polling come first the next time`(_ ending: Ending) throws {
         let bench = EngineBench(carriers: .fallback)
@@ -78,6 +104,21 @@ struct CarrierChangeTests {
         bench.say(#"42/a,["e"]"#)
         #expect(client.messages == ["e"])
         #expect(client.ends.isEmpty)
+    }
+
+    @Test
+    func `a link that is closed while a WebSocket is tried beside its session gives that up`() throws {
+        let bench = EngineBench(carriers: .fallback)
+        let client = try bench.open("/a")
+        self.end(bench, by: .nonsense)
+        bench.answer(1, with: bench.handshake.replacing("[]", with: #"["websocket"]"#))
+        bench.answerPoll(with: #"40/a,{"sid":"s"}"#)
+        bench.answerPost()
+        bench.loop.fireTimers()
+        let candidate = try #require(bench.loop.streams.last { $0.request.purpose == .upgrade })
+        #expect(!candidate.isAborted)
+        bench.end(client, politely: true)
+        #expect(candidate.isAborted)
     }
 
     @Test

@@ -188,6 +188,9 @@ final class BenchLoop: NetworkLoop, @unchecked Sendable {
     var now = ContinuousClock.now
     var moment: Moment { Moment(self.now) }
 
+    /// The timers that have neither fired nor been cancelled.
+    var pendingTimers: Int { self.timers.count { $0.job != nil } }
+
     func execute(_ job: @escaping @Sendable () -> Void) { self.jobs.append(job) }
 
     func schedule(

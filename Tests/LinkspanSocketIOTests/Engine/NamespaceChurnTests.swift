@@ -138,6 +138,15 @@ struct NamespaceTableTests {
         }
     }
 
+    @Test
+    func `a request that is sent once more keeps its number, and takes none from the next link`() {
+        var numbers = AckNumbers(first: 5)
+        #expect(numbers.isNew(0))
+        #expect([0, 1, 2, 0].map { numbers.number(of: $0) } == [5, 6, 7, 5])
+        #expect(numbers.next == 8)
+        #expect([2, 3].map { numbers.isNew($0) } == [false, true])
+    }
+
     @Test(arguments: [3, 20])
     func `the name that had an index before is not found any more`(size: Int) throws {
         var session = SocketIOSession.opened()
@@ -146,7 +155,7 @@ struct NamespaceTableTests {
             _ = session.take("40/n\(number),{\"sid\":\"s\"}")
         }
         _ = session.take("41/n1,")
-        session.release(1)
+        session.release(1, nextAck: 0)
         #expect(try session.enter("/next").index == 1)
         _ = session.take("40/next,{\"sid\":\"s\"}")
         #expect(session.take("42/n1,[\"e\"]").happenings.isEmpty)
@@ -158,13 +167,13 @@ struct NamespaceTableTests {
     func `an index goes to the next name when its owner has been told of the end, and not before`() throws {
         var session = SocketIOSession.opened()
         _ = try session.enter("/a")
-        session.release(0)
+        session.release(0, nextAck: 0)
         #expect(try session.enter("/b").index == 1, "the namespace is in use")
         _ = session.take("41/a,")
         #expect(try session.enter("/c").index == 2, "nobody has been told")
-        session.release(0)
+        session.release(0, nextAck: 0)
         #expect(try session.enter("/d").index == 0)
-        session.release(7)
+        session.release(7, nextAck: 0)
         #expect(try session.enter("/e").index == 3)
     }
 
@@ -177,7 +186,7 @@ struct NamespaceTableTests {
         var output = SocketIOOutput()
         session.leave(0, reason: LinkspanError(.connectionLost, "given up"), politely: false, output: &output)
         let recovery = try #require(session.recovery(of: 0))
-        session.release(0)
+        session.release(0, nextAck: 0)
         #expect(try session.enter("/b").index == 0)
         #expect(session.recovery(of: 0) == nil)
         let again = try session.enter("/a", recovery: recovery)

@@ -123,7 +123,7 @@ struct SocketIOSession: Sendable {
 
     /// Forgets a namespace whose owner has been told of its end, and which asked for acknowledgements below `nextAck`: the
     /// index may become that of another name.
-    mutating func release(_ index: Int, nextAck: UInt64 = 0) {
+    mutating func release(_ index: Int, nextAck: UInt64) {
         guard self.namespaces.indices.contains(index) else { return }
         self.namespaces[index].skipAcks(below: nextAck)
         self.namespaces[index].release()
