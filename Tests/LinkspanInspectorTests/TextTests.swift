@@ -43,6 +43,17 @@ struct TextTests {
         #expect(Redaction.excerpt(Array(excerpt.utf8), of: excerpt.utf8.count) == shown)
     }
 
+    @Test(arguments: [
+        "token", "secret", "password", "passwd", "passphrase", "authorization", "auth", "apikey", "api_key", "api-key",
+        "cookie", "credential", "session", "bearer", "jwt", "private", "signature", "otp", "pin",
+    ])
+    func `the value of each name that sounds like credentials is left out, in any case and as a part`(word: String) {
+        for name in [word, word.uppercased(), "my \(word)s"] {
+            let excerpt = "{\"\(name)\":\"canary\"}"
+            #expect(Redaction.excerpt(Array(excerpt.utf8), of: excerpt.utf8.count) == "{\"\(name)\":\"…\"}")
+        }
+    }
+
     @Test func `an excerpt says that it is one`() {
         #expect(Redaction.excerpt(Array("[1,2".utf8), of: 100) == "[1,2…")
     }
