@@ -437,6 +437,8 @@ struct MQTTSessionTests {
         Attack("a further step of authentication", [0xF0, 2, 0x18, 0], .unsupported),
         Attack("a session that is taken over", [0xE0, 1, 0x8E], .closedByServer),
         Attack("an end with an unknown reason", [0xE0, 1, 0xFF], .refused),
+        Attack("an end for an error that is not named", [0xE0, 1, 0x80], .connectionLost),
+        Attack("an end for an error of the broker's own", [0xE0, 1, 0x83], .connectionLost),
         Attack(
             "an end with a reason of several lines", packet(0xE0, [0x8B, 6, 0x1F] + text("a\nb")), .serverUnavailable),
         Attack("an end after the longest time of a link", [0xE0, 1, 0xA0], .serverUnavailable),

@@ -24,7 +24,8 @@ struct FrameMessageProtocolTests {
             case .text: try Self.language.decode(text: buffer[...]).envelopes
             case .ping: Self.language.decode(ping: buffer[...])
             case .pong: Self.language.decode(pong: buffer[...])
-            case .binary, .selfContained, .attachments, .nothing: try Self.language.decode(binary: buffer[...]).envelopes
+            case .binary, .selfContained, .attachments, .nothing:
+                try Self.language.decode(binary: buffer[...]).envelopes
             }
         guard case .event(event, let read, nil)? = envelopes.first, envelopes.count == 1 else {
             throw LinkspanError(.protocolViolation, "\(envelopes)")

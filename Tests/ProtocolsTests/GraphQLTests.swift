@@ -95,4 +95,21 @@ struct GraphQLTests {
         #expect(try receive(#"{"type":"next","id":"r2","payload":{"data":{}}}"#).envelopes.count == 1)
         #expect(try receive(#"{"type":"complete","id":"r2"}"#).failures.isEmpty)
     }
+
+    @Test
+    func `of a result with errors a subscription brings the data and the errors, and a request fails`() throws {
+        var (session, sent) = (Self.language, [UInt8]())
+        _ = try session.subscribe(to: "said")
+        _ = try session.encode(.event(name: "listeners", payload: .empty, id: 1), to: &sent)
+        func receive(_ id: String, _ data: String) throws -> DecodedEnvelope {
+            let text = #"{"type":"next","id":"\#(id)","payload":{"data":\#(data),"errors":[{"message":"half"}]}}"#
+            return try session.decode(text: Array(text.utf8)[...])
+        }
+        let part = try receive("s1", #"{"said":"a"}"#)
+        #expect(part.envelopes.count == 1 && part.failures.map(\.error.message) == ["GraphQL: half"])
+        for (id, request) in [("s1", nil), ("r1", 1 as UInt64?)] {
+            let nothing = try receive(id, request == nil ? "null" : #"{"listeners":1}"#)
+            #expect(nothing.envelopes.isEmpty && nothing.failures.map(\.id) == [request])
+        }
+    }
 }

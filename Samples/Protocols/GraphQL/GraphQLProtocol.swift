@@ -69,11 +69,15 @@ struct GraphQLProtocol: MessageProtocol {
         case "ping": return DecodedEnvelope([], answers: [.text(try Self.message("pong"))])
         case "pong": return DecodedEnvelope([])
         case "next":
-            if let errors = content?["errors"] { return try Self.failure(request, errors) }
-            let data = try content?["data"].map { value throws(LinkspanError) in try Payload(value) } ?? .empty
+            let (value, errors) = (content?["data"], content?["errors"])
+            // A result with errors may have the rest of the data: a subscription brings it, a request fails.
+            if let errors, request != nil || value?.isNull ?? true { return try Self.failure(request, errors) }
+            let data = try value.map { value throws(LinkspanError) in try Payload(value) } ?? .empty
             if let request { return DecodedEnvelope(.reply(id: request, payload: data)) }
             guard let event = self.running[id] else { return DecodedEnvelope([]) }
-            return DecodedEnvelope(.event(name: event, payload: data, id: nil))
+            var failures: [DecodedEnvelope.Failure] = []
+            if let errors { failures = try Self.failure(nil, errors).failures }
+            return DecodedEnvelope([.event(name: event, payload: data, id: nil)], failures: failures)
         case "error":
             self.running[id] = nil
             return try Self.failure(request, content)

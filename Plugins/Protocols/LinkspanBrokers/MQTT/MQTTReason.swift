@@ -5,7 +5,7 @@ enum MQTTReason {
     /// The error that a code means; nil for a success.
     static func error(_ code: UInt8, isV5: Bool, of what: String, _ text: String?) -> LinkspanError? {
         let returns: [UInt8] = [0x00, 0x84, 0x85, 0x88, 0x86, 0x87]
-        let reason = isV5 ? code : Int(code) < returns.count ? returns[Int(code)] : 0x80
+        let reason = isV5 ? code : Int(code) < returns.count ? returns[Int(code)] : 0xFF
         guard reason >= 0x80 else { return nil }
         let (kind, name) = Self.meaning(reason)
         let said = text.map { ": \(ForeignText.line($0))" } ?? ""
@@ -14,6 +14,8 @@ enum MQTTReason {
 
     private static func meaning(_ reason: UInt8) -> (LinkspanError.Code, String) {
         switch reason {
+        // An outage as it may be; neither says that the next attempt fails as well.
+        case 0x80, 0x83: (.connectionLost, "it gives no reason")
         case 0x81, 0x82: (.protocolViolation, "a malformed packet")
         case 0x84: (.refused, "it does not speak this version of MQTT")
         case 0x85: (.refused, "it does not allow the client identifier")

@@ -240,8 +240,8 @@ extension NATSMessageProtocol {
         var fields = headers
         if let count { fields[NATSOperation.Message.countHeader] = "\(count)" }
         let head = fields.isEmpty ? "" : "NATS/1.0\r\n\(fields.map { "\($0): \($1)\r\n" }.sorted().joined())\r\n"
-        guard !fields.values.contains(where: { $0.utf8.contains { $0 == 13 || $0 == 10 } }) else {
-            throw LinkspanError(.encodingFailed, "the key of a delivery has a line break")
+        guard !fields.values.contains(where: { $0.isEmpty || $0.utf8.contains { $0 == 13 || $0 == 10 } }) else {
+            throw LinkspanError(.encodingFailed, "the key of a delivery is empty or has a line break")
         }
         let size = content.count + head.utf8.count
         guard size <= self.session.largestContent else {
