@@ -18,7 +18,7 @@ struct AttachmentTests {
         let header = #"52-/a,3["e",{"_placeholder":true,"num":1},{"deep":[{"num":0,"_placeholder":true}]}]"#
         #expect(try decoder.receive(text: bytes(header)) == nil)
         #expect(decoder.isCollecting)
-        let first = Array(repeating: UInt8(9), count: 64 << 10)[100...]
+        let first = Array(repeating: UInt8(9), count: 256 << 10)[100...]
         let second: ArraySlice<UInt8> = [9, 4][1...]
         #expect(try decoder.receive(binary: first) == nil)
         guard case .event(_, let message) = try decoder.receive(binary: second) else {

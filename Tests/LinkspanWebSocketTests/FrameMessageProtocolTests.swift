@@ -10,21 +10,21 @@ struct FrameMessageProtocolTests {
     private static let language = FrameMessageProtocol()
 
     @Test(arguments: [
-        ("text", EncodedKind.text), ("binary", .attachments), ("ping", .ping), ("pong", .pong),
+        ("text", EncodedKind.text), ("binary", .attachment), ("ping", .ping), ("pong", .pong),
     ])
     func `each kind of frame is an event of that name, both ways`(_ event: String, _ kind: EncodedKind) throws {
         let payload = event == "text" ? try Payload("ab") : try Payload(Data("ab".utf8))
         var buffer: [UInt8] = []
         #expect(try Self.language.encode(.event(name: event, payload: payload, id: nil), to: &buffer) == kind)
         // A blob that is the whole message is sent from where it is.
-        #expect(buffer == Array((kind == .attachments ? "" : "ab").utf8))
-        if kind == .attachments { buffer += payload.attachments[0] }
+        #expect(buffer == Array((kind == .attachment ? "" : "ab").utf8))
+        if kind == .attachment { buffer += payload.attachments[0] }
         let envelopes =
             switch kind {
             case .text: try Self.language.decode(text: buffer[...]).envelopes
             case .ping: Self.language.decode(ping: buffer[...])
             case .pong: Self.language.decode(pong: buffer[...])
-            case .binary, .selfContained, .attachments, .nothing:
+            case .binary, .selfContained, .attachment, .nothing:
                 try Self.language.decode(binary: buffer[...]).envelopes
             }
         guard case .event(event, let read, nil)? = envelopes.first, envelopes.count == 1 else {

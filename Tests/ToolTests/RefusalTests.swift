@@ -121,6 +121,16 @@ extension Tool {
         }
 
         @Test(.timeLimit(.minutes(2)))
+        func `a reader that goes ends a program that prints on`() async throws {
+            try await Bench.run { bench in
+                let script = #""$0" proxy 127.0.0.1:0 127.0.0.1:1 --json | head -1"#
+                let child = try await bench.start("sh", ["/bin/sh", "-c", script, try Place.program("linkspan")])
+                #expect(try await child.exit() == 0)
+                #expect(try await child.output.all().count == 1)
+            }
+        }
+
+        @Test(.timeLimit(.minutes(2)))
         func `Ctrl-C ends a proxy with its last state`() async throws {
             try await Bench.run { bench in
                 let proxy = try await bench.tool(["proxy", "127.0.0.1:0", "127.0.0.1:1", "--json"])

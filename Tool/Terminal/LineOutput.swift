@@ -38,7 +38,13 @@ public enum LineOutput {
     }
 
     private static func write(_ line: String, to file: FileHandle) {
-        // A closed pipe is no failure.
-        try? file.write(contentsOf: Data((line + "\n").utf8))
+        do {
+            try file.write(contentsOf: Data((line + "\n").utf8))
+        } catch {
+            if file.fileDescriptor == STDOUT_FILENO { _ = self.interruption }
+        }
     }
+
+    /// Ends the program as Ctrl-C does, once: nobody reads any more what it prints, or the disk is full.
+    private static let interruption: Void = { _ = kill(getpid(), SIGINT) }()
 }

@@ -35,7 +35,7 @@ public enum Program {
 
     /// Opens the standard streams that are closed: sockets would take their numbers, and get what is printed.
     ///
-    /// A closed pipe is an error of a write, and does not end the program in the midst of its work.
+    /// A closed pipe is an error of a write, which ends the program in order; see ``LineOutput``.
     private static func prepareStreams() {
         signal(SIGPIPE, SIG_IGN)
         for descriptor in STDIN_FILENO...STDERR_FILENO where fcntl(descriptor, F_GETFD) < 0 {

@@ -45,8 +45,6 @@ final class Connection: Watched, StreamConnection {
     private var awaitsWritable = false
     /// Whether a read is scheduled for the end of this turn.
     private var isReadDue = false
-    /// Whether the last read brought as much as one can bring.
-    private var lastReadWasFull = false
 
     private init(_ stream: LoopStream, stage: Stage, library: Library, poller: Poller) {
         self.stream = stream
@@ -279,7 +277,6 @@ extension Connection {
         guard let socket = self.socket, let stream = self.stream, self.isReading else { return }
         guard !socket.isOver else { return self.ended() }
         let (bytes, outcome) = self.readBytes(of: socket)
-        self.lastReadWasFull = bytes.count == Int(clws_receive_size)
         self.socket?.readsWhenWritable = outcome == .wants_write
         let isOver = outcome == .over || outcome == .cut
         if isOver {
@@ -293,21 +290,11 @@ extension Connection {
     }
 
     /// Reads what has come, as far as it is no more than one read takes.
-    ///
-    /// A full read is mostly a part of a large message, whose next part is read to memory of its own, without a copy.
     private func readBytes(of socket: OpenSocket) -> (bytes: [UInt8], outcome: clws_outcome) {
-        let most = Int(clws_receive_size)
-        var (count, outcome) = (0, clws_outcome.done)
-        guard self.lastReadWasFull else {
-            let memory = clws_receive_buffer(self.library.raw)
-            outcome = clws_read(socket.descriptor, socket.tls, memory, most, &count)
-            return ([UInt8](UnsafeRawBufferPointer(start: memory, count: count)), outcome)
-        }
-        let bytes = [UInt8](unsafeUninitializedCapacity: most) { memory, count in
-            outcome = clws_read(socket.descriptor, socket.tls, memory.baseAddress, most, &count)
-        }
-        // A small message must not keep all of it.
-        return (bytes.count < most / 2 ? bytes.withUnsafeBytes { [UInt8]($0) } : bytes, outcome)
+        let memory = clws_receive_buffer(self.library.raw)
+        var count = 0
+        let outcome = clws_read(socket.descriptor, socket.tls, memory, Int(clws_receive_size), &count)
+        return ([UInt8](UnsafeRawBufferPointer(start: memory, count: count)), outcome)
     }
 
     /// The connection has ended, or is broken.

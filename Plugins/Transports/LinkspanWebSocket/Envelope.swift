@@ -40,8 +40,8 @@ public enum EncodedKind: Sendable, Hashable {
     case binary
     /// A binary message that holds the attachments already.
     case selfContained
-    /// No message but the payload's attachments, each a binary message.
-    case attachments
+    /// The payload's first attachment as a binary message, and nothing else.
+    case attachment
     /// No message: what is to be sent is on its way already.
     case nothing
     /// A ping (RFC 6455 section 5.5.2), of at most 125 bytes and without attachments.

@@ -201,12 +201,11 @@ final class WebSocketLink: Link {
                     kind == .text ? .text : .binary, length: encoded.count,
                     attachments: kind == .selfContained ? [] : attachments, isCompressible: isCompressible
                 ) { $0.append(contentsOf: encoded) }
-            case .attachments:
-                guard let first = attachments.first else { return .accepted }
-                let others = attachments.count > 1 ? Array(attachments.dropFirst()) : []
-                return channel.send(
-                    .binary, length: first.count, attachments: others, isCompressible: isCompressible
-                ) { $0.append(contentsOf: first) }
+            case .attachment:
+                guard let blob = attachments.first else { return .accepted }
+                return channel.send(.binary, length: blob.count, isCompressible: isCompressible) {
+                    $0.append(contentsOf: blob)
+                }
             case .nothing: return .accepted
             case .ping, .pong:
                 guard encoded.count <= 125 else {

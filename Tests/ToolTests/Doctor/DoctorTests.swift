@@ -108,7 +108,7 @@ extension Tool {
                 ("old-socket", "http", [], "oldProtocol"),
                 ("one-origin", "ws", cors + ["-H", "Origin: https://app.example", "--idle", "1"], "originRefused"),
                 ("status-511", "http", [], "captivePortal"), ("status-526", "http", [], "badGateway"),
-                ("bare-lf", "http", [], "authRefused"), ("bare-lf-chunks", "http", [], "brokenAnswer"),
+                ("bare-lf", "http", [], "noPings"), ("bare-lf-chunks", "http", [], "brokenAnswer"),
                 ("below-a-path", "http:/app", [], "notFound"), ("below-a-path", "http:/app/", [], "notFound"),
                 ("status-406", "http", [], "forbidden"), ("status-414", "ws", [], "headerTooLarge"),
                 ("status-431", "http", [], "headerTooLarge"), ("large-cookie", "http", [], "headerTooLarge"),

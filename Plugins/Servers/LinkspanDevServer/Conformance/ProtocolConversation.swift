@@ -115,7 +115,7 @@ struct ProtocolConversation {
         switch try encode(&self.session, &buffer) {
         case .text: try self.take([.text(buffer[...])])
         case .binary, .selfContained: try self.take([.binary(buffer[...])])
-        case .attachments: try self.take(self.peer.payload.attachments.map { .binary($0) })
+        case .attachment: try self.take(self.peer.payload.attachments.prefix(1).map { .binary($0) })
         case .nothing, .ping, .pong: ()
         }
         return self.heard[before...].last

@@ -15,7 +15,7 @@ public struct BinaryMessageProtocol: MessageProtocol {
     /// Sends the payload's only blob as it is.
     public func encode(_ envelope: consuming Envelope, to buffer: inout [UInt8]) throws(LinkspanError) -> EncodedKind {
         _ = try self.blob(of: envelope)
-        return .attachments
+        return .attachment
     }
 
     /// The only blob of the payload of an event.
