@@ -22,6 +22,7 @@ struct LinkTerms: Equatable {
             .filter { !Self.reserved.contains($0.key.lowercased()) && !$0.key.lowercased().hasPrefix("sec-websocket-") }
         self.subprotocols = (request.value(forHTTPHeaderField: "Sec-WebSocket-Protocol") ?? "")
             .split { $0 == "," || $0.isWhitespace }.map(String.init)
+            .reduce(into: []) { if !$0.contains($1) { $0.append($1) } }
     }
 
     /// The configuration of a connection on these terms, as far as `change` leaves them.

@@ -58,6 +58,20 @@ extension Interop {
         }
 
         @Test
+        func `a sub-protocol that is named twice is sent once`() async throws {
+            try await withServer(.webSocket) { server in
+                try await withStarscream(trusting: server) {
+                    let one = ObservedSocket(server) {
+                        $0.setValue("unknown, other unknown,other", forHTTPHeaderField: "Sec-WebSocket-Protocol")
+                    }
+                    #expect(try await one.connected()["Sec-WebSocket-Protocol"] == "other")
+                    let sent = try await one.ask("header", "\"Sec-WebSocket-Protocol\"")
+                    #expect(sent == #"{"ack":1,"data":["unknown, other"]}"#)
+                }
+            }
+        }
+
+        @Test
         func `cookies of the process are sent, and those of the response kept`() async throws {
             try await withServer(.webSocket) { server in
                 try await withStarscream(trusting: server) {
