@@ -73,14 +73,11 @@ public enum HTTPUpgradeError: Error {
 extension WebSocketEvent {
     /// The end of a link, or of an attempt to open one.
     init(_ error: LinkspanError, wasOpen: Bool) {
-        if let close = error.webSocketClose {
-            self = .disconnected(close.reason, close.code)
-        } else if wasOpen, error.code == .connectionLost {
-            self = .peerClosed
-        } else if let status = error.httpStatus {
-            self = .error(HTTPUpgradeError.notAnUpgrade(status, [:]))
-        } else {
-            self = .error(WSError(error))
+        switch (error.webSocketClose, error.httpStatus) {
+        case (let close?, _): self = .disconnected(close.reason, close.code)
+        case _ where wasOpen && error.code == .connectionLost: self = .peerClosed
+        case (nil, let status?): self = .error(HTTPUpgradeError.notAnUpgrade(status, [:]))
+        case (nil, nil): self = .error(WSError(error))
         }
     }
 }

@@ -15,6 +15,15 @@ struct LinkTerms: Equatable {
     private static let reserved: Set = ["host", "connection", "upgrade", "content-length", "transfer-encoding"]
 
     init(_ request: URLRequest, answersPings: Bool) {
+        var request = request
+        if var parts = URLComponents(string: request.url?.absoluteString ?? ""), let user = parts.user {
+            // As the scheme Basic (RFC 7617): a URL is quoted by errors.
+            let login = Data("\(user):\(parts.password ?? "")".utf8).base64EncodedString()
+            let field = request.value(forHTTPHeaderField: "Authorization") ?? "Basic \(login)"
+            request.setValue(field, forHTTPHeaderField: "Authorization")
+            (parts.user, parts.password) = (nil, nil)
+            request.url = parts.url
+        }
         (self.url, self.timeLimit, self.answersPings) = (request.url, request.timeoutInterval, answersPings)
         let cookies = request.url.flatMap { HTTPCookieStorage.shared.cookies(for: $0) } ?? []
         self.fields = (cookies.isEmpty ? [:] : HTTPCookie.requestHeaderFields(with: cookies))

@@ -153,9 +153,8 @@ open class WebSocket: WebSocketClient {
     private func changed(_ change: StateChange) {
         switch (change.to, change.reason) {
         case (.connected, .established(let info)):
-            let fields = info.headers.byName
-            self[\.terms]?.keepCookies(of: fields)
-            self.didReceive(event: .connected(fields))
+            self[\.terms]?.keepCookies(of: info.headers.byName)
+            self.didReceive(event: .connected(info.headers.byName))
         case (.disconnected, .requested): self.didReceive(event: .cancelled)
         case (.disconnected, .lost(let error)), (.disconnected, .failed(let error)):
             self.didReceive(event: WebSocketEvent(error, wasOpen: change.from == .connected))

@@ -72,6 +72,32 @@ extension Interop {
         }
 
         @Test
+        func `name and password in the URL are sent as Authorization, unless the request has one`() async throws {
+            try await withServer(.webSocket) { server in
+                try await withStarscream(trusting: server) {
+                    let url = server.url("/envelope").absoluteString.replacing("://", with: "://Ann:p%40ss@")
+                    let one = ObservedSocket(server) { $0.url = URL(string: url) }
+                    try await one.connected()
+                    let basic = try await one.ask("header", "\"Authorization\"", id: 1)
+                    #expect(basic == #"{"ack":1,"data":["Basic QW5uOnBAc3M="]}"#)
+                    one.socket.disconnect()
+                    _ = try await one.ended()
+                    one.socket.request.setValue("Bearer own", forHTTPHeaderField: "authorization")
+                    try await one.connected(times: 2)
+                    let own = try await one.ask("header", "\"Authorization\"", id: 2)
+                    #expect(own == #"{"ack":2,"data":["Bearer own"]}"#)
+                    await server.stop()
+                    _ = try await one.ended(times: 2)
+                    one.socket.connect()
+                    let error = try await one.ended(times: 3).error
+                    #expect(error?.message.contains("127.0.0.1") == true)
+                    let whole = String(reflecting: error)
+                    #expect(!whole.contains("p%40ss") && !whole.contains("p@ss"))
+                }
+            }
+        }
+
+        @Test
         func `cookies of the process are sent, and those of the response kept`() async throws {
             try await withServer(.webSocket) { server in
                 try await withStarscream(trusting: server) {
