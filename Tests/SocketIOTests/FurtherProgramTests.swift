@@ -151,6 +151,22 @@ struct FurtherProgramTests {
         #expect(lines.entries.contains { $0.contains("the header X-Old has a character that is not allowed") })
     }
 
+    @Test(arguments: ["/chat?token=7f3a", "chat#7f3a"])
+    func `a query or a fragment in a namespace is an error without it, and no attempt follows`(
+        namespace: String
+    ) async throws {
+        let lines = Journal<String>("lines")
+        let manager = SocketManager(
+            socketURL: try #require(URL(string: "http://127.0.0.1:9")), config: Carrier.websocket.options)
+        let socket = manager.socket(forNamespace: namespace)
+        socket.on(clientEvent: .error) { data, _ in lines.append("error: \(data[0])") }
+        socket.on(clientEvent: .disconnect) { _, _ in lines.append("disconnect") }
+        socket.connect()
+        let found = try await lines.first(2)
+        #expect(found[0].hasPrefix("error: the namespace /chat has a query or a fragment") && found[1] == "disconnect")
+        #expect(!found[0].contains("7f3a") && socket.status == .disconnected)
+    }
+
     @Test
     func `a logger of an app has the methods of version 16`() throws {
         let (former, logger) = (DefaultSocketLogger.Logger, LineLogger())
@@ -160,8 +176,11 @@ struct FurtherProgramTests {
             config: [.logger(logger), .log(true), .handleQueue(DispatchQueue(label: "handlers"))])
         manager.defaultSocket.handleEvent("one", data: [], isInternalMessage: true)
         manager.defaultSocket.didError(reason: "two")
+        manager.socket(forNamespace: "/chat?token=7f3a").didError(reason: "three")
         #expect(logger.lines.first == "SocketIOClient{/} handles one")
         #expect(logger.lines.contains("ERROR SocketIOClient{/} two"))
+        // A query may hold a token.
+        #expect(logger.lines.contains("ERROR SocketIOClient{/chat} three"))
     }
 
     @Test(arguments: [Carrier.polling, .websocket])

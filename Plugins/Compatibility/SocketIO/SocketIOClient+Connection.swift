@@ -34,9 +34,7 @@ extension SocketIOClient {
 
     private func listen(to event: String?, on handler: ConnectionHandler) throws(LinkspanError) {
         if let event {
-            try handler.on(event) { [weak self] message in
-                if let self { self.queue.post(.message(message, self)) }
-            }
+            try handler.on(event) { [weak self] message in if let self { self.queue.post(.message(message, self)) } }
         } else {
             try handler.onAny { [weak self] message in
                 guard let self, !self.state.withLock({ $0.heard.contains(message.event) }) else { return }
@@ -112,15 +110,14 @@ extension SocketIOClient {
 
     /// Calls the handlers of a client event on the queue: within this call if that is where it is made.
     func tell(_ event: SocketClientEvent, _ data: [Any]) {
-        if event == .error {
-            DefaultSocketLogger.Logger.error("\(data.first ?? "")", type: "SocketIOClient{\(self.nsp)}")
-        }
+        if event == .error { DefaultSocketLogger.Logger.error("\(data.first ?? "")", type: self.label) }
         self.queue.run { [weak self] in self?.handleClientEvent(event, data: data) }
     }
 
-    func log(_ text: @autoclosure () -> String) {
-        DefaultSocketLogger.active?.log(text(), type: "SocketIOClient{\(self.nsp)}")
-    }
+    func log(_ text: @autoclosure () -> String) { DefaultSocketLogger.active?.log(text(), type: self.label) }
+
+    /// The socket in logs; a query of its namespace may hold a token.
+    private var label: String { "SocketIOClient{\(self.nsp.prefix { !"?#".contains($0) })}" }
 
     // MARK: Sending
 

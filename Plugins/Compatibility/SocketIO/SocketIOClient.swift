@@ -250,8 +250,7 @@ struct Numbered<Value> {
 
     mutating func add(_ value: Value) -> Int {
         self.last += 1
-        self.values[self.last] = value
-        self.values[self.last - 1_024] = nil
+        (self.values[self.last], self.values[self.last - 1_024]) = (value, nil)
         return self.last
     }
 

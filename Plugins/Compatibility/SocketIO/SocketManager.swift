@@ -192,6 +192,9 @@ open class SocketManager: NSObject, ConfigSettable {
     func configuration(for socket: SocketIOClient) throws(LinkspanError) -> ConnectionConfiguration {
         let (terms, queue, first) = (self.terms, self.queue, self.terms.withLock { $0 })
         if let problem = first.problem { throw problem }
+        if let end = socket.nsp.firstIndex(where: { "?#".contains($0) }) {
+            throw Terms.refusal("the namespace \(socket.nsp[..<end]) has a query or a fragment: use connectParams")
+        }
         let scheme = first.isSecure || ["https", "wss"].contains(self.socketURL.scheme) ? "https" : "http"
         let host = self.socketURL.host.map { $0.contains(":") ? "[\($0)]" : $0 } ?? ""
         let port = self.socketURL.port.map { ":\($0)" } ?? ""

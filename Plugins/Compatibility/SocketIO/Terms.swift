@@ -73,7 +73,7 @@ struct Terms {
         values.sorted { $0.key < $1.key }.map { Credentials.Field($0.key, Secret("\($0.value)")) }
     }
 
-    private static func refusal(_ message: String) -> LinkspanError { LinkspanError(.invalidConfiguration, message) }
+    static func refusal(_ message: String) -> LinkspanError { LinkspanError(.invalidConfiguration, message) }
 
     /// The credentials of a link; without the payload of its socket for servers of 2.x, which have no place for it.
     func credentials(_ payload: Payload?) -> Credentials {

@@ -85,9 +85,7 @@ public final class SocketAnyEvent: NSObject {
     init(event: String, items: [Any]?) { (self.event, self.items) = (event, items) }
 
     /// The name and the arguments.
-    public override var description: String {
-        "SocketAnyEvent: Event: \(self.event) items: \(String(describing: self.items))"
-    }
+    public override var description: String { "SocketAnyEvent: Event: \(self.event) items: \(self.items as Any)" }
 }
 
 /// A handler of an event.
