@@ -12,7 +12,7 @@ extension SocketManager: SocketManagerSpec {}
 ///
 /// Keep it as long as its sockets are to be up. Every method may be called from any thread.
 open class SocketManager: NSObject, ConfigSettable {
-    /// The server; its path and its query are not used.
+    /// The server; its path, its query, and a user name and password in it are not used.
     public let socketURL: URL
     let queue = HandlerQueue()
     let terms = Lock(Terms())
