@@ -289,7 +289,7 @@ extension Connection {
         if outcome == .done || isOver || socket.isBroken { self.readOn() }
     }
 
-    /// Reads what has come, as far as it is no more than one read takes.
+    /// Reads the bytes that have come, at most as many as fit into the buffer.
     private func readBytes(of socket: OpenSocket) -> (bytes: [UInt8], outcome: clws_outcome) {
         let memory = clws_receive_buffer(self.library.raw)
         var count = 0

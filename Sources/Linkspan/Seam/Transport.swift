@@ -225,14 +225,11 @@ public enum SendAcceptance: Sendable {
     case rejected(LinkspanError)
 
     /// Two acceptances are equal when they are of the same kind.
-    package static func == (lhs: Self, rhs: Self) -> Bool { lhs.kind == rhs.kind }
-
-    private var kind: Int {
-        switch self {
-        case .accepted: 0
-        case .acceptedAndFull: 1
-        case .refused: 2
-        case .rejected: 3
+    package static func == (lhs: Self, rhs: Self) -> Bool {
+        switch (lhs, rhs) {
+        case (.accepted, .accepted), (.acceptedAndFull, .acceptedAndFull): true
+        case (.refused, .refused), (.rejected, .rejected): true
+        default: false
         }
     }
 }

@@ -193,9 +193,8 @@ extension SocketIOEngine {
     private func advance(_ feed: (inout SocketIOOutput) -> Bool) {
         guard self.owned != nil else { return }
         var output = SocketIOOutput()
-        let isClosing = self.carryOut(&output, feed)
         // The server may have ended or refused the last namespace.
-        if !isClosing { self.closeIfUnused(politely: true) }
+        if !self.carryOut(&output, feed) { self.closeIfUnused(politely: true) }
     }
 
     private func openSession() {
