@@ -12,7 +12,7 @@ internal import Testing
 struct ConnectionReporterTests {
     /// Hears of traffic and queues.
     private final class Ear: ConnectionObserving, TrafficObserving {
-        let name: ServiceName = "ear"
+        let name: ServiceName
         let budgets = Budgets(mailbox: 10_000)
         let traffic = Lock<[TrafficEvent]>([])
         /// States and totals, in order.
@@ -20,6 +20,8 @@ struct ConnectionReporterTests {
         let queues = Lock<[ConnectionEvent.Kind]>([])
         /// All but the round trips.
         let kinds = Lock<[ConnectionEvent.Kind]>([])
+
+        init(_ name: ServiceName = "ear") { self.name = name }
 
         func on(_ event: Stamped<TrafficEvent>, _ scope: ServiceScope) async throws {
             self.traffic.withLock { $0.append(event.event) }
@@ -300,6 +302,20 @@ struct ConnectionReporterTests {
         await self.services.stop()
         #expect(self.ear.story.withLock { $0 }.filter { $0 != "late 0" } == ["news 3", "disconnected", "released"])
         #expect(self.ear.story.withLock { $0.last } == "released")
+    }
+
+    @Test
+    func `each of many services that stop together gets the last totals`() async throws {
+        let (services, scheduler) = (ServiceRegistry(), self.scheduler)
+        let ears = (0..<40).map { Ear(ServiceName("ear\($0)")) }
+        for ear in ears { try services.register(ear).keep() }
+        try await services.start()
+        let manager = ConnectionManager(options: .init { $0.scheduler = scheduler }, services: services)
+        let handler = try ConnectionBuilder("scripted://server").transport(self.transport).connect(by: manager)
+        self.scheduler.advance(by: .seconds(1))
+        for number in 0..<100 { try handler.perform(Command(.send, event: "news\(number)", payload: .empty)) }
+        await services.stop()
+        #expect(ears.map { ear in Set(ear.traffic.withLock { $0.map(\.event) }).count } == ears.map { _ in 100 })
     }
 
     @Test

@@ -38,10 +38,10 @@ final class ServiceReporter: ConnectionObserver {
     }
 
     private func reportTotals() {
-        let changed = self.changed.withLock { changed in
-            defer { changed = [] }
-            return changed
+        // Within the lock: who finds nothing to report may seal its mailbox at once, so all must have been emitted by then.
+        self.changed.withLock { changed in
+            for traffic in changed { traffic.report() }
+            changed = []
         }
-        for traffic in changed { traffic.report() }
     }
 }
