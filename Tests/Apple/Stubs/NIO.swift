@@ -125,10 +125,17 @@ public struct TLSConfiguration: Sendable {
     public var certificateVerification = CertificateVerification.fullVerification
     public var certificateChain: [NIOSSLCertificateSource] = []
     public var privateKey: NIOSSLPrivateKeySource?
+    public var sslContextCallback: NIOSSLContextCallback?
 }
 public final class NIOSSLContext: Sendable {
     public init(configuration: TLSConfiguration) throws {}
 }
+public struct NIOSSLClientExtensionValues: Hashable, Sendable {}
+public struct NIOSSLContextConfigurationOverride: Sendable {
+    public static let noChanges = NIOSSLContextConfigurationOverride()
+}
+public typealias NIOSSLContextCallback =
+    @Sendable (NIOSSLClientExtensionValues, EventLoopPromise<NIOSSLContextConfigurationOverride>) -> Void
 public enum NIOSSLVerificationResult: Sendable { case certificateVerified, failed }
 public typealias NIOSSLCustomVerificationCallback = ([NIOSSLCertificate], EventLoopPromise<NIOSSLVerificationResult>) -> Void
 public class NIOSSLHandler: ChannelInboundHandler, RemovableChannelHandler {

@@ -258,6 +258,13 @@ public struct URLRequest: Hashable, Sendable {
     public var timeoutInterval: TimeInterval { get { 0 } set {} }
     public var allHTTPHeaderFields: [String: String]?
     public func value(forHTTPHeaderField field: String) -> String? { nil }
+    public mutating func setValue(_ value: String?, forHTTPHeaderField field: String) {}
+}
+public struct URLComponents: Hashable, Sendable {
+    public init?(string: String) {}
+    public var user: String?
+    public var password: String?
+    public var url: URL? { nil }
 }
 open class HTTPCookie: NSObject, @unchecked Sendable {
     open var name: String { "" }
