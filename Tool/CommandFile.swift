@@ -26,15 +26,13 @@ enum CommandFile {
     ///   - content: the noun for what it gets, as in `the report`.
     /// - Throws: `LinkspanError` with the reason.
     static func check(_ path: String, for content: String) throws(LinkspanError) {
+        func problem(_ text: String) -> LinkspanError {
+            LinkspanError(.invalidConfiguration, "\(content) cannot be written to \(path): \(text)")
+        }
+        guard !Self.isFolder(path) else { throw problem("it is a folder") }
         let folder = URL(fileURLWithPath: path).deletingLastPathComponent().path
-        let files = FileManager.default
-        let problem =
-            Self.isFolder(path)
-            ? "it is a folder"
-            : !Self.isFolder(folder) || !files.isWritableFile(atPath: folder)
-                ? "\(folder) is no folder that can be written to" : nil
-        if let problem {
-            throw LinkspanError(.invalidConfiguration, "\(content) cannot be written to \(path): \(problem)")
+        guard Self.isFolder(folder), FileManager.default.isWritableFile(atPath: folder) else {
+            throw problem("\(folder) is no folder that can be written to")
         }
     }
 

@@ -38,7 +38,7 @@ final class Conversation: WebSocketChannelHandler, Sendable {
         }
     }
 
-    /// Whether a pong has come from the server, at any time since the start.
+    /// Whether the server has sent a pong since the connection was opened.
     var hasPong: Bool { self.answered.withLock { $0 } }
 
     /// When a message was last sent or received.

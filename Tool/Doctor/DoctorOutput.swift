@@ -7,14 +7,13 @@ import LinkspanTerminal
 struct DoctorOutput: Sendable {
     private let style: Style
     private let isJSON: Bool
-    /// Whether the output is a terminal that knows sequences.
+    /// Whether the output is a terminal that understands escape sequences.
     private let isTerminal: Bool
     private let latest = Lock<Report?>(nil)
 
     init(isJSON: Bool, environment: [String: String]) {
         self.isJSON = isJSON
-        let kind = environment["TERM"] ?? ""
-        self.isTerminal = isatty(STDOUT_FILENO) == 1 && !kind.isEmpty && kind != "dumb"
+        self.isTerminal = isatty(STDOUT_FILENO) == 1 && TerminalDevice.understandsSequences(environment)
         self.style = Style(hasColours: self.isTerminal && Style(environment: environment).hasColours)
     }
 

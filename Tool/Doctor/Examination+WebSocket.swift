@@ -7,7 +7,7 @@ extension Examination {
     /// The path and the query of the URL.
     var urlTarget: String { self.plan.url.path + (self.plan.url.query.map { "?\($0)" } ?? "") }
 
-    /// Whether a server of the other kind, Socket.IO or raw WebSocket, may answer so to what it does not know.
+    /// Whether the status may come from a server of the other kind: Socket.IO asked as a raw WebSocket, or the other way round.
     static func mayBeOther(_ status: Int) -> Bool { (200...299).contains(status) || [400, 404].contains(status) }
 
     /// Examines a raw WebSocket.

@@ -26,8 +26,7 @@ struct Verdict: Error, Encodable, Hashable, Sendable {
             noOpen
         case upgradeSilent, pollingSilent, namespaceRefused, authRefused, namespaceSilent, disconnected, messageLimit
         case sessionsSplit, switchFailed, noPings, pingsTooRare, pingTimeoutTooShort, noPong, idleCut, lifetimeCut,
-            closedByServer,
-            badOpen
+            closedByServer, badOpen
         /// A flag cannot be used.
         case invalidFlags
         /// `--timeout` is over.

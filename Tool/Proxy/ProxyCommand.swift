@@ -93,18 +93,19 @@ struct ProxyCommand: AsyncParsableCommand {
 
     private static func show(_ proxy: FaultProxy, since start: ContinuousClock.Instant, isJSON: Bool) {
         let statistics = proxy.statistics
-        guard !isJSON else {
+        if isJSON {
             let status = Status(
                 seconds: Int((.now - start) / .seconds(1)), port: proxy.port, connections: statistics.connections,
                 ended: statistics.ended, bytes: statistics.bytes, corruptedBytes: statistics.corruptedBytes,
                 lostSegments: statistics.lostSegments)
             // Numbers can always be encoded.
-            return (try? LineOutput.show(json: status)) ?? ()
+            try? LineOutput.show(json: status)
+        } else {
+            LineOutput.show(
+                "\(statistics.connections) connections, \(statistics.ended) ended by the profile, "
+                    + "\(statistics.bytes) bytes, \(statistics.corruptedBytes) changed, "
+                    + "\(statistics.lostSegments) segments held up")
         }
-        LineOutput.show(
-            "\(statistics.connections) connections, \(statistics.ended) ended by the profile, "
-                + "\(statistics.bytes) bytes, \(statistics.corruptedBytes) changed, "
-                + "\(statistics.lostSegments) segments held up")
     }
 
     private static func place(_ text: String) throws -> (host: String, port: Int) {

@@ -8,7 +8,8 @@ public enum StatusLine {
     /// Shows a text in place of the former one.
     public static func show(_ text: String) {
         guard self.isShown else { return }
-        self.write("\r\u{1B}[K\(self.clipped(ForeignText.shown(text), columns: self.columns))")
+        let columns = TerminalDevice.size(of: STDERR_FILENO).columns
+        self.write("\r\u{1B}[K\(self.clipped(ForeignText.shown(text), columns: columns))")
     }
 
     /// Removes the line.
@@ -24,12 +25,6 @@ public enum StatusLine {
                 left -= DisplayWidth.columns(of: character)
                 return left >= 0
             })
-    }
-
-    private static var columns: Int {
-        var window = winsize()
-        let isKnown = ioctl(STDERR_FILENO, UInt(TIOCGWINSZ), &window) == 0 && window.ws_col > 0
-        return isKnown ? Int(window.ws_col) : 80
     }
 
     private static func write(_ text: String) {

@@ -24,8 +24,9 @@ public final class TerminalDevice: Terminal {
     ///
     /// - Returns: nil when input or output is something else, or a terminal that knows no sequences.
     public init?(environment: [String: String]) {
-        let kind = environment["TERM"] ?? ""
-        guard !kind.isEmpty, kind != "dumb", isatty(STDIN_FILENO) == 1, isatty(STDOUT_FILENO) == 1 else { return nil }
+        guard Self.understandsSequences(environment), isatty(STDIN_FILENO) == 1, isatty(STDOUT_FILENO) == 1 else {
+            return nil
+        }
         var original = termios()
         guard tcgetattr(STDIN_FILENO, &original) == 0 else { return nil }
         self.original = original
@@ -42,11 +43,18 @@ public final class TerminalDevice: Terminal {
         Self.readKeys(source)
     }
 
+    /// Whether the terminal that the environment names understands escape sequences.
+    public static func understandsSequences(_ environment: [String: String]) -> Bool {
+        !["", "dumb"].contains(environment["TERM"] ?? "")
+    }
+
     /// The size now; 80 by 24 where the terminal does not know it.
-    public func size() -> TerminalSize {
+    public func size() -> TerminalSize { Self.size(of: STDOUT_FILENO) }
+
+    static func size(of descriptor: Int32) -> TerminalSize {
         var window = winsize()
         // A terminal that was never told its size says 0.
-        guard ioctl(STDOUT_FILENO, UInt(TIOCGWINSZ), &window) == 0, window.ws_col > 0, window.ws_row > 0 else {
+        guard ioctl(descriptor, UInt(TIOCGWINSZ), &window) == 0, window.ws_col > 0, window.ws_row > 0 else {
             return TerminalSize(columns: 80, rows: 24)
         }
         return TerminalSize(columns: Int(window.ws_col), rows: Int(window.ws_row))

@@ -8,7 +8,7 @@ struct Terms {
     var options: SocketIOClientConfiguration = []
     var retry = Retry()
     var forcesNew = false
-    /// Whether a socket was ever told to connect; the manager's status is never `notConnected` again after that.
+    /// Whether a socket was ever told to connect; from then on the manager's status is never `notConnected`.
     var hasBegun = false
     /// Drops events emitted while the socket is not connected; see ``SocketManager/dropsOfflineEmits``.
     var dropsOffline = false

@@ -23,7 +23,8 @@ struct InputBuffer: Sendable {
 
     /// The number of bytes up to the end of the next of these marks; nil when none has come.
     ///
-    /// What was searched before is not searched again; the longest mark comes first.
+    /// The search goes on where the last one ended, less the beginning of a mark that was cut there; for that the longest mark
+    /// has to come first.
     mutating func length(through marks: [UInt8]...) -> Int? {
         let start = max(self.taken, self.searched)
         let end = marks.reduce(Int?.none) { end, mark in

@@ -14,8 +14,8 @@ public struct Message: Sendable {
 
     /// A copy of the message in memory of its own: for messages that you keep.
     ///
-    /// What a link received is part of a read of up to 256 KiB, and keeps all of it alive. What the SDK itself keeps, in
-    /// sequences, holds and replies, is in memory of its own already.
+    /// A message that has just come shares memory with all that came in the same read, up to 256 KiB, and keeps all of it
+    /// alive. Messages in a sequence, those that waited for their first listener, and replies have memory of their own already.
     public func detached() -> Message {
         Message(InboundMessage(event: self.event, payload: self.payload.detached()), replier: self.replier)
     }

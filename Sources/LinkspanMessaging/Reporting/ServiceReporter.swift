@@ -38,7 +38,7 @@ final class ServiceReporter: ConnectionObserver {
     }
 
     private func reportTotals() {
-        // Within the lock: who finds nothing to report may seal its mailbox at once, so all must have been emitted by then.
+        // Under the lock until all are emitted: a caller that finds nothing to report closes its service's mailbox at once.
         self.changed.withLock { changed in
             for traffic in changed { traffic.report() }
             changed = []

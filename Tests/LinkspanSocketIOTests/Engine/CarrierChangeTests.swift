@@ -43,6 +43,17 @@ struct CarrierChangeTests {
         #expect(clients.map(\.ends) == [[], []])
     }
 
+    /// A session over polling, after a WebSocket that did not serve, of a server that offers WebSockets.
+    private func fallenBack() throws -> (EngineBench, EngineBench.Client) {
+        let bench = EngineBench(carriers: .fallback)
+        let client = try bench.open("/a")
+        self.end(bench, by: .nonsense)
+        bench.answer(1, with: bench.handshake.replacing("[]", with: #"["websocket"]"#))
+        bench.answerPoll(with: #"40/a,{"sid":"s"}"#)
+        bench.answerPost()
+        return (bench, client)
+    }
+
     // After a Close frame the server has some time to end the stream.
     @Test(arguments: Ending.allCases.filter { $0 != .unavailable })
     func `no timer outlives the session, over whichever carriers it was opened`(_ ending: Ending) throws {
@@ -86,12 +97,7 @@ struct CarrierChangeTests {
     func `a session that fell back to polling has a WebSocket tried beside it, again and again, and goes on over it`()
         throws
     {
-        let bench = EngineBench(carriers: .fallback)
-        let client = try bench.open("/a")
-        self.end(bench, by: .nonsense)
-        bench.answer(1, with: bench.handshake.replacing("[]", with: #"["websocket"]"#))
-        bench.answerPoll(with: #"40/a,{"sid":"s"}"#)
-        bench.answerPost()
+        let (bench, client) = try self.fallenBack()
         let upgrades = { bench.requests.filter { $0 == "an upgrade" }.count }
         #expect(upgrades() == 1)
         for count in [2, 3] {
@@ -108,12 +114,7 @@ struct CarrierChangeTests {
 
     @Test
     func `a link that is closed while a WebSocket is tried beside its session gives that up`() throws {
-        let bench = EngineBench(carriers: .fallback)
-        let client = try bench.open("/a")
-        self.end(bench, by: .nonsense)
-        bench.answer(1, with: bench.handshake.replacing("[]", with: #"["websocket"]"#))
-        bench.answerPoll(with: #"40/a,{"sid":"s"}"#)
-        bench.answerPost()
+        let (bench, client) = try self.fallenBack()
         bench.loop.fireTimers()
         let candidate = try #require(bench.loop.streams.last { $0.request.purpose == .upgrade })
         #expect(!candidate.isAborted)

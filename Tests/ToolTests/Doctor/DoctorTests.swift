@@ -34,16 +34,21 @@ extension Tool {
         /// Examines the server of a case by a URL with this scheme and, after a colon, this path.
         ///
         /// Among the flags, `AUTHORITY` stands for the file of the case's authority.
+        /// Starts a set-up, and returns its port.
+        private static func serve(_ name: String, on bench: Bench) async throws -> Substring {
+            let script = "\(Place.root)/Tests/ToolTests/Doctor/faults.py"
+            let server = try await bench.start(name, [try Place.python(), script, name, bench.folder])
+            let line = try #require(try await server.output.wait(forLine: "listening ").first)
+            return try #require(line.split(separator: " ").last)
+        }
+
         private static func examine(
             _ name: String, _ scheme: String, _ flags: [String]
         ) async throws -> (Findings, Int) {
             let findings = Findings(health: "", verdict: nil, stages: [])
             let result = Result(findings, 0)
             try await Bench.run { bench in
-                let script = "\(Place.root)/Tests/ToolTests/Doctor/faults.py"
-                let server = try await bench.start(name, [try Place.python(), script, name, bench.folder])
-                let line = try #require(try await server.output.wait(forLine: "listening ").first)
-                let port = try #require(line.split(separator: " ").last)
+                let port = try await Self.serve(name, on: bench)
                 let parts = scheme.split(separator: ":", maxSplits: 1)
                 let url = "\(parts[0])://127.0.0.1:\(port)\(parts.dropFirst().joined())"
                 let options = flags.map { $0 == "AUTHORITY" ? "\(bench.folder)/authority.pem" : $0 }
@@ -256,12 +261,8 @@ extension Tool {
         @Test(.timeLimit(.minutes(2)))
         func `Ctrl-C ends an examination with what was found until then`() async throws {
             try await Bench.run { bench in
-                let script = "\(Place.root)/Tests/ToolTests/Doctor/faults.py"
-                let server = try await bench.start(
-                    "server", [try Place.python(), script, "usual-pings", bench.folder])
-                let line = try #require(try await server.output.wait(forLine: "listening ").first)
-                let url = "http://127.0.0.1:\(line.split(separator: " ").last ?? "")"
-                let doctor = try await bench.tool(["doctor", url])
+                let port = try await Self.serve("usual-pings", on: bench)
+                let doctor = try await bench.tool(["doctor", "http://127.0.0.1:\(port)"])
                 try await doctor.output.wait(forLine: "✓ upgrade from polling")
                 doctor.interrupt()
                 #expect(try await doctor.exit() == 130)

@@ -14,7 +14,7 @@ enum MQTTReason {
 
     private static func meaning(_ reason: UInt8) -> (LinkspanError.Code, String) {
         switch reason {
-        // An outage as it may be; neither says that the next attempt fails as well.
+        // Neither tells a reason, so the next attempt may succeed.
         case 0x80, 0x83: (.connectionLost, "it gives no reason")
         case 0x81, 0x82: (.protocolViolation, "a malformed packet")
         case 0x84: (.refused, "it does not speak this version of MQTT")

@@ -22,7 +22,7 @@ enum FileSystem {
         return stat(path, &status) == 0 ? Int(status.st_size) : 0
     }
 
-    /// Whether SQLite finds nothing at a path: there is no file, or it has at most one byte.
+    /// Whether SQLite would begin a new database at a path: there is no file, or one of at most one byte.
     static func isEmpty(_ path: String) -> Bool { Self.size(path) <= 1 }
 
     /// Throws unless there is a regular file with one name, or none.

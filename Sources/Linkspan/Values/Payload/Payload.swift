@@ -135,8 +135,8 @@ extension Payload {
 extension ArraySlice<UInt8> {
     /// The same bytes in memory of their own, for what outlives the call that it came with.
     ///
-    /// What a link received is a slice of a read, and keeps the whole of it: a thousand small messages would keep 250
-    /// MiB. What is as large as half a read stays where it is; of larger messages see ``part(_:)``.
+    /// What a link received is a slice of one read, up to 256 KiB, and keeps all of that alive: a thousand small messages
+    /// could keep 250 MiB. A slice of at least half as much stays as it is; for larger messages see ``part(_:)``.
     package func detached() -> Self { self.count < 128 << 10 ? Array(self)[...] : self }
 
     /// A part of a message, in memory of its own when it is less than half of one that is larger than a read.
