@@ -44,10 +44,10 @@ struct Measurement {
         var line =
             title + String(format: "%14.0f%16.3f%16.3f", Double(messages) / (elapsed / .seconds(1)), client, server)
         if !latencies.isEmpty {
-            let sorted = latencies.sorted()
+            // As plain numbers, because comparing durations would cost some of the instructions of each message.
+            let sorted = latencies.map { $0 / .microseconds(1) }.sorted()
             for share in [0.5, 0.99] {
-                let latency = sorted[min(sorted.count - 1, Int(Double(sorted.count) * share))]
-                line += String(format: "%16.1f", latency / .microseconds(1))
+                line += String(format: "%16.1f", sorted[min(sorted.count - 1, Int(Double(sorted.count) * share))])
             }
         }
         print(line)

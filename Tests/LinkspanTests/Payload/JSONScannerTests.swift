@@ -126,6 +126,19 @@ struct JSONScannerTests {
         }
     }
 
+    @Test
+    func `a number ends before the first byte that is no digit, at any distance from the text's end`() throws {
+        let others = (UInt8.min...UInt8.max).filter { !"0123456789.eE".utf8.contains($0) }
+        for (count, rest) in [1, 7, 8, 9, 17].flatMap({ count in [0, 1, 7, 16].map { (count, $0) } }) {
+            for other in others {
+                let digits = Array("98765432109876543".utf8.prefix(count))
+                let text = digits + [other] + Array(repeating: UInt8(ascii: "5"), count: rest)
+                #expect(try Self.skip(text) == count, "\(count) digits, byte \(other), and \(rest) more")
+            }
+            #expect(try Self.skip(String(repeating: "7", count: count)) == count)
+        }
+    }
+
     @Test(.timeLimit(.minutes(1)))
     func `50,000 mutated texts are judged without a trap`() {
         var generator = SeededGenerator(seed: 7)

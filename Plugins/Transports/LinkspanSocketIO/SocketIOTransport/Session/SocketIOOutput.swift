@@ -62,7 +62,8 @@ struct SocketIOOutput: Sendable {
 
     /// Puts the next event aside, so that the link of another namespace may take more; false when that is not possible.
     mutating func putAside() -> Bool {
-        guard self.frames.isEmpty, self.close == nil, self.aside.count < Self.mostAside,
+        // Mostly there is none, which is told without moving it.
+        guard self.first != nil, self.frames.isEmpty, self.close == nil, self.aside.count < Self.mostAside,
             let next = self.first.take()
         else { return false }
         self.aside.append(next)
