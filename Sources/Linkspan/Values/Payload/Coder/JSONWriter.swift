@@ -182,21 +182,14 @@ extension JSONWriter {
     /// Writes a member; nothing of it stays when that fails.
     @inline(__always)
     func member(_ key: some CodingKey, in place: Place, _ write: () throws -> Void) throws {
-        try self.check(place)
-        let level = place.level
-        let mark = self.mark
+        let (level, start) = (place.level, self.text.count)
         let written = self.rules.written(key.stringValue)
-        self.separate(level)
-        JSONString.append(written, to: &self.text)
-        self.text.append(UInt8(ascii: ":"))
-        do {
+        try self.element(in: place) {
+            JSONString.append(written, to: &self.text)
+            self.text.append(UInt8(ascii: ":"))
             try write()
-        } catch {
-            self.goBack(to: mark)
-            throw error
         }
-        self.levels[level].count &+= 1
-        if self.levels[level].keys.insert(written) { self.removeRepeated(written, level, before: mark.text) }
+        if self.levels[level].keys.insert(written) { self.removeRepeated(written, level, before: start) }
         if self.levels[level].count == Self.keptMembers, !self.levels[level].keys.areKept { self.keepKeys(level) }
     }
 
