@@ -49,6 +49,17 @@ struct CodecTests {
         }
     }
 
+    /// Sends nothing but a blob, of whatever it gets.
+    private struct Attaching: MessageProtocol {
+        let name = "attaching"
+
+        func encode(_ envelope: Envelope, to buffer: inout [UInt8]) -> EncodedKind { .attachment }
+
+        func decode(text: ArraySlice<UInt8>) -> DecodedEnvelope { DecodedEnvelope([]) }
+
+        func decode(binary: ArraySlice<UInt8>) -> DecodedEnvelope { DecodedEnvelope([]) }
+    }
+
     @Test
     func `subscribes on each new link, answers pings unseen, and reads a list as its items`() async throws {
         let (hub, asked) = (InMemoryHub(), Journal<String>("what the client has said"))
@@ -87,6 +98,20 @@ struct CodecTests {
             let error = await #expect(throws: LinkspanError.self) { try await handler.connected(within: .seconds(60)) }
             #expect(
                 error?.code == .invalidConfiguration || (error?.cause as? LinkspanError)?.code == .invalidConfiguration)
+            await manager.shutdown()
+        }
+    }
+
+    @Test
+    func `that sends the blob of a message without one fails what was to be sent`() async throws {
+        try await Bench.run(hub: InMemoryHub()) { bench in
+            let transport = WebSocketTransport(.init { $0.protocol = Attaching() }, loop: bench.loop)
+            let manager = ConnectionManager()
+            let handler = try ConnectionBuilder(bench.server.webSocketURL).transport(transport).connect(by: manager)
+            let error = await #expect(throws: LinkspanError.self) {
+                try await handler.request("item", timeout: .seconds(30))
+            }
+            #expect(error?.code == .encodingFailed)
             await manager.shutdown()
         }
     }

@@ -202,7 +202,9 @@ final class WebSocketLink: Link {
                     attachments: kind == .selfContained ? [] : attachments, isCompressible: isCompressible
                 ) { $0.append(contentsOf: encoded) }
             case .attachment:
-                guard let blob = attachments.first else { return .accepted }
+                guard let blob = attachments.first else {
+                    return .rejected(LinkspanError(.encodingFailed, "the protocol sends a blob, and there is none"))
+                }
                 return channel.send(.binary, length: blob.count, isCompressible: isCompressible) {
                     $0.append(contentsOf: blob)
                 }
