@@ -170,13 +170,18 @@ struct FurtherProgramTests {
     @Test
     func `a logger of an app has the methods of version 16`() throws {
         let (former, logger) = (DefaultSocketLogger.Logger, LineLogger())
+        let queue = DispatchQueue(label: "handlers")
         defer { DefaultSocketLogger.Logger = former }
         let manager = SocketManager(
             socketURL: try #require(URL(string: "http://127.0.0.1:9")),
-            config: [.logger(logger), .log(true), .handleQueue(DispatchQueue(label: "handlers"))])
+            config: [.logger(logger), .log(true), .handleQueue(queue)])
         manager.defaultSocket.handleEvent("one", data: [], isInternalMessage: true)
         manager.defaultSocket.didError(reason: "two")
         manager.socket(forNamespace: "/chat?token=7f3a").didError(reason: "three")
+        manager.defaultSocket.emit("four")
+        // A logger of an app need not be safe to use from several threads.
+        queue.sync {}
+        #expect(logger.lines.contains("SocketIOClient{/} emits four"))
         #expect(logger.lines.first == "SocketIOClient{/} handles one")
         #expect(logger.lines.contains("ERROR SocketIOClient{/} two"))
         // A query may hold a token.

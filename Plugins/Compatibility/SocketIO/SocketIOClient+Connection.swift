@@ -110,14 +110,13 @@ extension SocketIOClient {
 
     /// Calls the handlers of a client event on the queue: within this call if that is where it is made.
     func tell(_ event: SocketClientEvent, _ data: [Any]) {
-        if event == .error { DefaultSocketLogger.Logger.error("\(data.first ?? "")", type: self.label) }
         self.queue.run { [weak self] in self?.handleClientEvent(event, data: data) }
     }
 
     func log(_ text: @autoclosure () -> String) { DefaultSocketLogger.active?.log(text(), type: self.label) }
 
     /// The socket in logs; a query of its namespace may hold a token.
-    private var label: String { "SocketIOClient{\(self.nsp.prefix { !"?#".contains($0) })}" }
+    var label: String { "SocketIOClient{\(self.nsp.prefix { !"?#".contains($0) })}" }
 
     // MARK: Sending
 
@@ -139,7 +138,7 @@ extension SocketIOClient {
         _ kind: Command.Kind, _ event: String, _ items: [Item], within limit: Duration? = nil,
         done: ((Payload?) -> Void)? = nil
     ) {
-        self.log("emits \(event)")
+        if DefaultSocketLogger.active != nil { self.queue.run { self.log("emits \(event)") } }
         func fail(_ data: [Any]) {
             self.tell(.error, data)
             self.queue.post(.call { done?(nil) })

@@ -181,8 +181,9 @@ open class SocketIOClient: NSObject {
     /// An acknowledgement has come: calls its callback.
     open func handleAck(_ ack: Int, data: [Any]) { self.state.withLock { $0.acks.remove(ack) }?(data) }
 
-    /// Calls the handlers of a client event.
+    /// Calls the handlers of a client event, and logs an error.
     open func handleClientEvent(_ event: SocketClientEvent, data: [Any]) {
+        if event == .error { DefaultSocketLogger.Logger.error("\(data.first ?? "")", type: self.label) }
         self.handleEvent(event.rawValue, data: data, isInternalMessage: true)
     }
 

@@ -1,7 +1,7 @@
 internal import LinkspanRuntime
 internal import Logging
 
-/// Takes the lines of a log, on any thread that emits or handles.
+/// Takes the lines of a log, on the queue of the handlers.
 public protocol SocketLogger: AnyObject {
     /// Switches logging on; no line is written without it.
     var log: Bool { get set }
