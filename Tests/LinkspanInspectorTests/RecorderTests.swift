@@ -212,6 +212,20 @@ struct RecorderTests {
         #expect(row.report.oldest == 1_000)
     }
 
+    @Test func `the age of the oldest command begins anew with the next command, and never grows for the same one`()
+        throws
+    {
+        var recorder = try self.recorder(connections: 1...1)
+        let oldest = { [start] (recorder: inout InspectorRecorder, command: Command.ID, seconds: Int) in
+            recorder.note(1, self.reading(oldest: command), nil, [], now: start + .seconds(seconds))
+            return recorder.connectionRows.first?.report.oldest
+        }
+        let first = Command.ID.next()
+        #expect(oldest(&recorder, first, 1) == 1_000)
+        #expect(oldest(&recorder, first, 2) == 1_000)
+        #expect(oldest(&recorder, .next(), 3) == 3_000)
+    }
+
     @Test func `credentials have an age and a renewal, and no content`() throws {
         var recorder = try self.recorder(connections: 1...1)
         let event = ConnectionEvent(

@@ -44,6 +44,8 @@ struct ConnectionRow: Sendable, Equatable, Encodable {
         var inFlight = 0
         /// The time at which the oldest command without an outcome was made, at the latest.
         var oldest: Int64?
+        /// The number of that command.
+        var oldestCommand: Command.ID?
         /// The longest time to a reply among the sampled ones of the latest look.
         var reply: Double?
         /// The time that the executor took to answer.

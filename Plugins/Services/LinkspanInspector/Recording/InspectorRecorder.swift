@@ -173,18 +173,18 @@ extension InspectorRecorder {
     ) {
         guard self.connections[id] != nil else { return }
         let oldest = reading.oldest.map { self.milliseconds(self.time(of: $0, now: now)) }
-        let renewal = reading.nextRenewal.map { self.milliseconds($0) }
-        let turn = reading.turn.milliseconds
+        let (renewal, turn) = (reading.nextRenewal.map { self.milliseconds($0) }, reading.turn.milliseconds)
         let sample = frames.map { self.frame($0, of: id) }
         let reply = sample.compactMap(\.roundTrip).max()
         if let reply { self.chart.pending.reply = max(self.chart.pending.reply ?? 0, reply) }
         self.chart.pending.turn = max(self.chart.pending.turn, turn)
         self.change(id, now: now) { row in
             row.credentials.nextRenewal = renewal
+            // The time of one command is only narrowed down, so that its age does not jump.
+            let former = row.report.oldestCommand == reading.oldest ? row.report.oldest : nil
             row.report = ConnectionRow.Report(
                 transport: reading.transport, isReadingPaused: reading.isReadingPaused, inFlight: reading.inFlight,
-                // The time of one command is only narrowed down, so that its age does not jump.
-                oldest: oldest.map { min($0, row.report.oldest ?? $0) }, reply: reply, turn: turn)
+                oldest: oldest.map { min($0, former ?? $0) }, oldestCommand: reading.oldest, reply: reply, turn: turn)
             if let counts { row.counts = counts }
         }
         for frame in sample {
