@@ -16,9 +16,13 @@ final class EngineBench: @unchecked Sendable {
         /// The numbers of the requests that were answered.
         private(set) var replies: [UInt64] = []
         private(set) var errors: [LinkspanError] = []
+        /// How often it was told that it may send again.
+        private(set) var writables = 0
         var ends: [LinkspanError.Code] { self.errors.map(\.code) }
         /// What the client does with each message, while it is delivered.
         var onMessage: ((Client) -> Void)?
+        /// What the client does at its end.
+        var onEnd: (() -> Void)?
 
         func receive(_ next: () -> LinkEvent?) {
             while let event = next() {
@@ -27,8 +31,11 @@ final class EngineBench: @unchecked Sendable {
                     self.messages.append(message.event)
                     self.onMessage?(self)
                 case .reply(let id, _): self.replies.append(id)
-                case .closed(let error): self.errors.append(error)
-                case .opened, .changed, .failed, .writable: ()
+                case .closed(let error):
+                    self.errors.append(error)
+                    self.onEnd?()
+                case .writable: self.writables += 1
+                case .opened, .changed, .failed: ()
                 }
             }
         }
@@ -108,6 +115,12 @@ final class EngineBench: @unchecked Sendable {
         }
     }
 
+    /// The pings of the client on the newest stream.
+    var pings: Int {
+        (self.stream?.frames ?? []).compactMap { frame in if case .ping(let payload) = frame { payload } else { nil } }
+            .count
+    }
+
     /// The binary frames of the client on the newest stream.
     var saidInBinary: [[UInt8]] {
         (self.stream?.frames ?? []).compactMap { if case .binary(let bytes) = $0 { Array(bytes) } else { nil } }
@@ -124,6 +137,11 @@ final class EngineBench: @unchecked Sendable {
     /// Has the server answer the newest GET.
     func answerPoll(with body: String) {
         self.loop.enter { self.loop.streams.last { $0.request.purpose == .get }?.answer(body) }
+    }
+
+    /// Has the server begin to answer the newest GET.
+    func beginAnswer(with part: String) {
+        self.loop.enter { self.loop.streams.last { $0.request.purpose == .get }?.begin(part) }
     }
 
     /// Has the server refuse the newest GET.
@@ -153,6 +171,9 @@ final class EngineBench: @unchecked Sendable {
 
     /// The index of a client's namespace in its session.
     func index(of client: Client) -> Int? { (client.link as? SocketIOLink)?.index }
+
+    /// The engine of a client's open link.
+    func engine(of client: Client) -> SocketIOEngine? { (client.link as? SocketIOLink)?.openEngine }
 
     /// Lets go of a client's link, as a connection does when it is released.
     func drop(_ client: Client) { client.link = nil }
@@ -188,6 +209,8 @@ final class BenchLoop: NetworkLoop, @unchecked Sendable {
     var now = ContinuousClock.now
     var moment: Moment { Moment(self.now) }
 
+    /// The timers that were ever set.
+    private(set) var timerCount = 0
     /// The timers that have neither fired nor been cancelled.
     var pendingTimers: Int { self.timers.count { $0.job != nil } }
 
@@ -196,6 +219,7 @@ final class BenchLoop: NetworkLoop, @unchecked Sendable {
     func schedule(
         at instant: ContinuousClock.Instant, _ job: @escaping @Sendable () -> Void
     ) -> any ScheduledWork {
+        self.timerCount += 1
         let timer = Timer(ContinuousClock.now.duration(to: instant), job)
         self.timers.append(timer)
         return timer
@@ -294,12 +318,13 @@ final class BenchStream: ByteStream {
     /// The frames that the client has written.
     fileprivate var frames: [WebSocketSession.Event] {
         var session = WebSocketSession(role: .server, limits: WebSocketLimits())
+        session.reportsPings = true
         session.receive(self.written[...])
         var output: [UInt8] = []
         return Array(sequence(state: ()) { _ in session.next(into: &output) })
     }
 
-    fileprivate func upgrade() {
+    func upgrade() {
         let request = self.request
         let answer = try? ServerHandshake().accept(method: "GET") { name in
             name == "host" ? [request.host] : request.headers.filter { $0.name.lowercased() == name }.map(\.value)
@@ -312,11 +337,16 @@ final class BenchStream: ByteStream {
         if self.pauses.last == true { self.unread += bytes } else { self.handler?.received(bytes) }
     }
 
-    /// Answers a GET or a POST.
-    fileprivate func answer(_ body: String, status: Int = 200) {
+    /// Begins to answer a GET or a POST.
+    fileprivate func begin(_ body: String, status: Int = 200) {
         self.openingStage = nil
         self.handler?.opened(ResponseHead(status: status))
         self.handler?.received(Array(body.utf8))
+    }
+
+    /// Answers a GET or a POST.
+    fileprivate func answer(_ body: String, status: Int = 200) {
+        self.begin(body, status: status)
         self.end(ByteStreamError(.completed, "answered"))
     }
 

@@ -150,7 +150,6 @@ extension OutboxFile {
 extension OutboxFile {
     /// Moves the damaged file aside and goes on with a new one.
     func startAnew(because error: OutboxError) throws(OutboxError) {
-        self.isClosed = true
         try? self.database.queue.close()
         self.goOn(with: try self.opener.replace(because: error, after: self.totals))
     }

@@ -73,8 +73,6 @@ struct EngineLinks {
         return self.leaving
     }
 
-    mutating func removeAll() { self.joined = [] }
-
     /// Notes that a link pauses reading or reads on; returns whether anything changed.
     mutating func setReadingPaused(_ isPaused: Bool, for link: SocketIOLink) -> Bool {
         if isPaused { return self.pausing.insert(ObjectIdentifier(link)).inserted }

@@ -168,7 +168,6 @@ extension SocketIOEngine: EngineCarrierHandler {
         for link in waiting { link.deliver(.closed(error)) }
         self.deliverFarewells()
         self.carryOut(&output)
-        self.links.removeAll()
         self.owned = nil
     }
 
@@ -180,7 +179,7 @@ extension SocketIOEngine: EngineCarrierHandler {
     private func putLinksBack() {
         self.links.putBack()
         self.owned = nil
-        (self.phase, self.liveness) = (.opening, Liveness())
+        self.phase = .opening
         self.timer.take()?.work.cancel()
         self.deliverFarewells()
     }
@@ -239,7 +238,6 @@ extension SocketIOEngine {
         if output.hasNewDeadlines { self.arm() }
         if let beat = output.heartbeat { for link in self.links.joined { link?.heard(beat) } }
         guard output.close != nil else { return false }
-        self.onRetired(self)
         carrier?.close()
         return true
     }

@@ -171,7 +171,7 @@ final class SocketIOLink: Link {
 
     var isOpen: Bool { self.openEngine != nil }
 
-    private var openEngine: SocketIOEngine? { self.state == .open ? self.owned?.object : nil }
+    var openEngine: SocketIOEngine? { self.state == .open ? self.owned?.object : nil }
 
     private func end() {
         self.state = .ended

@@ -193,7 +193,6 @@ extension PollingCarrier {
     }
 
     private func poll() {
-        self.decoder = PollingDecoder(for: self.key)
         guard self.phase != .opening else {
             return self.requests.get(limit: Self.handshakeLimit) { self.opened($0) }
         }
@@ -230,7 +229,6 @@ extension PollingCarrier {
         guard self.phase == .opening else { return self.openedTooLate(result) }
         do {
             let packets = try self.packets(of: PollingAnswer.body(of: result, isFirst: true))
-            self.session.polled()
             self.handler.opened()
             self.handler.received(packets)
         } catch {
