@@ -40,6 +40,12 @@ struct WebSocketCarrierTests {
         #expect(try Self.error(behind101: answer, .v4).code == .serverUnavailable)
     }
 
+    @Test(arguments: [200, 400, 426])
+    func `a proxy's answer names no fallback, whatever its status`(status: Int) {
+        let end = WebSocketEnd.stream(ByteStreamError(.proxyRefused, "no", status: status))
+        #expect(WebSocketCarrier.error(end, version: .v4).message == "no")
+    }
+
     @Test(arguments: [EngineIOVersion.v3, .v4])
     func `another status behind the 101 means what it always does`(_ version: EngineIOVersion) throws {
         let answer = "HTTP/1.1 403 Forbidden\r\n\r\nUnsupported protocol version"
@@ -67,6 +73,32 @@ struct BinaryTypeTests {
         bench.say(.binary, [7, 4])
         #expect(client.messages == ["e"])
         #expect(client.ends.count == 1)
+    }
+
+    @Test
+    func `nothing counts that comes in one read with an attachment without its type`() throws {
+        let bench = EngineBench(.v2)
+        let client = try bench.open("/")
+        bench.say("40")
+        var read: [UInt8] = []
+        FrameEncoder.append(.binary, payload: [7, 4], mask: nil, to: &read)
+        FrameEncoder.append(.text, payload: Array(#"42["e"]"#.utf8), mask: nil, to: &read)
+        bench.say(bytes: read)
+        #expect(client.messages.isEmpty && client.ends == [.protocolViolation])
+    }
+
+    @Test(arguments: [99, 100])
+    func `the type of an attachment counts for what the server accepts`(size: Int) throws {
+        let bench = EngineBench(.v2)
+        bench.loop.upgrades = false
+        let client = try bench.open("/")
+        bench.loop.enter { bench.stream?.upgrade() }
+        bench.say(bench.handshake.replacing("}", with: #","maxPayload":100}"#), "40")
+        let placeholder = Array(#"{"_placeholder":true,"num":0}"#.utf8)[...]
+        let payload = Payload(trustedElements: placeholder, attachments: [[UInt8](repeating: 1, count: size)[...]])
+        let link = try #require(client.link)
+        let acceptance = bench.loop.enter { link.send(OutboundMessage(event: "e", payload: payload)) }
+        #expect((acceptance == .accepted) == (size == 99))
     }
 }
 

@@ -71,6 +71,22 @@ struct CarrierChangeTests {
     }
 
     @Test
+    func `a WebSocket that ends before the session leaves no timer, and no link that leaves`() throws {
+        let bench = EngineBench(carriers: .fallback)
+        let clients = [try bench.open("/a"), try bench.open("/b")]
+        bench.end(clients[0], politely: true)
+        bench.stream?.pendingBytes = 100
+        // The server does not answer the ping; then its goodbye waits behind what is not sent.
+        bench.loop.fireTimers(within: .milliseconds(500))
+        #expect(clients[0].ends.isEmpty)
+        self.end(bench, by: .cut)
+        #expect(clients.map(\.ends) == [[.connectionLost], []])
+        #expect(bench.requests == ["an upgrade", "GET"])
+        bench.loop.fireTimers(within: .milliseconds(500))
+        #expect(bench.loop.pendingTimers == 0)
+    }
+
+    @Test
     func `no timer outlives a session that was open over its WebSocket`() throws {
         let bench = EngineBench()
         let client = try bench.opened("/a")
@@ -137,6 +153,26 @@ struct CarrierChangeTests {
         #expect(bench.requests.filter { $0 == "GET" }.count == polls + 1)
         bench.answerPoll(with: #"42/a,["e"]"#)
         #expect(client.messages == ["e"])
+    }
+
+    @Test
+    func `what waits is posted at once when the WebSocket that was about to take over is lost, and that gets nothing`()
+        throws
+    {
+        let (bench, client) = try self.fallenBack()
+        bench.loop.fireTimers()
+        try #require(bench.requests.last == "an upgrade")
+        bench.say("3probe")
+        bench.send("question", by: client)
+        bench.cut()
+        #expect(bench.requests.last == #"POST 42/a,["question"]"#)
+        // Nothing is under way for a moment.
+        bench.loop.enter { client.link?.setReadingPaused(true) }
+        bench.answerPost()
+        bench.answerPoll(with: "6")
+        bench.loop.enter { client.link?.setReadingPaused(false) }
+        bench.answerPoll(with: #"42/a,["answer"]"#)
+        #expect(client.messages == ["answer"])
     }
 
     @Test

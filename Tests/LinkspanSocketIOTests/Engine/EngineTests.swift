@@ -192,4 +192,148 @@ struct EngineTests {
         bench.say(.binary, [7, 1, 2])
         #expect(client.ends == [.protocolViolation])
     }
+
+    @Test
+    func `a namespace that is given up while another one pauses reading resumes what it was to resume`() throws {
+        let bench = EngineBench()
+        let other = try bench.opened("/b")
+        let client = try bench.open("/a", resuming: #""P","O""#)
+        bench.loop.enter { other.link?.setReadingPaused(true) }
+        bench.end(client, politely: false)
+        #expect(bench.resumption(of: client) == #""P","O""#)
+    }
+
+    @Test
+    func `a pause is no reason for an end that has another one`() throws {
+        let bench = EngineBench()
+        let clients = [try bench.opened("/a"), try bench.opened("/b")]
+        bench.loop.enter { clients[0].link?.setReadingPaused(true) }
+        bench.cut()
+        #expect(clients.map(\.ends) == [[.connectionLost], [.connectionLost]])
+    }
+
+    @Test(arguments: [true, false])
+    func `a link that leaves ends its pause`(politely: Bool) throws {
+        let bench = EngineBench()
+        let clients = [try bench.opened("/a"), try bench.opened("/b")]
+        bench.loop.enter { clients[0].link?.setReadingPaused(true) }
+        bench.end(clients[0], politely: politely)
+        bench.say(#"42/b,["e"]"#)
+        #expect(clients[1].messages == ["e"])
+    }
+
+    @Test
+    func `nothing is sent any more once the session ends over a violation`() throws {
+        let bench = EngineBench()
+        let clients = [try bench.opened("/a"), try bench.opened("/b")]
+        var refusals: [Bool] = []
+        for (one, other) in [(0, 1), (1, 0)] {
+            clients[one].onEnd = {
+                let message = OutboundMessage(event: "late", payload: .empty)
+                refusals.append(clients[other].link.map { $0.send(message) == .refused } == true)
+            }
+        }
+        bench.say("x")
+        #expect(clients.map(\.ends) == [[.protocolViolation], [.protocolViolation]])
+        #expect(refusals == [true, true])
+    }
+
+    @Test
+    func `a link that gives up before its socket is there leaves that to the others`() throws {
+        let bench = EngineBench()
+        bench.loop.upgrades = false
+        let clients = [try bench.open("/a"), try bench.open("/b")]
+        bench.end(clients[0], politely: false)
+        #expect(clients.map(\.ends) == [[.connectionLost], []])
+        #expect(bench.stream?.isAborted == false)
+        bench.end(clients[1], politely: false)
+        #expect(bench.stream?.isAborted == true)
+    }
+
+    @Test(arguments: [SocketIOCarriers.webSocket, .polling])
+    func `nothing keeps an engine whose session has ended`(carriers: SocketIOCarriers) throws {
+        let bench = EngineBench(carriers: carriers)
+        let client = try bench.open("/a")
+        if carriers == .polling {
+            bench.answerPoll(with: bench.handshake)
+            bench.answerPost()
+            bench.answerPoll(with: #"40/a,{"sid":"s"}"#)
+        } else {
+            bench.say(#"40/a,{"sid":"s"}"#)
+        }
+        weak let engine = bench.engine(of: client)
+        #expect(engine != nil)
+        if carriers == .polling { bench.refusePoll(status: 400) } else { bench.cut() }
+        #expect(client.ends == [.connectionLost])
+        bench.drop(client)
+        bench.loop.fireTimers()
+        #expect(engine == nil)
+    }
+
+    // MARK: Time
+
+    @Test
+    func `a client sends while it handles a message, however long that takes`() throws {
+        let bench = EngineBench()
+        let client = try bench.opened("/a")
+        var isAccepted = false
+        client.onMessage = { client in
+            bench.loop.now += .seconds(3)
+            let message = OutboundMessage(event: "say", payload: .empty)
+            isAccepted = client.link.map { $0.send(message) == .accepted } ?? false
+        }
+        bench.say(#"42/a,["e"]"#)
+        #expect(isAccepted)
+    }
+
+    @Test
+    func `the last look begins in the moment in which the heartbeat is overdue, and nothing cuts it short`() throws {
+        let bench = EngineBench()
+        let client = try bench.opened("/a")
+        bench.loop.now += .seconds(2)
+        bench.loop.fireTimers()
+        #expect(client.ends.isEmpty)
+        let timers = bench.loop.timerCount
+        bench.say(#"42/a,["e"]"#, "2")
+        #expect(bench.loop.timerCount == timers, "the look is not cut short")
+        // As if handling the message had taken that long.
+        bench.loop.now += .seconds(3)
+        bench.loop.fireTimers()
+        #expect(client.ends.isEmpty)
+        bench.loop.now += .seconds(2)
+        for _ in 0..<2 { bench.loop.fireTimers() }
+        #expect(client.ends == [.heartbeatMissed])
+    }
+
+    @Test(arguments: [true, false])
+    func `a client whose message was refused because of the heartbeat hears when it may send`(isLate: Bool) throws {
+        let bench = EngineBench()
+        let client = try bench.opened("/a")
+        let link = try #require(client.link)
+        let message = OutboundMessage(event: "say", payload: .empty)
+        bench.loop.now += .seconds(2)
+        bench.loop.enter {
+            #expect(link.send(message) == .refused)
+            if !isLate { bench.say("2") }
+        }
+        if isLate {
+            #expect(client.writables == 0)
+            bench.say("2")
+            bench.loop.fireTimers()
+        }
+        #expect(client.writables == 1)
+        #expect(bench.loop.enter { link.send(message) } == .accepted)
+    }
+
+    @Test
+    func `the timer is put off when it would fire more than a second early`() throws {
+        let bench = EngineBench()
+        _ = try bench.opened("/a")
+        let timers = bench.loop.timerCount
+        for (milliseconds, count) in [(1_000, 0), (1, 1), (1_000, 1), (1, 2)] {
+            bench.loop.now += .milliseconds(milliseconds)
+            bench.say("2")
+            #expect(bench.loop.timerCount == timers + count)
+        }
+    }
 }

@@ -23,8 +23,10 @@ struct FarewellTests {
         bench.end(client, politely: true)
         #expect(bench.said.last == Self.event)
         #expect(client.ends.isEmpty)
+        #expect(bench.pings == 1)
         if isAnswered { bench.say(.pong, []) } else { bench.loop.fireTimers(within: .milliseconds(500)) }
         #expect(bench.said.suffix(2) == [Self.event, "41/a,"])
+        #expect(bench.pings == 1)
         bench.cut()
         #expect(client.ends == [.connectionLost])
     }
@@ -52,6 +54,19 @@ struct FarewellTests {
         #expect(bench.said.suffix(2) == ["41/a,", "41/b,"])
         bench.cut()
         #expect([client, other].map(\.ends) == [[.connectionLost], [.connectionLost]])
+    }
+
+    @Test
+    func `of version 3 waits for the server, which let it into the main namespace without reading anything of it`()
+        throws
+    {
+        let bench = EngineBench(.v2)
+        let client = try bench.open("/")
+        bench.say("40")
+        bench.end(client, politely: true)
+        #expect(!bench.said.contains("41"))
+        bench.say(.pong, [])
+        #expect(bench.said.contains("41"))
     }
 
     @Test(arguments: [SocketIOCarriers.polling, .upgrade])
@@ -83,6 +98,18 @@ struct FarewellTests {
         #expect(bench.stream?.isAborted == true)
         bench.loop.fireTimers()
         #expect(client.ends.count == 1)
+    }
+
+    @Test
+    func `ends at once when it is aborted before its goodbye is sent, and leaves the socket to others`() throws {
+        let bench = EngineBench()
+        let clients = [try bench.opened("/a"), try bench.opened("/b")]
+        bench.stream?.pendingBytes = 100
+        bench.end(clients[0], politely: true)
+        #expect(clients[0].ends.isEmpty)
+        bench.end(clients[0], politely: false)
+        #expect(clients.map(\.ends) == [[.connectionLost], []])
+        #expect(bench.stream?.isAborted == false)
     }
 
     @Test

@@ -17,7 +17,9 @@ struct GivenUpPollingTests {
         let client = try bench.open("/a")
         bench.end(client, politely: politely)
         #expect(client.ends.isEmpty)
+        let timers = bench.loop.timerCount
         bench.answer(0, with: bench.handshake)
+        #expect(bench.loop.timerCount > timers, "the goodbye has a time of its own")
         #expect(bench.requests == ["GET", "POST 1"])
         #expect(client.ends.isEmpty)
         bench.answer(1, with: "ok")
@@ -36,6 +38,7 @@ struct GivenUpPollingTests {
         bench.end(client, politely: false)
         #expect(bench.loop.streams[1].isAborted)
         #expect(bench.requests.dropFirst(3) == ["POST 1"])
+        #expect(bench.stream?.request.deadline == .seconds(5))
         #expect(client.ends.isEmpty)
         bench.answer(3, with: "ok")
         #expect(client.ends == [.connectionLost])

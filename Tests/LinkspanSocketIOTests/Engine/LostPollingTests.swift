@@ -126,6 +126,15 @@ struct LargePostTests {
     }
 
     @Test
+    func `stay the reason of the end when the next poll fails`() throws {
+        let (bench, client) = try self.opened()
+        bench.send("large", by: client)
+        bench.answerPost(status: 413)
+        bench.cutPoll()
+        #expect(client.ends == [.messageRefused])
+    }
+
+    @Test
     func `end the link at once when it is an attachment, for which the server waits`() throws {
         let (bench, client) = try self.opened()
         bench.loop.enter {

@@ -194,6 +194,122 @@ struct PollingCarrierTests {
         #expect(client.ends.isEmpty == (status == 500))
     }
 
+    private func opened() throws -> (EngineBench, EngineBench.Client) {
+        let bench = EngineBench(carriers: .polling)
+        let client = try bench.open("/a")
+        bench.answerPoll(with: bench.handshake.replacing("[]", with: #"["websocket"]"#))
+        bench.answerPost()
+        bench.answerPoll(with: #"40/a,{"sid":"s"}"#)
+        return (bench, client)
+    }
+
+    @Test
+    func `a poll may be held back for ten seconds longer than the server may be silent`() throws {
+        let (bench, _) = try self.opened()
+        #expect(bench.loop.streams.last { $0.request.purpose == .get }?.request.deadline == .seconds(12))
+    }
+
+    @Test
+    func `each POST of a goodbye has five seconds`() throws {
+        let (bench, client) = try self.opened()
+        bench.end(client, politely: true)
+        #expect(bench.requests.last == "POST 41/a,")
+        let (count, pending) = (bench.loop.timerCount, bench.loop.pendingTimers)
+        bench.answerPost()
+        #expect(bench.requests.last == "POST 1")
+        #expect(bench.loop.timerCount == count + 1 && bench.loop.pendingTimers == pending)
+        #expect(client.ends.isEmpty)
+        bench.loop.fireTimers(within: .seconds(5))
+        #expect(client.ends == [.connectionLost])
+    }
+
+    @Test
+    func `the answer to a poll is not read while the reader pauses`() throws {
+        let (bench, client) = try self.opened()
+        let poll = try #require(bench.loop.streams.last { $0.request.purpose == .get })
+        for isPaused in [true, false] { bench.loop.enter { client.link?.setReadingPaused(isPaused) } }
+        #expect(poll.pauses == [true, false])
+    }
+
+    @Test
+    func `an attachment that is not read because the reader pauses is not overdue`() throws {
+        let bench = EngineBench(carriers: .polling)
+        let client = try bench.open("/a")
+        bench.answerPoll(with: bench.handshake.replacing("1000", with: "25000"))
+        bench.answerPost()
+        bench.answerPoll(with: #"40/a,{"sid":"s"}"# + "\u{1E}" + #"451-/a,["e",{"_placeholder":true,"num":0}]"#)
+        bench.loop.enter { client.link?.setReadingPaused(true) }
+        bench.loop.now += .seconds(31)
+        for _ in 0..<2 { bench.loop.fireTimers() }
+        #expect(client.ends.isEmpty)
+        bench.loop.enter { client.link?.setReadingPaused(false) }
+        bench.answerPoll(with: "bAQI=")
+        #expect(client.messages == ["e"])
+    }
+
+    @Test
+    func `a part of an answer proves that the server lives`() throws {
+        let (bench, client) = try self.opened()
+        bench.send("e", by: client)
+        bench.answerPost()
+        bench.loop.now += .milliseconds(1_500)
+        bench.beginAnswer(with: "42/a,[")
+        bench.loop.now += .milliseconds(1_500)
+        for _ in 0..<2 { bench.loop.fireTimers(within: .seconds(5)) }
+        #expect(client.ends.isEmpty)
+        #expect(client.writables == 0, "no POST has made room")
+    }
+
+    @Test(arguments: [(1 << 20, true), (1 << 20 + 1, false)])
+    func `a handshake has a megabyte at most, and other answers may have more`(size: Int, isAccepted: Bool) throws {
+        let bench = EngineBench(carriers: .polling)
+        let client = try bench.open("/a")
+        let handshake = bench.handshake.dropLast() + #","more":""}"#
+        let filler = String(repeating: "x", count: size - handshake.utf8.count)
+        bench.answerPoll(with: handshake.dropLast(2) + filler + "\"}")
+        #expect(client.ends.isEmpty == isAccepted)
+        guard isAccepted else { return }
+        bench.answerPoll(with: #"40/a,{"sid":"s"}"#)
+        let event = #"42/a,["e",""# + String(repeating: "x", count: 1_000_000) + #""]"#
+        bench.answerPoll(with: event + "\u{1E}" + event)
+        #expect(client.messages == ["e", "e"])
+    }
+
+    @Test(arguments: [SocketIOCarriers.polling, .upgrade])
+    func `what is too large for polls waits while a WebSocket may take over`(_ carriers: SocketIOCarriers) throws {
+        let bench = EngineBench(carriers: carriers)
+        let client = try bench.open("/a")
+        let handshake = bench.handshake.replacing("[]", with: #"["websocket"]"#)
+        bench.answerPoll(with: handshake.replacing("}", with: #","maxPayload":1400}"#))
+        bench.answerPost()
+        bench.answerPoll(with: #"40/a,{"sid":"s"}"#)
+        let payload = Payload(
+            trustedElements: bytes(#"{"_placeholder":true,"num":0}"#),
+            attachments: [[UInt8](repeating: 0, count: 1_200)[...]])
+        let link = try #require(client.link)
+        switch bench.loop.enter({ link.send(OutboundMessage(event: "e", payload: payload)) }) {
+        case .refused: #expect(carriers == .upgrade)
+        case .rejected(let error): #expect(carriers == .polling && error.code == .messageTooLarge)
+        case .accepted, .acceptedAndFull: Issue.record("it was accepted")
+        }
+    }
+
+    @Test
+    func `no body of version 3 is larger than the server accepts, its lengths included`() throws {
+        let bench = EngineBench(.v2, carriers: .polling)
+        let client = try bench.open("/")
+        let handshake = bench.handshake.replacing("}", with: #","maxPayload":100}"#)
+        bench.answerPoll(with: "\(handshake.utf16.count):\(handshake)2:40")
+        var sizes: [Int] = []
+        for count in 80...100 {
+            let acceptance = try #require(bench.send(String(repeating: "x", count: count), by: client))
+            guard acceptance == .accepted else { continue }
+            sizes.append((bench.requests.last ?? "").utf8.count - "POST ".utf8.count)
+            bench.answerPost()
+        }
+        #expect(sizes.max() == 100)
+    }
+
     @Test
     func `the salt of a carrier and the number of the request make its cache-buster`() throws {
         final class Nobody: EngineCarrierHandler {
