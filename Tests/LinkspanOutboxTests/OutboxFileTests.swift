@@ -2,7 +2,7 @@
 internal import Foundation
 internal import Linkspan
 internal import LinkspanRuntime
-@testable import LinkspanOutbox
+@_spi(OutboxSteps) @testable import LinkspanOutbox
 internal import TestSupport
 internal import Testing
 
@@ -348,6 +348,146 @@ struct OutboxFileTests {
         _ = try driver.keep(delivery("d")).get()
         driver.shut()
         #expect(try Driver("\(folder)/outbox.sqlite").waiting().last == "d")
+    }
+
+    // MARK: The log
+
+    /// A driver, and how often its log was written into the database because it had grown.
+    private func counting() -> (driver: Driver, checkpoints: @Sendable () -> Int) {
+        let count = Lock(0)
+        let driver = Driver(self.folder.outbox) {
+            $0.onStep = { step in
+                if step == OutboxStep.checkpointing.rawValue { count.withLock { $0 += 1 } }
+            }
+        }
+        return (driver, { count.withLock { $0 } })
+    }
+
+    private let large = Payload(trustedElements: Array("\"\(String(repeating: "x", count: 100_000))\"".utf8)[...])
+
+    // A transaction counts 16 KiB, and a row 512 bytes with its content.
+    @Test
+    func `the log is written into the database each time that a megabyte of deliveries has come`() throws {
+        let (driver, checkpoints) = self.counting()
+        for number in 1...18 {
+            _ = try driver.keep(delivery("\(number)", self.large)).get()
+            #expect(checkpoints() == number / 9)
+        }
+    }
+
+    @Test(arguments: [true, false])
+    func `outcomes and postponements count for the log as well`(isEnd: Bool) throws {
+        let first = self.driver()
+        first.together { outbox in
+            for number in 1...64 { outbox.keep(delivery("\(number)")) { _ in } }
+        }
+        first.shut()
+        let (driver, checkpoints) = self.counting()
+        for number in 1...64 {
+            let row = delivery("\(number)")
+            if isEnd { driver.end(row, .success(.empty)) } else { driver.together { $0.postpone(row) } }
+            #expect(checkpoints() == number / 63)
+        }
+    }
+
+    @Test
+    func `the log that a killed process has left is written into the database when the file is opened`() throws {
+        let (driver, copy) = (self.driver(), try Folder())
+        for number in 1...8 { _ = try driver.keep(delivery("\(number)", self.large)).get() }
+        for name in self.folder.files where !name.hasSuffix("-shm") {
+            try FileManager.default.copyItem(atPath: "\(self.folder.path)/\(name)", toPath: "\(copy.path)/\(name)")
+        }
+        let size = { try Data(contentsOf: URL(fileURLWithPath: "\(copy.outbox)-wal")).count }
+        #expect(try size() > 800_000)
+        let next = Driver(copy.outbox)
+        #expect(try next.waiting().count == 8)
+        #expect(try size() < 100_000)
+        next.shut()
+    }
+
+    @Test
+    func `the log of a file that is written again begins empty`() throws {
+        let (driver, checkpoints) = self.counting()
+        for number in 1...8 { _ = try driver.keep(delivery("\(number)", self.large)).get() }
+        try FileManager.default.removeItem(atPath: self.folder.outbox)
+        for number in 9...16 { _ = try driver.keep(delivery("\(number)", self.large)).get() }
+        #expect(checkpoints() == 0)
+    }
+
+    // MARK: Files in the place of others
+
+    @Test
+    func `a file that is written again has all that is accepted, also when the process dies`() throws {
+        let (driver, copy) = (self.driver(), try Folder())
+        _ = try driver.keep(delivery("a")).get()
+        // Left by a process that died as it wrote its file again.
+        try Data("half a file".utf8).write(to: URL(fileURLWithPath: "\(self.folder.outbox)-rescued"))
+        try FileManager.default.removeItem(atPath: self.folder.outbox)
+        for key in ["b", "c"] { _ = try driver.keep(delivery(key)).get() }
+        for name in self.folder.files where !name.hasSuffix("-shm") {
+            try FileManager.default.copyItem(atPath: "\(self.folder.path)/\(name)", toPath: "\(copy.path)/\(name)")
+        }
+        #expect(try Driver(copy.outbox).waiting() == ["a", "b", "c"])
+    }
+
+    @Test
+    func `a file that was written again is kept open when something else is in its place later`() throws {
+        let driver = self.driver()
+        for key in ["a", "b"] {
+            _ = try driver.keep(delivery(key)).get()
+            try FileManager.default.removeItem(atPath: self.folder.outbox)
+        }
+        try Data("a text".utf8).write(to: URL(fileURLWithPath: self.folder.outbox))
+        #expect(driver.keep(delivery("c")).outboxCode == .notAnOutbox)
+        try FileManager.default.removeItem(atPath: self.folder.outbox)
+        _ = try driver.keep(delivery("d")).get()
+        #expect(try driver.waiting() == ["a", "b", "d"])
+    }
+
+    @Test
+    func `another outbox's file in the place of the open one counts from then on`() async throws {
+        let (driver, other) = (self.driver(), try Folder())
+        for key in ["a", "b"] { _ = try driver.keep(delivery(key)).get() }
+        let stranger = Driver(other.outbox)
+        _ = try stranger.keep(delivery("x")).get()
+        stranger.shut()
+        for ending in ["", "-wal", "-shm"] { try FileManager.default.removeItem(atPath: self.folder.outbox + ending) }
+        try FileManager.default.copyItem(atPath: other.outbox, toPath: self.folder.outbox)
+        _ = try driver.keep(delivery("c")).get()
+        #expect(try driver.waiting() == ["x", "c"])
+        #expect(try await driver.outbox.figures().waiting == 2)
+    }
+
+    @Test
+    func `another outbox's file that cannot be opened yet is no hindrance for what comes after it`() throws {
+        let (driver, other) = (self.driver(), try Folder())
+        _ = try driver.keep(delivery("a")).get()
+        let stranger = Driver(other.outbox)
+        _ = try stranger.keep(delivery("x")).get()
+        stranger.shut()
+        for ending in ["", "-wal", "-shm"] { try FileManager.default.removeItem(atPath: self.folder.outbox + ending) }
+        try FileManager.default.copyItem(atPath: other.outbox, toPath: self.folder.outbox)
+        let lock = try FileLock(database: self.folder.outbox)
+        #expect(driver.keep(delivery("b")).outboxCode == .inUse)
+        try FileManager.default.removeItem(atPath: self.folder.outbox)
+        withExtendedLifetime(lock) {}
+        _ = try driver.keep(delivery("c")).get()
+        #expect(try driver.waiting() == ["c"])
+    }
+
+    @Test
+    func `a damaged file that cannot be moved aside is tried again with the next call`() throws {
+        let clock = TestClock()
+        let driver = Driver(self.folder.outbox, clock: clock.clock)
+        _ = try driver.keep(delivery("a")).get()
+        try Database.execute(
+            "CREATE TRIGGER t BEFORE INSERT ON delivery BEGIN SELECT raise(IGNORE); END", in: self.folder.outbox)
+        let aside = "\(self.folder.outbox).damaged-1000000000"
+        try FileManager.default.createDirectory(atPath: "\(aside)/full", withIntermediateDirectories: true)
+        #expect(throws: OutboxError.self) { try driver.keep(delivery("b")).get() }
+        try FileManager.default.removeItem(atPath: aside)
+        _ = try driver.keep(delivery("c")).get()
+        #expect(try driver.waiting() == ["a", "c"])
     }
 }
 #endif
