@@ -232,8 +232,10 @@ struct FaultTests {
                 $0.isSequential = true
             })
         let entered = Door()
-        let bad = Listener("bad") { event, _ in
+        let scopes = Lock<[ServiceScope]>([])
+        let bad = Listener("bad") { event, scope in
             if event.event.event == "bad" {
+                scopes.withLock { $0.append(scope) }
                 entered.open()
                 try await misbehaviour.act(wall, door)
             }
@@ -270,10 +272,54 @@ struct FaultTests {
             }
             #expect(steps.contains(.handle))
             #expect(bad.journal.all(with: "message ") == ["bad"])
+            #expect(scopes.withLock { $0.map(\.isAbandoned) } == [true])
             // The message behind that of the handler, and the fault that names the handler.
             #expect(await stop.rows.first { $0.path == "services.bad" }?.undelivered == 2)
         }
         #expect(await stop.fate(of: "services.good") == .stopped)
+    }
+
+    @Test
+    func `a service that fails twice while it stops has its first failure, and is stopping meanwhile`() async throws {
+        let registry = ServiceRegistry()
+        let journal = self.journal
+        let bad = Probe("bad") {
+            $0.onQuiesce = { _ in throw Trouble() }
+            $0.onStop = { [weak registry] _ in
+                journal.add("\(registry?.state(of: "services.bad") == .stopping)")
+                throw Trouble()
+            }
+        }
+        try registry.register(bad).keep()
+        try await registry.start()
+        #expect(await registry.stop().fate(of: "services.bad") == .failed("quiesce threw: trouble"))
+        #expect(journal.all == ["true"])
+    }
+
+    @Test
+    func `a service that is being stopped gets no message that is emitted after its quiesce`() async throws {
+        let (door, entered) = (self.door, Door())
+        let registry = ServiceRegistry(options: .init { [clock] in $0.scheduler = clock })
+        let listener = Listener("listener") { _, _ in
+            entered.open()
+            await door.pass()
+        }
+        try registry.register(listener).keep()
+        try await registry.start()
+        registry.emit(message("first"))
+        await entered.pass()
+        async let stop = registry.stop(within: .seconds(100))
+        try await eventually {
+            let waiting = registry.inspected.map(\.mailbox.waiting)
+            registry.emit(message("later"))
+            return registry.state(of: "services.listener") == .quiescing
+                && registry.inspected.map(\.mailbox.waiting) == waiting
+                && registry.inspected.allSatisfy { $0.mailbox.lost == 0 }
+        }
+        registry.emit(message("last"))
+        door.open()
+        #expect(await stop.isClean)
+        #expect(!listener.journal.all.contains("message last"))
     }
 
     /// Moves the clock in small steps; only for waits in which nobody else can run out of time.
