@@ -31,6 +31,14 @@ struct RecorderTests {
             turn: .zero)
     }
 
+    private func services(_ waiting: [String: Int]) -> [InspectedService] {
+        waiting.sorted { $0.key < $1.key }.map { path, waiting in
+            InspectedService(
+                path: path, phase: 0, priority: 0, state: .ready, origin: "code",
+                mailbox: InspectedMailbox(waiting: waiting))
+        }
+    }
+
     private func frame(_ event: String) -> ConnectionMeter.Frame {
         ConnectionMeter.Frame(kind: .received, event: event, bytes: 10, time: self.start, excerpt: [])
     }
@@ -224,6 +232,86 @@ struct RecorderTests {
         #expect(oldest(&recorder, first, 1) == 1_000)
         #expect(oldest(&recorder, first, 2) == 1_000)
         #expect(oldest(&recorder, .next(), 3) == 3_000)
+    }
+
+    @Test func `a number that is older than every mark has the time of the oldest mark`() throws {
+        var limits = InspectorRecorder.Limits()
+        limits.points = 2
+        var recorder = try self.recorder(connections: 1...1, limits: limits)
+        let command = Command.ID.next()
+        for second in 1...3 {
+            recorder.closePoint(memory: 0, mark: .mark, now: self.start + .seconds(second))
+        }
+        recorder.note(1, self.reading(oldest: command), nil, [], now: self.start + .seconds(60))
+        #expect(recorder.connectionRows.first?.report.oldest == 2_000)
+    }
+
+    @Test(arguments: [UInt64(1), 2, 3])
+    func `a point of the chart has the greatest value of all connections, whichever has it`(id: UInt64) throws {
+        var recorder = try self.recorder(connections: 1...3)
+        for other in UInt64(1)...3 {
+            var (status, link) = (try self.status(), LinkInfo())
+            link.roundTrip = .milliseconds(other == id ? 9 : 4)
+            (status.link, status.storedDeliveries) = (link, other == id ? 7 : 2)
+            recorder.note(other, status, explanation: "", holders: 1, now: self.start)
+            var reading = self.reading(oldest: .next())
+            reading.turn = .milliseconds(other == id ? 5 : 1)
+            recorder.note(other, reading, nil, [], now: self.start + .seconds(other == id ? 10 : 40))
+        }
+        recorder.closePoint(memory: 0, mark: .mark, now: self.start + .seconds(60))
+        let points = recorder.chart.points
+        #expect(points.map(\.oldest) == [50_000] && points.map(\.turn) == [5])
+        #expect(points.map(\.roundTrip) == [9] && points.map(\.outbox) == [7])
+    }
+
+    @Test func `a connection that has not changed comes again after five seconds, and not before`() throws {
+        var (recorder, cursor) = (try self.recorder(connections: 1...1), PageCursor())
+        let status = try self.status()
+        let counts = [0, 4_999, 5_000, 9_999, 10_000].map { milliseconds in
+            let now = self.start + .milliseconds(milliseconds)
+            recorder.note(1, status, explanation: "up", holders: 1, now: now)
+            return recorder.batch(for: &cursor, now: now).connections.count
+        }
+        #expect(counts == [1, 0, 1, 0, 1])
+    }
+
+    @Test func `services come when they have changed, and their end once; the settings come with each change`() throws {
+        var (recorder, cursor) = (try self.recorder(connections: 1...1), PageCursor())
+        let batches = [["a": 0, "b": 0], ["a": 0, "b": 0], ["a": 1, "b": 0], ["b": 0], ["b": 0]].map { waiting in
+            recorder.note(self.services(waiting), now: self.start)
+            recorder.note([], transports: waiting.keys.sorted())
+            return recorder.batch(for: &cursor, now: self.start)
+        }
+        #expect(batches.map { $0.services.map(\.service.path) } == [["a", "b"], [], ["a"], [], []])
+        #expect(batches.map(\.goneServices) == [[], [], [], ["a"], []])
+        #expect(batches.map(\.transports) == [["a", "b"], ["a", "b"], ["a", "b"], ["b"], ["b"]])
+    }
+
+    @Test func `the faults of as many services are counted as are shown`() throws {
+        var limits = InspectorRecorder.Limits()
+        limits.services = 1
+        var recorder = try self.recorder(connections: 1...1, limits: limits)
+        for path in ["a", "b", "a"] { recorder.note(FaultEvent(path: path, code: .handlerFailed, message: "threw")) }
+        let faults = ["a", "b"].map { path in
+            recorder.note(self.services([path: 0]), now: self.start)
+            return recorder.serviceRows.map(\.faults)
+        }
+        #expect(faults == [[2], [0]])
+    }
+
+    @Test func `all sampled messages are counted, also those that come together`() throws {
+        var recorder = try self.recorder(connections: 1...1)
+        recorder.note(1, self.reading(), nil, [self.frame("one"), self.frame("two")], now: self.start)
+        #expect(recorder.sampled == 2)
+    }
+
+    @Test func `new credentials leave the time of the next renewal until the connection reports another`() throws {
+        var (recorder, reading) = (try self.recorder(connections: 1...1), self.reading())
+        reading.nextRenewal = self.start + .seconds(480)
+        recorder.note(1, reading, nil, [], now: self.start)
+        let event = ConnectionEvent(connection: 1, endpoint: "", kind: .credentialsObtained(validFor: .seconds(600)))
+        recorder.note(Stamped(event, seq: 1, time: self.start))
+        #expect(recorder.connectionRows.first?.credentials.nextRenewal == 480_000)
     }
 
     @Test func `credentials have an age and a renewal, and no content`() throws {
