@@ -96,6 +96,87 @@ struct NATSSessionTests {
         #expect(Array(received.lines.dropFirst()) == failed)
     }
 
+    @Test(arguments: [(1_024, 1), (1_025, 513)])
+    func `a refusal fails the latest requests to its subject, as many as are remembered`(count: UInt64, first: UInt64)
+        throws
+    {
+        var received = try Self.ready()
+        for id in 1...count { try received.send("a", .empty, id: id) }
+        try received.receive("-ERR 'Permissions Violation for Publish to \"a\"'\r\n".utf8)
+        #expect(received.lines == (first...count).map { "failed \($0) messageRefused" })
+    }
+
+    @Test
+    func `only the refusal of the subjects for replies ends requests and deliveries, and nothing else`() throws {
+        var received = try Self.ready()
+        try received.receive("-ERR 'Permissions Violation for Subscription to \"news\"'\r\n".utf8)
+        try received.send("a", .empty, id: 7)
+        try received.receive("-ERR 'Permissions Violation for Subscription to \"_INBOX.S.5.*\"'\r\n".utf8)
+        let error = #expect(throws: LinkspanError.self) { try received.send("a", .empty, id: 8) }
+        #expect(error?.code == .messageRefused)
+        try received.send("a", .empty)
+    }
+
+    @Test(
+        arguments: [
+            ("a.b", true), (String(repeating: "a", count: 3_072), true), (String(repeating: "a", count: 3_073), false),
+            ("a b", false), ("a\u{1F}", false), ("a\u{7F}", false), ("a..b", false), ("", false), ("a.*", false),
+        ])
+    func `a subject to send to is neither too long nor malformed, and has no wildcard`(subject: String, isValid: Bool)
+        throws
+    {
+        var received = try Self.ready()
+        do {
+            try received.send(subject, .empty)
+            #expect(isValid)
+        } catch {
+            #expect(!isValid && (error as? LinkspanError)?.code == .encodingFailed)
+        }
+    }
+
+    @Test
+    func `content may have as many bytes as the server says with its headers, and no other number counts`() throws {
+        var received = try Self.ready()
+        for size in [-5, 0] { try received.receive("INFO {\"max_payload\":\(size)}\r\n".utf8) }
+        // With the quotation marks.
+        try received.send("a", try Payload(String(repeating: "x", count: 98)))
+        _ = try received.deliver("a", try Payload(String(repeating: "x", count: 70)), id: 8, key: "k")
+        let error = #expect(throws: LinkspanError.self) {
+            try received.deliver("a", try Payload(String(repeating: "x", count: 71)), id: 9, key: "k")
+        }
+        #expect(error?.code == .messageTooLarge)
+    }
+
+    @Test(arguments: ["k\rl", "k\nl"])
+    func `a key has no line break`(key: String) throws {
+        var received = try Self.ready()
+        let error = #expect(throws: LinkspanError.self) { try received.deliver("a", .empty, id: 9, key: key) }
+        #expect(error?.code == .encodingFailed)
+    }
+
+    @Test(arguments: [(499, "messageRefused"), (500, "serverUnavailable")])
+    func `an error of JetStream ends a delivery, and is the answer to a request`(code: Int, failure: String) throws {
+        var received = try Self.ready()
+        let answer = "{\"error\":{\"code\":\(code)}}"
+        for number in ["d4", "7"] {
+            try received.receive("MSG _INBOX.S.5.\(number) 1 \(answer.utf8.count)\r\n\(answer)\r\n".utf8)
+        }
+        #expect(received.lines.sorted() == ["failed 4 \(failure)", "reply 7 [\(answer)]"])
+    }
+
+    @Test
+    func `a line has 64 KiB at most, whether its end has come or not`() throws {
+        let line = { (count: Int) in "INFO {\"a\":\"\(String(repeating: "x", count: count - 14))\"}\r" }
+        var received = try Self.ready()
+        try received.receive(line(65_536).utf8)
+        try received.receive("\n".utf8)
+        for end in ["", "\n"] {
+            let error = #expect(throws: LinkspanError.self) { try received.receive((line(65_537) + end).utf8) }
+            #expect(error?.code == .protocolViolation)
+            received = try Self.ready()
+        }
+    }
+
     // MARK: What comes
 
     private static let stream = [
@@ -214,7 +295,7 @@ struct NATSSessionTests {
     @Test
     func `a message of too many operations is a violation`() throws {
         var received = try Self.ready()
-        let flood = String(repeating: "-ERR 'Permissions Violation'\r\n", count: 70_000)
+        let flood = String(repeating: "-ERR 'Permissions Violation'\r\n", count: 65_537)
         let error = #expect(throws: LinkspanError.self) { try received.receive(flood.utf8) }
         #expect(error?.code == .protocolViolation)
     }

@@ -22,6 +22,21 @@ struct PresenceValueTests {
     }
 
     @Test
+    func `a roster takes the answer to its latest question, unless messages were missed or a whole list came since`() {
+        var roster = PresenceRoster<String>()
+        let numbers = [roster.ask(), roster.ask()]
+        let early = roster.answer(numbers[0], ["ann"])
+        #expect(early == nil)
+        roster.interrupt()
+        let missed = roster.answer(numbers[1], ["ann"])
+        #expect(missed == nil)
+        let third = roster.ask()
+        _ = roster.replace(by: ["bob"])
+        let late = roster.answer(third, ["ann"])
+        #expect(late == nil && roster.members == ["bob"])
+    }
+
+    @Test
     func `a roster reports a list only when it brings something new`() {
         var roster = PresenceRoster<String>()
         #expect(roster.replace(by: ["ann"])?.joined == ["ann"])
