@@ -160,6 +160,20 @@ struct ResolverTests {
         #expect(asked.withLock { $0 } == [true, false, false, true])
     }
 
+    @Test(arguments: [(500, false, 1), (501, false, 2), (1_000, true, 1)])
+    func `a name is asked for patiently when it has failed after half a second`(
+        milliseconds: Int, isAnswered: Bool, count: Int
+    ) async {
+        let (time, asked) = (Lock(ContinuousClock.now), Lock(0))
+        let resolver = Resolver(now: { time.withLock { $0 } }) { name, _ in
+            asked.withLock { $0 += 1 }
+            time.withLock { $0 += .milliseconds(milliseconds) }
+            return isAnswered ? .success([name]) : .failure(ByteStreamError(.nameNotResolved, "no answer"))
+        }
+        #expect(await self.addresses(resolver, "name") == (isAnswered ? ["name"] : nil))
+        #expect(asked.withLock { $0 } == count)
+    }
+
     @Test
     func `a name that the server does not know is asked for once`() async {
         let asked = Lock(0)
@@ -186,6 +200,66 @@ struct ResolverTests {
         server.fail()
         #expect(await answer == ["wanted"])
         #expect(server.asked == ["hang", "wanted"])
+    }
+
+    @Test
+    func `a name that is forgotten and asked for again during its look-up is not looked up twice`() async {
+        let (holds, hold) = Gate.make()
+        let (begun, begin) = AsyncStream.makeStream(of: String.self)
+        let asked = Lock<[String]>([])
+        let resolver = Resolver(limits: .init(quick: 3, eager: 3, patient: 1)) { name, _ in
+            asked.withLock { $0.append(name) }
+            begin.yield(name)
+            holds.wait()
+            return .success([name])
+        }
+        let (answers, answer) = AsyncStream.makeStream(of: String.self)
+        let first = resolver.resolve("one") { _ in Issue.record("this one does not wait") }
+        _ = await begun.first { $0 == "one" }
+        resolver.forget(first)
+        resolver.resolve("one") { _ in answer.yield("again") }
+        resolver.resolve("two") { _ in answer.yield("two") }
+        _ = await begun.first { $0 == "two" }
+        hold.open()
+        var got: Set<String> = []
+        for await name in answers {
+            got.insert(name)
+            if got.count == 2 { break }
+        }
+        #expect(got == ["again", "two"])
+        #expect(asked.withLock { $0 }.sorted() == ["one", "two"])
+    }
+
+    @Test
+    func `a name that waits for patience is not looked up once it is forgotten`() async {
+        let server = NameServer()
+        let resolver = server.resolver(.init(quick: 2, eager: 2, patient: 1))
+        for name in ["hang b", "hang a"] {
+            resolver.resolve(name) { _ in }
+            await server.begins(1)
+            server.fail()
+            await server.begins(1)
+            // The look-up of the last one goes on.
+            if name == "hang b" { server.fail() }
+        }
+        resolver.forget(resolver.resolve("hang b") { _ in Issue.record("this one does not wait") })
+        server.fail()
+        for name in ["one", "two"] { #expect(await self.addresses(resolver, name) == [name]) }
+        #expect(!server.asked.dropFirst(4).contains { $0.hasPrefix("hang") })
+    }
+
+    @Test
+    func `a thread that finds its name forgotten makes room for another one`() async throws {
+        let server = NameServer()
+        let pauses = Lock(0)
+        let resolver = server.resolver(.init(quick: 2, eager: 1, patient: 1)) { pauses.withLock { $0 += 1 } }
+        resolver.resolve("hang") { _ in }
+        await server.begins(1)
+        try await eventually {
+            resolver.forget(resolver.resolve("forgotten") { _ in })
+            return pauses.withLock { $0 } >= 5
+        }
+        server.fail()
     }
 
     @Test

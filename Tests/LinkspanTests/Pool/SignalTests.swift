@@ -342,3 +342,38 @@ private final class EchoingRule: KeeperRule {
         return nil
     }
 }
+
+@Suite("The occasions that a keeper has yet to look for")
+struct KeeperSurroundingsTests {
+    @Test
+    func `looks that follow one another are one, and the first to add an occasion looks for all`() {
+        var surroundings = KeeperSurroundings()
+        let occasions: [KeeperOccasion] = [.look, .look, .signal(.pathLost), .look, .look]
+        let looks = occasions.map { surroundings.add($0) }
+        #expect(looks == [true, false, false, false, false])
+        for expected in [.look, .signal(.pathLost), .look, nil] as [KeeperOccasion?] {
+            let next = surroundings.next()
+            #expect(next == expected)
+        }
+        let looksAgain = surroundings.add(.look)
+        #expect(looksAgain)
+    }
+
+    @Test
+    func `only the timeout of the present stay in the background counts, and once`() {
+        var surroundings = KeeperSurroundings()
+        let first = surroundings.enterBackground() ?? 0
+        let again = surroundings.enterBackground()
+        _ = surroundings.add(.signal(.foreground))
+        let late = surroundings.backgroundTimeoutPassed(first)
+        let second = surroundings.enterBackground() ?? 0
+        let former = surroundings.backgroundTimeoutPassed(first)
+        #expect(again == nil && !late && !former && !surroundings.isInBackground)
+        while surroundings.next() != nil {}
+        let isFirst = surroundings.backgroundTimeoutPassed(second)
+        let isAgain = surroundings.backgroundTimeoutPassed(second)
+        #expect(isFirst && !isAgain && surroundings.isInBackground)
+        let next = [surroundings.next(), surroundings.next()]
+        #expect(next == [.signal(.background), nil])
+    }
+}
