@@ -185,14 +185,18 @@ struct IdentityTests {
         var notices: [String] {
             log.lines.filter { $0.level == .notice }.map { "\($0.message) \($0.metadata)" }
         }
-        let alone = try connect(.none)
+        let alone = [try connect(.none), try connect(.none)]
         #expect(notices.isEmpty)
         let user = try connect(.fixed(Credentials(auth: .json("\"ann\""))))
         #expect(notices.isEmpty)
         let nobody = try connect(.none)
         #expect(notices.count == 1)
         #expect(!notices.joined().contains("secret=1"))
-        withExtendedLifetime((alone, user, nobody)) {}
+        user.release()
+        scheduler.advance(by: .seconds(3_600))
+        let later = try connect(.none)
+        #expect(notices.count == 1, "the one with credentials has left")
+        withExtendedLifetime((alone, nobody, later)) {}
     }
 
     // MARK: Moving
