@@ -4,16 +4,6 @@ import LinkspanBackEnds
 import LinkspanNetwork
 import LinkspanRuntime
 
-#if canImport(Glibc)
-import Glibc
-#elseif canImport(Musl)
-import Musl
-#elseif canImport(Android)
-import Android
-#elseif canImport(Darwin)
-import Darwin
-#endif
-
 /// Reaches one server: look-ups, TCP connections, HTTP exchanges and WebSockets, each with a deadline.
 struct Dialer: Sendable {
     /// An endpoint of HTTP or WebSocket; a WebSocket's is secure with `wss`.

@@ -1,15 +1,5 @@
 import Foundation
 
-#if canImport(Darwin)
-import Darwin
-#elseif canImport(Glibc)
-import Glibc
-#elseif canImport(Musl)
-import Musl
-#elseif canImport(Android)
-import Android
-#endif
-
 /// The terminal that is the standard input and output of the process.
 public final class TerminalDevice: Terminal {
     private static let signals = [SIGWINCH, SIGCONT, SIGTERM, SIGHUP, SIGINT]
@@ -111,7 +101,7 @@ public final class TerminalDevice: Terminal {
     private static func writeAll(_ bytes: [UInt8]) {
         var rest = bytes[...]
         while !rest.isEmpty {
-            let count = rest.withUnsafeBytes { systemWrite(STDOUT_FILENO, $0.baseAddress, $0.count) }
+            let count = rest.withUnsafeBytes { Foundation.write(STDOUT_FILENO, $0.baseAddress, $0.count) }
             if count > 0 {
                 rest = rest.dropFirst(count)
             } else if errno == EAGAIN {
@@ -129,7 +119,7 @@ public final class TerminalDevice: Terminal {
         Thread.detachNewThread {
             var buffer = [UInt8](repeating: 0, count: 4_096)
             while true {
-                let count = buffer.withUnsafeMutableBytes { systemRead(STDIN_FILENO, $0.baseAddress, $0.count) }
+                let count = buffer.withUnsafeMutableBytes { Foundation.read(STDIN_FILENO, $0.baseAddress, $0.count) }
                 if count > 0 {
                     source.yield(.bytes(Array(buffer[..<count])))
                 } else if count < 0, errno == EAGAIN {
@@ -172,14 +162,4 @@ private final class ErrorDiversion: Sendable {
     func begin() { _ = dup2(self.input, STDERR_FILENO) }
 
     func end() { _ = dup2(self.original, STDERR_FILENO) }
-}
-
-/// `write(2)`, whose name the methods of this file have, too.
-private func systemWrite(_ descriptor: Int32, _ bytes: UnsafeRawPointer?, _ count: Int) -> Int {
-    write(descriptor, bytes, count)
-}
-
-/// `read(2)`.
-private func systemRead(_ descriptor: Int32, _ bytes: UnsafeMutableRawPointer?, _ count: Int) -> Int {
-    read(descriptor, bytes, count)
 }
