@@ -1,6 +1,5 @@
 import Linkspan
 import LinkspanRuntime
-import Synchronization
 
 /// A probe from its connection to its end.
 @available(macOS 15, *)
@@ -37,14 +36,14 @@ struct ProbeRun: Sendable {
     func run(_ configuration: ConnectionConfiguration, lines: AsyncStream<String>, patience: Duration) async
         -> ProbeExit
     {
-        let questions = LatestQuestion()
+        let question = Lock<Message?>(nil)
         let (endings, ended) = AsyncStream<Ending>.makeStream()
         let connection: ConnectionHandler
         do throws(LinkspanError) {
             connection = try ConnectionManager.unlogged.connect(configuration)
             try connection.onAny { message in
                 self.counts.withLock { $0.received += 1 }
-                if message.wantsReply { questions.latest = message.detached() }
+                if message.wantsReply { question.withLock { $0 = message.detached() } }
                 self.output.show(.event(wantsReply: message.wantsReply), message.event, message.payload)
                 if self.isAwaited(message) { ended.yield(.seen) }
             }
@@ -68,7 +67,7 @@ struct ProbeRun: Sendable {
             }
         }
         defer { changes.cancel() }
-        let end = await self.stay(connection, lines, questions, endings, patience)
+        let end = await self.stay(connection, lines, question, endings, patience)
         _ = await connection.drain(within: .seconds(2))
         connection.release()
         return end
@@ -76,7 +75,7 @@ struct ProbeRun: Sendable {
 
     /// Carries out the lines until the probe ends.
     private func stay(
-        _ connection: ConnectionHandler, _ lines: AsyncStream<String>, _ questions: LatestQuestion,
+        _ connection: ConnectionHandler, _ lines: AsyncStream<String>, _ question: Lock<Message?>,
         _ endings: AsyncStream<Ending>, _ patience: Duration
     ) async -> ProbeExit {
         await withTaskGroup(of: Ending?.self) { group in
@@ -85,7 +84,7 @@ struct ProbeRun: Sendable {
                 for await ending in endings { return ending }
                 return nil
             }
-            group.addTask { await self.send(lines, over: connection, questions) }
+            group.addTask { await self.send(lines, over: connection, question) }
             // At a prompt Ctrl-C is a key.
             if self.output.prompt == nil {
                 group.addTask {
@@ -135,11 +134,11 @@ struct ProbeRun: Sendable {
     }
 
     private func send(
-        _ lines: AsyncStream<String>, over connection: ConnectionHandler, _ questions: LatestQuestion
+        _ lines: AsyncStream<String>, over connection: ConnectionHandler, _ question: Lock<Message?>
     ) async -> Ending? {
         for await line in lines where !line.isEmpty {
             let exit = await self.perform(
-                self.output.isRaw ? ProbeLine.message(line) : ProbeLine.event(line), over: connection, questions)
+                self.output.isRaw ? ProbeLine.message(line) : ProbeLine.event(line), over: connection, question)
             // At a terminal one tries again.
             if let exit, self.output.prompt == nil { return .exit(exit) }
         }
@@ -147,8 +146,10 @@ struct ProbeRun: Sendable {
     }
 
     /// Carries out one line; returns the failure of the probe, if any.
+    ///
+    /// - Parameter question: the latest event of the server that waits for an acknowledgement.
     private func perform(
-        _ line: ProbeLine, over connection: ConnectionHandler, _ questions: LatestQuestion
+        _ line: ProbeLine, over connection: ConnectionHandler, _ question: Lock<Message?>
     ) async -> ProbeExit? {
         do throws(LinkspanError) {
             switch line {
@@ -160,7 +161,7 @@ struct ProbeRun: Sendable {
                 let reply = try await self.request(event, payload, over: connection)
                 self.output.show(.acknowledgement, event, reply)
             case .answer(let payload):
-                guard let question = questions.take() else {
+                guard let question = question.withLock({ $0.take() }) else {
                     throw LinkspanError(.encodingFailed, "no event waits for an acknowledgement")
                 }
                 question.reply(payload: payload)
@@ -193,24 +194,6 @@ struct ProbeRun: Sendable {
         guard let until = self.until else { return false }
         guard self.output.isRaw else { return message.event == until }
         return message.payload[0]?.string?.contains(until) == true
-    }
-}
-
-/// The latest event of the server that waits for an acknowledgement.
-@available(macOS 15, *)
-private final class LatestQuestion: Sendable {
-    private let question = Mutex<Message?>(nil)
-
-    var latest: Message? {
-        get { self.question.withLock { $0 } }
-        set { self.question.withLock { $0 = newValue } }
-    }
-
-    func take() -> Message? {
-        self.question.withLock { question in
-            defer { question = nil }
-            return question
-        }
     }
 }
 

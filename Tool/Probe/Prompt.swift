@@ -1,6 +1,6 @@
 import Linkspan
+import LinkspanRuntime
 import LinkspanTerminal
-import Synchronization
 
 /// An input line below the output.
 @available(macOS 15, *)
@@ -10,7 +10,7 @@ final class Prompt: Sendable {
     private let line: AsyncStream<String>.Continuation
     private let output: AsyncStream<String>.Continuation
     private let terminal: any Terminal
-    private let state: PromptBox
+    private let state = Lock(PromptState())
     private let writing: Task<Void, Never>
     private let reading: Task<Void, Never>
 
@@ -22,9 +22,7 @@ final class Prompt: Sendable {
         terminal.enter()
         // No parent can own these tasks: they have the life of the prompt, and `end` waits for them.
         self.writing = Task { for await text in outputs { await terminal.write(text) } }
-        let state = PromptBox()
-        self.state = state
-        self.reading = Task {
+        self.reading = Task { [state = self.state] in
             output.yield(state.withLock { $0.prompt })
             for await input in terminal.inputs {
                 switch input {
@@ -62,16 +60,6 @@ final class Prompt: Sendable {
         self.output.finish()
         await self.writing.value
         self.terminal.restore()
-    }
-}
-
-/// The state of a prompt, for the tasks that share it.
-@available(macOS 15, *)
-private final class PromptBox: Sendable {
-    private let state = Mutex(PromptState())
-
-    func withLock<Result: Sendable>(_ body: (inout PromptState) -> Result) -> Result {
-        self.state.withLock { state in body(&state) }
     }
 }
 
