@@ -19,6 +19,13 @@ struct TopModel: Sendable {
         var time: Int
     }
 
+    /// A service of the program.
+    struct Service: Sendable, Encodable {
+        var path: String
+        var state: String
+        var lost: Int
+    }
+
     /// The order of the connections.
     enum Order: String, CaseIterable, Sendable {
         case state, rate, waiting, endpoint
@@ -28,7 +35,7 @@ struct TopModel: Sendable {
     private static let numbers = -1_000_000_000_000_000...1_000_000_000_000_000
 
     private(set) var rows: [Int: Row] = [:]
-    private(set) var services: [String: (state: String, lost: Int)] = [:]
+    private(set) var services: [String: Service] = [:]
     private(set) var sent = 0
     private(set) var received = 0
     private(set) var failed = 0
@@ -61,7 +68,8 @@ struct TopModel: Sendable {
         for id in message["gone"]?.elements ?? [] { if let id = id.int { self.rows[id] = nil } }
         for value in message["services"]?.elements ?? [] {
             guard let path = value["path"]?.string else { continue }
-            self.services[path] = (value["state"]?.string ?? "", Self.count(value["lost"]) ?? 0)
+            self.services[path] = Service(
+                path: path, state: value["state"]?.string ?? "", lost: Self.count(value["lost"]) ?? 0)
         }
         for path in message["goneServices"]?.elements ?? [] {
             if let path = path.string { self.services[path] = nil }

@@ -1,3 +1,4 @@
+import Foundation
 import LinkspanTerminal
 
 /// Draws what an inspector has told, in the manner of htop: meters above, one row for each connection below.
@@ -9,7 +10,7 @@ enum TopView {
         let rows = model.sorted
         let up = rows.count { $0.state == "connected" }
         let waiting = model.waiting
-        let broken = model.services.filter { $0.value.state != "ready" }.keys.sorted()
+        let broken = model.services.values.count { $0.state != "ready" }
         let half = max(10, size.columns / 2 - 24)
         var lines: [[Span]] = [
             [Span("linkspan top", .own), Span("  \(state)", state == "live" ? .good : .warning)],
@@ -18,12 +19,12 @@ enum TopView {
                 Span("  Failed "), Span("\(model.failed)", model.failed > 0 ? .bad : .own),
             ],
             Self.meter(
-                "Services   ", model.services.count - broken.count, model.services.count, width: half,
-                isGood: broken.isEmpty) + [
+                "Services   ", model.services.count - broken, model.services.count, width: half,
+                isGood: broken == 0) + [
                     Span("   Waiting "), Span("\(waiting)", waiting > 0 ? .warning : .own), Span("  Memory "),
-                    Span(Self.size(model.memory), .own),
+                    Span("\(model.memory >> 20) MiB", .own),
                 ],
-            [Span("Messages/s  "), Span(Self.spark(model.rates.map { $0 }, width: size.columns - 24), .good)]
+            [Span("Messages/s  "), Span(Self.spark(model.rates, width: size.columns - 24), .good)]
                 + [Span(" \(Int(model.rates.last ?? 0))", .own)],
             [Span("Round trip  "), Span(Self.spark(model.roundTrips, width: size.columns - 24), .warning)]
                 + [Span(" \(Self.milliseconds(model.roundTrips.last ?? nil))", .own)],
@@ -108,17 +109,13 @@ enum TopView {
         guard let row else { return [Span("", .hint)] }
         guard let next = row.nextAttempt, let heard = model.heard else { return [Span(row.why, .news)] }
         let left = Double(next - model.now) / 1_000 - heard.duration(to: now) / .seconds(1)
-        let tenths = Int((max(0, left) * 10).rounded())
-        return [Span("next attempt in \(tenths / 10).\(tenths % 10) s  ", .warning), Span(row.why, .news)]
+        let seconds = String(format: "%.1f", max(0, left))
+        return [Span("next attempt in \(seconds) s  ", .warning), Span(row.why, .news)]
     }
 
     private static func milliseconds(_ value: Double?) -> String {
-        guard let value else { return "-" }
-        let tenths = Int((value * 10).rounded())
-        return "\(tenths / 10).\(tenths % 10) ms"
+        value.map { String(format: "%.1f ms", $0) } ?? "-"
     }
-
-    private static func size(_ bytes: Int) -> String { "\(bytes >> 20) MiB" }
 
     private static func left(_ text: String, _ width: Int) -> String {
         let fitted = [Span(text)].fitted(to: width)
