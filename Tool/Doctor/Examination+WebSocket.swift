@@ -162,8 +162,5 @@ extension String {
 
 extension Duration {
     /// Seconds with one digit, for sentences.
-    var seconds: String {
-        let tenths = Int((self / .milliseconds(100)).rounded())
-        return tenths % 10 == 0 ? "\(tenths / 10) s" : "\(tenths / 10).\(tenths % 10) s"
-    }
+    var seconds: String { "\(((self / .milliseconds(100)).rounded() / 10).plain) s" }
 }

@@ -7,17 +7,6 @@ import LinkspanTerminal
 /// The command `linkspan proxy`: a TCP proxy that disturbs the connections through it.
 @available(macOS 15, *)
 struct ProxyCommand: AsyncParsableCommand {
-    /// The state of the proxy, once in a second.
-    private struct Status: Encodable {
-        var seconds: Int
-        var port: Int
-        var connections: Int
-        var ended: Int
-        var bytes: Int
-        var corruptedBytes: Int
-        var lostSegments: Int
-    }
-
     static let configuration = CommandConfiguration(
         commandName: "proxy", abstract: "Passes connections on and disturbs them: delay, loss, cuts, resets.",
         discussion: """
@@ -94,12 +83,12 @@ struct ProxyCommand: AsyncParsableCommand {
     private static func show(_ proxy: FaultProxy, since start: ContinuousClock.Instant, isJSON: Bool) {
         let statistics = proxy.statistics
         if isJSON {
-            let status = Status(
-                seconds: Int((.now - start) / .seconds(1)), port: proxy.port, connections: statistics.connections,
-                ended: statistics.ended, bytes: statistics.bytes, corruptedBytes: statistics.corruptedBytes,
-                lostSegments: statistics.lostSegments)
             // Numbers can always be encoded.
-            try? LineOutput.show(json: status)
+            try? LineOutput.show(json: [
+                "seconds": Int((.now - start) / .seconds(1)), "port": proxy.port,
+                "connections": statistics.connections, "ended": statistics.ended, "bytes": statistics.bytes,
+                "corruptedBytes": statistics.corruptedBytes, "lostSegments": statistics.lostSegments,
+            ])
         } else {
             LineOutput.show(
                 "\(statistics.connections) connections, \(statistics.ended) ended by the profile, "
