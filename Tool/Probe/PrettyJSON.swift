@@ -1,73 +1,35 @@
+import Linkspan
+
 /// JSON as it came, in lines with indents; numbers and the order of members stay as they are.
-struct PrettyJSON {
-    private static let step = 2
-
-    private var output = ""
-    private var depth = 0
-
+enum PrettyJSON {
     /// The text in lines; a short one stays on one line.
     static func lines(_ json: String, width: Int = 72) -> String {
-        let compact = Self.render(json, isCompact: true)
-        return compact.count <= width ? compact : Self.render(json, isCompact: false)
+        let compact = Self.compact(json)
+        return compact.count <= width ? compact : Self.text(of: json, lineEnd: "\n")
     }
 
     /// The text in one line, without blanks that mean nothing.
-    static func compact(_ json: String) -> String { Self.render(json, isCompact: true) }
+    static func compact(_ json: String) -> String { Self.text(of: json, lineEnd: nil) }
 
-    private static func render(_ json: String, isCompact: Bool) -> String {
-        var printer = Self()
-        var (isString, isEscaped) = (false, false)
-        var previous: Unicode.Scalar = " "
-        // By scalars: a quote with a combining mark after it is another character than a quote.
-        for scalar in json.unicodeScalars {
-            let isSpace = !isString && scalar.properties.isWhitespace
-            if isString {
-                printer.append(scalar)
-                if isEscaped {
-                    isEscaped = false
-                } else if scalar == "\\" {
-                    isEscaped = true
-                } else {
-                    isString = scalar != "\""
-                }
-            } else if !isSpace {
-                printer.take(scalar, after: previous, isCompact)
-                isString = scalar == "\""
-            }
-            if !isSpace { previous = scalar }
+    private static func text(of json: String, lineEnd: String?) -> String {
+        // What is no JSON must not pass for another line.
+        (try? PayloadValue(json: json)).map { Self.text(of: $0, lineEnd) } ?? ForeignText.line(json, limit: .max)
+    }
+
+    /// The text of a value; `lineEnd` is a line feed with the indent of the value, or nil for all in one line.
+    private static func text(of value: PayloadValue, _ lineEnd: String?) -> String {
+        let inner = lineEnd.map { $0 + "  " }
+        let colon = lineEnd == nil ? ":" : ": "
+        let (open, close, parts): (String, String, [String])
+        if let elements = value.elements {
+            (open, close, parts) = ("[", "]", elements.map { Self.text(of: $0, inner) })
+        } else if let members = value.members {
+            let texts = members.map { Self.text(of: $0.name, nil) + colon + Self.text(of: $0.value, inner) }
+            (open, close, parts) = ("{", "}", texts)
+        } else {
+            return String(decoding: value.text, as: UTF8.self)
         }
-        return printer.output
-    }
-
-    private mutating func take(_ scalar: Unicode.Scalar, after previous: Unicode.Scalar, _ isCompact: Bool) {
-        switch scalar {
-        case "{", "[":
-            self.breakAfterOpening(previous, isCompact)
-            self.append(scalar)
-            self.depth += 1
-        case "}", "]":
-            self.depth -= 1
-            if !isCompact, !Self.opens(previous) { self.breakLine() }
-            self.append(scalar)
-        case ",":
-            self.output.append(",")
-            if !isCompact { self.breakLine() }
-        case ":": self.output += isCompact ? ":" : ": "
-        default:
-            self.breakAfterOpening(previous, isCompact)
-            self.append(scalar)
-        }
-    }
-
-    private mutating func breakAfterOpening(_ previous: Unicode.Scalar, _ isCompact: Bool) {
-        if !isCompact, Self.opens(previous) { self.breakLine() }
-    }
-
-    private static func opens(_ scalar: Unicode.Scalar) -> Bool { scalar == "{" || scalar == "[" }
-
-    private mutating func append(_ scalar: Unicode.Scalar) { self.output.unicodeScalars.append(scalar) }
-
-    private mutating func breakLine() {
-        self.output += "\n" + String(repeating: " ", count: self.depth * Self.step)
+        guard let lineEnd, let inner, !parts.isEmpty else { return open + parts.joined(separator: ",") + close }
+        return open + inner + parts.joined(separator: ",\(inner)") + lineEnd + close
     }
 }

@@ -61,7 +61,7 @@ enum ProbeFormat: String, EnumerableFlag, Sendable {
 
     private func argument(_ value: PayloadValue) -> String {
         if let blob = value.blob { return Self.hex(blob) }
-        let text = String(decoding: value.text, as: UTF8.self)
+        let text = Self.text(value.text)
         return self == .pretty ? PrettyJSON.lines(text) : PrettyJSON.compact(text)
     }
 
@@ -81,7 +81,8 @@ enum ProbeFormat: String, EnumerableFlag, Sendable {
                 if wantsReply { members.append(#""wantsAcknowledgement":true"#) }
             case .acknowledgement: members.append(#""acknowledges":\#(name)"#)
             }
-            members.append(#""arguments":[\#(PrettyJSON.compact(Self.text(payload.elements)))]"#)
+            let arguments = payload.values.map { PrettyJSON.compact(Self.text($0.text)) }
+            members.append(#""arguments":[\#(arguments.joined(separator: ","))]"#)
             if !payload.attachments.isEmpty {
                 let blobs = payload.attachments.map { #""\#(Data($0).base64EncodedString())""# }
                 members.append(#""attachments":[\#(blobs.joined(separator: ","))]"#)
