@@ -37,14 +37,14 @@ enum ProbeFormat: String, EnumerableFlag, Sendable {
         if isRaw { return self.raw(event, payload) }
         let event = ForeignText.line(event)
         let arguments = payload.values.map { self.argument($0) }
-        switch (self, kind) {
-        case (.pretty, .event(false)): return (["← \(event)"] + arguments).joined(separator: "\n")
-        case (.pretty, .event(true)):
-            return (["← \(event) (wants an acknowledgement: !)"] + arguments).joined(separator: "\n")
-        case (.pretty, .acknowledgement): return (["← acknowledged \(event)"] + arguments).joined(separator: "\n")
-        case (_, .event): return ([event] + arguments).joined(separator: " ")
-        case (_, .acknowledgement): return (["ack", event] + arguments).joined(separator: " ")
-        }
+        let head =
+            switch (self, kind) {
+            case (.pretty, .event(let wantsReply)): "← \(event)\(wantsReply ? " (wants an acknowledgement: !)" : "")"
+            case (.pretty, .acknowledgement): "← acknowledged \(event)"
+            case (_, .event): event
+            case (_, .acknowledgement): "ack \(event)"
+            }
+        return ([head] + arguments).joined(separator: self == .pretty ? "\n" : " ")
     }
 
     private func raw(_ event: String, _ payload: Payload) -> String {
@@ -66,27 +66,22 @@ enum ProbeFormat: String, EnumerableFlag, Sendable {
     }
 
     private static func json(_ kind: Kind, _ event: String, _ payload: Payload, isRaw: Bool) -> String {
-        var members: [String] = []
         if isRaw {
-            if let blob = payload[0]?.blob {
-                members = [#""binary":"\#(Data(blob).base64EncodedString())""#]
-            } else {
-                members = [#""text":\#(Self.text(payload.elements))"#]
-            }
-        } else {
-            let name = Self.text(((try? Payload(event)) ?? .empty).elements)
-            switch kind {
-            case .event(let wantsReply):
-                members.append(#""event":\#(name)"#)
-                if wantsReply { members.append(#""wantsAcknowledgement":true"#) }
-            case .acknowledgement: members.append(#""acknowledges":\#(name)"#)
-            }
-            let arguments = payload.values.map { PrettyJSON.compact(Self.text($0.text)) }
-            members.append(#""arguments":[\#(arguments.joined(separator: ","))]"#)
-            if !payload.attachments.isEmpty {
-                let blobs = payload.attachments.map { #""\#(Data($0).base64EncodedString())""# }
-                members.append(#""attachments":[\#(blobs.joined(separator: ","))]"#)
-            }
+            guard let blob = payload[0]?.blob else { return #"{"text":\#(Self.text(payload.elements))}"# }
+            return #"{"binary":"\#(Data(blob).base64EncodedString())"}"#
+        }
+        let name = Self.text(((try? Payload(event)) ?? .empty).elements)
+        var members: [String]
+        switch kind {
+        case .event(wantsReply: false): members = [#""event":\#(name)"#]
+        case .event(wantsReply: true): members = [#""event":\#(name)"#, #""wantsAcknowledgement":true"#]
+        case .acknowledgement: members = [#""acknowledges":\#(name)"#]
+        }
+        let arguments = payload.values.map { PrettyJSON.compact(Self.text($0.text)) }
+        members.append(#""arguments":[\#(arguments.joined(separator: ","))]"#)
+        if !payload.attachments.isEmpty {
+            let blobs = payload.attachments.map { #""\#(Data($0).base64EncodedString())""# }
+            members.append(#""attachments":[\#(blobs.joined(separator: ","))]"#)
         }
         return "{\(members.joined(separator: ","))}"
     }

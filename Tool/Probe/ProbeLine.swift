@@ -22,9 +22,9 @@ enum ProbeLine: Sendable {
 
     /// Reads a line for Socket.IO, or for envelopes with events.
     static func event(_ line: String) -> Self {
-        var rest = line[...].trimmed
+        var rest = line.trimmingCharacters(in: .whitespacesAndNewlines)[...]
         let mark = rest.first.flatMap { "?!".contains($0) ? $0 : nil }
-        if mark != nil { rest = rest.dropFirst().trimmed }
+        if mark != nil { rest = rest.dropFirst().drop(while: \.isWhitespace) }
         do throws(ProbeMistake) {
             if mark == "!" { return .answer(try ProbeArguments(rest).payload()) }
             let (event, arguments) = try self.split(rest)
@@ -42,7 +42,7 @@ enum ProbeLine: Sendable {
                 let text = line.hasPrefix("//") ? String(line.dropFirst()) : line
                 return .send(event: "text", (try? Payload(text)) ?? .empty)
             }
-            let payload = try ProbeArguments(line.dropFirst(7).trimmed).payload()
+            let payload = try ProbeArguments(line.dropFirst(7)).payload()
             guard payload.attachments.count == 1, payload[1] == nil, payload[0]?.blob != nil else {
                 throw ProbeMistake("/binary needs hex:…, base64:… or file:PATH")
             }
@@ -64,7 +64,7 @@ enum ProbeLine: Sendable {
             return (name, rest[...])
         }
         let end = line.firstIndex { $0.isWhitespace } ?? line.endIndex
-        return (String(line[..<end]), line[end...].trimmed)
+        return (String(line[..<end]), line[end...])
     }
 }
 
@@ -73,12 +73,4 @@ struct ProbeMistake: Error, Hashable {
     var sentence: String
 
     init(_ sentence: String) { self.sentence = sentence }
-}
-
-extension Substring {
-    fileprivate var trimmed: Substring {
-        var rest = self.drop { $0.isWhitespace }
-        while rest.last?.isWhitespace == true { rest.removeLast() }
-        return rest
-    }
 }
