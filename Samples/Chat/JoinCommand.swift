@@ -53,13 +53,7 @@ struct JoinCommand: AsyncParsableCommand {
         let news = ChatNews()
         let plan = try configuration.plan(for: visitor, news)
         let isKept = plan.plan.options.store != nil
-        let visit: Visit
-        do {
-            visit = try await Visit.begin(visitor, news, plan)
-        } catch {
-            LineOutput.complain(error.message)
-            throw ExitCode(64)
-        }
+        let visit = try await Visit.begin(visitor, news, plan)
         let terminal = TerminalDevice(environment: ProcessInfo.processInfo.environment)
         let ending = await withTaskGroup(of: Void.self) { group in
             if self.watch {

@@ -58,13 +58,7 @@ struct DoctorCommand: AsyncParsableCommand {
 
     func run() async throws {
         let output = DoctorOutput(isJSON: self.json, environment: ProcessInfo.processInfo.environment)
-        let plan: Examination.Plan
-        do throws(LinkspanError) {
-            plan = try self.plan
-        } catch {
-            LineOutput.complain(error.message)
-            throw ExitCode.validationFailure
-        }
+        let plan = try self.plan
         async let _: Void = Self.endOnInterruption(output)
         let report = await Examination(plan, begin: output.begin, show: output.show).run()
         try output.end(report)

@@ -249,7 +249,7 @@ final class LoadStep: Sendable {
     /// The nanoseconds between two messages; nil without a rate.
     let interval: Double?
 
-    /// - Throws: `LoadProblem` for an invalid payload.
+    /// - Throws: `ValidationError` for an invalid payload.
     init(_ plan: LoadScenario.Step, columns: [String]) throws {
         self.plan = plan
         self.template = try PayloadTemplate(plan.payload, columns: columns)

@@ -123,21 +123,13 @@ struct LoadCommand: AsyncParsableCommand {
     }
 
     func run() async throws {
-        let thresholds: [LoadThreshold]
-        let run: LoadRun
-        do {
-            let scenario = try self.plan()
-            thresholds = try scenario.thresholds.map { try LoadThreshold($0) }
-            let faulty = scenario.profile != nil || scenario.drop > 0
-            try ProcessCost.allow(files: scenario.clients * (scenario.namespaces?.count ?? 1) * (faulty ? 3 : 1) + 64)
-            run = try LoadRun(
-                scenario, try self.target.configuration(timeout: .seconds(self.timeout)),
-                headers: self.target.headers, users: try scenario.users.map(CommandFile.text),
-                timeout: .seconds(self.timeout))
-        } catch {
-            LineOutput.complain((error as? LinkspanError)?.message ?? "\(error)")
-            throw ExitCode.validationFailure
-        }
+        let scenario = try self.plan()
+        let thresholds = try scenario.thresholds.map { try LoadThreshold($0) }
+        let faulty = scenario.profile != nil || scenario.drop > 0
+        try ProcessCost.allow(files: scenario.clients * (scenario.namespaces?.count ?? 1) * (faulty ? 3 : 1) + 64)
+        let run = try LoadRun(
+            scenario, try self.target.configuration(timeout: .seconds(self.timeout)), headers: self.target.headers,
+            users: try scenario.users.map(CommandFile.text), timeout: .seconds(self.timeout))
         guard var report = await run.run({ StatusLine.show($0) }, until: Interruption.wait) else { return }
         StatusLine.clear()
         report.thresholds = thresholds.map { $0.judge(report) }
@@ -168,7 +160,7 @@ struct LoadCommand: AsyncParsableCommand {
         }
         if let drop {
             guard let found = drop.wholeMatch(of: /([\d.]+)%(\/s)?/), let percent = Double(found.1) else {
-                throw LoadProblem("--drop '\(drop)' cannot be read: write it as 10%/s")
+                throw ValidationError("--drop '\(drop)' cannot be read: write it as 10%/s")
             }
             plan.drop = percent / 100
         }
@@ -193,7 +185,7 @@ struct LoadCommand: AsyncParsableCommand {
             return try JSONDecoder().decode(type, from: Data(text.utf8))
             #endif
         } catch {
-            throw LoadProblem((error as? DecodingError)?.sentence(for: path, text) ?? "\(path): \(error)")
+            throw ValidationError((error as? DecodingError)?.sentence(for: path, text) ?? "\(path): \(error)")
         }
     }
 

@@ -1,3 +1,4 @@
+import ArgumentParser
 import Foundation
 
 /// The result of a load, as it is written.
@@ -168,11 +169,11 @@ struct LoadThreshold: Sendable {
 
     /// Reads a condition.
     ///
-    /// - Throws: `LoadProblem` for one that cannot be read.
+    /// - Throws: `ValidationError` for one that cannot be read.
     init(_ text: String) throws {
         guard let found = text.wholeMatch(of: /\s*([\w.]+)\s*(<=|<|==|>=|>)\s*([\d.]+)\s*(us|ms|s)?\s*/),
             let number = Double(found.3)
-        else { throw LoadProblem("the threshold '\(text)' cannot be read: write it as request.p99<50ms or lost==0") }
+        else { throw ValidationError("the threshold '\(text)' cannot be read: write it as request.p99<50ms or lost==0") }
         let limit = number * (["us": 0.001, "s": 1_000][found.4 ?? ""] ?? 1)
         let kinds = LoadReport.kinds.flatMap { kind in
             (LoadReport.shares.map(\.key) + ["mean", "max"]).map { "\(kind).\($0)" }
@@ -180,13 +181,13 @@ struct LoadThreshold: Sendable {
         let others = LoadReport.counts.map(\.key)
         self.name = String(found.1)
         guard (kinds + others).contains(self.name) else {
-            throw LoadProblem(
+            throw ValidationError(
                 "the threshold '\(text)' names no value: use \(others.joined(separator: ", ")), or one of "
                     + "\(LoadReport.kinds.joined(separator: ", ")) with .mean, .p50, .p90, .p99, .p99.9, .p99.99 or .max"
             )
         }
         guard found.4 == nil || kinds.contains(self.name) else {
-            throw LoadProblem("the threshold '\(text)' has a unit of time, and \(self.name) is no time")
+            throw ValidationError("the threshold '\(text)' has a unit of time, and \(self.name) is no time")
         }
         let compare =
             ["<": { $0 < $1 }, "<=": { $0 <= $1 }, "==": { $0 == $1 }, ">=": { $0 >= $1 }, ">": { $0 > $1 }]

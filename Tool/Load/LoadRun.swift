@@ -1,3 +1,4 @@
+import ArgumentParser
 import Foundation
 import Linkspan
 import LinkspanFaults
@@ -44,7 +45,7 @@ final class LoadRun: Sendable {
     ///   - headers: the header fields of each client.
     ///   - users: the text of the table of users.
     ///   - timeout: the time that a client has to connect.
-    /// - Throws: `LoadProblem` or `LinkspanError` for what cannot be run.
+    /// - Throws: `ValidationError` or `LinkspanError` for what cannot be run.
     init(
         _ scenario: LoadScenario, _ base: ConnectionConfiguration, headers: [Credentials.Field], users: String?,
         timeout: Duration
@@ -60,7 +61,7 @@ final class LoadRun: Sendable {
         var place = url.authority
         if scenario.profile != nil || scenario.drop > 0 {
             guard ["http", "ws"].contains(url.scheme) else {
-                throw LoadProblem(
+                throw ValidationError(
                     "a profile and --drop need http:// or ws://, because they work on a proxy without TLS, not \(url)")
             }
             var profile = scenario.profile ?? FaultProfile([.init()])
@@ -291,7 +292,7 @@ struct ProcessCost {
 
     /// Has the process may open as many files as a load needs.
     ///
-    /// - Throws: `LoadProblem` when the system does not allow that.
+    /// - Throws: `ValidationError` when the system does not allow that.
     static func allow(files: Int) throws {
         var limit = rlimit()
         #if canImport(Glibc)
@@ -304,7 +305,7 @@ struct ProcessCost {
         let allowed = limit.rlim_max
         limit.rlim_cur = min(rlim_t(files), allowed)
         guard allowed >= rlim_t(files), setrlimit(kind, &limit) == 0 else {
-            throw LoadProblem(
+            throw ValidationError(
                 "this load needs \(files) open files and the system allows \(allowed): raise the limit with "
                     + "`ulimit -n \(files)` as root, or use fewer clients")
         }

@@ -1,3 +1,4 @@
+import ArgumentParser
 import Foundation
 import LinkspanFaults
 
@@ -106,7 +107,7 @@ struct LoadScenario: Decodable, Sendable {
         func check(_ name: String, _ value: Double, _ range: ClosedRange<Double>) throws {
             guard range.contains(value) else {
                 let texts = [range.lowerBound, range.upperBound, value].map(LoadReport.text)
-                throw LoadProblem("\(name) has to be from \(texts[0]) to \(texts[1]), not \(texts[2])")
+                throw ValidationError("\(name) has to be from \(texts[0]) to \(texts[1]), not \(texts[2])")
             }
         }
         try check("clients", Double(self.clients), 1...1_000_000)
@@ -116,7 +117,7 @@ struct LoadScenario: Decodable, Sendable {
         try check("drop", self.drop, 0...1)
         try check("repeat", Double(self.rounds ?? 1), 1...1e12)
         if let namespaces, namespaces.isEmpty || !namespaces.allSatisfy({ $0.hasPrefix("/") }) {
-            throw LoadProblem("namespaces has to be a list of at least one, and each has to begin with /")
+            throw ValidationError("namespaces has to be a list of at least one, and each has to begin with /")
         }
         for (index, step) in self.steps.enumerated() {
             let place = "of step \(index + 1)"
@@ -124,7 +125,7 @@ struct LoadScenario: Decodable, Sendable {
             try check("count \(place)", Double(step.count ?? 1), 1...1e12)
             try check("within or think \(place)", step.seconds, 0...1e6)
             if step.rate != nil, step.count == nil, self.duration == nil {
-                throw LoadProblem("a step with a rate needs a count, or the run a duration")
+                throw ValidationError("a step with a rate needs a count, or the run a duration")
             }
             try check("namespace \(place)", Double(step.namespace), 0...Double((self.namespaces?.count ?? 1) - 1))
         }
@@ -132,7 +133,7 @@ struct LoadScenario: Decodable, Sendable {
 
     /// The lines of a file of CSV, by the names in its first line; quotes keep commas and ends of lines.
     ///
-    /// - Throws: `LoadProblem` for a table without users, and for a line with another number of cells than the first.
+    /// - Throws: `ValidationError` for a table without users, and for a line with another number of cells than the first.
     static func users(_ text: String) throws -> (columns: [String], rows: [[String: String]]) {
         var (lines, cells, cell) = ([[String]](), [String](), "")
         var (isQuoted, previous) = (false, Character(","))
@@ -152,13 +153,13 @@ struct LoadScenario: Decodable, Sendable {
             default: cell.append(character)
             }
         }
-        guard !isQuoted else { throw LoadProblem("the table of users has a quote that is not closed") }
+        guard !isQuoted else { throw ValidationError("the table of users has a quote that is not closed") }
         guard let columns = lines.first, lines.count > 1 else {
-            throw LoadProblem("the table of users needs a line with the names of its columns, and one for each user")
+            throw ValidationError("the table of users needs a line with the names of its columns, and one for each user")
         }
         if let (index, cells) = lines.enumerated().first(where: { $1.count != columns.count }) {
             let names = columns.joined(separator: ",")
-            throw LoadProblem(
+            throw ValidationError(
                 "user \(index) of the table has \(cells.count) cells, and its first line has \(columns.count): \(names)"
             )
         }

@@ -1,3 +1,4 @@
+import ArgumentParser
 import Foundation
 import Linkspan
 
@@ -86,7 +87,7 @@ struct PayloadTemplate: Sendable {
 
     /// Reads a template of JSON.
     ///
-    /// - Throws: `LoadProblem` for a place of an unknown name, and for text that is no JSON.
+    /// - Throws: `ValidationError` for a place of an unknown name, and for text that is no JSON.
     init(_ text: String, columns: [String]) throws {
         var parts: [([UInt8], Place)] = []
         var rest = text[...]
@@ -103,7 +104,7 @@ struct PayloadTemplate: Sendable {
                     parts.append((before, .column(column)))
                     break
                 }
-                throw LoadProblem(
+                throw ValidationError(
                     "the payload '\(text)' names {{\(name)}}: use \((["stamp", "client"] + columns).joined(separator: ", "))"
                 )
             }
@@ -115,7 +116,7 @@ struct PayloadTemplate: Sendable {
         do throws(LinkspanError) {
             _ = try Payload(checking: sample[...])
         } catch {
-            throw LoadProblem(
+            throw ValidationError(
                 "the payload '\(text)' is not JSON: \(error.message); a text needs quotes inside the template")
         }
     }
@@ -142,11 +143,4 @@ struct PayloadTemplate: Sendable {
         bytes += self.rest
         return bytes
     }
-}
-
-/// A mistake in a scenario, in a sentence.
-struct LoadProblem: Error, CustomStringConvertible {
-    let description: String
-
-    init(_ description: String) { self.description = description }
 }

@@ -1,3 +1,4 @@
+import ArgumentParser
 import Foundation
 import Linkspan
 
@@ -6,7 +7,7 @@ struct ProbeArguments {
     private var values: [String] = []
     private var attachments: [ArraySlice<UInt8>] = []
 
-    init(_ text: Substring) throws(ProbeMistake) {
+    init(_ text: Substring) throws(ValidationError) {
         var rest = text.drop { $0.isWhitespace || $0 == "," }
         while !rest.isEmpty {
             rest = try self.take(rest).drop { $0.isWhitespace || $0 == "," }
@@ -14,17 +15,17 @@ struct ProbeArguments {
     }
 
     /// The arguments as they are sent.
-    func payload() throws(ProbeMistake) -> Payload {
+    func payload() throws(ValidationError) -> Payload {
         do throws(LinkspanError) {
             let text = Array(self.values.joined(separator: ",").utf8)
             return try Payload(checking: text[...], attachments: self.attachments)
         } catch {
-            throw ProbeMistake("the arguments are not JSON: \(error.message)")
+            throw ValidationError("the arguments are not JSON: \(error.message)")
         }
     }
 
     /// Takes the first argument of a text, and returns what follows it.
-    private mutating func take(_ text: Substring) throws(ProbeMistake) -> Substring {
+    private mutating func take(_ text: Substring) throws(ValidationError) -> Substring {
         let word = text.prefix { !$0.isWhitespace }
         if let data = try Self.binary(word) {
             self.values.append(#"{"_placeholder":true,"num":\#(self.attachments.count)}"#)
@@ -33,7 +34,7 @@ struct ProbeArguments {
         }
         if let first = text.first, "{[\"".contains(first) {
             guard let end = Self.end(of: text) else {
-                throw ProbeMistake("a quote or a bracket is not closed: \(text.prefix(40))")
+                throw ValidationError("a quote or a bracket is not closed: \(text.prefix(40))")
             }
             self.values.append(String(text[..<end]))
             return text[end...]
@@ -50,19 +51,19 @@ struct ProbeArguments {
     }
 
     /// The bytes that a word stands for; nil when it is another argument.
-    private static func binary(_ word: Substring) throws(ProbeMistake) -> Data? {
+    private static func binary(_ word: Substring) throws(ValidationError) -> Data? {
         let parts = word.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
         guard parts.count == 2, case let value = String(parts[1]) else { return nil }
         switch parts[0] {
         case "hex":
-            guard let bytes = self.hex(value) else { throw ProbeMistake("'\(value)' is not hexadecimal") }
+            guard let bytes = self.hex(value) else { throw ValidationError("'\(value)' is not hexadecimal") }
             return bytes
         case "base64":
-            guard let bytes = Data(base64Encoded: value) else { throw ProbeMistake("'\(value)' is not Base64") }
+            guard let bytes = Data(base64Encoded: value) else { throw ValidationError("'\(value)' is not Base64") }
             return bytes
         case "file":
             guard let bytes = FileManager.default.contents(atPath: value) else {
-                throw ProbeMistake("the file '\(value)' cannot be read")
+                throw ValidationError("the file '\(value)' cannot be read")
             }
             return bytes
         default: return nil

@@ -1,3 +1,4 @@
+import ArgumentParser
 import Foundation
 import Linkspan
 
@@ -25,40 +26,40 @@ enum ProbeLine: Sendable {
         var rest = line.trimmingCharacters(in: .whitespacesAndNewlines)[...]
         let mark = rest.first.flatMap { "?!".contains($0) ? $0 : nil }
         if mark != nil { rest = rest.dropFirst().drop(while: \.isWhitespace) }
-        do throws(ProbeMistake) {
+        do throws(ValidationError) {
             if mark == "!" { return .answer(try ProbeArguments(rest).payload()) }
             let (event, arguments) = try self.split(rest)
             let payload = try ProbeArguments(arguments).payload()
             return mark == "?" ? .ask(event: event, payload) : .send(event: event, payload)
         } catch {
-            return .mistake(error.sentence)
+            return .mistake(error.message)
         }
     }
 
     /// Reads a line for a raw WebSocket.
     static func message(_ line: String) -> Self {
-        do throws(ProbeMistake) {
+        do throws(ValidationError) {
             guard line.hasPrefix("/binary") else {
                 let text = line.hasPrefix("//") ? String(line.dropFirst()) : line
                 return .send(event: "text", (try? Payload(text)) ?? .empty)
             }
             let payload = try ProbeArguments(line.dropFirst(7)).payload()
             guard payload.attachments.count == 1, payload[1] == nil, payload[0]?.blob != nil else {
-                throw ProbeMistake("/binary needs hex:…, base64:… or file:PATH")
+                throw ValidationError("/binary needs hex:…, base64:… or file:PATH")
             }
             return .send(event: "binary", payload)
         } catch {
-            return .mistake(error.sentence)
+            return .mistake(error.message)
         }
     }
 
     /// The name of an event, bare or in quotes, and what follows it.
-    private static func split(_ line: Substring) throws(ProbeMistake) -> (String, Substring) {
-        guard !line.isEmpty else { throw ProbeMistake("a line begins with the name of an event") }
+    private static func split(_ line: Substring) throws(ValidationError) -> (String, Substring) {
+        guard !line.isEmpty else { throw ValidationError("a line begins with the name of an event") }
         // As on the wire: ["say", {…}].
         if line.hasPrefix("[") {
             guard let list = try? PayloadValue(json: String(line)).elements, let name = list.first?.string else {
-                throw ProbeMistake("a JSON array has to begin with the name of an event")
+                throw ValidationError("a JSON array has to begin with the name of an event")
             }
             let rest = list.dropFirst().map { String(decoding: $0.text, as: UTF8.self) }.joined(separator: " ")
             return (name, rest[...])
@@ -66,11 +67,4 @@ enum ProbeLine: Sendable {
         let end = line.firstIndex { $0.isWhitespace } ?? line.endIndex
         return (String(line[..<end]), line[end...])
     }
-}
-
-/// Why a line cannot be understood.
-struct ProbeMistake: Error, Hashable {
-    var sentence: String
-
-    init(_ sentence: String) { self.sentence = sentence }
 }

@@ -44,23 +44,17 @@ struct ProxyCommand: AsyncParsableCommand {
     var json = false
 
     func run() async throws {
-        let proxy: FaultProxy
-        do {
-            let (address, port) = try Self.place(self.listen.contains(":") ? self.listen : "127.0.0.1:\(self.listen)")
-            let target = try Self.place(self.target)
-            for (name, ports, port) in [("LISTEN", 0...65_535, port), ("TARGET", 1...65_535, target.port)] {
-                guard ports.contains(port) else {
-                    throw LoadProblem("the port of \(name) has to be from \(ports.lowerBound) to 65535, not \(port)")
-                }
+        let (address, port) = try Self.place(self.listen.contains(":") ? self.listen : "127.0.0.1:\(self.listen)")
+        let target = try Self.place(self.target)
+        for (name, ports, port) in [("LISTEN", 0...65_535, port), ("TARGET", 1...65_535, target.port)] {
+            guard ports.contains(port) else {
+                throw ValidationError("the port of \(name) has to be from \(ports.lowerBound) to 65535, not \(port)")
             }
-            proxy = try FaultProxy(
-                to: target.host, port: target.port, listeningAt: address, port: port,
-                profile: try self.profile.map { try LoadCommand.read($0, as: FaultProfile.self) } ?? FaultProfile(),
-                seed: self.seed)
-        } catch {
-            LineOutput.complain((error as? LinkspanError)?.message ?? "\(error)")
-            throw ExitCode.validationFailure
         }
+        let proxy = try FaultProxy(
+            to: target.host, port: target.port, listeningAt: address, port: port,
+            profile: try self.profile.map { try LoadCommand.read($0, as: FaultProfile.self) } ?? FaultProfile(),
+            seed: self.seed)
         LineOutput.remark("listening at port \(proxy.port) for \(self.target), seed \(self.seed)")
         let start = ContinuousClock.now
         await withTaskGroup(of: Void.self) { group in
@@ -101,7 +95,7 @@ struct ProxyCommand: AsyncParsableCommand {
         let parts = text.split(separator: ":").map(String.init)
         guard let colon = text.lastIndex(of: ":"), let port = Int(text[text.index(after: colon)...]), parts.count > 1
         else {
-            throw LoadProblem("'\(text)' is no address: write it as HOST:PORT, such as 127.0.0.1:3000")
+            throw ValidationError("'\(text)' is no address: write it as HOST:PORT, such as 127.0.0.1:3000")
         }
         return (text[..<colon].trimmingCharacters(in: ["[", "]"]), port)
     }

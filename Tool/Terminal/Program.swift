@@ -1,11 +1,15 @@
 public import ArgumentParser
 internal import Foundation
+internal import Linkspan
 
 /// The main function of a program with commands.
 @available(macOS 15, *)
 public enum Program {
     /// Runs the command that the arguments name; invalid arguments end it with status 64, after an error and the usage on
     /// standard error.
+    ///
+    /// A command may throw what is wrong with the values of its arguments, as `ValidationError` or `LinkspanError`: that is
+    /// printed without the usage, which would not help.
     ///
     /// - Parameters:
     ///   - root: the command of the program.
@@ -14,8 +18,8 @@ public enum Program {
         self.prepareStreams()
         if let version, self.arguments == ["--version"] { return print(version) }
         do {
-            if self.arguments.first == "help", self.unknownCommand(root) != nil {
-                throw ValidationError("unknown command")
+            if self.arguments.first == "help", let sentence = self.unknownCommand(root) {
+                throw ValidationError(sentence)
             }
             var command = try root.parseAsRoot(self.arguments)
             if var asynchronous = command as? any AsyncParsableCommand {
@@ -27,8 +31,13 @@ public enum Program {
             // The code that chose the status has printed the reason.
             root.exit(withError: status)
         } catch {
-            guard root.exitCode(for: error) == .validationFailure else { root.exit(withError: error) }
-            self.complain(error, root)
+            if let mistake = (error as? ValidationError)?.message ?? (error as? LinkspanError)?.message {
+                LineOutput.complain(mistake)
+            } else if root.exitCode(for: error) == .validationFailure {
+                self.complain(error, root)
+            } else {
+                root.exit(withError: error)
+            }
             root.exit(withError: ExitCode.validationFailure)
         }
     }
