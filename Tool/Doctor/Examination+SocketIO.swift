@@ -45,7 +45,7 @@ extension Examination {
         // Nil when the server does not serve polling.
         let polled = try await self.stage(.http) { () throws(Verdict) in try await self.examineHTTP() }
         if polled != nil {
-            await self.stage(.origin) { await self.examineOrigin() }
+            await self.optionalStage(.origin) { () throws(Verdict) in try await self.examineOrigin() }
         } else {
             self.skip(.origin, "needs polling")
         }
@@ -66,9 +66,11 @@ extension Examination {
             self.skip(.polling, "the server has polling switched off")
             self.skip(.switching, "the server has polling switched off")
         } else {
-            let works = await self.examinePolling(joins: joined != nil)
+            let works = await self.optionalStage(.polling) { () throws(Verdict) in
+                try await self.examinePolling(joins: joined != nil)
+            }
             if works, open.upgrades.contains("websocket") || polled?.upgrades.contains("websocket") == true {
-                await self.stage(.switching) { await self.examineSwitch() }
+                await self.optionalStage(.switching) { () throws(Verdict) in try await self.examineSwitch() }
             } else {
                 self.skip(.switching, works ? "the server does not offer it" : "polling does not work")
             }
@@ -195,21 +197,21 @@ extension Examination {
 
     // MARK: - Origin
 
-    private func examineOrigin() async -> Finding {
+    private func examineOrigin() async throws(Verdict) -> String {
         switch await self.exchange(self.dialer.request(self.pollingTarget, origin: self.origin)) {
         case .success(let answer) where answer.head.status == 200:
             let allowed = answer.head["access-control-allow-origin"]
             guard let origin = self.plan.origin, allowed != origin, allowed != "*" else {
-                return .passed("pages of \(self.origin) may connect")
+                return "pages of \(self.origin) may connect"
             }
             let isDouble = allowed?.contains(",") == true
             let origins = allowed.map { "the server allows \(ForeignText.line($0))" } ?? "the answer allows no origin"
             let cause = isDouble ? "\(origins): the server and a proxy both add the header, and only one may" : origins
-            return .failed(Verdict(.corsMissing, "browsers keep the answers from web pages of \(origin): \(cause)"))
+            throw Verdict(.corsMissing, "browsers keep the answers from web pages of \(origin): \(cause)")
         case .success(let answer):
-            if let limit = Verdict(limit: answer.head.status, of: "a GET by polling", answer) { return .failed(limit) }
-            return self.refusal("\(answer.head.status) \(answer.words)")
-        case .failure(let error): return self.refusal(error.message)
+            throw Verdict(limit: answer.head.status, of: "a GET by polling", answer)
+                ?? self.refusal("\(answer.head.status) \(answer.words)")
+        case .failure(let error): throw self.refusal(error.message)
         }
     }
 
@@ -372,34 +374,23 @@ extension Examination {
     // MARK: - Polling
 
     /// Runs sessions by polling, each request over a connection of its own, first without cookies.
-    ///
-    /// - Returns: whether they work.
-    private func examinePolling(joins: Bool) async -> Bool {
-        var works = true
-        await self.stage(.polling) {
-            var (failure, cookies): (Verdict?, Bool) = (nil, false)
-            for _ in 1...4 where failure == nil { failure = await self.poll(joins, withCookies: false, &cookies) }
-            guard let failure else { return .passed("4 sessions, each request over its own connection") }
-            if cookies {
-                var second: Verdict?
-                for _ in 1...4 where second == nil { second = await self.poll(joins, withCookies: true, &cookies) }
-                if second == nil {
-                    return .passed("sessions stick to a server by a cookie, which clients have to keep")
-                }
+    private func examinePolling(joins: Bool) async throws(Verdict) -> String {
+        var cookies = false
+        do throws(Verdict) {
+            for _ in 1...4 { try await self.poll(joins, withCookies: false, &cookies) }
+            return "4 sessions, each request over its own connection"
+        } catch {
+            guard cookies else { throw error }
+            for _ in 1...4 {
+                guard (try? await self.poll(joins, withCookies: true, &cookies)) != nil else { throw error }
             }
-            works = false
-            return .failed(failure)
+            return "sessions stick to a server by a cookie, which clients have to keep"
         }
-        return works
     }
 
-    /// Runs one session; returns what went wrong.
-    private func poll(_ joins: Bool, withCookies: Bool, _ cookies: inout Bool) async -> Verdict? {
-        let (answer, open): (HTTPAnswer, EngineIOOpen)
-        switch await self.openSession() {
-        case .success(let session): (answer, open) = session
-        case .failure(let verdict): return verdict
-        }
+    /// Runs one session, and notes whether the server sets cookies.
+    private func poll(_ joins: Bool, withCookies: Bool, _ cookies: inout Bool) async throws(Verdict) {
+        let (answer, open) = try await self.openSession()
         cookies = cookies || !answer.cookies.isEmpty
         let headers = withCookies ? answer.cookies : []
         let target = "\(self.pollingTarget)&sid=\(open.sid)"
@@ -413,33 +404,28 @@ extension Examination {
             let type = [("Content-Type", "text/plain;charset=UTF-8")]
             switch await self.exchange(self.dialer.request(target, purpose, headers: headers + type)) {
             case .success(let answer) where answer.head.status != 200:
-                return self.verdict(polling: answer, purpose)
+                throw self.verdict(polling: answer, purpose)
             case .failure(let error) where error.code == .timedOut:
                 guard case .post(let body) = purpose else {
-                    return Verdict(.pollingSilent, "a GET of a session by polling is not answered")
+                    throw Verdict(.pollingSilent, "a GET of a session by polling is not answered")
                 }
-                return Verdict(.messageLimit, "a POST of \(body.count) bytes by polling is not answered")
-            case .failure(let error): return Verdict(error, to: self.place)
+                throw Verdict(.messageLimit, "a POST of \(body.count) bytes by polling is not answered")
+            case .failure(let error): throw Verdict(error, to: self.place)
             case .success: ()
             }
         }
-        return nil
     }
 
-    private func openSession() async -> Result<(HTTPAnswer, EngineIOOpen), Verdict> {
-        do throws(Verdict) {
-            switch await self.exchange(self.dialer.request(self.pollingTarget)) {
-            case .success(let answer):
-                guard answer.head.status == 200, let open = try await self.judge(answer).0 else {
-                    throw self.verdict(polling: answer, .get)
-                }
-                return .success((answer, open))
-            case .failure(let error) where error.code == .timedOut:
-                throw self.verdict(ofSilence: "a request of a new session by polling")
-            case .failure(let error): throw Verdict(error, to: self.place)
+    private func openSession() async throws(Verdict) -> (HTTPAnswer, EngineIOOpen) {
+        switch await self.exchange(self.dialer.request(self.pollingTarget)) {
+        case .success(let answer):
+            guard answer.head.status == 200, let open = try await self.judge(answer).0 else {
+                throw self.verdict(polling: answer, .get)
             }
-        } catch {
-            return .failure(error)
+            return (answer, open)
+        case .failure(let error) where error.code == .timedOut:
+            throw self.verdict(ofSilence: "a request of a new session by polling")
+        case .failure(let error): throw Verdict(error, to: self.place)
         }
     }
 
@@ -460,27 +446,23 @@ extension Examination {
     }
 
     /// Changes a session from polling to a WebSocket.
-    private func examineSwitch() async -> Finding {
-        let failure = { (cause: String) -> Finding in
-            .failed(Verdict(.switchFailed, "a session by polling cannot change to a WebSocket: \(cause)"))
+    private func examineSwitch() async throws(Verdict) -> String {
+        func failure(_ cause: String) -> Verdict {
+            Verdict(.switchFailed, "a session by polling cannot change to a WebSocket: \(cause)")
         }
-        let (answer, open): (HTTPAnswer, EngineIOOpen)
-        switch await self.openSession() {
-        case .success(let session): (answer, open) = session
-        case .failure(let verdict): return .failed(verdict)
-        }
+        let (answer, open) = try await self.openSession()
         let (conversation, event) = await self.openSocket(open.sid, answer.cookies)
         defer { conversation.close() }
         guard case .opened? = event else {
-            guard case .ended(.stream(let error))? = event else { return failure("the upgrade is not answered") }
-            return failure(error.message)
+            guard case .ended(.stream(let error))? = event else { throw failure("the upgrade is not answered") }
+            throw failure(error.message)
         }
         conversation.send("2probe")
         guard case .text("3probe")? = await conversation.nextMessage() else {
-            return failure("the probe is not answered")
+            throw failure("the probe is not answered")
         }
         conversation.send("5")
-        return .passed("a session changed to a WebSocket")
+        return "a session changed to a WebSocket"
     }
 
     // MARK: - Heartbeat

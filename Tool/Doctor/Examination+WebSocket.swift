@@ -35,16 +35,16 @@ extension Examination {
             default: throw Verdict(ByteStreamError(timedOutIn: .upgrade), to: self.place)
             }
         }
-        await self.stage(.origin) {
+        await self.optionalStage(.origin) { () throws(Verdict) in
             let browser = self.dialer.open(target, origin: self.origin, subprotocols: subprotocols)
             defer { browser.close() }
             switch await browser.next() {
-            case .opened?: return .passed("pages of \(self.origin) may connect")
+            case .opened?: return "pages of \(self.origin) may connect"
             case .ended(.stream(let error))?:
                 let limit = error.status.flatMap { Verdict(limit: $0, of: "a second upgrade", nil) }
-                return limit.map { .failed($0) } ?? self.refusal(error.message)
-            case nil: return .failed(self.verdict(ofSilence: "a second upgrade"))
-            default: return self.refusal("the upgrade with this Origin does not succeed")
+                throw limit ?? self.refusal(error.message)
+            case nil: throw self.verdict(ofSilence: "a second upgrade")
+            default: throw self.refusal("the upgrade with this Origin does not succeed")
             }
         }
         try await self.stage(.heartbeat) { () throws(Verdict) in

@@ -77,7 +77,8 @@ final class Examination {
 
     // MARK: - Recording
 
-    /// Runs a stage, whose body returns a value and what was found; a verdict that it throws is recorded as its failure.
+    /// Runs a stage, whose body returns a value and what was found; a verdict that it throws is recorded as its failure, or
+    /// as a warning.
     func stage<Value>(
         _ stage: Stage, _ body: () async throws(Verdict) -> (Value, String)
     ) async throws(Verdict) -> Value {
@@ -91,21 +92,19 @@ final class Examination {
             self.record(stage, .passed, detail, since: start)
             return value
         } catch {
-            self.record(stage, .failed, error.cause, error, since: start)
+            self.record(stage, error.isWarning ? .warned : .failed, error.cause, error, since: start)
             throw error
         }
     }
 
-    /// Records a stage on whose success no other depends.
-    func stage(_ stage: Stage, _ body: () async -> Finding) async {
-        guard self.rest > .milliseconds(300) else { return self.skip(stage, "no time is left; --timeout gives more") }
-        let start = ContinuousClock.now
-        self.begin(stage)
-        switch await body() {
-        case .passed(let detail): self.record(stage, .passed, detail, since: start)
-        case .warned(let verdict): self.record(stage, .warned, verdict.cause, verdict, since: start)
-        case .failed(let verdict): self.record(stage, .failed, verdict.cause, verdict, since: start)
+    /// Runs a stage that is left out when no time is left, because no other depends on it; false when it has failed.
+    @discardableResult
+    func optionalStage(_ stage: Stage, _ body: () async throws(Verdict) -> String) async -> Bool {
+        guard self.rest > .milliseconds(300) else {
+            self.skip(stage, "no time is left; --timeout gives more")
+            return true
         }
+        return (try? await self.stage(stage) { () throws(Verdict) in ((), try await body()) }) != nil
     }
 
     /// Records a weakness that no stage failed for.
@@ -276,10 +275,11 @@ final class Examination {
             ?? "\(scheme)://\(isStandard ? String(self.place.dropLast("\(url.port)".count + 1)) : self.place)"
     }
 
-    /// The finding for an origin that is refused: a fault of an origin that was asked about, else a warning.
-    func refusal(_ cause: String) -> Finding {
-        let verdict = Verdict(.originRefused, "web pages of \(self.origin) are refused: \(cause)")
-        return self.plan.origin == nil ? .warned(verdict) : .failed(verdict)
+    /// The verdict about an origin that is refused: a fault of an origin that was asked about, else a warning.
+    func refusal(_ cause: String) -> Verdict {
+        var verdict = Verdict(.originRefused, "web pages of \(self.origin) are refused: \(cause)")
+        verdict.isWarning = self.plan.origin == nil
+        return verdict
     }
 }
 

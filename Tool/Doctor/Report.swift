@@ -32,13 +32,6 @@ struct StageResult: Encodable, Sendable {
     var milliseconds: Int
 }
 
-/// What a stage found on whose success no other depends.
-enum Finding: Sendable {
-    case passed(String)
-    case warned(Verdict)
-    case failed(Verdict)
-}
-
 /// The result of an examination.
 struct Report: Encodable, Sendable {
     /// The summary of all stages.

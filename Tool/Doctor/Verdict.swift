@@ -3,6 +3,10 @@ struct Verdict: Error, Encodable, Hashable, Sendable {
     var code: Code
     var cause: String
     var remedy: String
+    /// Whether a stage that ends with it works, though not for every client.
+    var isWarning = false
+
+    private enum CodingKeys: CodingKey { case code, cause, remedy }
 
     init(_ code: Code, _ cause: String) { (self.code, self.cause, self.remedy) = (code, cause, code.remedy) }
 
