@@ -48,3 +48,14 @@ public enum DisplayWidth {
         0xFFE0...0xFFE6, 0x16FE0...0x18CFF, 0x1AFF0...0x1B2FF, 0x1F200...0x1F265, 0x20000...0x2FFFD, 0x30000...0x3FFFD,
     ]
 }
+
+extension StringProtocol {
+    /// The beginning that takes at most so many columns.
+    func prefix(columns: Int) -> SubSequence {
+        var left = columns
+        return self.prefix { character in
+            left -= DisplayWidth.columns(of: character)
+            return left >= 0
+        }
+    }
+}

@@ -2,13 +2,6 @@ import Linkspan
 
 /// The input history and the position in it.
 struct InputHistory: Sendable {
-    /// An entry that a search has found.
-    struct Match: Hashable, Sendable {
-        /// Counts the entries from the oldest.
-        var place: Int
-        var entry: String
-    }
-
     private static let capacity = 500
 
     private var entries: [String] = []
@@ -26,14 +19,14 @@ struct InputHistory: Sendable {
         if self.entries.count > Self.capacity { self.entries.removeFirst() }
     }
 
-    /// The latest entry that contains a text, in capitals or not; only those before a place count if one is given.
-    func latest(containing text: String, before place: Int?) -> Match? {
+    /// The entry at a place, counted from the oldest.
+    subscript(place: Int) -> String { self.entries[place] }
+
+    /// The place of the latest entry that contains a text, in capitals or not; only those before a place count if one is
+    /// given.
+    func latest(containing text: String, before place: Int?) -> Int? {
         let wanted = text.lowercased()
-        for (place, entry) in self.entries.prefix(place ?? .max).enumerated().reversed()
-        where entry.lowercased().contains(wanted) {
-            return Match(place: place, entry: entry)
-        }
-        return nil
+        return self.entries.prefix(place ?? .max).lastIndex { $0.lowercased().contains(wanted) }
     }
 
     /// The entry before the one shown.
@@ -65,8 +58,8 @@ public struct HistorySearch: Hashable, Sendable {
     /// The line before the search, restored when it is cancelled.
     let draft: String
     private(set) var query = ""
-    /// The entry that was found last; nil before the first.
-    private(set) var found: InputHistory.Match?
+    /// The place of the entry that was found last; nil before the first.
+    private(set) var found: Int?
     /// Whether nothing older fits.
     private(set) var hasFailed = false
 
@@ -81,7 +74,7 @@ public struct HistorySearch: Hashable, Sendable {
     /// More of the wanted text was typed: the entry that is shown may still fit.
     mutating func add(_ text: String, in history: InputHistory) {
         self.query += text
-        self.look(in: history, before: self.found.map { $0.place + 1 })
+        self.look(in: history, before: self.found.map { $0 + 1 })
     }
 
     /// Removes the last character of the search text and restarts the search.
@@ -93,7 +86,7 @@ public struct HistorySearch: Hashable, Sendable {
     }
 
     /// The next older entry.
-    mutating func older(in history: InputHistory) { self.look(in: history, before: self.found?.place) }
+    mutating func older(in history: InputHistory) { self.look(in: history, before: self.found) }
 
     private mutating func look(in history: InputHistory, before place: Int?) {
         guard !self.query.isEmpty else {
@@ -102,6 +95,6 @@ public struct HistorySearch: Hashable, Sendable {
         }
         let match = history.latest(containing: self.query, before: place)
         self.hasFailed = match == nil
-        if let match { self.found = match }
+        self.found = match ?? self.found
     }
 }

@@ -8,10 +8,9 @@ public struct KeyDecoder: Sendable {
         case escape
         /// After `ESC [`, with the parameters read so far.
         case sequence([UInt8])
-        /// After `ESC [ [`, which is how the Linux console begins function keys.
-        case console
-        /// After `ESC O`.
-        case shifted
+        /// Before the last byte of a sequence: of a key after `ESC O`, or of none that we know after `ESC [ [`, which is how
+        /// the Linux console begins function keys.
+        case last(isKey: Bool)
         case paste
     }
 
@@ -33,7 +32,7 @@ public struct KeyDecoder: Sendable {
     /// Whether the bytes so far have another meaning if nothing follows.
     public var isAmbiguous: Bool {
         switch self.state {
-        case .escape, .sequence, .console, .shifted: true
+        case .escape, .sequence, .last: true
         case .ground, .paste: false
         }
     }
@@ -58,14 +57,11 @@ public struct KeyDecoder: Sendable {
         case .ground: self.ground(byte, &keys)
         case .escape: self.afterEscape(byte, &keys)
         case .sequence(let parameters): self.sequence(parameters, byte, &keys)
-        case .console:
-            self.state = .ground
-            if byte < 0x20 { self.ground(byte, &keys) }
-        case .shifted:
+        case .last(let isKey):
             self.state = .ground
             if byte < 0x20 {
                 self.ground(byte, &keys)
-            } else {
+            } else if isKey {
                 keys += Self.cursor(byte, modifier: 1)
             }
         case .paste: self.paste(byte, &keys)
@@ -91,7 +87,7 @@ public struct KeyDecoder: Sendable {
     private mutating func afterEscape(_ byte: UInt8, _ keys: inout [Key]) {
         switch byte {
         case UInt8(ascii: "["): self.state = .sequence([])
-        case UInt8(ascii: "O"): self.state = .shifted
+        case UInt8(ascii: "O"): self.state = .last(isKey: true)
         case Self.escape: keys.append(.escape)
         case 0x7F:
             self.state = .ground
@@ -111,7 +107,7 @@ public struct KeyDecoder: Sendable {
         case 0x20..<0x40:
             // One byte more than the limit marks it as too long.
             self.state = .sequence(parameters.count > Self.sequenceLimit ? parameters : parameters + [byte])
-        case UInt8(ascii: "[") where parameters.isEmpty: self.state = .console
+        case UInt8(ascii: "[") where parameters.isEmpty: self.state = .last(isKey: false)
         case 0x40..<0x7F:
             self.state = .ground
             if parameters.count <= Self.sequenceLimit { self.end(parameters, byte, &keys) }

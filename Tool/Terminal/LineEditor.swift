@@ -84,7 +84,7 @@ public struct LineEditor: Sendable {
             return self.pressEditing(key)
         }
         self.search = search
-        self.set(search.found?.entry ?? search.draft)
+        self.set(search.found.map { self.history[$0] } ?? search.draft)
         return .moved
     }
 
@@ -122,13 +122,7 @@ public struct LineEditor: Sendable {
             skipped += columns[start]
             start += 1
         }
-        var (text, used) = ("", 0)
-        for index in start..<cells.count where used + columns[index] <= width {
-            text.append(cells[index])
-            used += columns[index]
-            if used == width { break }
-        }
-        return (text, before - skipped)
+        return (String(String(cells[start...]).prefix(columns: width)), before - skipped)
     }
 
     private mutating func remove(_ key: Key) -> Effect {

@@ -18,14 +18,7 @@ public enum StatusLine {
     /// The beginning of a text that fits into a row.
     ///
     /// More would wrap, and of its rows only the last one be removed.
-    public static func clipped(_ text: String, columns: Int) -> String {
-        var left = columns - 1
-        return String(
-            text.prefix { character in
-                left -= DisplayWidth.columns(of: character)
-                return left >= 0
-            })
-    }
+    public static func clipped(_ text: String, columns: Int) -> String { String(text.prefix(columns: columns - 1)) }
 
     private static func write(_ text: String) {
         if self.isShown { try? FileHandle.standardError.write(contentsOf: Data(text.utf8)) }

@@ -52,17 +52,10 @@ extension [Span] {
         guard self.columns > width else { return self }
         var (fitted, left): ([Span], Int) = ([], width - 1)
         for span in self where left >= 0 {
-            var text = ""
-            for character in span.text {
-                let columns = DisplayWidth.columns(of: character)
-                guard columns <= left else {
-                    fitted.append(Span(text + (width > 0 ? "…" : ""), span.role))
-                    return fitted
-                }
-                text.append(character)
-                left -= columns
-            }
-            fitted.append(Span(text, span.role))
+            let head = span.text.prefix(columns: left)
+            guard head.endIndex == span.text.endIndex else { return fitted + [Span("\(head)…", span.role)] }
+            fitted.append(span)
+            left -= DisplayWidth.columns(of: head)
         }
         return fitted
     }
