@@ -6,10 +6,8 @@ import Linkspan
 public struct LineEditor: Sendable {
     /// What a key has done.
     public enum Effect: Hashable, Sendable {
-        /// The key is not for editing, or there was nothing to do.
+        /// The text is the same, but for what a search shows: the key moves the cursor, or is not for editing.
         case none
-        /// The cursor has moved, or a search shows another line.
-        case moved
         /// The text has changed.
         case edited
         /// Enter was pressed: the line, which is empty again.
@@ -41,13 +39,7 @@ public struct LineEditor: Sendable {
     /// Takes a key.
     public mutating func press(_ key: Key) -> Effect {
         self.completion = nil
-        if self.search != nil { return self.pressSearching(key) }
-        switch key {
-        case .control("r"):
-            self.search = HistorySearch(draft: self.text)
-            return .moved
-        default: return self.pressEditing(key)
-        }
+        return self.search == nil ? self.pressEditing(key) : self.pressSearching(key)
     }
 
     /// Completes the word before the cursor, or puts the next word in its place that fits, or with `step` -1 the one
@@ -74,10 +66,10 @@ public struct LineEditor: Sendable {
         case .control("g"), .control("c"):
             self.search = nil
             self.set(search.draft)
-            return .moved
+            return .none
         case .escape, .tab:
             self.search = nil
-            return .moved
+            return .none
         default:
             // Whatever else is pressed is meant for the line that was found.
             self.search = nil
@@ -85,7 +77,7 @@ public struct LineEditor: Sendable {
         }
         self.search = search
         self.set(search.found.map { self.history[$0] } ?? search.draft)
-        return .moved
+        return .none
     }
 
     private mutating func pressEditing(_ key: Key) -> Effect {
@@ -95,13 +87,21 @@ public struct LineEditor: Sendable {
         case .enter: self.submit()
         case .left, .control("b"): self.move(to: self.cursor - 1)
         case .right, .control("f"): self.move(to: self.cursor + 1)
-        case .wordLeft, .alt("b"): self.move(to: self.wordStart)
+        case .wordLeft, .alt("b"): self.move(to: self.start(of: Self.isWord))
         case .wordRight, .alt("f"): self.move(to: self.wordEnd)
         case .home, .control("a"): self.move(to: 0)
         case .end, .control("e"): self.move(to: self.characters.count)
         case .up, .control("p"): self.show(self.history.older(than: self.text))
         case .down, .control("n"): self.show(self.history.newer())
-        default: self.remove(key)
+        case .control("r"): self.beginSearch()
+        case .backspace: self.delete(from: self.cursor - 1, to: self.cursor)
+        case .delete, .control("d"): self.delete(from: self.cursor, to: self.cursor + 1)
+        case .control("u"): self.kill(from: 0, to: self.cursor)
+        case .control("k"): self.kill(from: self.cursor, to: self.characters.count)
+        case .control("w"): self.kill(from: self.start(of: { !$0.isWhitespace }), to: self.cursor)
+        case .alt("d"): self.kill(from: self.cursor, to: self.wordEnd)
+        case .control("y"): self.insert(self.killed)
+        default: .none
         }
     }
 
@@ -125,17 +125,9 @@ public struct LineEditor: Sendable {
         return (String(String(cells[start...]).prefix(columns: width)), before - skipped)
     }
 
-    private mutating func remove(_ key: Key) -> Effect {
-        switch key {
-        case .backspace: self.delete(from: self.cursor - 1, to: self.cursor)
-        case .delete, .control("d"): self.delete(from: self.cursor, to: self.cursor + 1)
-        case .control("u"): self.kill(from: 0, to: self.cursor)
-        case .control("k"): self.kill(from: self.cursor, to: self.characters.count)
-        case .control("w"): self.kill(from: self.blankStart, to: self.cursor)
-        case .alt("d"): self.kill(from: self.cursor, to: self.wordEnd)
-        case .control("y"): self.insert(self.killed)
-        default: .none
-        }
+    private mutating func beginSearch() -> Effect {
+        self.search = HistorySearch(draft: self.text)
+        return .none
     }
 
     private mutating func submit() -> Effect {
@@ -177,11 +169,8 @@ public struct LineEditor: Sendable {
     }
 
     private mutating func move(to place: Int) -> Effect {
-        guard self.characters.indices.contains(place) || place == self.characters.count, place != self.cursor else {
-            return .none
-        }
-        self.cursor = place
-        return .moved
+        self.cursor = min(max(0, place), self.characters.count)
+        return .none
     }
 
     /// Replaces a part and puts the cursor after it.
@@ -193,26 +182,18 @@ public struct LineEditor: Sendable {
         self.cursor = min(head.count, self.characters.count)
     }
 
-    private var wordStart: Int {
-        var place = self.cursor
-        while place > 0, !Self.isWord(self.characters[place - 1]) { place -= 1 }
-        while place > 0, Self.isWord(self.characters[place - 1]) { place -= 1 }
-        return place
+    /// Where the last word before the cursor begins, whose characters `isWord` tells.
+    private func start(of isWord: (Character) -> Bool) -> Int {
+        guard let last = self.characters[..<self.cursor].lastIndex(where: isWord) else { return 0 }
+        return self.characters[..<last].lastIndex { !isWord($0) }.map { $0 + 1 } ?? 0
     }
 
+    /// Where the next word behind the cursor ends.
     private var wordEnd: Int {
-        var place = self.cursor
-        while place < self.characters.count, !Self.isWord(self.characters[place]) { place += 1 }
-        while place < self.characters.count, Self.isWord(self.characters[place]) { place += 1 }
-        return place
-    }
-
-    /// Where the word before the cursor begins that blanks separate.
-    private var blankStart: Int {
-        var place = self.cursor
-        while place > 0, self.characters[place - 1].isWhitespace { place -= 1 }
-        while place > 0, !self.characters[place - 1].isWhitespace { place -= 1 }
-        return place
+        guard let first = self.characters[self.cursor...].firstIndex(where: Self.isWord) else {
+            return self.characters.count
+        }
+        return self.characters[first...].firstIndex { !Self.isWord($0) } ?? self.characters.count
     }
 
     private static func isWord(_ character: Character) -> Bool { character.isLetter || character.isNumber }

@@ -266,7 +266,7 @@ extension ChatView {
         _ effect: LineEditor.Effect, size: TerminalSize, now: ContinuousClock.Instant
     ) -> [Request] {
         switch effect {
-        case .none, .moved: return []
+        case .none: return []
         case .submitted(let text):
             self.lastTyping = nil
             return self.submit(ChatInput.read(text), size: size, now: now)
