@@ -10,26 +10,28 @@ enum TopView {
         let rows = model.sorted
         let up = rows.count { $0.state == "connected" }
         let waiting = model.waiting
-        let broken = model.services.values.count { $0.state != "ready" }
+        let ready = model.services.values.count { $0.state == "ready" }
         let half = max(10, size.columns / 2 - 24)
         var lines: [[Span]] = [
             [Span("linkspan top", .own), Span("  \(state)", state == "live" ? .good : .warning)],
-            Self.meter("Connections", up, rows.count, width: half, isGood: up == rows.count) + [
+            Self.meter("Connections", up, of: rows.count, width: half) + [
                 Span("   Sent "), Span("\(model.sent)", .own), Span("  Received "), Span("\(model.received)", .own),
                 Span("  Failed "), Span("\(model.failed)", model.failed > 0 ? .bad : .own),
             ],
-            Self.meter(
-                "Services   ", model.services.count - broken, model.services.count, width: half,
-                isGood: broken == 0) + [
-                    Span("   Waiting "), Span("\(waiting)", waiting > 0 ? .warning : .own), Span("  Memory "),
-                    Span("\(model.memory >> 20) MiB", .own),
-                ],
-            [Span("Messages/s  "), Span(Self.spark(model.rates, width: size.columns - 24), .good)]
-                + [Span(" \(Int(model.rates.last ?? 0))", .own)],
-            [Span("Round trip  "), Span(Self.spark(model.roundTrips, width: size.columns - 24), .warning)]
-                + [Span(" \(Self.milliseconds(model.roundTrips.last ?? nil))", .own)],
+            Self.meter("Services   ", ready, of: model.services.count, width: half) + [
+                Span("   Waiting "), Span("\(waiting)", waiting > 0 ? .warning : .own),
+                Span("  Memory "), Span("\(model.memory >> 20) MiB", .own),
+            ],
+            [
+                Span("Messages/s  "), Span(Self.spark(model.rates, width: size.columns - 24), .good),
+                Span(" \(Int(model.rates.last ?? 0))", .own),
+            ],
+            [
+                Span("Round trip  "), Span(Self.spark(model.roundTrips, width: size.columns - 24), .warning),
+                Span(" \(Self.milliseconds(model.roundTrips.last ?? nil))", .own),
+            ],
             [],
-            [Span(Self.header(size.columns), .prompt)],
+            [Span("ID     " + Self.cells(Self.titles, size.columns).joined(separator: " "), .prompt)],
         ]
         let room = max(1, size.rows - lines.count - 3)
         let place = rows.firstIndex { $0.id == model.selected } ?? 0
@@ -46,10 +48,10 @@ enum TopView {
         return lines.prefix(size.rows).map { $0.fitted(to: size.columns) }
     }
 
-    private static func meter(_ name: String, _ value: Int, _ whole: Int, width: Int, isGood: Bool) -> [Span] {
+    private static func meter(_ name: String, _ value: Int, of whole: Int, width: Int) -> [Span] {
         let filled = whole == 0 ? 0 : value * width / whole
         return [
-            Span("\(name) ["), Span(String(repeating: "|", count: filled), isGood ? .good : .bad),
+            Span("\(name) ["), Span(String(repeating: "|", count: filled), value == whole ? .good : .bad),
             Span(String(repeating: " ", count: width - filled)), Span(" \(value)/\(whole)]"),
         ]
     }
@@ -66,47 +68,38 @@ enum TopView {
         return String(repeating: " ", count: max(0, width) - chart.count) + String(chart)
     }
 
-    /// The columns after the endpoint, with their widths.
-    private static let columns: [(name: String, width: Int)] = [
-        ("STATE", 13), ("TRANSPORT", 10), ("RTT", 9), ("WAIT", 6), ("FLIGHT", 7), ("MSG/S", 8), ("MESSAGES", 10),
-    ]
+    private static let titles = ["ENDPOINT", "STATE", "TRANSPORT", "RTT", "WAIT", "FLIGHT", "MSG/S", "MESSAGES"]
+    /// The widths of the columns after the endpoint, which has the rest of the screen.
+    private static let widths = [13, 10, 9, 6, 7, 8, 10]
 
-    private static func endpointWidth(_ columns: Int) -> Int {
-        max(12, columns - Self.columns.reduce(7) { $0 + $1.width + 1 })
-    }
-
-    private static func header(_ columns: Int) -> String {
-        Self.left("ID", 6) + " " + Self.left("ENDPOINT", Self.endpointWidth(columns))
-            + Self.columns.enumerated().map {
-                " " + ($0 < 2 ? Self.left($1.name, $1.width) : Self.right($1.name, $1.width))
-            }
-            .joined()
+    /// Texts in the columns of the titles; numbers stand at the right.
+    private static func cells(_ texts: [String], _ columns: Int) -> [String] {
+        let endpoint = max(12, columns - Self.widths.reduce(7) { $0 + $1 + 1 })
+        return zip(texts, [endpoint] + Self.widths).enumerated().map { place, cell in
+            place < 3 ? Self.left(cell.0, cell.1) : Self.right(cell.0, cell.1)
+        }
     }
 
     private static func line(_ row: TopModel.Row, isSelected: Bool, columns: Int) -> [Span] {
-        let role: Role =
+        let stateRole: Role =
             switch row.state {
             case "connected": .good
             case "reconnecting", "created": .warning
             default: .bad
             }
-        let numbers = [
-            Self.milliseconds(row.roundTrip), "\(row.waiting)", "\(row.inFlight)", "\(Int(row.rate.rounded()))",
-            "\(row.messages)",
+        let texts = [
+            row.endpoint, row.state, row.transport, Self.milliseconds(row.roundTrip), "\(row.waiting)",
+            "\(row.inFlight)", "\(Int(row.rate.rounded()))", "\(row.messages)",
         ]
-        let texts = zip(numbers, Self.columns.dropFirst(2)).map { " " + Self.right($0, $1.width) }.joined()
-        let head = (isSelected ? "›" : " ") + Self.right("\(row.id)", 5) + " "
+        let (cells, role): ([String], Role) = (Self.cells(texts, columns), isSelected ? .own : .plain)
         return [
-            Span(head + Self.left(row.endpoint, Self.endpointWidth(columns)) + " ", isSelected ? .own : .plain),
-            Span(Self.left(row.state, 13), role),
-            Span(" " + Self.left(row.transport, 10) + texts, isSelected ? .own : .plain),
+            Span("\(isSelected ? "›" : " ")\(Self.right("\(row.id)", 5)) \(cells[0]) ", role),
+            Span(cells[1], stateRole), Span(" " + cells[2...].joined(separator: " "), role),
         ]
     }
 
-    private static func detail(
-        _ row: TopModel.Row?, _ model: TopModel, now: ContinuousClock.Instant
-    ) -> [Span] {
-        guard let row else { return [Span("", .hint)] }
+    private static func detail(_ row: TopModel.Row?, _ model: TopModel, now: ContinuousClock.Instant) -> [Span] {
+        guard let row else { return [] }
         guard let next = row.nextAttempt, let heard = model.heard else { return [Span(row.why, .news)] }
         let left = Double(next - model.now) / 1_000 - heard.duration(to: now) / .seconds(1)
         let seconds = String(format: "%.1f", max(0, left))
