@@ -15,13 +15,12 @@ struct LoadPage {
         let title = Self.escaped("Load of \(self.report.url)")
         var body = "<h1>\(title)</h1>\n"
         for note in self.report.notes { body += "<p class=\"warning\">\(Self.escaped(note))</p>\n" }
-        for (title, rows) in self.report.tables {
-            body += "<h2>\(title)</h2>\n<table>\n"
-            for (index, row) in rows.enumerated() {
-                let tag = index == 0 ? "th" : "td"
-                body += "<tr>\(row.map { "<\(tag)>\(Self.escaped($0))</\(tag)>" }.joined())</tr>\n"
-            }
-            body += "</table>\n"
+        func row(_ cells: [String], _ tag: String) -> String {
+            "<tr>\(cells.map { "<\(tag)>\(Self.escaped($0))</\(tag)>" }.joined())</tr>\n"
+        }
+        for (title, heading, rows) in self.report.tables {
+            body += "<h2>\(title)</h2>\n<table>\n\(row(heading, "th"))"
+            body += "\(rows.map { row($0, "td") }.joined())</table>\n"
         }
         let line = self.report.timeline
         func points(_ value: (LoadTally.Second) -> Double) -> [(Double, Double)] { line.map { ($0.time, value($0)) } }
@@ -32,10 +31,7 @@ struct LoadPage {
         body += Self.plot("Times in ms", "s", [("p50", points(\.p50)), ("p99", points(\.p99))])
         let curves = ["request", "delivery"].compactMap { kind in
             self.report.times[kind].map { times in
-                (
-                    kind,
-                    LoadReport.shares.map { (-log10(1 - $0.value), times.quantiles[$0.key] ?? 0) }
-                )
+                (kind, LoadReport.shares.map { (-log10(1 - $0.value), times.quantiles[$0.key] ?? 0) })
             }
         }
         body += Self.plot("Times in ms by share: 1 is 90 %, 2 is 99 %, 4 is 99.99 %", "", curves)

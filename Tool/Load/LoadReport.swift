@@ -92,8 +92,8 @@ struct LoadReport: Codable, Sendable {
         return values
     }
 
-    /// The tables of the report: titles and rows, the first of which is the heading.
-    var tables: [(title: String, rows: [[String]])] {
+    /// The tables of the report that have rows: titles, headings and rows.
+    var tables: [(title: String, heading: [String], rows: [[String]])] {
         let shares = Self.shares.map(\.key)
         let times = Self.kinds.compactMap { kind in
             self.times[kind].map { times in
@@ -101,60 +101,41 @@ struct LoadReport: Codable, Sendable {
                     + [Self.text(times.max)]
             }
         }
-        let faults = [("to the server", self.toServer), ("from the server", self.fromServer)].map {
-            [$0.0, "\($0.1.lost)", "\($0.1.doubled)", "\($0.1.reordered)"]
-        }
-        let cost = self.cost
-        var tables = [
-            (
-                "Clients",
-                [
-                    ["clients", "failed", "seconds", "sent", "received"],
-                    [
-                        "\(self.clients)", "\(self.failedClients)", Self.text(self.seconds), "\(self.sent)",
-                        "\(self.received)",
-                    ],
-                ]
-            ),
-            ("Times in ms", [["time", "count", "mean"] + shares + ["max"]] + times),
-            ("Messages", [["way", "lost", "doubled", "reordered"]] + faults),
-            (
-                "Cost of the client",
-                [
-                    ["µs/message", "processors", "processor s", "MiB", "KiB/client"],
-                    [
-                        cost.microsecondsPerMessage, cost.processors, cost.processorSeconds, cost.residentMiB,
-                        cost.kibPerClient,
-                    ]
-                    .map(Self.text),
-                ]
-            ),
+        let clients = [self.clients, self.failedClients].map(String.init) + [Self.text(self.seconds)]
+        let cost = [
+            self.cost.microsecondsPerMessage, self.cost.processors, self.cost.processorSeconds, self.cost.residentMiB,
+            self.cost.kibPerClient,
         ]
-        if times.isEmpty { tables.remove(at: 1) }
-        if !self.errors.isEmpty {
-            tables.append(
-                ("Errors", [["error", "count"]] + self.errors.sorted { $0.value > $1.value }.map { [$0, "\($1)"] }))
-        }
-        if !self.thresholds.isEmpty {
-            tables.append(
-                (
-                    "Thresholds",
-                    [["threshold", "value", "met"]]
-                        + self.thresholds.map { [$0.threshold, Self.text($0.value), $0.isMet ? "yes" : "no"] }
-                ))
-        }
-        return tables
+        return [
+            (
+                "Clients", ["clients", "failed", "seconds", "sent", "received"],
+                [clients + ["\(self.sent)", "\(self.received)"]]
+            ),
+            ("Times in ms", ["time", "count", "mean"] + shares + ["max"], times),
+            (
+                "Messages", ["way", "lost", "doubled", "reordered"],
+                [["to the server"] + self.toServer.texts, ["from the server"] + self.fromServer.texts]
+            ),
+            (
+                "Cost of the client", ["µs/message", "processors", "processor s", "MiB", "KiB/client"],
+                [cost.map(Self.text)]
+            ),
+            ("Errors", ["error", "count"], self.errors.sorted { $0.value > $1.value }.map { [$0, "\($1)"] }),
+            (
+                "Thresholds", ["threshold", "value", "met"],
+                self.thresholds.map { [$0.threshold, Self.text($0.value), $0.isMet ? "yes" : "no"] }
+            ),
+        ].filter { !$0.2.isEmpty }
     }
 
     /// The report as Markdown.
     var markdown: String {
         var text = "# Load of \(self.url)\n"
         for note in self.notes { text += "\n**\(note)**\n" }
-        for (title, rows) in self.tables {
+        for (title, heading, rows) in self.tables {
             text += "\n## \(title)\n\n"
-            for (index, row) in rows.enumerated() {
+            for row in [heading, heading.map { _ in "---" }] + rows {
                 text += "| \(row.map { $0.replacing("|", with: "\\|") }.joined(separator: " | ")) |\n"
-                if index == 0 { text += "|\(row.map { _ in " --- |" }.joined())\n" }
             }
         }
         return text

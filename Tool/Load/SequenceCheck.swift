@@ -44,6 +44,10 @@ struct SequenceBook: Sendable {
         var lost = 0
         var doubled = 0
         var reordered = 0
+
+        /// The numbers as cells of a table.
+        var texts: [String] { [self.lost, self.doubled, self.reordered].map(String.init) }
+
         static func + (left: Self, right: Self) -> Self {
             Self(
                 lost: left.lost + right.lost, doubled: left.doubled + right.doubled,
