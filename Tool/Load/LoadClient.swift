@@ -136,67 +136,51 @@ final class LoadClient: Sendable {
 
     /// Sends what a step says, at its rate.
     private func send(_ step: LoadStep) async {
-        let (connection, sender) = self.place(of: step)
         let start = self.run.now + step.phase(of: self.number, among: self.run.scenario.clients)
         await self.run.sleep(start - self.run.now)
         var sent = 0
         while sent < step.count, !self.run.isOver {
-            if step.isRequest, step.interval == nil {
-                await self.request(step, sender, over: connection)
+            guard let interval = step.interval else {
+                guard step.isRequest else { return self.send(0..<step.count, of: step, since: start) }
+                await withCheckedContinuation { answer in
+                    self.send(sent..<sent + 1, of: step, since: start) { answer.resume() }
+                }
                 sent += 1
-            } else {
-                sent = self.send(from: sent, of: step, sender, since: start, over: connection)
-                guard let interval = step.interval, sent < step.count else { continue }
-                // Turns of a millisecond: a wake-up for each message would cost more than the message.
-                await self.run.sleep(max(start + Int64(Double(sent) * interval) - self.run.now, 1_000_000))
+                continue
             }
+            let due = min(step.count, Int(Double(self.run.now - start) / interval) + 1)
+            if due > sent { self.send(sent..<due, of: step, since: start) }
+            sent = max(sent, due)
+            guard sent < step.count else { return }
+            // Turns of a millisecond: a wake-up for each message would cost more than the message.
+            await self.run.sleep(max(start + Int64(Double(sent) * interval) - self.run.now, 1_000_000))
         }
     }
 
-    private func place(of step: LoadStep) -> (ConnectionHandler, sender: Int) {
-        let connection = self.state.withLock { $0.connections[step.plan.namespace] }
-        return (connection, self.number * self.run.urls.count + step.plan.namespace)
-    }
-
-    /// Sends the messages that are due; returns how many have left.
+    /// Sends some of a step's messages; `done` hears of each answer to a request.
     private func send(
-        from sent: Int, of step: LoadStep, _ sender: Int, since start: Int64, over connection: ConnectionHandler
-    ) -> Int {
+        _ indices: Range<Int>, of step: LoadStep, since start: Int64, _ done: @escaping @Sendable () -> Void = {}
+    ) {
+        let connection = self.state.withLock { $0.connections[step.plan.namespace] }
+        let sender = self.number * self.run.urls.count + step.plan.namespace
         let now = self.run.now
-        let due = step.interval.map { min(step.count, Int(Double(now - start) / $0) + 1) } ?? step.count
-        guard due > sent else { return sent }
         // With a rate, the time counts from when each message was due.
         func time(of index: Int) -> Int64 { step.interval.map { start + Int64(Double(index) * $0) } ?? now }
-        let first = self.begin(due - sent, of: step, sender, late: now - time(of: sent))
-        for index in sent..<due {
-            let stamp = MessageStamp(sender: sender, number: first + index - sent, time: time(of: index))
+        let first = self.run.tally.withLock { tally in
+            tally.sent += indices.count
+            tally.lateness.record(now - time(of: indices.lowerBound))
+            return tally.book.take(indices.count, of: sender, to: step.audience, isAcknowledged: step.isRequest)
+        }
+        for index in indices {
+            let number = first + index - indices.lowerBound
+            let stamp = MessageStamp(sender: sender, number: number, time: time(of: index))
             // Made where it is handed over, because a copy would cost each message.
             var payload: Payload { step.template.payload(stamp, user: self.user) }
             if step.isRequest {
-                self.request(step, payload, stamp, over: connection) {}
+                self.request(step, payload, stamp, over: connection, done)
             } else {
                 self.perform(Command(sending: step.event, payload: payload), stamp, over: connection)
             }
-        }
-        return due
-    }
-
-    /// Takes numbers for messages; returns the first.
-    private func begin(_ count: Int, of step: LoadStep, _ sender: Int, late: Int64) -> Int {
-        self.run.tally.withLock { tally in
-            tally.sent += count
-            tally.lateness.record(late)
-            return tally.book.take(count, of: sender, to: step.audience, isAcknowledged: step.isRequest)
-        }
-    }
-
-    /// Sends one request, and waits for its answer.
-    private func request(_ step: LoadStep, _ sender: Int, over connection: ConnectionHandler) async {
-        let number = self.begin(1, of: step, sender, late: 0)
-        let stamp = MessageStamp(sender: sender, number: number, time: self.run.now)
-        let payload = step.template.payload(stamp, user: self.user)
-        await withCheckedContinuation { continuation in
-            self.request(step, payload, stamp, over: connection) { continuation.resume() }
         }
     }
 
