@@ -72,7 +72,7 @@ struct MessageStamp: Equatable, Sendable {
 
 /// Text with the places `{{stamp}}`, `{{client}}` and `{{COLUMN}}` of the table of users.
 struct PayloadTemplate: Sendable {
-    private enum Place: Sendable { case stamp, client, column(Int) }
+    private enum Place: Sendable { case stamp, client, column(String) }
 
     /// The places, each with the text before it.
     private let parts: [(text: [UInt8], place: Place)]
@@ -80,7 +80,6 @@ struct PayloadTemplate: Sendable {
     private let rest: [UInt8]
     /// Room for a message whose stamps are as long as can be.
     private let capacity: Int
-    private let columns: [String]
 
     /// Whether messages can be told apart.
     var hasStamp: Bool { self.parts.contains { if case .stamp = $0.place { true } else { false } } }
@@ -94,23 +93,20 @@ struct PayloadTemplate: Sendable {
         while let start = rest.firstRange(of: "{{"), let end = rest[start.upperBound...].firstRange(of: "}}"),
             rest[start.upperBound..<end.lowerBound].allSatisfy({ $0.isLetter || $0.isNumber || $0 == "_" })
         {
-            let before = Array(rest[..<start.lowerBound].utf8)
             let name = String(rest[start.upperBound..<end.lowerBound])
+            let place: Place
             switch name {
-            case "stamp": parts.append((before, .stamp))
-            case "client": parts.append((before, .client))
+            case "stamp": place = .stamp
+            case "client": place = .client
+            case _ where columns.contains(name): place = .column(name)
             default:
-                if let column = columns.firstIndex(of: name) {
-                    parts.append((before, .column(column)))
-                    break
-                }
-                throw ValidationError(
-                    "the payload '\(text)' names {{\(name)}}: use \((["stamp", "client"] + columns).joined(separator: ", "))"
-                )
+                let names = (["stamp", "client"] + columns).joined(separator: ", ")
+                throw ValidationError("the payload '\(text)' names {{\(name)}}: use \(names)")
             }
+            parts.append((Array(rest[..<start.lowerBound].utf8), place))
             rest = rest[end.upperBound...]
         }
-        (self.parts, self.rest, self.columns) = (parts, Array(rest.utf8), columns)
+        (self.parts, self.rest) = (parts, Array(rest.utf8))
         self.capacity = parts.reduce(rest.utf8.count) { $0 + $1.0.count + MessageStamp.length }
         let sample = self.bytes(MessageStamp(sender: 0, number: 1, time: 2), user: [:])
         do throws(LinkspanError) {
@@ -136,7 +132,7 @@ struct PayloadTemplate: Sendable {
             case .client: bytes += "\(stamp.sender)".utf8
             case .column(let column):
                 // The inside of a string of JSON, whose quotes the template has.
-                let text = (try? Payload(user[self.columns[column]] ?? ""))?.elements ?? []
+                let text = (try? Payload(user[column] ?? ""))?.elements ?? []
                 bytes += text.dropFirst().dropLast()
             }
         }
