@@ -279,15 +279,9 @@ struct ProcessCost {
     let processor: Double
 
     static var now: Self {
-        var usage = rusage()
-        #if canImport(Glibc)
-        getrusage(__rusage_who_t(RUSAGE_SELF.rawValue), &usage)
-        #else
-        getrusage(RUSAGE_SELF, &usage)
-        #endif
-        return Self(
-            processor: Double(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec)
-                + Double(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) / 1e6)
+        var time = timespec()
+        clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time)
+        return Self(processor: Double(time.tv_sec) + Double(time.tv_nsec) / 1e9)
     }
 
     /// Has the process may open as many files as a load needs.
