@@ -1,3 +1,4 @@
+import Foundation
 import Linkspan
 import LinkspanNetwork
 import LinkspanRuntime
@@ -15,14 +16,13 @@ final class Conversation: WebSocketChannelHandler, Sendable {
         /// The answer to ``ping()``.
         case pong
         case ended(WebSocketEnd)
-        case timeUp(Int)
+        case timeUp(UUID)
     }
 
     private let loop: any NetworkLoop
     private let channel: Confined<WebSocketChannel?>
     private let events: AsyncStream<Event>
     private let event: AsyncStream<Event>.Continuation
-    private let waits = Lock(0)
     private let answered = Lock(false)
     private let activity = Lock(ContinuousClock.now)
     private let patience: Duration
@@ -46,11 +46,7 @@ final class Conversation: WebSocketChannelHandler, Sendable {
 
     /// The next event; nil when none comes in time, which is that of a step unless given.
     func next(within limit: Duration? = nil) async -> Event? {
-        let (wait, event) = (
-            self.waits.withLock {
-                $0 += 1; return $0
-            }, self.event
-        )
+        let (wait, event) = (UUID(), self.event)
         // No parent is left to own it when an event comes in time; then nobody looks at what it says.
         let alarm = Task {
             try? await Task.sleep(for: limit ?? self.patience)
