@@ -40,11 +40,8 @@ struct DoctorCommand: AsyncParsableCommand {
     @Flag(help: "Prints one object of JSON at the end.") var json = false
 
     func validate() throws {
-        for (name, seconds) in [("--timeout", self.timeout), ("--idle", self.idle)] {
-            guard seconds.isFinite, (1...86_400).contains(seconds) else {
-                throw ValidationError("\(name) has to be a number of seconds from 1 to 86400")
-            }
-        }
+        try self.check("--timeout", self.timeout, from: 1)
+        try self.check("--idle", self.idle, from: 1)
         guard self.target.version == .v4 else {
             throw ValidationError("--version has to be v4: the doctor examines servers of Socket.IO 3 and newer")
         }

@@ -109,9 +109,7 @@ struct LoadCommand: AsyncParsableCommand {
     var timeout = 10.0
 
     func validate() throws {
-        guard (0.001...86_400).contains(self.timeout) else {
-            throw ValidationError("--timeout has to be a number of seconds from 0.001 to 86400")
-        }
+        try self.check("--timeout", self.timeout, from: 0.001)
         if self.emit != nil, self.request != nil { throw ValidationError("--emit and --request exclude each other") }
         let ofStep = [
             "--payload": self.payload != nil, "--rate": self.rate != nil, "--count": self.count != nil,

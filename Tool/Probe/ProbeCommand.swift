@@ -66,11 +66,8 @@ struct ProbeCommand: AsyncParsableCommand {
         if self.replay != nil, !self.execute.isEmpty {
             throw ValidationError("--replay and --execute exclude each other")
         }
-        for (name, seconds) in [("--wait", self.wait ?? 0), ("--timeout", self.timeout)] {
-            guard seconds.isFinite, (0...86_400).contains(seconds) else {
-                throw ValidationError("\(name) has to be a number of seconds from 0 to 86400")
-            }
-        }
+        try self.check("--wait", self.wait ?? 0, from: 0)
+        try self.check("--timeout", self.timeout, from: 0)
         for line in self.execute {
             if case .mistake(let sentence) = self.target.isRaw ? ProbeLine.message(line) : ProbeLine.event(line) {
                 throw ValidationError("--execute '\(line)' cannot be sent: \(sentence)")

@@ -119,7 +119,13 @@ struct ProbeTarget: ParsableArguments {
     private static let ownHeaders = StreamRequest.reservedNames.union(["connection", "upgrade"])
 
     /// The headers of `--header`.
-    var headers: [Credentials.Field] { self.header.map(Self.field) }
+    var headers: [Credentials.Field] {
+        self.header.map { header in
+            let name = header.prefix { $0 != ":" }
+            let value = header.dropFirst(name.count + 1).drop { $0 == " " }
+            return Credentials.Field(String(name), Secret(String(value)))
+        }
+    }
 
     /// The roots of `--ca` and the keys of `--pin`.
     var tls: TLSPolicy {
@@ -173,11 +179,14 @@ struct ProbeTarget: ParsableArguments {
         let url = try ConnectionURL(self.url)
         return "\(url.scheme)://\(url.authority)\(namespace)\(url.query.map { "?\($0)" } ?? "")"
     }
+}
 
-    private static func field(_ header: String) -> Credentials.Field {
-        let parts = header.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
-        let value = parts.dropFirst().first.map { String($0.drop { $0 == " " }) } ?? ""
-        return Credentials.Field(String(parts[0]), Secret(value))
+extension ParsableCommand {
+    /// Refuses seconds of a flag that are fewer than `least` or more than a day.
+    func check(_ flag: String, _ seconds: Double, from least: Double) throws(ValidationError) {
+        guard (least...86_400).contains(seconds) else {
+            throw ValidationError("\(flag) has to be a number of seconds from \(least.plain) to 86400")
+        }
     }
 }
 
