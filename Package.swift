@@ -174,7 +174,7 @@ func program(_ name: String, in path: String, _ needs: [Target.Dependency], excl
 let programs: [Target] = [
     // The terminal of the tool and the chat, which is no part of the SDK.
     .target(
-        name: "LinkspanTerminal", dependencies: ["Linkspan", "LinkspanNetwork", argumentParser], path: "Tool/Terminal",
+        name: "LinkspanTerminal", dependencies: core + ["LinkspanNetwork", argumentParser], path: "Tool/Terminal",
         packageAccess: false, swiftSettings: settings),
     .executableTarget(
         name: "linkspan",

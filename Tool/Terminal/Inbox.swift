@@ -1,12 +1,11 @@
-import Synchronization
+import LinkspanRuntime
 
 /// Values from many sources for one consumer, which takes all waiting ones at once.
-@available(macOS 15, *)
 public final class Inbox<Value: Sendable>: Sendable {
     /// Comes when there is something to take.
     public let arrivals: AsyncStream<Void>
     private let arrival: AsyncStream<Void>.Continuation
-    private let values = Mutex<[Value]>([])
+    private let values = Lock<[Value]>([])
 
     /// An empty inbox.
     public init() { (self.arrivals, self.arrival) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1)) }
