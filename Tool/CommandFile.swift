@@ -30,9 +30,21 @@ enum CommandFile {
             LinkspanError(.invalidConfiguration, "\(content) cannot be written to \(path): \(text)")
         }
         guard !Self.isFolder(path) else { throw problem("it is a folder") }
+        // A device or a pipe may be in a folder that cannot be written to.
+        guard !FileManager.default.isWritableFile(atPath: path) else { return }
         let folder = URL(fileURLWithPath: path).deletingLastPathComponent().path
         guard Self.isFolder(folder), FileManager.default.isWritableFile(atPath: folder) else {
             throw problem("\(folder) is no folder that can be written to")
+        }
+    }
+
+    /// Writes a text into a file, which may also be a device, a pipe or a link.
+    static func write(_ text: String, to path: String, for content: String) throws(LinkspanError) {
+        do {
+            try Data(text.utf8).write(to: URL(fileURLWithPath: path))
+        } catch {
+            let reason = error.localizedDescription
+            throw LinkspanError(.invalidConfiguration, "\(content) cannot be written to \(path): \(reason)")
         }
     }
 

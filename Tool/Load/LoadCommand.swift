@@ -190,13 +190,7 @@ struct LoadCommand: AsyncParsableCommand {
     private func write(_ report: LoadReport) throws {
         if self.json { try LineOutput.show(json: report) } else { LineOutput.showLines(report.markdown) }
         for (path, text) in [(self.markdown, report.markdown), (self.html, LoadPage(report: report).html)] {
-            guard let path else { continue }
-            do {
-                try text.write(toFile: path, atomically: true, encoding: .utf8)
-            } catch {
-                LineOutput.complain("the report cannot be written to \(path): \(error.localizedDescription)")
-                throw ExitCode.validationFailure
-            }
+            if let path { try CommandFile.write(text, to: path, for: "the report") }
         }
     }
 }

@@ -24,12 +24,7 @@ struct ProbeRecording {
     /// Writes a conversation; `isRedacted` leaves secrets out.
     static func write(_ conversation: Conversation, to path: String, isRedacted: Bool) throws(LinkspanError) {
         let lines = conversation.lines.map { isRedacted ? Self.redacted($0) : $0 }
-        do {
-            try Data((Conversation(lines).text + "\n").utf8).write(to: URL(fileURLWithPath: path), options: .atomic)
-        } catch {
-            throw LinkspanError(
-                .invalidConfiguration, "the conversation cannot be written to \(path): \(error.localizedDescription)")
-        }
+        try CommandFile.write(Conversation(lines).text + "\n", to: path, for: "the conversation")
     }
 
     private static func redacted(_ line: Conversation.Line) -> Conversation.Line {
