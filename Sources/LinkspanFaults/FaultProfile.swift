@@ -91,6 +91,18 @@ public struct FaultProfile: Sendable, Hashable, Decodable {
 
 // MARK: - File
 
+extension FaultProfile {
+    private enum Field: String, CodingKey, CaseIterable { case phases }
+
+    /// Reads a profile.
+    ///
+    /// - Throws: `DecodingError` for an unknown name, and for what is wrong with a phase.
+    public init(from decoder: any Decoder) throws {
+        try decoder.refuseUnknown(Field.self)
+        self.phases = try decoder.container(keyedBy: Field.self).decode([Phase].self, forKey: .phases)
+    }
+}
+
 extension FaultProfile.Phase: Decodable {
     private enum Field: String, CodingKey, CaseIterable {
         case at, from, delay, jitter, rate, loss, corruption, cut, drops, ending
