@@ -154,7 +154,10 @@ struct LoadThreshold: Sendable {
     init(_ text: String) throws {
         guard let found = text.wholeMatch(of: /\s*([\w.]+)\s*(<=|<|==|>=|>)\s*([\d.]+)\s*(us|ms|s)?\s*/),
             let number = Double(found.3)
-        else { throw ValidationError("the threshold '\(text)' cannot be read: write it as request.p99<50ms or lost==0") }
+        else {
+            throw ValidationError(
+                "the threshold '\(text)' cannot be read: write it as request.p99<50ms or lost==0")
+        }
         let limit = number * (["us": 0.001, "s": 1_000][found.4 ?? ""] ?? 1)
         let kinds = LoadReport.kinds.flatMap { kind in
             (LoadReport.shares.map(\.key) + ["mean", "max"]).map { "\(kind).\($0)" }

@@ -155,7 +155,8 @@ struct LoadScenario: Decodable, Sendable {
         }
         guard !isQuoted else { throw ValidationError("the table of users has a quote that is not closed") }
         guard let columns = lines.first, lines.count > 1 else {
-            throw ValidationError("the table of users needs a line with the names of its columns, and one for each user")
+            throw ValidationError(
+                "the table of users needs a line with the names of its columns, and one for each user")
         }
         if let (index, cells) = lines.enumerated().first(where: { $1.count != columns.count }) {
             let names = columns.joined(separator: ",")

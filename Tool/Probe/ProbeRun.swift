@@ -147,7 +147,7 @@ struct ProbeRun: Sendable {
 
     /// Carries out one line; returns the failure of the probe, if any.
     ///
-    /// - Parameter question: the latest event of the server that waits for an acknowledgement.
+    /// `question` is the latest event of the server that waits for an acknowledgement.
     private func perform(
         _ line: ProbeLine, over connection: ConnectionHandler, _ question: Lock<Message?>
     ) async -> ProbeExit? {
