@@ -17,8 +17,8 @@ struct LinkspanCommand: AsyncParsableCommand {
 
             Completion for the shell: linkspan completion bash (or zsh, or fish) prints a script to source.
 
-            Exit status: 0 when all went well; 64 for a mistake in the arguments. The help of each command says what else \
-            there is.
+            Exit status: 0 when all went well; 64 for a mistake in the arguments; 74 when standard output cannot be written, \
+            as on a full disk. The help of each command says what else there is.
             """,
         subcommands: Self.subcommands)
 
@@ -47,7 +47,7 @@ struct CompletionCommand: ParsableCommand {
         guard let shell = CompletionShell(rawValue: self.shell) else {
             throw ValidationError("there is completion for bash, zsh and fish, not for '\(self.shell)'")
         }
-        print(LinkspanCommand.completionScript(for: shell))
+        LineOutput.showLines(LinkspanCommand.completionScript(for: shell))
     }
 }
 

@@ -130,6 +130,25 @@ extension Tool {
             }
         }
 
+        @Test(
+            .enabled(if: FileManager.default.fileExists(atPath: "/dev/full")), .timeLimit(.minutes(2)),
+            arguments: [
+                "--help", "--version", "completion bash", "config plan --url ws://127.0.0.1:1",
+                "doctor http://127.0.0.1:1", "doctor http://127.0.0.1:1 --json",
+                "load http://127.0.0.1:1 --clients 1 --emit a", "proxy 127.0.0.1:0 127.0.0.1:1 --json",
+            ])
+        func `a full disk behind standard output ends the program with an error that names it`(words: String)
+            async throws
+        {
+            try await Bench.run { bench in
+                let script = #""$0" \#(words) > /dev/full"#
+                let child = try await bench.start("sh", ["/bin/sh", "-c", script, try Place.program("linkspan")])
+                #expect(try await child.exit() == 74)
+                let (errors, reason) = (try await child.errors.all(), "No space left on device")
+                #expect(errors.contains("linkspan: standard output cannot be written: \(reason)"), "\(errors)")
+            }
+        }
+
         @Test(.timeLimit(.minutes(2)))
         func `Ctrl-C ends a proxy with its last state`() async throws {
             try await Bench.run { bench in

@@ -68,7 +68,7 @@ struct DoctorCommand: AsyncParsableCommand {
         guard !Task.isCancelled else { return }
         output.interrupt()
         // Other threads are in the midst of a stage, so nothing is torn down.
-        _exit(Interruption.status)
+        _exit(LineOutput.status(or: Interruption.status))
     }
 
     private var plan: Examination.Plan {

@@ -20,8 +20,7 @@ struct DoctorOutput: Sendable {
     /// Names the stage that is under way, at a terminal, until its result stands in its place.
     func begin(_ stage: Stage) {
         guard self.isTerminal, !self.isJSON else { return }
-        Swift.print("  \(stage.title) …", terminator: "\r")
-        fflush(nil)
+        LineOutput.print("  \(stage.title) …\r")
     }
 
     /// The last stage of a report.
@@ -36,7 +35,7 @@ struct DoctorOutput: Sendable {
             case .skipped: ("-", .hint)
             }
         let name = result.stage.title.padding(toLength: 22, withPad: " ", startingAt: 0)
-        if self.isTerminal { Swift.print("\u{1B}[K", terminator: "") }
+        if self.isTerminal { LineOutput.print("\u{1B}[K") }
         let time = result.outcome == .skipped ? "" : "  (\(result.milliseconds) ms)"
         self.print([
             Span("\(mark) ", role), Span(name),
@@ -49,7 +48,7 @@ struct DoctorOutput: Sendable {
     func interrupt() {
         guard var report = self.latest.withLock({ $0 }) else { return }
         report.interrupt()
-        if self.isTerminal { Swift.print("\r\u{1B}[K", terminator: "") }
+        if self.isTerminal { LineOutput.print("\r\u{1B}[K") }
         try? self.end(report)
     }
 
@@ -67,11 +66,7 @@ struct DoctorOutput: Sendable {
         ])
     }
 
-    private func print(_ spans: [Span]) {
-        Swift.print(self.style.paint(spans))
-        // A pipe gets each stage as it is done, too.
-        fflush(nil)
-    }
+    private func print(_ spans: [Span]) { LineOutput.print(self.style.paint(spans) + "\n") }
 }
 
 extension Stage {

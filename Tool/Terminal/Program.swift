@@ -16,8 +16,13 @@ public enum Program {
     ///   - version: the answer to `--version`. As the parser's own it would be one to that flag of every command.
     public static func run(_ root: (some AsyncParsableCommand).Type, version: String? = nil) async {
         self.prepareStreams()
-        if let version, self.arguments == ["--version"] { return print(version) }
+        let status = await self.status(of: root, version)
+        exit(LineOutput.status(or: status.rawValue))
+    }
+
+    private static func status(of root: (some AsyncParsableCommand).Type, _ version: String?) async -> ExitCode {
         do {
+            if let version, self.arguments == ["--version"] { throw CleanExit.message(version) }
             if self.arguments.first == "help", let sentence = self.unknownCommand(root) {
                 throw ValidationError(sentence)
             }
@@ -27,18 +32,22 @@ public enum Program {
             } else {
                 try command.run()
             }
+            return .success
         } catch let status as ExitCode {
             // The code that chose the status has printed the reason.
-            root.exit(withError: status)
+            return status
         } catch {
             if let mistake = (error as? ValidationError)?.message ?? (error as? LinkspanError)?.message {
                 LineOutput.complain(mistake)
-            } else if root.exitCode(for: error) == .validationFailure {
-                self.complain(error, root)
-            } else {
-                root.exit(withError: error)
+                return .validationFailure
             }
-            root.exit(withError: ExitCode.validationFailure)
+            let status = root.exitCode(for: error)
+            switch status {
+            case .success: LineOutput.showLines(root.fullMessage(for: error))
+            case .validationFailure: self.complain(error, root)
+            default: LineOutput.complain(root.message(for: error))
+            }
+            return status
         }
     }
 
@@ -88,7 +97,7 @@ public enum Program {
         LineOutput.complain(root.message(for: error))
         let lines = root.fullMessage(for: error).split(separator: "\n", omittingEmptySubsequences: false)
         for line in lines.drop(while: { !$0.hasPrefix("Usage:") }) where !line.isEmpty {
-            LineOutput.showUsage(String(line))
+            LineOutput.remark(String(line))
         }
     }
 }

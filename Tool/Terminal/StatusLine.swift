@@ -21,6 +21,6 @@ public enum StatusLine {
     public static func clipped(_ text: String, columns: Int) -> String { String(text.prefix(columns: columns - 1)) }
 
     private static func write(_ text: String) {
-        if self.isShown { try? FileHandle.standardError.write(contentsOf: Data(text.utf8)) }
+        if self.isShown { TerminalDevice.write(text, to: STDERR_FILENO) }
     }
 }

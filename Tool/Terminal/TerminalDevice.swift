@@ -92,26 +92,29 @@ public final class TerminalDevice: Terminal {
         // A terminal may stop to read for as long as it likes; that must not hold up anything else.
         await withCheckedContinuation { continuation in
             self.output.async {
-                Self.writeAll(Array(text.utf8))
+                Self.write(text, to: STDOUT_FILENO)
                 continuation.resume()
             }
         }
     }
 
-    private static func writeAll(_ bytes: [UInt8]) {
-        var rest = bytes[...]
+    /// Writes all of a text; returns 0, or the number of the error.
+    @discardableResult
+    static func write(_ text: String, to descriptor: Int32) -> Int32 {
+        var rest = Array(text.utf8)[...]
         while !rest.isEmpty {
-            let count = rest.withUnsafeBytes { Foundation.write(STDOUT_FILENO, $0.baseAddress, $0.count) }
+            let count = rest.withUnsafeBytes { Foundation.write(descriptor, $0.baseAddress, $0.count) }
             if count > 0 {
                 rest = rest.dropFirst(count)
             } else if errno == EAGAIN {
-                // Another user of the terminal has set it.
-                var wait = pollfd(fd: STDOUT_FILENO, events: Int16(POLLOUT), revents: 0)
+                // Another user of the terminal or the pipe has set it.
+                var wait = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
                 poll(&wait, 1, -1)
             } else if errno != EINTR {
-                return
+                return errno
             }
         }
+        return 0
     }
 
     /// Reads on a thread of its own, because a read cannot be cancelled; the process does not wait for it.

@@ -186,6 +186,21 @@ extension Tool {
         }
 
         @Test
+        func `a report goes through a link, and a full disk is told`() async throws {
+            try await Bench.run { bench in
+                let (report, link) = ("\(bench.folder)/report.md", "\(bench.folder)/link.md")
+                try FileManager.default.createSymbolicLink(atPath: link, withDestinationPath: report)
+                let load = ["load", "http://127.0.0.1:1", "--clients", "1", "--emit", "a", "--markdown"]
+                #expect(try await bench.runTool(load + [link]).status == 69)
+                #expect(try String(contentsOfFile: report, encoding: .utf8).hasPrefix("# Load of http://127.0.0.1:1"))
+                #expect(try FileManager.default.destinationOfSymbolicLink(atPath: link) == report)
+                let full = try await bench.runTool(load + ["/dev/full"])
+                #expect(full.status == 64)
+                #expect(full.errors.last?.contains("the report cannot be written to /dev/full: ") == true, "\(full)")
+            }
+        }
+
+        @Test
         func `an error behind a proxy of the load names the server`() async throws {
             let server = DevServer(hub: InMemoryHub())
             try await server.start()
@@ -255,6 +270,12 @@ extension Tool {
                 #expect(refused.status == 64)
                 #expect(
                     refused.errors.first?.contains("wrong.yaml:1: phases[0].dellay: 'dellay' is none of") == true)
+                let stray = try bench.file("stray.yaml", "phases: []\nphase: [{delay: 1}]")
+                let unknown = try await bench.runTool(["proxy", "0", "127.0.0.1:1", "--profile", stray])
+                #expect(unknown.status == 64)
+                #expect(
+                    unknown.errors.first?.contains("stray.yaml:2: phase: 'phase' is none of phases") == true,
+                    "\(unknown)")
                 let zero = try await bench.runTool(["proxy", "0", "127.0.0.1:0"])
                 #expect(zero.status == 64 && zero.errors.first?.contains("from 1 to 65535, not 0") == true, "\(zero)")
                 let nowhere = try await bench.runTool(["proxy", "0", "nowhere"])
