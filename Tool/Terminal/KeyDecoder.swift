@@ -62,7 +62,7 @@ public struct KeyDecoder: Sendable {
             if byte < 0x20 {
                 self.ground(byte, &keys)
             } else if isKey {
-                keys += Self.cursor(byte, modifier: 1)
+                keys += Self.key(Unicode.Scalar(byte), modifier: 1)
             }
         case .paste: self.paste(byte, &keys)
         }
@@ -118,31 +118,33 @@ public struct KeyDecoder: Sendable {
     }
 
     private mutating func end(_ parameters: [UInt8], _ final: UInt8, _ keys: inout [Key]) {
-        guard parameters.first != UInt8(ascii: "<") else { return self.mouse(parameters.dropFirst(), &keys) }
-        let numbers = Self.numbers(parameters[...])
-        guard final == UInt8(ascii: "~") else {
-            keys += Self.cursor(final, modifier: numbers.dropFirst().first ?? 1)
-            return
-        }
-        switch numbers.first {
-        case 1, 7: keys.append(.home)
-        case 3: keys.append(.delete)
-        case 4, 8: keys.append(.end)
-        case 5: keys.append(.pageUp)
-        case 6: keys.append(.pageDown)
-        case 200: self.state = .paste
-        default: ()
+        let (isMouse, letter) = (parameters.first == UInt8(ascii: "<"), Unicode.Scalar(final))
+        let numbers = Self.numbers(parameters.dropFirst(isMouse ? 1 : 0))
+        let number = numbers.first ?? 0
+        if isMouse {
+            // Of the mouse only the wheel counts. Shift, Alt and Control are the bits 4, 8 and 16.
+            keys += Self.wheel[number & ~0b1_1100].map { [$0] } ?? []
+        } else if letter != "~" {
+            keys += Self.key(letter, modifier: numbers.dropFirst().first ?? 1)
+        } else if number == 200 {
+            self.state = .paste
+        } else {
+            keys += Self.numbered[number].map { [$0] } ?? []
         }
     }
 
-    /// A report of the mouse, of which only the wheel counts.
-    private func mouse(_ parameters: ArraySlice<UInt8>, _ keys: inout [Key]) {
-        // Shift, Alt and Control are the bits 4, 8 and 16.
-        switch Self.numbers(parameters).first.map({ $0 & ~0b1_1100 }) {
-        case 64: keys.append(.wheelUp)
-        case 65: keys.append(.wheelDown)
-        default: ()
-        }
+    private static let wheel: [Int: Key] = [64: .wheelUp, 65: .wheelDown]
+    private static let numbered: [Int: Key] = [
+        1: .home, 7: .home, 3: .delete, 4: .end, 8: .end, 5: .pageUp, 6: .pageDown,
+    ]
+    private static let lettered: [Unicode.Scalar: Key] = [
+        "A": .up, "B": .down, "C": .right, "D": .left, "H": .home, "F": .end, "Z": .backTab,
+    ]
+
+    private static func key(_ letter: Unicode.Scalar, modifier: Int) -> [Key] {
+        guard let key = Self.lettered[letter] else { return [] }
+        guard modifier > 2 else { return [key] }
+        return [key == .left ? .wordLeft : key == .right ? .wordRight : key]
     }
 
     private static func numbers(_ parameters: ArraySlice<UInt8>) -> [Int] {
@@ -176,20 +178,6 @@ public struct KeyDecoder: Sendable {
             previous = scalar
         }
         return String(text)
-    }
-
-    private static func cursor(_ final: UInt8, modifier: Int) -> [Key] {
-        let isWord = modifier > 2
-        return switch final {
-        case UInt8(ascii: "A"): [.up]
-        case UInt8(ascii: "B"): [.down]
-        case UInt8(ascii: "C"): [isWord ? .wordRight : .right]
-        case UInt8(ascii: "D"): [isWord ? .wordLeft : .left]
-        case UInt8(ascii: "H"): [.home]
-        case UInt8(ascii: "F"): [.end]
-        case UInt8(ascii: "Z"): [.backTab]
-        default: []
-        }
     }
 
     private static func isText(_ scalar: Unicode.Scalar) -> Bool { scalar.properties.generalCategory != .control }
