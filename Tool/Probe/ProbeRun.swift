@@ -6,12 +6,8 @@ import LinkspanRuntime
 struct ProbeRun: Sendable {
     /// What ends the probe before its lines do.
     private enum Ending: Sendable {
-        case exit(ProbeExit)
-        case interrupted
-        case lost(LinkspanError)
-        case seen
+        case exit(ProbeExit, complaint: String? = nil)
         case linesEnded
-        case timeUp
     }
 
     let output: ProbeOutput
@@ -45,7 +41,7 @@ struct ProbeRun: Sendable {
                 self.counts.withLock { $0.received += 1 }
                 if message.wantsReply { question.withLock { $0 = message.detached() } }
                 self.output.show(.event(wantsReply: message.wantsReply), message.event, message.payload)
-                if self.isAwaited(message) { ended.yield(.seen) }
+                if self.isAwaited(message) { ended.yield(.exit(.done)) }
             }
             let start = ContinuousClock.now
             // The attempt has the same time, and knows what it waited for.
@@ -59,7 +55,10 @@ struct ProbeRun: Sendable {
         let isLost = Lock(false)
         let changes = connection.onStateChange { change in
             if let error = change.reason.error {
-                guard self.isWatching else { return _ = ended.yield(.lost(error)) }
+                guard self.isWatching else {
+                    ended.yield(.exit(ProbeExit(error), complaint: "the connection has ended: \(error.message)"))
+                    return
+                }
                 isLost.withLock { $0 = true }
                 self.output.tell("lost: \(error.message)")
             } else if change.to == .connected, isLost.withLock({ $0 }) {
@@ -89,7 +88,7 @@ struct ProbeRun: Sendable {
             if self.output.prompt == nil {
                 group.addTask {
                     await Interruption.wait()
-                    return Task.isCancelled ? nil : .interrupted
+                    return Task.isCancelled ? nil : .exit(self.isWatching ? .done : .interrupted)
                 }
             }
             if self.isWatching {
@@ -100,25 +99,22 @@ struct ProbeRun: Sendable {
             }
             while let ending = await group.next() {
                 switch ending {
-                case .exit(let exit): return exit
-                case .interrupted: return self.isWatching ? .done : .interrupted
-                case .seen: return .done
-                case .lost(let error):
-                    self.output.complain("the connection has ended: \(error.message)")
-                    return ProbeExit(error)
-                case .linesEnded:
-                    guard !self.isWatching else { continue }
+                case .exit(let exit, let complaint):
+                    if let complaint { self.output.complain(complaint) }
+                    return exit
+                case .linesEnded where !self.isWatching:
                     guard patience > .zero else { return .done }
-                    group.addTask { (try? await Task.sleep(for: patience)).map { .timeUp } }
-                case .timeUp:
-                    guard let until = self.until else { return .done }
-                    self.output.complain("'\(until)' has not come within \(patience.milliseconds / 1_000) s")
-                    return .timedOut
-                case nil: ()
+                    group.addTask { (try? await Task.sleep(for: patience)).map { self.timeUp(after: patience) } }
+                case .linesEnded, nil: ()
                 }
             }
             return .done
         }
+    }
+
+    private func timeUp(after patience: Duration) -> Ending {
+        guard let until = self.until else { return .exit(.done) }
+        return .exit(.timedOut, complaint: "'\(until)' has not come within \(patience.milliseconds / 1_000) s")
     }
 
     /// Shows the state of the connection and what came through it, once in a second.
