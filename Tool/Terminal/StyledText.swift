@@ -59,20 +59,6 @@ extension [Span] {
         }
         return fitted
     }
-
-    /// Breaks it into rows, between words where that can be.
-    ///
-    /// - Parameters:
-    ///   - width: the columns of a row.
-    ///   - indent: the blanks in front of each row but the first.
-    /// - Returns: the rows; there is at least one.
-    public func wrapped(to width: Int, indent: Int) -> [[Span]] {
-        var wrap = TextWrap(width: width, indent: indent)
-        for span in self {
-            for character in span.text { wrap.add(character, span.role) }
-        }
-        return wrap.finish()
-    }
 }
 
 /// How things look: in colours, or without any attributes.

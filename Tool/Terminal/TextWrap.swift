@@ -1,55 +1,54 @@
-/// Breaks a paragraph into rows of a width.
-struct TextWrap: Sendable {
-    private struct Cell: Sendable {
-        var character: Character
-        var role: Role
-        var columns: Int
-    }
+/// A character of a paragraph, and the columns that it takes.
+private struct Cell {
+    var character: Character
+    var role: Role
+    var columns: Int
 
-    private let width: Int
-    private let indent: Int
-    private var rows: [[Cell]] = []
-    private var row: [Cell] = []
-    private var columns = 0
-    /// Behind the last blank of the row, where it may be broken.
-    private var opportunity: Int?
+    static let blank = Self(character: " ", role: .plain, columns: 1)
 
+    var isBlank: Bool { self.character == " " }
+}
+
+extension [Span] {
+    /// Breaks it into rows, between words where that can be.
+    ///
     /// - Parameters:
     ///   - width: the columns of a row; at least 1 is taken.
     ///   - indent: the blanks in front of each row but the first; at most a quarter of the width is taken.
-    init(width: Int, indent: Int) {
-        self.width = max(1, width)
-        self.indent = max(0, min(indent, width / 4))
-    }
-
-    /// Takes the next character.
-    mutating func add(_ character: Character, _ role: Role) {
-        var cell = Cell(character: character, role: role, columns: DisplayWidth.columns(of: character))
-        if cell.columns > self.width { cell = Cell(character: "?", role: role, columns: 1) }
-        if self.columns + cell.columns > self.width {
+    /// - Returns: the rows; there is at least one.
+    public func wrapped(to width: Int, indent: Int) -> [[Span]] {
+        let width = Swift.max(1, width)
+        let blanks = Array<Cell>(repeating: .blank, count: Swift.max(0, Swift.min(indent, width / 4)))
+        var rest = Self.cells(self, width)[...]
+        var rows: [[Cell]] = []
+        while true {
+            let lead = rows.isEmpty ? [] : blanks
+            var columns = lead.count
+            let row = rest.prefix { cell in
+                columns += cell.columns
+                return columns <= width
+            }
+            guard let next = rest[row.endIndex...].first else {
+                if rows.isEmpty || !row.allSatisfy(\.isBlank) { rows.append(lead + row) }
+                return rows.map(Self.spans)
+            }
+            let end = next.isBlank ? row.endIndex : row.lastIndex(where: \.isBlank).map { $0 + 1 } ?? row.endIndex
+            rows.append(lead + rest[..<end])
             // The blank at the end of a row is not carried over.
-            guard character != " " else { return self.breakRow(at: self.row.count) }
-            self.breakRow(at: self.opportunity ?? self.row.count)
-            if self.columns + cell.columns > self.width { self.breakRow(at: self.row.count) }
+            rest = rest[(next.isBlank ? end + 1 : end)...]
         }
-        self.row.append(cell)
-        self.columns += cell.columns
-        if character == " " { self.opportunity = self.row.count }
     }
 
-    /// All rows; there is at least one.
-    consuming func finish() -> [[Span]] {
-        if self.rows.isEmpty || self.row.contains(where: { $0.character != " " }) { self.rows.append(self.row) }
-        return self.rows.map(Self.spans)
-    }
-
-    private mutating func breakRow(at place: Int) {
-        self.rows.append(Array(self.row[..<place]))
-        let blank = Cell(character: " ", role: .plain, columns: 1)
-        let rest = self.row[place...]
-        self.row = Array(repeating: blank, count: self.indent) + rest
-        self.columns = self.row.reduce(0) { $0 + $1.columns }
-        self.opportunity = nil
+    /// The characters; a question mark stands for one that is wider than a row.
+    private static func cells(_ spans: [Span], _ width: Int) -> [Cell] {
+        spans.flatMap { span in
+            span.text.map { character in
+                let columns = DisplayWidth.columns(of: character)
+                return columns > width
+                    ? Cell(character: "?", role: span.role, columns: 1)
+                    : Cell(character: character, role: span.role, columns: columns)
+            }
+        }
     }
 
     private static func spans(_ cells: [Cell]) -> [Span] {

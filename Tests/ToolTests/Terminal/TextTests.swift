@@ -34,6 +34,11 @@ struct TextWrapTests {
     }
 
     @Test
+    func `a word that is carried over fits behind the indent, too`() {
+        #expect(Self.rows(" bcdefghij", 8, indent: 2) == [" ", "  bcdefg", "  hij"])
+    }
+
+    @Test
     func `looks stay with their text`() {
         let rows = [Span("ann", .own), Span(": "), Span("hello there", .pending)].wrapped(to: 11, indent: 2)
         #expect(
