@@ -68,14 +68,3 @@ struct DoctorOutput: Sendable {
 
     private func print(_ spans: [Span]) { LineOutput.print(self.style.paint(spans) + "\n") }
 }
-
-extension Stage {
-    /// The stage in words.
-    fileprivate var title: String {
-        switch self {
-        case .messageSize: "message size"
-        case .switching: "upgrade from polling"
-        default: self.rawValue
-        }
-    }
-}

@@ -12,6 +12,9 @@ enum Stage: String, Encodable, CaseIterable, Sendable {
     case polling
     case switching
     case heartbeat
+
+    /// The stage in words.
+    var title: String { [.messageSize: "message size", .switching: "upgrade from polling"][self] ?? self.rawValue }
 }
 
 /// What became of a stage.

@@ -49,8 +49,10 @@ struct ProbeRun: Sendable {
             self.output.tell(
                 "connected to \(connection.status.url) in \((ContinuousClock.now - start).milliseconds) ms")
         } catch {
-            self.output.complain(error.innermost.sentence(for: configuration.url))
-            return ProbeExit(error.innermost)
+            let (url, reason) = (configuration.url, error.innermost)
+            self.output.complain(
+                "cannot connect to \(url): \(reason.message); `linkspan doctor \(url)` finds the cause")
+            return ProbeExit(reason)
         }
         let isLost = Lock(false)
         let changes = connection.onStateChange { change in
