@@ -132,6 +132,13 @@ struct LineEditorTests {
     }
 
     @Test
+    func `nothing is shown behind a wide character for which there is no room`() {
+        var editor = Self.editor("ab世c")
+        _ = editor.press(.home)
+        #expect(editor.visible(in: 3) == ("ab", 0))
+    }
+
+    @Test
     func `a line that is too long shows both sides of the cursor`() {
         var editor = Self.editor("abcdefghijklmnopqrstuvwxyz")
         #expect(editor.visible(in: 10) == ("uvwxyz", 6))
