@@ -156,8 +156,10 @@ struct ProbeRun: Sendable {
                 self.counts.withLock { $0.sent += 1 }
             case .ask(let event, let payload):
                 self.counts.withLock { $0.sent += 1 }
-                let reply = try await self.request(event, payload, over: connection)
-                self.output.show(.acknowledgement, event, reply)
+                let reply = Promise<Result<Payload, LinkspanError>>()
+                try connection.perform(
+                    Command(.request, event: event, payload: payload, timeout: self.timeout) { reply.fulfill($0) })
+                self.output.show(.acknowledgement, event, try await reply.value.get())
             case .answer(let payload):
                 guard let question = question.withLock({ $0.take() }) else {
                     throw LinkspanError(.encodingFailed, "no event waits for an acknowledgement")
@@ -170,22 +172,6 @@ struct ProbeRun: Sendable {
             self.output.complain(error.message)
             return ProbeExit(error)
         }
-    }
-
-    private func request(
-        _ event: String, _ payload: Payload, over connection: ConnectionHandler
-    ) async throws(LinkspanError) -> Payload {
-        let result = await withCheckedContinuation { continuation in
-            let command = Command(.request, event: event, payload: payload, timeout: self.timeout) {
-                continuation.resume(returning: $0)
-            }
-            do throws(LinkspanError) {
-                try connection.perform(command)
-            } catch {
-                continuation.resume(returning: .failure(error))
-            }
-        }
-        return try result.get()
     }
 
     private func isAwaited(_ message: Message) -> Bool {

@@ -99,20 +99,12 @@ struct ProbeTarget: ParsableArguments {
     func configuration(
         timeout: Duration, returns: Bool = false, interceptors: [any Interceptor] = []
     ) throws(LinkspanError) -> ConnectionConfiguration {
-        let credentials = CredentialSource.fixed(
-            Credentials(auth: try self.authPayload, headers: self.headers))
-        return try self.builder().credentials(credentials).options {
+        let auth = try self.auth.map { text throws(LinkspanError) in try Payload(checking: Array(text.utf8)[...]) }
+        return try self.builder().credentials(.fixed(Credentials(auth: auth, headers: self.headers))).options {
             $0.retry = returns ? .standard : .never
             $0.openDeadline = timeout
             $0.interceptors = interceptors
         }.build()
-    }
-
-    private var authPayload: Payload? {
-        get throws(LinkspanError) {
-            guard let auth = self.auth else { return nil }
-            return try Payload(checking: Array(auth.utf8)[...])
-        }
     }
 
     /// The fields that frame a request or make it an upgrade.
