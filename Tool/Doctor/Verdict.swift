@@ -19,18 +19,15 @@ struct Verdict: Error, Encodable, Hashable, Sendable {
         case certificateUntrusted, certificateIncomplete, certificateRejected, pinMismatch
         case tlsVersion, clientCertificateWanted, serverNameUnknown, tlsFailed, plainServer, tlsRequired
         // HTTP.
-        case noAnswer, hungUp, notHTTP, brokenAnswer, proxyProtocol, http2Only, notFound, unauthorized, forbidden,
-            redirected, badGateway,
-            unavailable, hostRefused, captivePortal
-        case gatewayTimeout, serverError, rateLimited, connectionLimit, headerTooLarge, refused, notSocketIO,
-            notWebSocket, oldProtocol
+        case noAnswer, hungUp, notHTTP, brokenAnswer, proxyProtocol, http2Only, notFound, unauthorized, forbidden
+        case redirected, badGateway, unavailable, hostRefused, captivePortal, gatewayTimeout, serverError, rateLimited
+        case connectionLimit, headerTooLarge, refused, notSocketIO, notWebSocket, oldProtocol
         case originRefused, corsMissing, queryLost
         // The upgrade, and what follows it.
-        case upgradeStripped, cached, pollingOnly, badHandshake, subprotocolMissing, closedAfterUpgrade, brokenFrames,
-            noOpen
-        case upgradeSilent, pollingSilent, namespaceRefused, authRefused, namespaceSilent, disconnected, messageLimit
-        case sessionsSplit, switchFailed, noPings, pingsTooRare, pingTimeoutTooShort, noPong, idleCut, lifetimeCut,
-            closedByServer, badOpen
+        case upgradeStripped, cached, pollingOnly, badHandshake, subprotocolMissing, closedAfterUpgrade, brokenFrames
+        case noOpen, badOpen, upgradeSilent, pollingSilent, namespaceRefused, authRefused, namespaceSilent
+        case disconnected, messageLimit, sessionsSplit, switchFailed, noPings, pingsTooRare, pingTimeoutTooShort
+        case noPong, idleCut, lifetimeCut, closedByServer
         /// A flag cannot be used.
         case invalidFlags
         /// `--timeout` is over.
