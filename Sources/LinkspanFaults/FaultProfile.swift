@@ -28,6 +28,15 @@ public struct FaultProfile: Sendable, Hashable, Decodable {
     /// Makes a profile of one phase.
     public init(_ configure: (inout Phase) -> Void) { self.phases = [Phase(configure)] }
 
+    private enum Field: String, CodingKey, CaseIterable { case phases }
+
+    /// Reads a profile.
+    ///
+    /// - Throws: `DecodingError` for an unknown name, and for what is wrong with a phase.
+    public init(from decoder: any Decoder) throws {
+        self.phases = try decoder.fields(Field.self).decode([Phase].self, forKey: .phases)
+    }
+
     /// A part of the time line.
     public struct Phase: Sendable, Hashable {
         /// The time at which it begins, since the proxy began or was given the profile.
@@ -91,18 +100,6 @@ public struct FaultProfile: Sendable, Hashable, Decodable {
 
 // MARK: - File
 
-extension FaultProfile {
-    private enum Field: String, CodingKey, CaseIterable { case phases }
-
-    /// Reads a profile.
-    ///
-    /// - Throws: `DecodingError` for an unknown name, and for what is wrong with a phase.
-    public init(from decoder: any Decoder) throws {
-        try decoder.refuseUnknown(Field.self)
-        self.phases = try decoder.container(keyedBy: Field.self).decode([Phase].self, forKey: .phases)
-    }
-}
-
 extension FaultProfile.Phase: Decodable {
     private enum Field: String, CodingKey, CaseIterable {
         case at, from, delay, jitter, rate, loss, corruption, cut, drops, ending
@@ -112,8 +109,7 @@ extension FaultProfile.Phase: Decodable {
     ///
     /// - Throws: `DecodingError` for an unknown name, and for a value outside of its range.
     public init(from decoder: any Decoder) throws {
-        try decoder.refuseUnknown(Field.self)
-        let fields = try decoder.container(keyedBy: Field.self)
+        let fields = try decoder.fields(Field.self)
         func number(_ field: Field, _ range: ClosedRange<Double> = 0...1) throws -> Double {
             let value = try fields.decodeIfPresent(Double.self, forKey: field) ?? 0
             guard range.contains(value) else {
@@ -135,13 +131,18 @@ extension FaultProfile.Phase: Decodable {
 }
 
 extension Decoder {
-    /// Throws for a name that a section of a file does not have.
-    package func refuseUnknown<Field: CaseIterable & RawRepresentable<String>>(_ fields: Field.Type) throws {
-        let known = fields.allCases.map(\.rawValue)
+    /// The fields of a section of a file.
+    ///
+    /// - Throws: `DecodingError` for a name that the section does not have.
+    package func fields<Field: CodingKey & CaseIterable & RawRepresentable<String>>(
+        _ names: Field.Type
+    ) throws -> KeyedDecodingContainer<Field> {
+        let known = names.allCases.map(\.rawValue)
         for key in try self.container(keyedBy: PayloadKey.self).allKeys where !known.contains(key.stringValue) {
             let text = "'\(key.stringValue)' is none of \(known.joined(separator: ", "))"
             throw DecodingError.dataCorrupted(.init(codingPath: self.codingPath + [key], debugDescription: text))
         }
+        return try self.container(keyedBy: Field.self)
     }
 }
 

@@ -32,8 +32,7 @@ struct LoadScenario: Decodable, Sendable {
         init(_ action: Action) { self.action = action }
 
         init(from decoder: any Decoder) throws {
-            try decoder.refuseUnknown(Field.self)
-            let fields = try decoder.container(keyedBy: Field.self)
+            let fields = try decoder.fields(Field.self)
             func text(_ field: Field) throws -> String? { try fields.decodeIfPresent(String.self, forKey: field) }
             let think = try fields.decodeIfPresent(Double.self, forKey: .think)
             let actions = [
@@ -82,8 +81,7 @@ struct LoadScenario: Decodable, Sendable {
     init() {}
 
     init(from decoder: any Decoder) throws {
-        try decoder.refuseUnknown(Field.self)
-        let fields = try decoder.container(keyedBy: Field.self)
+        let fields = try decoder.fields(Field.self)
         func take<Value: Decodable>(_ field: Field, _ place: inout Value) throws {
             place = try fields.decodeIfPresent(Value.self, forKey: field) ?? place
         }
