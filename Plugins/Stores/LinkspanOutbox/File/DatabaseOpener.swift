@@ -68,6 +68,8 @@ struct DatabaseOpener {
         try self.names.checkKinds()
         if FileSystem.isEmpty(self.names.path) { try self.writeAnew(database) } else { try self.names.checkHeader() }
         willClose()
+        // The log of a file that is gone stays when it is closed, and would be taken for that of the file that is there now.
+        try? database.writeWithoutTransaction { try $0.execute(sql: "PRAGMA wal_checkpoint(TRUNCATE)") }
         try? database.close()
         return try self.openInPlace(after: former)
     }
