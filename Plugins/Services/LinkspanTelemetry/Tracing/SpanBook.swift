@@ -21,50 +21,38 @@ struct SpanBook: Sendable {
         var began: ContinuousClock.Instant
     }
 
-    private struct Known: Sendable {
-        var endpoint: String
-        var attempt: Attempt?
-    }
-
-    private var connections: [UInt64: Known] = [:]
+    /// The attempt that each connection makes.
+    private var attempts: [UInt64: Attempt] = [:]
 
     mutating func note(_ stamped: Stamped<ConnectionEvent>) -> SpanDraft? {
-        let event = stamped.event
-        if case .released = event.kind {
-            self.connections[event.connection] = nil
-            return nil
-        }
-        let attempt = self.connections[event.connection]?.attempt
-        self.connections[event.connection] = Known(endpoint: event.endpoint, attempt: attempt)
-        switch event.kind {
+        let connection = stamped.event.connection
+        switch stamped.event.kind {
         case .connecting(let number):
-            self.connections[event.connection]?.attempt = Attempt(number: number, began: stamped.time)
+            self.attempts[connection] = Attempt(number: number, began: stamped.time)
             return nil
         case .connected(_, _, let isResumed, let transport):
-            return self.end(event, attempt, stamped) {
-                $0["linkspan.resumed"] = isResumed
-                $0["linkspan.transport"] = transport
-            }
+            var draft = self.end(stamped)
+            draft?.attributes["linkspan.resumed"] = isResumed
+            draft?.attributes["linkspan.transport"] = transport
+            return draft
         case .disconnected(_, let code, _):
             // Without a code it was called off.
-            return self.end(event, attempt, stamped, error: code ?? "cancelled") { _ in }
+            return self.end(stamped, error: code ?? "cancelled")
+        case .released:
+            self.attempts[connection] = nil
+            return nil
         default: return nil
         }
     }
 
-    private mutating func end(
-        _ event: ConnectionEvent, _ attempt: Attempt?, _ stamped: Stamped<ConnectionEvent>, error: String? = nil,
-        _ add: (inout SpanAttributes) -> Void
-    ) -> SpanDraft? {
-        self.connections[event.connection]?.attempt = nil
+    private mutating func end(_ stamped: Stamped<ConnectionEvent>, error: String? = nil) -> SpanDraft? {
+        let attempt = self.attempts.removeValue(forKey: stamped.event.connection)
         guard let attempt, !stamped.replayed else { return nil }
         var attributes: SpanAttributes = [:]
         attributes["messaging.system"] = "linkspan"
-        attributes["linkspan.endpoint"] = event.endpoint
+        attributes["linkspan.endpoint"] = stamped.event.endpoint
         attributes["linkspan.attempt"] = attempt.number
-        add(&attributes)
-        return SpanDraft(
-            start: attempt.began, end: stamped.time, attributes: attributes, error: error)
+        return SpanDraft(start: attempt.began, end: stamped.time, attributes: attributes, error: error)
     }
 }
 
