@@ -55,15 +55,4 @@ struct SpanBook: Sendable {
         return SpanDraft(start: attempt.began, end: stamped.time, attributes: attributes, error: error)
     }
 }
-
-extension SpanAttributes {
-    /// The attributes of all spans about messages.
-    static func message(_ event: String, bytes: Int) -> Self {
-        var attributes: Self = [:]
-        attributes["messaging.system"] = "linkspan"
-        attributes["messaging.destination.name"] = event
-        attributes["messaging.message.body.size"] = bytes
-        return attributes
-    }
-}
 #endif

@@ -109,7 +109,9 @@ public final class TracingInterceptor: Interceptor {
         _ span: any Span, operation: String, type: String, _ event: String, _ payload: Payload
     ) {
         span.updateAttributes { attributes in
-            attributes.merge(.message(event, bytes: payload.byteCount))
+            attributes["messaging.system"] = "linkspan"
+            attributes["messaging.destination.name"] = event
+            attributes["messaging.message.body.size"] = payload.byteCount
             attributes["messaging.operation.name"] = operation
             attributes["messaging.operation.type"] = type
             guard let server = self.server else { return }
