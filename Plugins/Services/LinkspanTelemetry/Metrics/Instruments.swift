@@ -36,7 +36,7 @@ struct Instruments: Sendable {
         let labels = measurement.labels.map { ($0.name, $0.value) }
         return switch measurement.value {
         case .count: .counter(Counter(label: name, dimensions: labels, factory: self.factory))
-        case .time, .times: .timer(Timer(label: name, dimensions: labels, factory: self.factory))
+        case .times: .timer(Timer(label: name, dimensions: labels, factory: self.factory))
         case .level: .gauge(Gauge(label: name, dimensions: labels, factory: self.factory))
         }
     }
@@ -46,12 +46,11 @@ extension Instruments.Instrument {
     fileprivate func record(_ value: Measurement.Value) {
         switch (value, self) {
         case (.count(let number), .counter(let counter)): counter.increment(by: number)
-        case (.time(let time), .timer(let timer)): timer.recordNanoseconds(Self.nanoseconds(time))
         // A backend takes times one by one: as many are recorded as there were, and their sum is right.
         case (.times(let mean, let count), .timer(let timer)):
             for _ in 0..<count { timer.recordNanoseconds(Self.nanoseconds(mean)) }
         case (.level(let level), .gauge(let gauge)): gauge.record(level)
-        case (.count, _), (.time, _), (.times, _), (.level, _): ()
+        case (.count, _), (.times, _), (.level, _): ()
         }
     }
 

@@ -3,9 +3,8 @@
 struct Measurement: Sendable, Hashable {
     enum Value: Sendable, Hashable {
         case count(Int)
-        case time(Duration)
-        /// Several times, with their mean.
-        case times(Duration, Int)
+        /// As many times as the number says, with their mean.
+        case times(Duration, Int = 1)
         case level(Int)
     }
 

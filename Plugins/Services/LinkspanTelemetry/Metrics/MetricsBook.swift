@@ -56,7 +56,7 @@ struct MetricsBook: Sendable {
         case .connected(_, let handshake, _, _):
             return [
                 Measurement(hadBeenUp ? "reconnects_total" : "connects_total", ["endpoint": endpoint]),
-                Measurement("handshake_time", ["endpoint": endpoint], .time(handshake)),
+                Measurement("handshake_time", ["endpoint": endpoint], .times(handshake)),
             ]
         // A stop that was asked for is no failed attempt.
         case .disconnected(_, nil, _) where !wasUp: return []
@@ -67,7 +67,7 @@ struct MetricsBook: Sendable {
                     wasUp ? "disconnects_total" : "failed_attempts_total", ["endpoint": endpoint, "code": code])
             ]
         case .measured(let roundTrip):
-            return [Measurement("ping_time", ["endpoint": endpoint], .time(roundTrip))]
+            return [Measurement("ping_time", ["endpoint": endpoint], .times(roundTrip))]
         default: return []
         }
     }
