@@ -282,7 +282,7 @@ extension EngineConnection {
         switch self.socketIO.receive(message) {
         case nil: ()
         case .answer(let frames)?: self.send { _ in frames }
-        case .connect(let namespace, let auth)?: self.enter(namespace.name, auth)
+        case .connect(let name, let auth)?: self.enter(name, auth)
         case .left(let name)?: self.relays.removeValue(forKey: name)?.leave()
         case .say(let saying, let name)?: self.say(saying, in: name)
         case .violation?: self.act { $0.close() }

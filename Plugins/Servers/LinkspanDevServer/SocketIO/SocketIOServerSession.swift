@@ -6,7 +6,7 @@ internal import LinkspanSocketIO
 struct SocketIOServerSession: Sendable {
     enum Event: Sendable {
         /// A client wants into a namespace that there is.
-        case connect(SocketIONamespace, auth: Payload?)
+        case connect(namespace: String, auth: Payload?)
         case say(HubRelay.Saying, namespace: String)
         case left(namespace: String)
         /// Say this to the client.
@@ -15,11 +15,9 @@ struct SocketIOServerSession: Sendable {
         case violation
     }
 
-    private enum Membership: Sendable { case connecting, connected }
-
     private let known: Set<String>
     private var decoder: SocketIODecoder
-    private var members: [String: (namespace: SocketIONamespace, membership: Membership)] = [:]
+    private var members: [String: (namespace: SocketIONamespace, isConnected: Bool)] = [:]
     /// The namespaces that were joined and are no more.
     private var left: Set<String> = []
 
@@ -67,15 +65,14 @@ struct SocketIOServerSession: Sendable {
 
     private mutating func connect(_ name: String, _ payload: Payload) -> Event {
         guard self.known.contains(name), let namespace = try? SocketIONamespace(name) else {
-            let error = Self.connectError(named: name, message: "Invalid namespace", data: nil)
-            return .answer([error])
+            return .answer([Self.connectError(named: name, message: "Invalid namespace")])
         }
         guard self.members[name] == nil else { return .violation }
         guard payload.byteCount <= CredentialLimit.bytes else {
-            return .answer([Self.connectError(named: name, message: CredentialLimit.reason, data: nil)])
+            return .answer([Self.connectError(named: name, message: CredentialLimit.reason)])
         }
-        self.members[name] = (namespace, .connecting)
-        return .connect(namespace, auth: payload.isEmpty ? nil : payload)
+        self.members[name] = (namespace, false)
+        return .connect(namespace: name, auth: payload.isEmpty ? nil : payload)
     }
 
     /// A packet for a namespace that is not joined breaks the protocol, as in the reference's `Client.ondecoded`; one that
@@ -87,7 +84,7 @@ struct SocketIOServerSession: Sendable {
         self.left.insert(name)
     }
 
-    private func isConnected(_ name: String) -> Bool { self.members[name]?.membership == .connected }
+    private func isConnected(_ name: String) -> Bool { self.members[name]?.isConnected == true }
 
     private static func name(_ written: ArraySlice<UInt8>) -> String {
         written.isEmpty ? "/" : String(decoding: written, as: UTF8.self)
@@ -99,42 +96,45 @@ struct SocketIOServerSession: Sendable {
 extension SocketIOServerSession {
     /// The client is in; returns what to send.
     mutating func accepted(_ name: String, sessionID: String) -> [WebSocketMessage] {
-        guard let namespace = self.members[name]?.namespace else { return [] }
-        self.members[name]?.membership = .connected
-        var frame: [UInt8] = []
-        SocketIOEncoder.append(connect: Array(#"{"sid":"\#(sessionID)"}"#.utf8)[...], in: namespace, to: &frame)
-        return [.text(frame[...])]
+        self.members[name]?.isConnected = true
+        return self.frames(in: name) {
+            SocketIOEncoder.append(connect: Array(#"{"sid":"\#(sessionID)"}"#.utf8)[...], in: $0, to: &$1)
+        }
     }
 
     /// The client stays out, or has to leave; returns what to send.
     mutating func ended(_ name: String, _ error: LinkspanError) -> [WebSocketMessage] {
-        guard let member = self.members[name] else { return [] }
-        self.leave(name)
-        if member.membership == .connecting || error.code == .credentialsRefused {
+        guard self.members[name] != nil else { return [] }
+        defer { self.leave(name) }
+        guard self.isConnected(name), error.code != .credentialsRefused else {
             return [Self.connectError(named: name, message: error.message, data: error.refusalData)]
         }
-        var frame: [UInt8] = []
-        SocketIOEncoder.append(disconnectIn: member.namespace, to: &frame)
-        return [.text(frame[...])]
+        return self.frames(in: name) { SocketIOEncoder.append(disconnectIn: $0, to: &$1) }
     }
 
     func message(_ name: String, _ message: InboundMessage) -> [WebSocketMessage] {
-        guard let member = self.members[name], member.membership == .connected else { return [] }
-        var frame: [UInt8] = []
-        SocketIOEncoder.append(
-            event: message.event, message.payload, id: message.replyID, in: member.namespace, to: &frame)
-        return [.text(frame[...])] + message.payload.attachments.map { .binary($0) }
+        self.frames(in: name, message.payload) {
+            SocketIOEncoder.append(event: message.event, message.payload, id: message.replyID, in: $0, to: &$1)
+        }
     }
 
     func reply(_ name: String, _ id: UInt64, _ payload: Payload) -> [WebSocketMessage] {
-        guard let member = self.members[name], member.membership == .connected else { return [] }
+        self.frames(in: name, payload) { SocketIOEncoder.append(ack: id, payload, in: $0, to: &$1) }
+    }
+
+    /// A packet and the attachments of its payload; nothing when the client is not in the namespace.
+    private func frames(
+        in name: String, _ payload: Payload = .empty, _ encode: (SocketIONamespace, inout [UInt8]) -> Void
+    ) -> [WebSocketMessage] {
+        guard let member = self.members[name], member.isConnected else { return [] }
         var frame: [UInt8] = []
-        SocketIOEncoder.append(ack: id, payload, in: member.namespace, to: &frame)
+        encode(member.namespace, &frame)
         return [.text(frame[...])] + payload.attachments.map { .binary($0) }
     }
 
-    private static func connectError(named name: String, message: String, data: ArraySlice<UInt8>?) -> WebSocketMessage
-    {
+    private static func connectError(
+        named name: String, message: String, data: ArraySlice<UInt8>? = nil
+    ) -> WebSocketMessage {
         var frame = Array("44".utf8)
         if name != "/" { frame.append(contentsOf: "\(name),".utf8) }
         frame.append(contentsOf: #"{"message":"#.utf8)
