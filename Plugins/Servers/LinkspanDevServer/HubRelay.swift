@@ -71,9 +71,8 @@ final class HubRelay: LinkReceiver {
 
     /// The client has gone; nothing more is heard.
     func leave() {
-        let link = self.state.value.link
-        self.state.value = State()
-        link?.call { $0.abort() }
+        let former = exchange(&self.state.value, with: State())
+        former.link?.call { $0.abort() }
     }
 
     func receive(_ next: () -> LinkEvent?) {

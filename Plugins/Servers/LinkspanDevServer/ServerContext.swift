@@ -81,9 +81,7 @@ final class ServerContext: ServerClock, Sendable {
 
     /// Runs the jobs of a stall that has ended.
     func runHeld() {
-        let held = self.state.value.held
-        self.state.value.held = []
-        for job in held { job() }
+        for job in exchange(&self.state.value.held, with: []) { job() }
     }
 
     /// Forgets the jobs of a stall.

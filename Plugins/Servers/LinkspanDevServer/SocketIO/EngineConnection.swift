@@ -231,10 +231,7 @@ extension EngineConnection {
             case .answerPoll(let packets): self.answerPoll(packets)
             case .send(let frame): self.webSocket?.send([frame])
             case .deliver(let message): self.deliver(message)
-            case .dropTried:
-                let tried = self.webSocket
-                self.webSocket = nil
-                tried?.drop()
+            case .dropTried: self.webSocket.take()?.drop()
             case .end(let ending): self.end(ending)
             }
         }
@@ -242,11 +239,9 @@ extension EngineConnection {
     }
 
     private func answerPoll(_ packets: [WebSocketMessage]) {
-        let poll = self.waitingPoll
-        self.waitingPoll = nil
         var body: [UInt8] = []
         PollingPayload.append(packets, to: &body)
-        poll?.respond(.text(body))
+        self.waitingPoll.take()?.respond(.text(body))
     }
 
     /// Handles a batch of packets, and sets the timer once after it, not after each packet.

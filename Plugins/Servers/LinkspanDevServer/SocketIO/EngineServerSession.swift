@@ -224,11 +224,8 @@ extension EngineServerSession {
     }
 
     private mutating func takeWaiting() -> Deque<WebSocketMessage> {
-        defer {
-            self.waiting = []
-            self.waitingBytes = 0
-        }
-        return self.waiting
+        self.waitingBytes = 0
+        return exchange(&self.waiting, with: [])
     }
 
     private mutating func giveUp() -> [Effect] {

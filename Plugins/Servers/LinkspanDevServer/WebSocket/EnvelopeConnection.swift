@@ -103,8 +103,7 @@ final class EnvelopeConnection: ConnectionOwner {
     private func take() -> (connection: ServerConnection?, relay: HubRelay?) {
         self.introduction.set(nil)
         self.heartbeat.set(nil)
-        defer { (self.connection, self.relay) = (nil, nil) }
-        return (self.connection, self.relay)
+        return (self.connection.take(), self.relay.take())
     }
 
     /// Pings, and looks after a while whether that was answered.
