@@ -122,14 +122,10 @@ extension MessageProtocolConformance.Check {
         Self(ofSession: "subscribes for the first listener, and ends that after the last") { conversation in
             guard conversation.session.subscribes else { return }
             for _ in 0..<2 {
-                guard case .subscription = conversation.heard.last else {
-                    throw ProtocolFailure("the server has heard of no subscription")
-                }
+                try expect(conversation.isSubscribing, "the server has heard of no subscription")
                 try conversation.hear()
                 try conversation.setListening(false)
-                guard case .unsubscription = conversation.heard.last else {
-                    throw ProtocolFailure("the server has heard of no end of the subscription")
-                }
+                try expect(conversation.isUnsubscribing, "the server has heard of no end of the subscription")
                 let late = try conversation.messages([.event(conversation.peer.event, .empty, mark: nil)])
                 for message in late { try conversation.receive(message) }
                 try conversation.setListening(true)
@@ -141,9 +137,7 @@ extension MessageProtocolConformance.Check {
             for isResumed in resumption == nil ? [false] : [false, true] {
                 var next = try ProtocolConversation.ready(
                     conversation.peer, resumption: resumption, isResumed: isResumed)
-                guard case .subscription = next.heard.last else {
-                    throw ProtocolFailure("the server has heard of no subscription over the next link")
-                }
+                try expect(next.isSubscribing, "the server has heard of no subscription over the next link")
                 try next.hear()
             }
         },

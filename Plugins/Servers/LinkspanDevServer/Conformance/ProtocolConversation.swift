@@ -41,6 +41,11 @@ struct ProtocolConversation {
     var isFull: Bool { self.session.state?.isFull ?? false }
     var deadline: Duration? { self.session.state?.deadline }
 
+    /// Whether the client has just subscribed.
+    var isSubscribing: Bool { if case .subscription = self.heard.last { true } else { false } }
+    /// Whether the client has just ended a subscription.
+    var isUnsubscribing: Bool { if case .unsubscription = self.heard.last { true } else { false } }
+
     // MARK: The server
 
     /// Sends the messages of the server for an action.
