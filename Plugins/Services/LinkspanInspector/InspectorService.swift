@@ -82,11 +82,8 @@ extension InspectorService: ConnectionObserving, FaultObserving, AppObserving, N
 {
     /// Records an event.
     public func on(_ event: Stamped<ConnectionEvent>, _ scope: ServiceScope) async throws {
-        try await self.run.journal.on(event.with(event.event as any LifecycleEvent), scope)
-        // One for each heartbeat, which the chart shows.
-        if case .measured = event.event.kind { return }
-        let connection = event.event.connection
-        self.run.record(event, connection: connection > 0 ? connection : nil, kind: event.event.kind.name) {
+        let (connection, kind) = (event.event.connection, event.event.kind.name)
+        try await self.record(event, scope, connection: connection > 0 ? connection : nil, kind: kind) {
             $0.note(event)
         }
     }
@@ -116,26 +113,27 @@ extension InspectorService: ConnectionObserving, FaultObserving, AppObserving, N
         try await self.record(event, scope, kind: "services")
     }
 
-    /// Records an event, and keeps it for the report.
+    /// Keeps an event for the report, and records it if it has a kind.
     private func record<Event: LifecycleEvent>(
-        _ event: Stamped<Event>, _ scope: ServiceScope, connection: UInt64? = nil, kind: String,
+        _ event: Stamped<Event>, _ scope: ServiceScope, connection: UInt64? = nil, kind: String?,
         _ note: @escaping @Sendable (inout InspectorRecorder) -> Void = { _ in }
     ) async throws {
         try await self.run.journal.on(event.with(event.event as any LifecycleEvent), scope)
-        self.run.record(event, connection: connection, kind: kind, note)
+        if let kind { self.run.record(event, connection: connection, kind: kind, note) }
     }
 }
 
 extension ConnectionEvent.Kind {
-    /// The name of the kind, for the colours of the time line.
-    fileprivate var name: String {
+    /// The name of the kind, for the colours of the time line; nil for what is not in it.
+    fileprivate var name: String? {
         switch self {
         case .created: "created"
         case .connecting: "connecting"
         case .connected(_, _, let isResumed, _): isResumed ? "resumed" : "connected"
         case .disconnected(_, let code, _): code == "moved" ? "moved" : "disconnected"
         case .reconnecting: "reconnecting"
-        case .measured: "measured"
+        // One for each heartbeat, which the chart shows.
+        case .measured: nil
         case .released: "released"
         case .queueChanged, .queueNearlyFull, .queueHasRoom, .queueFlushed: "queue"
         case .credentialsObtained, .credentialsRefreshed, .credentialsFailed, .credentialsRevoked: "authentication"

@@ -130,8 +130,8 @@ final class InspectorRun: RequestServer, ServerClock, Sendable {
 extension InspectorRun {
     /// Records an event of a family.
     func record<Event: LifecycleEvent>(
-        _ event: Stamped<Event>, connection: UInt64? = nil, kind: String,
-        _ note: @escaping @Sendable (inout InspectorRecorder) -> Void = { _ in }
+        _ event: Stamped<Event>, connection: UInt64?, kind: String,
+        _ note: @escaping @Sendable (inout InspectorRecorder) -> Void
     ) {
         let text = JournalService.line(for: event.event)
         self.loop.execute {
