@@ -154,10 +154,9 @@ extension InspectorRun {
     }
 
     private func lookLater(after interval: Duration) {
-        let timer = self.loop.scheduleLocally(after: interval) { [weak self] in self?.tick() }
         self.state.value.timer?.cancel()
-        self.state.value.timer = timer
-        if self.state.value.listener == nil { timer.cancel() }
+        guard self.state.value.listener != nil else { return }
+        self.state.value.timer = self.loop.scheduleLocally(after: interval) { [weak self] in self?.tick() }
     }
 
     /// Looks at once, since the latest look may be a second old.
