@@ -187,10 +187,7 @@ extension InspectorRecorder {
                 oldest: oldest.map { min($0, former ?? $0) }, oldestCommand: reading.oldest, reply: reply, turn: turn)
             if let counts { row.counts = counts }
         }
-        for frame in sample {
-            if self.frames.count == self.limits.frames { self.frames.removeFirst() }
-            self.frames.append(frame)
-        }
+        for frame in sample { self.frames.append(frame, keeping: self.limits.frames) }
         self.sampled += UInt64(sample.count)
     }
 
@@ -272,10 +269,9 @@ extension InspectorRecorder {
 
     /// Adds an event to the time line.
     mutating func note(_ text: String, kind: String, connection: UInt64? = nil, at time: ContinuousClock.Instant) {
-        if self.events.count == self.limits.events { self.events.removeFirst() }
-        self.events.append(
-            Event(
-                number: self.number(), time: self.milliseconds(time), connection: connection, kind: kind, text: text))
+        let event = Event(
+            number: self.number(), time: self.milliseconds(time), connection: connection, kind: kind, text: text)
+        self.events.append(event, keeping: self.limits.events)
     }
 }
 
@@ -284,8 +280,7 @@ extension InspectorRecorder {
 extension InspectorRecorder {
     /// Closes the second that has passed: adds a point to the charts.
     mutating func closePoint(memory: Int, mark: Command.ID, now: ContinuousClock.Instant) {
-        self.marks.append((mark, now))
-        if self.marks.count > self.limits.points { self.marks.removeFirst() }
+        self.marks.append((mark, now), keeping: self.limits.points)
         let totals = self.totals
         var point = self.chart.pending
         (point.number, point.time, point.memory) = (self.number(), self.milliseconds(now), memory)
@@ -305,9 +300,16 @@ extension InspectorRecorder {
             if let oldest = report.oldest { point.oldest = max(point.oldest, point.time - oldest) }
         }
         self.chart.totals = totals
-        if self.chart.points.count == self.limits.points { self.chart.points.removeFirst() }
-        self.chart.points.append(point)
+        self.chart.points.append(point, keeping: self.limits.points)
         self.chart.pending = Point(time: point.time)
+    }
+}
+
+extension Deque {
+    /// Appends an element, for which the oldest makes room beyond a limit.
+    fileprivate mutating func append(_ element: Element, keeping limit: Int) {
+        if self.count == limit { self.removeFirst() }
+        self.append(element)
     }
 }
 
