@@ -126,20 +126,15 @@ extension InspectorPage {
         }
 
         const LISTS = {
-          frames: () => {
-            const [words, kind] = [$('find').value.toLowerCase(), $('direction').value];
-            return state.frames.filter((frame) => (!kind || frame.kind === kind)
-              && (!$('only').checked || frame.connection === state.selected)
-              && (!words || `${frame.event} ${frame.kind} ${frame.code || ''}`.toLowerCase().includes(words)))
-              .slice(-200).reverse().map((frame) => [[clock(frame.time), ''],
-                [{ sent: '→ sent', received: '← received', answered: '← answered', failed: '✕ failed' }[frame.kind],
-                  frame.kind === 'failed' ? 'bad' : ''],
-                [frame.event + (frame.code ? ` (${frame.code})` : '') + (frame.payload ? `  ${frame.payload}` : ''), 'w'],
-                [size(frame.bytes), 'n'], [frame.roundTrip === undefined ? '' : ms(frame.roundTrip), 'n'],
-                [`#${frame.connection}`, '']]);
-          },
-          events: () => filtered(state.events.filter((event) => !$('only').checked || event.connection === state.selected)
-            .slice(-2048).reverse(), (event) => `${event.kind} ${event.text}`).slice(0, 300)
+          frames: () => filtered(latest(state.frames), (frame) => `${frame.event} ${frame.kind} ${frame.code || ''}`)
+            .filter((frame) => !$('direction').value || frame.kind === $('direction').value).slice(0, 200)
+            .map((frame) => [[clock(frame.time), ''],
+              [{ sent: '→ sent', received: '← received', answered: '← answered', failed: '✕ failed' }[frame.kind],
+                frame.kind === 'failed' ? 'bad' : ''],
+              [frame.event + (frame.code ? ` (${frame.code})` : '') + (frame.payload ? `  ${frame.payload}` : ''), 'w'],
+              [size(frame.bytes), 'n'], [frame.roundTrip === undefined ? '' : ms(frame.roundTrip), 'n'],
+              [`#${frame.connection}`, '']]),
+          events: () => filtered(latest(state.events), (event) => `${event.kind} ${event.text}`).slice(0, 300)
             .map((event) => [[clock(event.time), ''], [event.kind, ''], [event.text, 'w']]),
           services: () => filtered([...state.services.values()].sort((one, two) => one.path < two.path ? -1 : 1),
             (row) => `${row.path} ${row.phase} ${row.state}`).slice(0, 300)
@@ -151,6 +146,10 @@ extension InspectorPage {
             .map((row) => [[row.path, 'w'], [row.value, 'w'], [row.origin, 'w']]),
         };
 
+        /// The latest first, of all connections or of the chosen one.
+        const latest = (list) =>
+          list.filter((item) => !$('only').checked || item.connection === state.selected).reverse();
+
         function filtered(list, words) {
           const wanted = $('find').value.toLowerCase();
           return wanted ? list.filter((item) => words(item).toLowerCase().includes(wanted)) : list;
@@ -161,7 +160,7 @@ extension InspectorPage {
           const body = $(`p-${state.tab}`).querySelector('tbody');
           rows.forEach((row, index) => cells(body.rows[index] || body.insertRow(), row));
           while (body.rows.length > rows.length) body.deleteRow(-1);
-          for (const id of ['direction-of']) $(id).hidden = state.tab !== 'frames';
+          $('direction-of').hidden = state.tab !== 'frames';
           $('only-of').hidden = state.tab !== 'frames' && state.tab !== 'events';
           const crossed = (state.totals.sent || 0) + (state.totals.received || 0) + (state.totals.answered || 0);
           $('sampled').textContent = state.tab === 'frames'
