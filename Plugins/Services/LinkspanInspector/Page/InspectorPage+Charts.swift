@@ -38,7 +38,6 @@ extension InspectorPage {
         ];
         const EDGE = { right: 12, top: 16, bottom: 20 };
         const HEIGHT = 136;
-        const views = [...CHARTS];
         // The gaps and moves, found once for each drawing.
         let marks = [];
 
@@ -185,7 +184,7 @@ extension InspectorPage {
         // The height of a state tells it, too.
         const LASTING = { connected: 14, connecting: 6, reconnecting: 6, disconnected: 3, created: 3, released: 0 };
         const timeline = { left: 2, box: $('timeline'), svg: $('histories') };
-        views.push(timeline);
+        const views = [...CHARTS, timeline];
         timeline.words = (time) => [...histories()].slice(0, 8).map(([id, list]) => {
           const event = list.findLast((event) => event.time <= time);
           return event ? `#${id} ${event.kind === 'moved' ? 'moves' : event.kind}` : '';

@@ -42,11 +42,11 @@ extension InspectorPage {
           const totals = state.totals;
           pairs($('figures'), [
             ['Connections', `${count(all.filter((row) => row.state === 'connected').length)} of ${
-              count(all.length + (totals.hidden || 0))}`, 'up'],
+              count(all.length + totals.hidden)}`, 'up'],
             ['Received', count(totals.received), `messages, ${rate(state.rates.received)}`],
             ['Sent', count(totals.sent), `messages, ${rate(state.rates.sent)}`],
             ['Answered', count(totals.answered), 'messages'], ['Failed', count(totals.failed), 'messages'],
-            ['Memory', size(totals.memory || 0), 'of the process'],
+            ['Memory', size(totals.memory), 'of the process'],
           ]);
         }
 
@@ -162,7 +162,7 @@ extension InspectorPage {
           while (body.rows.length > rows.length) body.deleteRow(-1);
           $('direction-of').hidden = state.tab !== 'frames';
           $('only-of').hidden = state.tab !== 'frames' && state.tab !== 'events';
-          const crossed = (state.totals.sent || 0) + (state.totals.received || 0) + (state.totals.answered || 0);
+          const crossed = state.totals.sent + state.totals.received + state.totals.answered;
           $('sampled').textContent = state.tab === 'frames'
             ? `${count(state.totals.sampled)} of ${count(crossed)} frames sampled` : '';
         }
