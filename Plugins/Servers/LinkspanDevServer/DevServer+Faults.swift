@@ -60,13 +60,11 @@ extension DevServer {
         await self.stop(gracefully: false)
         if pause > .zero {
             let isOver = Promise<Void>()
-            let timer = self.scheduler.schedule(at: self.scheduler.now + pause) { isOver.fulfill() }
             await withTaskCancellationHandler {
-                await isOver.value
+                await isOver.wait(until: self.scheduler.now + pause, by: self.scheduler)
             } onCancel: {
                 isOver.fulfill()
             }
-            timer.cancel()
         }
         try await self.start()
     }
