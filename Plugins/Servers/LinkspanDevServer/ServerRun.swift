@@ -13,7 +13,6 @@ final class ServerRun: Sendable {
         var connections: Places<ServerConnection>
         var sessions: Places<EngineConnection>
         var isStopping = false
-        var onEmpty: CheckedContinuation<Void, Never>?
 
         init(_ configuration: DevServerConfiguration) {
             let limit = configuration.limits.maximumConnections
@@ -21,11 +20,6 @@ final class ServerRun: Sendable {
             let descriptors = max(1, DescriptorLimit.current - ServerRun.sparedDescriptors)
             self.connections = Places(limit: min(limit, descriptors))
             self.sessions = Places(limit: limit)
-        }
-
-        /// The waiter for the end of the last connection, once that has ended.
-        mutating func takeWaiter() -> CheckedContinuation<Void, Never>? {
-            self.connections.isEmpty ? self.onEmpty.take() : nil
         }
     }
 
@@ -40,6 +34,8 @@ final class ServerRun: Sendable {
     let context: ServerContext
     let rules: AccessRules
     private let state: Confined<State>
+    /// Fulfilled when the last connection of a server that stops has ended.
+    private let allEnded = Promise<Void>()
 
     init(
         _ configuration: DevServerConfiguration, rules: AccessRules, hubs: [String: InMemoryHub],
@@ -135,7 +131,7 @@ final class ServerRun: Sendable {
 
     func remove(_ connection: ServerConnection) {
         self.state.value.connections.remove(connection)
-        self.state.value.takeWaiter()?.resume()
+        self.checkAllEnded()
     }
 
     /// Adds a session; false when all places are used.
@@ -164,12 +160,14 @@ final class ServerRun: Sendable {
     }
 
     private func emptied() async {
-        await withCheckedContinuation { continuation in
-            self.loop.execute {
-                self.state.value.onEmpty = continuation
-                self.state.value.takeWaiter()?.resume()
-                self.loop.scheduleLocally(after: Self.farewell) { self.state.value.onEmpty.take()?.resume() }
-            }
+        self.loop.execute {
+            self.checkAllEnded()
+            self.loop.scheduleLocally(after: Self.farewell) { self.allEnded.fulfill() }
         }
+        await self.allEnded.value
+    }
+
+    private func checkAllEnded() {
+        if self.state.value.isStopping, self.state.value.connections.isEmpty { self.allEnded.fulfill() }
     }
 }
