@@ -27,7 +27,6 @@ public final class Outbox: DeliveryStore {
     public let executor: any JobExecutor
     /// The file.
     public let path: String
-    private let onStep: (@Sendable (String) -> Void)?
     private let confined: Confined<OutboxEngine>
     private let gauge = OutboxGauge()
 
@@ -52,7 +51,6 @@ public final class Outbox: DeliveryStore {
         path: String, options: OutboxOptions, clock: OutboxClock, executor: any JobExecutor, meters: OutboxMeters
     ) {
         self.path = path
-        self.onStep = options.onStep
         self.executor = executor
         self.confined = Confined(
             OutboxEngine(path: path, options: options, clock: clock, gauge: self.gauge, meters: meters), to: executor)
@@ -110,25 +108,25 @@ extension Outbox {
     public func keep(
         _ delivery: StoredDelivery, _ answer: @escaping @Sendable (Result<StoredDelivery, any Error>) -> Void
     ) {
-        self.add(.keep) { [onStep] table in
-            onStep?(OutboxStep.keeping.rawValue)
+        self.add(.keep) { table in
+            table.options.onStep?(OutboxStep.keeping.rawValue)
             let kept = try table.keep(delivery)
-            onStep?(OutboxStep.kept.rawValue)
+            table.options.onStep?(OutboxStep.kept.rawValue)
             return kept
-        } answer: { [engine, onStep] kept in
-            if case .success = kept { onStep?(OutboxStep.keepCommitted.rawValue) }
+        } answer: { [engine] kept in
+            if case .success = kept { engine.options.onStep?(OutboxStep.keepCommitted.rawValue) }
             answer(kept.mapError { $0 }.flatMap { $0.map(engine.withLateOutcome) })
         }
     }
 
     /// Records an outcome; one that cannot be recorded is tried again with each later commit.
     public func end(_ delivery: StoredDelivery, _ answer: @escaping @Sendable () -> Void) {
-        self.add(.end) { [onStep] table in
-            onStep?(OutboxStep.ending.rawValue)
+        self.add(.end) { table in
+            table.options.onStep?(OutboxStep.ending.rawValue)
             try table.end(delivery)
-        } answer: { [engine, onStep] ended in
+        } answer: { [engine] ended in
             switch ended {
-            case .success: onStep?(OutboxStep.endCommitted.rawValue)
+            case .success: engine.options.onStep?(OutboxStep.endCommitted.rawValue)
             case .failure(let error): engine.keepForLater(delivery, error)
             }
             answer()

@@ -7,7 +7,7 @@ internal import Logging
 /// It has no timer: calls that come while a transaction is written become the next one.
 final class OutboxEngine {
     private let path: String
-    private let options: OutboxOptions
+    let options: OutboxOptions
     private let clock: OutboxClock
     private let meters: OutboxMeters
     private var file: OutboxFile? {
