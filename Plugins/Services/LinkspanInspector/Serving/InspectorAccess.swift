@@ -44,6 +44,7 @@ struct InspectorAccess: Sendable {
     /// Counts the invitations; a change means that another URL is to be printed.
     private(set) var invitations = 0
     private var sessions: [String] = []
+    /// Each with its name, as the browser shows it.
     private var cookies: [String] = []
 
     /// Makes the rules.
@@ -73,9 +74,6 @@ struct InspectorAccess: Sendable {
             return String(repeating: "0", count: 16 - digits.count) + digits
         }.joined()
     }
-
-    /// The cookie's name, which tells servers of several ports apart.
-    private var cookieName: String { "linkspan-inspector-\(self.port)" }
 
     /// Decides about a request.
     mutating func decide(_ request: HTTPRequest, now: ContinuousClock.Instant) -> Decision {
@@ -115,16 +113,13 @@ struct InspectorAccess: Sendable {
 
     private mutating func page(_ request: HTTPRequest, _ now: ContinuousClock.Instant) -> Decision {
         if let key = self.redeem(request, now) {
-            let cookie = self.makeKey()
+            // The name tells servers of several ports apart.
+            let cookie = "linkspan-inspector-\(self.port)=\(self.makeKey())"
             Self.keep(cookie, in: &self.cookies)
-            return .page(key: key, cookie: "\(self.cookieName)=\(cookie); Path=/; HttpOnly; SameSite=Strict")
+            return .page(key: key, cookie: "\(cookie); Path=/; HttpOnly; SameSite=Strict")
         }
         let pairs: [Substring] = request.values("cookie").flatMap { $0.split(separator: ";").map(\.trimmed) }
-        let isKnown = pairs.contains { pair in
-            guard pair.hasPrefix("\(self.cookieName)=") else { return false }
-            let value = pair.dropFirst(self.cookieName.count + 1)
-            return self.cookies.contains { Self.areEqual($0, value) }
-        }
+        let isKnown = pairs.contains { pair in self.cookies.contains { Self.areEqual($0, pair) } }
         return isKnown ? .page(key: nil, cookie: "") : Self.forbidden
     }
 
