@@ -52,10 +52,8 @@ extension InspectorPage {
 
         const ORDER = { disconnected: 0, reconnecting: 1, created: 2, connected: 3, released: 4 };
         function renderConnections() {
-          const words = $('find-connection').value.toLowerCase();
-          const rows = [...state.connections.values()]
-            .filter((row) => !words
-              || `${row.id} ${row.endpoint} ${row.state} ${row.transport} ${row.carrier || ''}`.toLowerCase().includes(words))
+          const rows = filtered([...state.connections.values()], (row) =>
+            `${row.id} ${row.endpoint} ${row.state} ${row.transport} ${row.carrier || ''}`, 'find-connection')
             .sort((one, two) => (ORDER[one.state] ?? 9) - (ORDER[two.state] ?? 9) || one.id - two.id);
           $('connection-count').textContent = rows.length > 200 ? `first 200 of ${rows.length}` : `${rows.length}`;
           const body = $('connection-rows');
@@ -150,8 +148,8 @@ extension InspectorPage {
         const latest = (list) =>
           list.filter((item) => !$('only').checked || item.connection === state.selected).reverse();
 
-        function filtered(list, words) {
-          const wanted = $('find').value.toLowerCase();
+        function filtered(list, words, field = 'find') {
+          const wanted = $(field).value.toLowerCase();
           return wanted ? list.filter((item) => words(item).toLowerCase().includes(wanted)) : list;
         }
 
