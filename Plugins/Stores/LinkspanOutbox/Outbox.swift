@@ -121,7 +121,7 @@ extension Outbox {
 
     /// Records an outcome; one that cannot be recorded is tried again with each later commit.
     public func end(_ delivery: StoredDelivery, _ answer: @escaping @Sendable () -> Void) {
-        self.add(.end) { table in
+        self.add { table in
             table.options.onStep?(OutboxStep.ending.rawValue)
             try table.end(delivery)
         } answer: { [engine] ended in

@@ -4,11 +4,9 @@ struct OutboxCall {
     enum Kind {
         /// Adds a row: refused when the disk is as good as full.
         case keep
-        /// Records an outcome: may use the reserve, and is tried again later when it fails all the same.
-        case end
         /// Fails at once when the file is not to be had: a connection waits for it.
         case glance
-        /// Anything else.
+        /// Anything else: may use the reserve.
         case other
     }
 

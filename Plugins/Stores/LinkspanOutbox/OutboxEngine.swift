@@ -197,7 +197,7 @@ extension OutboxEngine {
     private func recordLate(in file: OutboxFile) {
         guard !self.unrecorded.isEmpty else { return }
         let calls = self.unrecorded.map { delivery in
-            OutboxCall(.end, perform: { try $0.end(delivery) }, answer: { _ in })
+            OutboxCall(.other, perform: { try $0.end(delivery) }, answer: { _ in })
         }
         guard (try? file.perform(calls)) != nil else { return }
         self.unrecorded = []
