@@ -42,7 +42,7 @@ extension Outbox {
     @discardableResult
     public func retry(key: String, account: String? = nil) async throws(OutboxError) -> Bool {
         let isThere = try await self.ask { try $0.retry(key: key, account: account) }
-        if isThere { self.executor.execute { self.engine.noteRetries(1) } }
+        if isThere { self.executor.execute { self.engine.meters.retried(1) } }
         return isThere
     }
 

@@ -99,7 +99,7 @@ extension Outbox {
         self.add {
             try $0.waiting(account: account, after: number, upTo: last, rows: rows, bytes: bytes)
         } answer: { [engine] page in
-            if let page = try? page.get() { engine.noteRetries(page.count { $0.outcome == nil }) }
+            if let page = try? page.get() { engine.meters.retried(page.count { $0.outcome == nil }) }
             answer(page.map { $0.map(engine.withLateOutcome) }.mapError { $0 })
         }
     }

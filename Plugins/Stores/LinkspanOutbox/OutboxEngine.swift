@@ -9,7 +9,7 @@ final class OutboxEngine {
     private let path: String
     let options: OutboxOptions
     private let clock: OutboxClock
-    private let meters: OutboxMeters
+    let meters: OutboxMeters
     private var file: OutboxFile? {
         didSet { if let totals = oldValue?.totals { self.former = totals } }
     }
@@ -168,9 +168,6 @@ extension OutboxEngine {
             return false
         }
     }
-
-    /// Counts deliveries that are sent again.
-    func noteRetries(_ count: Int) { self.meters.retried(count) }
 
     /// The number of events of an account whose transactions have failed since the last call.
     func takeFailed(_ account: String?) -> Int { self.failed.removeValue(forKey: account) ?? 0 }
