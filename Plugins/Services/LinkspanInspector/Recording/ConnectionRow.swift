@@ -63,8 +63,6 @@ struct ConnectionRow: Sendable, Equatable, Encodable {
     var counts = ConnectionMeter.Counts()
     var credentials = CredentialFacts()
 
-    init(id: UInt64) { self.id = id }
-
     /// Whether anything but ages differs.
     func differs(from other: Self) -> Bool {
         var (one, two) = (self, other)

@@ -73,9 +73,6 @@ struct PageCursor: Sendable {
     fileprivate var frame: UInt64 = 0
     fileprivate var point: UInt64 = 0
     fileprivate var settings: UInt64 = 0
-
-    /// Nothing has been seen.
-    init() {}
 }
 
 extension InspectorRecorder {
