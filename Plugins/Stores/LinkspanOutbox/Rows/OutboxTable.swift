@@ -312,9 +312,7 @@ extension OutboxTable {
     private func entries(_ condition: String, _ arguments: StatementArguments) throws -> [OutboxEntry] {
         let statement = try self.database.cachedStatement(sql: "\(Self.rows) WHERE \(condition)")
         let cursor = try Row.fetchCursor(statement, arguments: arguments)
-        var entries: [OutboxEntry] = []
-        while let row = try cursor.next() { entries.append(try self.entry(row)) }
-        return entries
+        return try Array(cursor.map { try self.entry($0) })
     }
 
     /// Makes a delivery wait again.
