@@ -42,7 +42,7 @@ final class EnvelopeConnection: ConnectionOwner {
         while let message = next() { self.act { $0.receive(message) } }
     }
 
-    func ended(_ connection: ServerConnection) { self.take().relay?.leave() }
+    func ended(_ connection: ServerConnection) { self.end { _ in } }
 
     private func act(_ decide: (inout EnvelopeServerSession) -> [EnvelopeServerSession.Event]) {
         guard self.connection != nil else { return }
@@ -77,7 +77,8 @@ final class EnvelopeConnection: ConnectionOwner {
         case .changed, .failed, .writable: ()
         case .closed(let error):
             guard let code = EnvelopeServerSession.closeCode(for: error, hasEntered: self.hasEntered) else {
-                return self.drop()
+                // Without a word, as if the network were gone.
+                return self.end { $0.drop() }
             }
             self.close(code, error.message)
         }
@@ -88,22 +89,15 @@ final class EnvelopeConnection: ConnectionOwner {
     }
 
     private func close(_ code: CloseCode, _ reason: String) {
-        let (connection, relay) = self.take()
-        connection?.close(code, reason: reason)
-        relay?.leave()
+        self.end { $0.close(code, reason: reason) }
     }
 
-    /// Ends without a word, as if the network were gone.
-    func drop() {
-        let (connection, relay) = self.take()
-        connection?.drop()
-        relay?.leave()
-    }
-
-    private func take() -> (connection: ServerConnection?, relay: HubRelay?) {
+    private func end(_ endConnection: (ServerConnection) -> Void) {
         self.introduction.set(nil)
         self.heartbeat.set(nil)
-        return (self.connection.take(), self.relay.take())
+        let (connection, relay) = (self.connection.take(), self.relay.take())
+        if let connection { endConnection(connection) }
+        relay?.leave()
     }
 
     /// Pings, and looks after a while whether that was answered.
