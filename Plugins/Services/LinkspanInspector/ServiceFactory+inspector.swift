@@ -17,12 +17,10 @@ extension ServiceFactory {
         ServiceFactory(
             "inspector",
             options: [
+                PluginOption("port", default: 0, in: 0...65_535, "The port at 127.0.0.1; 0 for any that is free."),
                 PluginOption(
-                    "port", .number(0...65_535), fallback: "0", "The port at 127.0.0.1; 0 for any that is free."),
-                PluginOption(
-                    "faults", .flag, fallback: "false", "Whether the page can provoke faults, such as a dropped link."),
-                PluginOption(
-                    "payloads", .flag, fallback: "false", "Whether the beginnings of payloads are shown."),
+                    "faults", default: false, "Whether the page can provoke faults, such as a dropped link."),
+                PluginOption("payloads", default: false, "Whether the beginnings of payloads are shown."),
                 PluginOption(
                     "token", .text, fallback: "none", isSecret: true,
                     "A token of at least 16 bytes that programs show to read the snapshot."),
