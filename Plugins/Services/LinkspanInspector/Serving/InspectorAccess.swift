@@ -37,7 +37,8 @@ struct InspectorAccess: Sendable {
     static let maximumSessions = 16
 
     private let port: Int
-    private let standing: String?
+    /// The token for programs, if there is one.
+    private let standing: [String]
     private let makeKey: @Sendable () -> String
     /// The token of the URL that is valid, and the end of its time; nil once it has been used.
     private var invitation: (token: String, end: ContinuousClock.Instant)?
@@ -55,7 +56,7 @@ struct InspectorAccess: Sendable {
     ///   - makeKey: makes a secret that cannot be guessed.
     init(port: Int, standing: String?, makeKey: @escaping @Sendable () -> String = Self.randomKey) {
         self.port = port
-        self.standing = standing
+        self.standing = standing.map { [$0] } ?? []
         self.makeKey = makeKey
     }
 
@@ -119,8 +120,7 @@ struct InspectorAccess: Sendable {
             return .page(key: key, cookie: "\(cookie); Path=/; HttpOnly; SameSite=Strict")
         }
         let pairs: [Substring] = request.values("cookie").flatMap { $0.split(separator: ";").map(\.trimmed) }
-        let isKnown = pairs.contains { pair in self.cookies.contains { Self.areEqual($0, pair) } }
-        return isKnown ? .page(key: nil, cookie: "") : Self.forbidden
+        return Self.isOne(of: pairs, among: self.cookies) ? .page(key: nil, cookie: "") : Self.forbidden
     }
 
     private mutating func feed(_ request: HTTPRequest, _ now: ContinuousClock.Instant) -> Decision {
@@ -134,12 +134,8 @@ struct InspectorAccess: Sendable {
 
     /// Whether a program shows the key of a session, the standing token, or the printed one, which is used up by that.
     private mutating func isAdmitted(_ request: HTTPRequest, _ now: ContinuousClock.Instant) -> Bool {
-        request.sessionKeys.contains { self.isKey($0) } || self.redeem(request, now) != nil
-    }
-
-    private func isKey(_ shown: Substring) -> Bool {
-        let isStanding = self.standing.map { Self.areEqual($0, shown) } ?? false
-        return self.sessions.contains { Self.areEqual($0, shown) } || isStanding
+        Self.isOne(of: request.sessionKeys, among: self.sessions + self.standing)
+            || self.redeem(request, now) != nil
     }
 
     /// Makes a session for a request that shows the printed token.
@@ -156,6 +152,11 @@ struct InspectorAccess: Sendable {
 
     private static func keep(_ secret: String, in list: inout [String]) {
         list = Array((list + [secret]).suffix(Self.maximumSessions))
+    }
+
+    /// Whether some of what a request shows is a secret.
+    private static func isOne(of shown: [Substring], among secrets: [String]) -> Bool {
+        shown.contains { shown in secrets.contains { Self.areEqual($0, shown) } }
     }
 
     /// Compares in a time that tells nothing of where the texts differ.
