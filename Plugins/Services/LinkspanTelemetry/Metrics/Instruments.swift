@@ -3,11 +3,6 @@ internal import CoreMetrics
 
 /// The counters, timers and gauges of a backend, each made when it is first needed and then kept.
 struct Instruments: Sendable {
-    private struct Key: Sendable, Hashable {
-        var name: String
-        var labels: [Measurement.Label]
-    }
-
     fileprivate enum Instrument: Sendable {
         case counter(Counter)
         case timer(Timer)
@@ -16,7 +11,7 @@ struct Instruments: Sendable {
 
     let prefix: String
     private let factory: any MetricsFactory
-    private var known: [Key: Instrument] = [:]
+    private var known: [Measurement.Series: Instrument] = [:]
 
     init(prefix: String, factory: any MetricsFactory) {
         self.prefix = prefix
@@ -24,16 +19,15 @@ struct Instruments: Sendable {
     }
 
     mutating func record(_ measurement: Measurement) {
-        let key = Key(name: measurement.name, labels: measurement.labels)
-        let instrument = self.known[key] ?? self.make(measurement)
-        self.known[key] = instrument
+        let instrument = self.known[measurement.series] ?? self.make(measurement)
+        self.known[measurement.series] = instrument
         instrument.record(measurement.value)
     }
 
     /// Asks the backend for the instrument of a measurement.
     private func make(_ measurement: Measurement) -> Instrument {
-        let name = "\(self.prefix)_\(measurement.name)"
-        let labels = measurement.labels.map { ($0.name, $0.value) }
+        let name = "\(self.prefix)_\(measurement.series.name)"
+        let labels = measurement.series.labels.map { ($0.name, $0.value) }
         return switch measurement.value {
         case .count: .counter(Counter(label: name, dimensions: labels, factory: self.factory))
         case .times: .timer(Timer(label: name, dimensions: labels, factory: self.factory))

@@ -13,14 +13,18 @@ struct Measurement: Sendable, Hashable {
         var value: String
     }
 
-    /// The name without the prefix.
-    var name: String
-    var labels: [Label]
+    /// All numbers that one instrument takes.
+    struct Series: Sendable, Hashable {
+        /// The name without the prefix.
+        var name: String
+        var labels: [Label]
+    }
+
+    var series: Series
     var value: Value
 
     init(_ name: String, _ labels: KeyValuePairs<String, String>, _ value: Value = .count(1)) {
-        self.name = name
-        self.labels = labels.map { Label(name: $0.key, value: $0.value) }
+        self.series = Series(name: name, labels: labels.map { Label(name: $0.key, value: $0.value) })
         self.value = value
     }
 }
