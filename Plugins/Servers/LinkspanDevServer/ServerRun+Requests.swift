@@ -77,7 +77,7 @@ extension ServerRun: RequestServer {
             connection.respond(.refusal(status: 503, "there are too many sessions"))
             return nil
         }
-        session.begin(request, on: connection)
+        session.begin(on: connection)
         return nil
     }
 }

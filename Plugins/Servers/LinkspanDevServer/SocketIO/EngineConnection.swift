@@ -72,9 +72,9 @@ final class EngineConnection: ConnectionOwner {
     private var isInUse: Bool { self.socketIO.isInUse || self.hasEchoed }
 
     /// Answers the request that began the session.
-    func begin(_ request: HTTPRequest, on connection: ServerConnection) {
-        if request.isUpgrade {
-            guard connection.upgrade(request, owner: self) else { return self.onEnded(self) }
+    func begin(on connection: ServerConnection) {
+        if self.request.isUpgrade {
+            guard connection.upgrade(self.request, owner: self) else { return self.onEnded(self) }
             self.webSocket = connection
             connection.send([.text(self.openPacket[...])])
         } else {
