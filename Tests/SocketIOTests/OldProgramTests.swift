@@ -59,10 +59,13 @@ extension OldProgramTests {
         try await PythonServer.useOldPrograms { server in
             let prices = Journal<Double>("prices")
             let feed = PriceFeed(url: server.url, config: carrier.options) { prices.append($0) }
-            // Before it is connected, and while the server is away.
+            // Before it is connected, and while the server is known to be away: what is sent before that is lost.
             feed.ask(for: 1)
             try await prices.first(1)
+            let losses = Journal<String>("lost links")
+            feed.manager.defaultSocket.on(clientEvent: .reconnect) { _, _ in losses.append("lost") }
             await server.stop()
+            try await losses.first(1)
             feed.ask(for: 2.5)
             feed.ask(for: 3)
             try await server.start()
