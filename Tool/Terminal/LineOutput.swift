@@ -60,6 +60,7 @@ public enum LineOutput {
             signal(SIGINT, handler)
             if handler == nil { _exit(self.status(or: 0)) }
         }
-        kill(getpid(), SIGINT)
+        // In this thread, so that it has been heard before the command goes on and no longer waits for it.
+        raise(SIGINT)
     }
 }
