@@ -60,7 +60,9 @@ public enum LineOutput {
             signal(SIGINT, handler)
             if handler == nil { _exit(self.status(or: 0)) }
         }
-        // In this thread, so that it has been heard before the command goes on and no longer waits for it.
-        raise(SIGINT)
+        kill(getpid(), SIGINT)
+        // Another thread takes it; a command that goes on before that may wait for it no longer.
+        var pending = sigset_t()
+        for _ in 0..<1_000 where sigpending(&pending) == 0 && sigismember(&pending, SIGINT) == 1 { usleep(1_000) }
     }
 }
