@@ -183,7 +183,20 @@ public struct StatementArguments: ExpressibleByArrayLiteral {
 public final class Statement {
     public func execute(arguments: StatementArguments? = nil) throws {}
 }
-public final class RowCursor {
+public protocol Cursor<Element>: AnyObject {
+    associatedtype Element
+    func next() throws -> Element?
+}
+extension Cursor {
+    public func map<Value>(_ transform: @escaping (Element) throws -> Value) -> MapCursor<Self, Value> { fatalError() }
+}
+public final class MapCursor<Base: Cursor, Element>: Cursor {
+    public func next() throws -> Element? { nil }
+}
+extension RangeReplaceableCollection {
+    public init<Base: Cursor>(_ cursor: Base) throws where Base.Element == Element { self.init() }
+}
+public final class RowCursor: Cursor {
     public func next() throws -> Row? { nil }
 }
 public final class Row {
