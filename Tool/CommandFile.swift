@@ -26,15 +26,12 @@ enum CommandFile {
     ///   - content: the noun for what it gets, as in `the report`.
     /// - Throws: `LinkspanError` with the reason.
     static func check(_ path: String, for content: String) throws(LinkspanError) {
-        func problem(_ text: String) -> LinkspanError {
-            LinkspanError(.invalidConfiguration, "\(content) cannot be written to \(path): \(text)")
-        }
-        guard !Self.isFolder(path) else { throw problem("it is a folder") }
+        guard !Self.isFolder(path) else { throw Self.refusal(of: path, for: content, "it is a folder") }
         // A device or a pipe may be in a folder that cannot be written to.
         guard !FileManager.default.isWritableFile(atPath: path) else { return }
         let folder = URL(fileURLWithPath: path).deletingLastPathComponent().path
         guard Self.isFolder(folder), FileManager.default.isWritableFile(atPath: folder) else {
-            throw problem("\(folder) is no folder that can be written to")
+            throw Self.refusal(of: path, for: content, "\(folder) is no folder that can be written to")
         }
     }
 
@@ -43,9 +40,12 @@ enum CommandFile {
         do {
             try Data(text.utf8).write(to: URL(fileURLWithPath: path))
         } catch {
-            let reason = error.localizedDescription
-            throw LinkspanError(.invalidConfiguration, "\(content) cannot be written to \(path): \(reason)")
+            throw Self.refusal(of: path, for: content, error.localizedDescription)
         }
+    }
+
+    private static func refusal(of path: String, for content: String, _ reason: String) -> LinkspanError {
+        LinkspanError(.invalidConfiguration, "\(content) cannot be written to \(path): \(reason)")
     }
 
     private static func isFolder(_ path: String) -> Bool {

@@ -35,7 +35,7 @@ private final class ChannelBench: NetworkLoop, ByteStream, WebSocketChannelHandl
     private(set) var controls: [Opcode] = []
     private(set) var writables = 0
     private(set) var ends: [WebSocketEnd] = []
-    /// Whether a message was refused within the call that told the end.
+    /// Whether a message was refused that was sent while the end was reported.
     private(set) var isRefusedAtEnd = false
 
     var timerCount: Int { self.timers.count { $0.job != nil } }

@@ -3,7 +3,7 @@ struct Verdict: Error, Encodable, Hashable, Sendable {
     var code: Code
     var cause: String
     var remedy: String
-    /// Whether a stage that ends with it works, though not for every client.
+    /// Whether a stage with this verdict works all the same, though not for every client.
     var isWarning = false
 
     private enum CodingKeys: CodingKey { case code, cause, remedy }

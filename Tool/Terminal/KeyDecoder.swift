@@ -123,13 +123,13 @@ public struct KeyDecoder: Sendable {
         let number = numbers.first ?? 0
         if isMouse {
             // Of the mouse only the wheel counts. Shift, Alt and Control are the bits 4, 8 and 16.
-            keys += Self.wheel[number & ~0b1_1100].map { [$0] } ?? []
+            if let key = Self.wheel[number & ~0b1_1100] { keys.append(key) }
         } else if letter != "~" {
             keys += Self.key(letter, modifier: numbers.dropFirst().first ?? 1)
         } else if number == 200 {
             self.state = .paste
-        } else {
-            keys += Self.numbered[number].map { [$0] } ?? []
+        } else if let key = Self.numbered[number] {
+            keys.append(key)
         }
     }
 

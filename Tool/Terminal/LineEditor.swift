@@ -182,7 +182,7 @@ public struct LineEditor: Sendable {
         self.cursor = min(head.count, self.characters.count)
     }
 
-    /// Where the last word before the cursor begins, whose characters `isWord` tells.
+    /// Where the last word before the cursor begins; `isWord` says which characters are part of a word.
     private func start(of isWord: (Character) -> Bool) -> Int {
         guard let last = self.characters[..<self.cursor].lastIndex(where: isWord) else { return 0 }
         return self.characters[..<last].lastIndex { !isWord($0) }.map { $0 + 1 } ?? 0

@@ -61,7 +61,7 @@ public enum LineOutput {
             if handler == nil { _exit(self.status(or: 0)) }
         }
         kill(getpid(), SIGINT)
-        // Another thread takes it; a command that goes on before that may wait for it no longer.
+        // Another thread takes the signal. A command that went on before might no longer handle it, and be ended by it.
         var pending = sigset_t()
         for _ in 0..<1_000 where sigpending(&pending) == 0 && sigismember(&pending, SIGINT) == 1 { usleep(1_000) }
     }

@@ -113,8 +113,6 @@ extension SocketIOClient {
         self.queue.run { [weak self] in self?.handleClientEvent(event, data: data) }
     }
 
-    func log(_ text: @autoclosure () -> String) { DefaultSocketLogger.active?.log(text(), type: self.label) }
-
     /// The socket in logs; a query of its namespace may hold a token.
     var label: String { "SocketIOClient{\(self.nsp.prefix { !"?#".contains($0) })}" }
 
@@ -138,7 +136,7 @@ extension SocketIOClient {
         _ kind: Command.Kind, _ event: String, _ items: [Item], within limit: Duration? = nil,
         done: ((Payload?) -> Void)? = nil
     ) {
-        if DefaultSocketLogger.active != nil { self.queue.run { self.log("emits \(event)") } }
+        if let logger = DefaultSocketLogger.active { self.queue.run { logger.log("emits \(event)", type: self.label) } }
         func fail(_ data: [Any]) {
             self.tell(.error, data)
             self.queue.post(.call { done?(nil) })

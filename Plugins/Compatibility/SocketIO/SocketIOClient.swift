@@ -191,7 +191,7 @@ open class SocketIOClient: NSObject {
     open func handleEvent(_ event: String, data: [Any], isInternalMessage: Bool, withAck ack: Int = -1) {
         let (status, anyHandler, handlers) = self.state.withLock { ($0.status, $0.anyHandler, $0.handlers) }
         guard status == .connected || isInternalMessage else { return }
-        self.log("handles \(event)")
+        DefaultSocketLogger.active?.log("handles \(event)", type: self.label)
         anyHandler?(SocketAnyEvent(event: event, items: data))
         for handler in handlers where handler.event == event {
             handler.executeCallback(with: data, withAck: ack, withSocket: self)

@@ -62,7 +62,7 @@ struct SocketIOOutput: Sendable {
 
     /// Puts the next event aside, so that the link of another namespace may take more; false when that is not possible.
     mutating func putAside() -> Bool {
-        // Mostly there is none, which needs no move to find out.
+        // Mostly there is none; taking it out would move it all the same.
         guard self.first != nil, self.frames.isEmpty, self.close == nil, self.aside.count < Self.mostAside,
             let next = self.first.take()
         else { return false }
