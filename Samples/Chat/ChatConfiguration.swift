@@ -103,6 +103,8 @@ struct ChatConfiguration {
             Override(
                 path: "services.enabled", value: "logging,rooms,presence,topics,direct,typing,interface",
                 origin: "default"),
+            // A server or broker that has failed over is back within seconds, and knows a line that comes again.
+            Override(path: "connection.deliveryRepeatAfter", value: "5", origin: "default"),
             // Failures are shown in the conversation.
             Override(path: "services.logging.level", value: "error", origin: "default"),
         ]

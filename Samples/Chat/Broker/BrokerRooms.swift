@@ -50,8 +50,8 @@ struct BrokerRooms: MessageProtocol {
         /// The tick of the entry.
         var entered = 0
         var seen: ChatVocabulary.Seen?
-        /// The number of the last line that was read.
-        var position = 0
+        /// The number of the last line that was read; nil until the place to begin at is known.
+        var position: Int?
         /// True while the position in the stream is requested, or the next line.
         var isReading = true
         /// True if a sign announced another line meanwhile.
@@ -91,13 +91,14 @@ extension BrokerRooms {
         return info
     }
 
-    /// Ready when the broker is and has a stream for the lines, if it needs one.
+    /// Ready when the broker is and the place in each room is known: of what is said from then on nothing is missed.
     var state: SessionState? {
         var state = self.broker.state ?? SessionState()
         guard state.isReady else { return state }
         let next = self.session.news.isEmpty ? self.session.time + Self.tick : .zero
         state.deadline = state.deadline.map { min($0, next) } ?? next
-        state.isReady = !self.usesStream || self.session.stream.numbering != nil
+        let hasStream = !self.usesStream || self.session.stream.numbering != nil
+        state.isReady = hasStream && self.session.rooms.values.allSatisfy { $0.position != nil }
         return state
     }
 

@@ -1,0 +1,56 @@
+internal import Linkspan
+internal import LinkspanNetwork
+internal import LinkspanWebSocket
+internal import Testing
+
+@testable import chat
+
+/// The rooms over NATS, as a value, against replies of the test's own.
+@Suite
+struct BrokerRoomsTests {
+    /// Somebody whose server has taken the credentials.
+    private static func greeted(_ entry: ChatVocabulary.Entry) throws -> BrokerRooms {
+        var rooms = BrokerRooms.nats
+        let credentials = Credentials(auth: try Payload(entry))
+        _ = try rooms.begin(SessionStart(credentials: credentials, url: try ConnectionURL("ws://broker.example")))
+        _ = try Self.receive(#"INFO {"server_id":"S","client_id":5}"#, by: &rooms)
+        _ = try Self.receive("PONG", by: &rooms)
+        return rooms
+    }
+
+    /// Hands a line to the session; returns the events for the features.
+    private static func receive(_ line: String, by rooms: inout BrokerRooms) throws -> [String] {
+        try rooms.decode(binary: Array("\(line)\r\n".utf8)[...]).envelopes.map {
+            guard case .event(let name, let payload, _) = $0 else { return "reply" }
+            return "\(name) \(String(decoding: payload.elements, as: UTF8.self))"
+        }
+    }
+
+    /// Answers the question with this number, from 1.
+    private static func answer(_ question: Int, _ json: String, by rooms: inout BrokerRooms) throws -> [String] {
+        let subject = "_INBOX.S.5.\(UInt64(1) << 63 + UInt64(question))"
+        return try self.receive("MSG \(subject) 1 \(json.utf8.count)\r\n\(json)", by: &rooms)
+    }
+
+    @Test
+    func `the link is open once the last line of the room is known, so that no later one is missed`() throws {
+        var rooms = try Self.greeted(.init(name: "bob", rooms: ["lobby"]))
+        #expect(rooms.state?.isReady == false)
+        #expect(try Self.answer(1, #"{"created":"t","state":{"first_seq":1}}"#, by: &rooms).isEmpty)
+        // The stream has no leader yet, which would say where the room stands.
+        #expect(rooms.state?.isReady == false)
+        let news = try Self.answer(2, #"{"message":{"seq":7}}"#, by: &rooms)
+        #expect(news == [#"room {"room":"lobby","seq":7,"numbering":"t"}"#])
+        #expect(rooms.state?.isReady == true)
+    }
+
+    @Test
+    func `for somebody who comes back the link is open as soon as the stream is known`() throws {
+        let entry = ChatVocabulary.Entry(name: "bob", rooms: ["lobby"], seen: ["lobby": 3], numbering: ["lobby": "t"])
+        var rooms = try Self.greeted(entry)
+        #expect(rooms.state?.isReady == false)
+        let news = try Self.answer(1, #"{"created":"t","state":{"first_seq":1}}"#, by: &rooms)
+        #expect(news == [#"room {"room":"lobby","seq":3,"numbering":"t"}"#])
+        #expect(rooms.state?.isReady == true)
+    }
+}
