@@ -48,6 +48,49 @@ struct NATSServerTests {
         }
     }
 
+    @Test
+    func `the answer of a listener does not acknowledge a delivery`() async throws {
+        try await Broker.run(.nats) { broker in
+            let connection = try broker.connect(.nats) { $0.deliveries.repeatAfter = .milliseconds(200) }
+            let listener = try broker.connect(.nats)
+            try listener.answer(Event<Int, String>("jobs.a")) { _ in "taken" }
+            try await listener.up()
+            try await connection.up()
+            let outcome = Journal<String?>("the outcome")
+            let command = Command(.deliver(orderingKey: "a"), event: "jobs.a", payload: try Payload(1)) {
+                outcome.append(try? $0.get()[0]?["stream"]?.string)
+            }
+            try connection.perform(command)
+            // The listener answers in order.
+            #expect(try await connection.request("jobs.a", 2)[0]?.string == "taken")
+            #expect(outcome.entries.isEmpty)
+            try await broker.withPeer("--stream", of: .nats) { try await outcome.first(1) }
+            #expect(outcome.entries == ["jobs"])
+        }
+    }
+
+    @Test
+    func `a delivery waits for a full stream`() async throws {
+        try await Broker.run(.nats) { broker in
+            let connection = try broker.connect(.nats) { $0.deliveries.repeatAfter = .milliseconds(100) }
+            try await connection.up()
+            try await broker.withPeer("--stream", "--limit", "1", of: .nats) {
+                try await connection.deliver("jobs.a", 1)
+                let outcome = Journal<Bool>("the outcome")
+                let command = Command(.deliver(orderingKey: "a"), event: "jobs.a", payload: try Payload(2)) {
+                    outcome.append((try? $0.get()) != nil)
+                }
+                try connection.perform(command)
+                // The server has refused it by then, since it handles what comes over one link in order.
+                try await connection.request("peer.request", 1)
+                #expect(outcome.entries.isEmpty)
+                try connection.send("peer.room")
+                try await outcome.first(1)
+                #expect(outcome.entries == [true])
+            }
+        }
+    }
+
     /// Expects that a request and a delivery fail because the server refuses them.
     private func expectRefusals(of event: String, on connection: any Connection) async throws {
         for kind in [Command.Kind.request, .deliver(orderingKey: "")] {

@@ -183,7 +183,9 @@ struct NATSSessionTests {
         greeting, "PONG\r\n", "+OK\r\n", "PING\r\n", "MSG news 2 7\r\n{\"a\":1}\r\n", "msg news 2 back 4\r\ntext\r\n",
         "HMSG rooms.blue 3 35 40\r\nNATS/1.0\r\nLinkspan-Arguments: 2\r\n\r\n[1,2]\r\n",
         "MSG _INBOX.S.5.7 1 1\r\n5\r\n",
-        "MSG _INBOX.S.5.d8 1 12\r\n{\"stream\":1}\r\n", "HMSG _INBOX.S.5.d9 1 16 16\r\nNATS/1.0 503\r\n\r\n\r\n",
+        // A listener's, which is no acknowledgement, and that of the server.
+        "MSG _INBOX.S.5.d8 1 2\r\n{}\r\n", "MSG _INBOX.S.5.d8 1 14\r\n{\"stream\":\"s\"}\r\n",
+        "HMSG _INBOX.S.5.d9 1 16 16\r\nNATS/1.0 503\r\n\r\n\r\n",
         "HMSG _INBOX.S.5.9 1 16 16\r\nNATS/1.0 503\r\n\r\n\r\n",
         "MSG _INBOX.S.5.d4 1 28\r\n{\"error\":{\"code\":400,\"x\":1}}\r\n",
         "-ERR 'Permissions Violation for Publish to \"x\"'\r\n",
@@ -206,7 +208,7 @@ struct NATSSessionTests {
         #expect(
             whole.lines == [
                 #"news [{"a":1}]"#, #"news ["text"] asks 1"#, #"rooms.* [1,2,"rooms.blue"]"#, "reply 7 [5]",
-                #"reply 8 [{"stream":1}]"#, "failed 9 serverUnavailable", "failed 9 serverUnavailable",
+                #"reply 8 [{"stream":"s"}]"#, "failed 9 serverUnavailable", "failed 9 serverUnavailable",
                 "failed 4 messageRefused", "failed - messageRefused",
             ])
         for cut in 1..<bytes.count {

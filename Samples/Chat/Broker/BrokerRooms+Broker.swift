@@ -45,7 +45,8 @@ extension BrokerRooms {
         // Other programs may send anything.
         case "signs": if let sign = try? payload.decode(RoomSign.self) { try self.take(sign) }
         default:
-            guard let line = try? payload.decode(BrokerLine.self), let position = self.session.rooms[line.room]?.position
+            guard let line = try? payload.decode(BrokerLine.self),
+                let position = self.session.rooms[line.room]?.position
             else { return }
             try self.hear(line, position + 1)
         }

@@ -10,6 +10,7 @@ import json
 import nats
 from nats.aio.client import Client
 from nats.aio.msg import Msg
+from nats.js.api import DiscardPolicy
 
 import command_line
 
@@ -37,6 +38,9 @@ async def heard(client: Client, message: Msg) -> None:
             await client.publish("client.echo", message.data, headers=message.headers)
         case "request":
             await message.respond(message.data)
+        case "room":
+            await client.jetstream(timeout=5).purge_stream("jobs")
+            await client.publish("client.room", b"true")
         case "ask":
             answer = await client.request("client.question", message.data, timeout=30)
             await client.publish("client.answered", answer.data)
@@ -50,12 +54,13 @@ async def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--broker-port", type=int, required=True)
     parser.add_argument("--stream", action="store_true", help="makes the stream `jobs` of the subjects `jobs.>`")
+    parser.add_argument("--limit", type=int, default=-1, help="how many messages the stream takes (default: any number)")
     parser.add_argument("--copies", type=int, default=1, help="how many nodes keep the stream")
     arguments = command_line.parse(parser)
     client = await nats.connect(
         f"ws://127.0.0.1:{arguments.broker_port}", max_reconnect_attempts=-1, reconnect_time_wait=0.1)
     if arguments.stream:
-        await make_stream(client, arguments.copies)
+        await make_stream(client, arguments)
 
     async def call(message: Msg) -> None:
         await heard(client, message)
@@ -66,10 +71,12 @@ async def main() -> None:
     await asyncio.Event().wait()
 
 
-async def make_stream(client: Client, copies: int) -> None:
+async def make_stream(client: Client, arguments: argparse.Namespace) -> None:
     for _ in range(300):
         try:
-            await client.jetstream(timeout=5).add_stream(name="jobs", subjects=["jobs.>"], num_replicas=copies)
+            await client.jetstream(timeout=5).add_stream(
+                name="jobs", subjects=["jobs.>"], num_replicas=arguments.copies, max_msgs=arguments.limit,
+                discard=DiscardPolicy.NEW)
             return
         # As long as the cluster has no leader.
         except nats.errors.Error:

@@ -58,7 +58,10 @@ struct NATSPeer: MessageProtocolPeer {
         case .refusal: return [Self.text("-ERR 'Authorization Violation'")]
         case .event(let event, let payload, let mark):
             return self.message(event, to: event, mark.map { "back.\($0)" }, payload)
-        case .reply(let mark, let payload): return self.message(mark, to: "_INBOX.S.5.*", nil, payload)
+        case .reply(let mark, let payload):
+            // That to a delivery comes from JetStream.
+            let acknowledgement = mark.hasPrefix("_INBOX.S.5.d") ? try? Payload(["stream": "jobs"]) : nil
+            return self.message(mark, to: "_INBOX.S.5.*", nil, acknowledgement ?? payload)
         case .failure(let mark): return [Self.text("HMSG \(mark) 1 16 16\r\nNATS/1.0 503\r\n\r\n")]
         case .heartbeat: return [Self.text("PING")]
         case .subscription, .unsubscription, .renewal: return nil

@@ -15,8 +15,8 @@ public import LinkspanWebSocket
 /// | `deliver` | a publication to JetStream, whose message id is the key: once within the stream's window |
 /// | the credentials' auth payload | the fields `user` and `pass`, `token` or `jwt` of `CONNECT` |
 ///
-/// The server's other nodes are endpoints from then on. One argument is the content of a message; several are a JSON array,
-/// which the header `Linkspan-Arguments` marks.
+/// JetStream alone acknowledges a delivery; what a listener replies to it is dropped. The server's other nodes are endpoints from then
+/// on. One argument is the content of a message; several are a JSON array, which the header `Linkspan-Arguments` marks.
 public struct NATSMessageProtocol: MessageProtocol {
     /// `nats`.
     public let name = "nats"
@@ -295,12 +295,19 @@ extension NATSMessageProtocol {
         if message.sid == 1 {
             let number = message.subject.dropFirst(self.session.inbox.count)
             let isDelivery = number.hasPrefix(Self.deliveryMark)
-            guard let id = UInt64(isDelivery ? number.dropFirst() : number) else { return }
+            guard let id = UInt64(isDelivery ? number.dropFirst() : number),
+                !isDelivery || Self.isFromServer(message, payload)
+            else { return }
             return outcome.end(id, payload, error: Self.failure(message, payload, isDelivery: isDelivery))
         }
         // Otherwise it is for a subscription that has ended meanwhile.
         guard let event = self.session.subscriptions[message.sid] else { return }
         outcome.add(event, payload, from: message.subject, id: message.reply.map { self.session.questions.add($0) })
+    }
+
+    /// Whether the reply to a delivery is the server's: a listener hears the message, too, and may answer it.
+    private static func isFromServer(_ message: NATSOperation.Message, _ payload: Payload) -> Bool {
+        message.status == 503 || payload[0]?["stream"]?.string != nil || payload[0]?["error"]?["code"]?.int != nil
     }
 
     /// The failure that a reply means; nil for a success.
