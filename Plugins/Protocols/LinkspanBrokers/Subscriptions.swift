@@ -5,10 +5,8 @@ struct Subscriptions: Sendable {
     /// The first number has another use.
     private var last: UInt32 = 1
 
-    init() {}
-
     /// Reads ``lines``.
-    init(_ lines: some Sequence<Substring>) {
+    init(_ lines: some Sequence<Substring> = EmptyCollection()) {
         for line in lines {
             let parts = line.split(separator: " ", maxSplits: 1)
             guard parts.count == 2, let number = UInt32(parts[0]) else { continue }

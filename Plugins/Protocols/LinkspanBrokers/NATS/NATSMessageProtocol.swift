@@ -180,10 +180,6 @@ extension NATSMessageProtocol {
         self.session.subscriptions.remove(event).map { [Self.line("UNSUB \($0)")] } ?? []
     }
 
-    private static func hasWildcard(_ subject: String) -> Bool {
-        subject.split(separator: ".").contains { $0 == "*" || $0 == ">" }
-    }
-
     /// The most bytes of a subject: a server takes lines of 4,096 by default, which have a subject for replies, too.
     private static let longestSubject = 3_072
 
@@ -192,7 +188,7 @@ extension NATSMessageProtocol {
         let isMalformed =
             words.contains(where: \.isEmpty) || subject.utf8.contains { $0 <= 0x20 || $0 == 0x7F }
             || subject.utf8.count > Self.longestSubject
-        guard !isMalformed, !isForSending || !Self.hasWildcard(subject) else {
+        guard !isMalformed, !isForSending || !words.contains("*") && !words.contains(">") else {
             throw LinkspanError(
                 .encodingFailed,
                 "'\(ForeignText.line(subject))' is no NATS subject\(isForSending ? " to send to" : "")")
