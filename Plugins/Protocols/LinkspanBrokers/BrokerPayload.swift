@@ -1,5 +1,4 @@
 internal import Linkspan
-internal import LinkspanWebSocket
 
 /// Arguments as the content of a broker's message: JSON, a text or bytes of any kind.
 ///
@@ -34,8 +33,10 @@ enum BrokerPayload {
         }
         if let json = try? Payload(checking: content), json[0] != nil, json[1] == nil { return json }
         if let text = String(utf8: content), let payload = try? Payload(text) { return payload }
-        return BinaryMessageProtocol.payload(content)
+        return Payload(trustedElements: Self.placeholder, attachments: [content])
     }
+
+    private static let placeholder = Array(#"{"_placeholder":true,"num":0}"#.utf8)[...]
 }
 
 /// The questions that wait for an answer, with the address that each answer goes to.

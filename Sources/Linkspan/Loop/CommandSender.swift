@@ -245,7 +245,9 @@ extension CommandSender {
         defer { self.collect() }
         var outcome: Result<Payload, LinkspanError> = .failure(error)
         if error.code == .serverUnavailable, self.outgoing.awaited[id]?.isDelivery == true {
-            guard let final = self.outgoing.outcome(ofReply: .empty, .later, to: id) else { return }
+            // What nobody has heard waits as if it had no answer, and is never set aside.
+            guard error.certainty != .notSent, let final = self.outgoing.outcome(ofReply: .empty, .later, to: id)
+            else { return }
             outcome = final
         }
         if let command = self.outgoing.takeAwaited(id) { self.finish(command, outcome) }

@@ -177,6 +177,26 @@ struct SubscribingLinkTests {
         connection.release()
     }
 
+    @Test(arguments: [(LinkspanError.Certainty.unknown, 20), (.notSent, 31)])
+    func `a delivery that the server postpones is set aside in the end, unless nobody has heard it`(
+        certainty: LinkspanError.Certainty, times: Int
+    ) throws {
+        let connection = try self.connect { $0.deliveries.repeatAfter = .seconds(10) }
+        let outcomes = Journal<LinkspanError.Code?>("outcomes")
+        let command = Command(.deliver(orderingKey: ""), event: "job", payload: .empty) {
+            outcomes.append($0.failureCode)
+        }
+        try connection.perform(command)
+        self.scheduler.settle()
+        for _ in 1...30 {
+            self.tell(.failed(id: 0, LinkspanError(.serverUnavailable, "not now", certainty: certainty)))
+            self.scheduler.advance(by: .seconds(10))
+        }
+        #expect(self.server.heard.entries.filter { $0.hasPrefix("deliver job") }.count == times)
+        #expect(outcomes.entries == (certainty == .notSent ? [] : [.setAside]))
+        connection.release()
+    }
+
     @Test
     func `nodes that the server names are tried after a loss, if they are of the same kind`() throws {
         let names = ["subscribing://second", "plain://third", "subscribing://server"]

@@ -291,9 +291,8 @@ extension NATSMessageProtocol {
         if message.sid == 1 {
             let number = message.subject.dropFirst(self.session.inbox.count)
             let isDelivery = number.hasPrefix(Self.deliveryMark)
-            guard let id = UInt64(isDelivery ? number.dropFirst() : number),
-                !isDelivery || Self.isFromServer(message, payload)
-            else { return }
+            if isDelivery, !Self.isFromServer(message, payload) { return }
+            guard let id = UInt64(isDelivery ? number.dropFirst() : number) else { return }
             return outcome.end(id, payload, error: Self.failure(message, payload, isDelivery: isDelivery))
         }
         // Otherwise it is for a subscription that has ended meanwhile.

@@ -38,7 +38,7 @@ public struct BinaryMessageProtocol: MessageProtocol {
     }
 
     /// Wraps bytes as the only blob of a payload.
-    package static func payload(_ bytes: consuming ArraySlice<UInt8>) -> Payload {
+    static func payload(_ bytes: consuming ArraySlice<UInt8>) -> Payload {
         Payload(trustedElements: Self.placeholder, attachments: [bytes])
     }
 
