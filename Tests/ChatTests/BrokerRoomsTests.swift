@@ -53,4 +53,14 @@ struct BrokerRoomsTests {
         #expect(news == [#"room {"room":"lobby","seq":3,"numbering":"t"}"#])
         #expect(rooms.state?.isReady == true)
     }
+
+    @Test
+    func `of two who make the stream one succeeds, and both take its description as the numbering`() throws {
+        var rooms = try Self.greeted(.init(name: "bob", rooms: ["lobby"]))
+        _ = try Self.answer(1, #"{"error":{"code":404}}"#, by: &rooms)
+        _ = try Self.answer(2, #"{"error":{"code":400,"err_code":10058}}"#, by: &rooms)
+        _ = try Self.answer(3, #"{"config":{"description":"ann's"},"created":"t"}"#, by: &rooms)
+        let news = try Self.answer(4, #"{"error":{"code":404}}"#, by: &rooms)
+        #expect(news == [#"room {"room":"lobby","seq":0,"numbering":"ann's"}"#])
+    }
 }

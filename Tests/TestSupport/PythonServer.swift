@@ -113,6 +113,8 @@ package final class PythonServer: Sendable {
         guard let run else { return }
         kill(run.process.processIdentifier, SIGKILL)
         _ = try? await run.exit.first(1)
+        // `Process` stays in memory, and its pipes with it.
+        try? run.input.fileHandleForWriting.close()
     }
 
     /// Ends it and starts it again on the same port.
@@ -152,6 +154,7 @@ package final class PythonServer: Sendable {
                 data = file.availableData
                 for journal in journals { journal.append(data) }
             } while !data.isEmpty
+            try? file.close()
         }
     }
 

@@ -48,6 +48,8 @@ package final class Child: Sendable {
 
     /// Carries what the process writes to the transcripts, until it has ended.
     package func run() async {
+        // `Process` stays in memory, and its pipes with it.
+        defer { try? self.input.close() }
         await withTaskGroup(of: Void.self) { group in
             for (source, transcript) in self.sources {
                 group.addTask {
@@ -132,6 +134,7 @@ package final class Child: Sendable {
                     guard !data.isEmpty else { break }
                     chunks.yield(data)
                 }
+                try? file.close()
                 chunks.finish()
             }
         }

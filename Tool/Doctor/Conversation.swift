@@ -121,6 +121,8 @@ final class Conversation: WebSocketChannelHandler, Sendable {
 
     func closed(_ end: WebSocketEnd) {
         self.channel.value = nil
+        // An upgrade without an answer is found by the wait for it, whose time is up at the same moment.
+        if case .stream(let error) = end, error.stage == .upgrade { return }
         self.event.yield(.ended(end))
     }
 }

@@ -7,7 +7,7 @@ import Linkspan
 extension BrokerRooms {
     /// The facts known about the stream, and the unanswered questions about it.
     struct Stream: Sendable {
-        /// The time of its creation, which tells its numbers from those of another stream; nil as long as it is not known.
+        /// What tells its numbers from those of another stream of the same name; nil as long as it is not known.
         var numbering: String?
         /// The number of the first line that it has.
         var first = 1
@@ -27,6 +27,10 @@ extension BrokerRooms {
 
     private struct Configuration: Encodable, Sendable {
         let name = "chat"
+        /// Differs for each client, so that the server takes the stream of one alone when several make it at a time.
+        ///
+        /// Of two equal ones it would take both, and change the time of the creation.
+        let description: String
         let subjects = ["chat.rooms.>"]
         let retention = "limits"
         let storage = "file"
@@ -52,7 +56,8 @@ extension BrokerRooms {
         switch question {
         case .stream: try self.send("$JS.API.STREAM.INFO.chat", [String: String](), id: id)
         case .creation(let copies):
-            try self.send("$JS.API.STREAM.CREATE.chat", Configuration(num_replicas: copies), id: id)
+            let stream = Configuration(description: self.session.id, num_replicas: copies)
+            try self.send("$JS.API.STREAM.CREATE.chat", stream, id: id)
         case .last(let room):
             try self.send("$JS.API.STREAM.MSG.GET.chat", ["last_by_subj": self.event("rooms", room)], id: id)
         case .next(let room):
@@ -93,7 +98,8 @@ extension BrokerRooms {
         let (code, detail) = (answer?["error"]?["code"]?.int, answer?["error"]?["err_code"]?.int)
         switch (question, code) {
         case (.stream, nil), (.creation, nil):
-            self.session.stream.numbering = answer?["created"]?.string ?? ""
+            let description = answer?["config"]?["description"]?.string
+            self.session.stream.numbering = description ?? answer?["created"]?.string ?? ""
             self.session.stream.first = answer?["state"]?["first_seq"]?.int ?? 1
             for room in self.session.rooms.keys.sorted() { try self.startReading(room) }
         case (.stream, 404): try self.ask(.creation(copies: 3))
@@ -108,7 +114,8 @@ extension BrokerRooms {
             guard self.session.rooms[room]?.isRung == true else { return }
             self.session.rooms[room]?.isRung = false
             try self.readOn(room)
-        // Perhaps somebody else has made it.
+        // Somebody else has made it.
+        case (.creation, _) where detail == 10_058: try self.ask(.stream)
         case (.creation, _): self.session.stream.open[id] = (.stream, self.session.ticks)
         // For instance while the stream has no leader.
         default: self.session.stream.open[id] = (question, self.session.ticks)

@@ -39,6 +39,8 @@ struct ProgramRun: Sendable {
         let (output, errors) = (Pipe(), Pipe())
         process.standardOutput = output
         process.standardError = errors
+        // `Process` stays in memory, and its pipes with it.
+        defer { for pipe in [output, errors] { try? pipe.fileHandleForReading.close() } }
         let exit = Journal<Int32>("the end of \(program.lastPathComponent)")
         process.terminationHandler = { exit.append($0.terminationStatus) }
         try process.run()
