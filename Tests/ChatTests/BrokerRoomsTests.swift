@@ -5,7 +5,7 @@ internal import Testing
 
 @testable import chat
 
-/// The rooms over NATS, as a value, against replies of the test's own.
+/// The rooms over a broker, as a value, against replies of the test's own.
 @Suite
 struct BrokerRoomsTests {
     /// Somebody whose server has taken the credentials.
@@ -62,5 +62,37 @@ struct BrokerRoomsTests {
         _ = try Self.answer(3, #"{"config":{"description":"ann's"},"created":"t"}"#, by: &rooms)
         let news = try Self.answer(4, #"{"error":{"code":404}}"#, by: &rooms)
         #expect(news == [#"room {"room":"lobby","seq":0,"numbering":"ann's"}"#])
+    }
+
+    // MARK: MQTT
+
+    /// Hands a message of a topic to the session.
+    private static func publish(_ topic: String, _ json: String, to rooms: inout BrokerRooms) throws -> [String] {
+        let body = [0, UInt8(topic.utf8.count)] + Array(topic.utf8) + [0] + Array(json.utf8)
+        let packet = [0x30, UInt8(body.count & 0x7F | 0x80), UInt8(body.count >> 7)] + body
+        return try rooms.decode(binary: packet[...]).envelopes.map {
+            guard case .event(let name, let payload, _) = $0 else { return "reply" }
+            return "\(name) \(String(decoding: payload.elements, as: UTF8.self))"
+        }
+    }
+
+    @Test
+    func `over MQTT the link is open once one's own sign has come back, behind which no line is missed`() throws {
+        var rooms = BrokerRooms.mqtt
+        let entry = ChatVocabulary.Entry(name: "bob", rooms: ["lobby"])
+        let credentials = Credentials(auth: try Payload(entry))
+        _ = try rooms.begin(SessionStart(credentials: credentials, url: try ConnectionURL("ws://broker.example")))
+        // CONNACK.
+        _ = try rooms.decode(binary: [0x20, 3, 0, 0, 0])
+        #expect(rooms.state?.isReady == false)
+        let line = #"{"room":"lobby","from":"ann","text":"hi","id":"a1"}"#
+        #expect(try Self.publish("chat/rooms/lobby", line, to: &rooms).isEmpty)
+        let sign = #"{"kind":"here","room":"lobby","by":"\#(rooms.session.id)","name":"bob"}"#
+        let news = try Self.publish("chat/signs/lobby", sign, to: &rooms)
+        #expect(news == [#"room {"room":"lobby","seq":0}"#])
+        #expect(rooms.state?.isReady == true)
+        #expect(try Self.publish("chat/rooms/lobby", line, to: &rooms).count == 1)
+        // Those of later beats change nothing.
+        #expect(try Self.publish("chat/signs/lobby", sign, to: &rooms).isEmpty)
     }
 }

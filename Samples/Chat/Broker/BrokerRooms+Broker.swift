@@ -53,7 +53,12 @@ extension BrokerRooms {
     }
 
     private mutating func take(_ sign: RoomSign) throws(LinkspanError) {
-        guard sign.by != self.session.id, self.session.rooms[sign.room] != nil else { return }
+        guard let room = self.session.rooms[sign.room] else { return }
+        guard sign.by != self.session.id else {
+            // The broker has handled the subscriptions before it, so that no later line is missed.
+            guard !self.usesStream, room.position == nil else { return }
+            return try self.arrive(in: sign.room, at: room.seen?.seq ?? 0, isLossy: room.seen != nil)
+        }
         let person = ChatVocabulary.Presence(room: sign.room, name: sign.name)
         try self.takeTopic(of: sign)
         switch sign.kind {

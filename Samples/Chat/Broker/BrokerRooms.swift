@@ -134,11 +134,13 @@ extension BrokerRooms {
     /// Enters a room; `isContinuous` says that the broker has kept what was said since the former link.
     mutating func enter(_ room: String, isContinuous: Bool = false) throws(LinkspanError) {
         try self.subscribe(to: self.event("signs", room))
+        if !self.usesStream { try self.subscribe(to: self.event("rooms", room)) }
         try self.sign(.here, in: room, isQuestion: true)
-        guard !self.usesStream else { return try self.startReading(room) }
-        try self.subscribe(to: self.event("rooms", room))
-        let seen = self.session.rooms[room]?.seen
-        try self.arrive(in: room, at: seen?.seq ?? 0, isLossy: seen != nil && !isContinuous)
+        if self.usesStream {
+            try self.startReading(room)
+        } else if isContinuous {
+            try self.arrive(in: room, at: self.session.rooms[room]?.seen?.seq ?? 0, isLossy: false)
+        }
     }
 
     mutating func deadlinePassed(at time: Duration) throws(LinkspanError) -> DecodedEnvelope {

@@ -381,7 +381,7 @@ async def poll_huge_chunk(client: Client) -> None:
 
 
 async def poll_chunk_extensions(client: Client) -> None:
-    if await welcomed(client, HASTY):
+    if await welcomed(client):
         client.limit()
         await client.send(HEAD + b"Transfer-Encoding: chunked\r\n\r\n1")
         while True:
@@ -389,7 +389,7 @@ async def poll_chunk_extensions(client: Client) -> None:
 
 
 async def poll_trailers(client: Client) -> None:
-    if await welcomed(client, HASTY):
+    if await welcomed(client):
         client.limit()
         await client.send(HEAD + b"Transfer-Encoding: chunked\r\n\r\n1\r\n6\r\n0\r\n")
         while True:
@@ -398,7 +398,7 @@ async def poll_trailers(client: Client) -> None:
 
 async def poll_continue(client: Client) -> None:
     """Interim answers without end."""
-    if await welcomed(client, HASTY):
+    if await welcomed(client):
         client.limit()
         while True:
             await client.send(b"HTTP/1.1 100 Continue\r\n\r\n" * 100)
