@@ -129,6 +129,24 @@ extension Chat {
             }
         }
 
+        @Test(.timeLimit(.minutes(2)), arguments: ["mqtt", "nats"])
+        func `what is said to one person while the link is cut arrives when it is back`(word: String) async throws {
+            try await Meeting.use(word) { bench, meeting in
+                let relay = PythonServer("relay.py", ["--to", "\(meeting.server.port)"])
+                try await relay.use {
+                    let bob = try await meeting.join("bob", on: bench)
+                    try await Seat.take(on: bench, meeting.arguments("ann", port: relay.port), columns: 100) { ann in
+                        try await ann.wait(for: "here: ann, bob", row: -3)
+                        await relay.stop()
+                        try await ann.wait(for: "connection lost")
+                        try await ann.type("/msg bob psst\r")
+                        try await relay.start()
+                        try await bob.output.wait(forLine: "* ann to you alone: psst")
+                    }
+                }
+            }
+        }
+
         @Test(.timeLimit(.minutes(2)))
         func `lines that MQTT has not kept are a gap`() async throws {
             try await Meeting.use("mqtt") { bench, meeting in

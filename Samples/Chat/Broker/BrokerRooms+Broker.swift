@@ -99,7 +99,7 @@ extension BrokerRooms {
         Set([self.session.name] + (self.session.rooms[room]?.people.values.map(\.name) ?? []))
     }
 
-    /// Removes absent people, answers questions that can be answered, and reads lines whose sign was lost.
+    /// Removes absent people, goes on with what waited until it is known who is there, and reads lines whose sign was lost.
     mutating func lookAround() throws(LinkspanError) {
         for (name, room) in self.session.rooms {
             for (link, person) in room.people where self.session.ticks - person.tick > Self.patience {
@@ -108,11 +108,14 @@ extension BrokerRooms {
             try self.answerQuestions(in: name)
             if self.session.ticks.isMultiple(of: Self.beat) { try self.readOn(name) }
         }
+        let directs = self.session.earlyDirects
+        self.session.earlyDirects = []
+        for direct in directs { try self.ask(direct) }
         try self.askAgain()
     }
 
     /// True once the members of a room had time to answer.
-    private func hasGathered(in room: String) -> Bool {
+    func hasGathered(in room: String) -> Bool {
         self.session.ticks - (self.session.rooms[room]?.entered ?? 0) >= Self.gathering
     }
 

@@ -43,7 +43,10 @@ extension BrokerRooms {
     mutating func encode(
         delivery: EncodedDelivery, to buffer: inout [UInt8]
     ) throws(LinkspanError) -> EncodedKind {
-        guard delivery.event == "say" else { return try self.encode(direct: delivery, to: &buffer) }
+        guard delivery.event == "say" else {
+            try self.ask(delivery)
+            return self.move(to: &buffer)
+        }
         let say = try delivery.payload.decode(ChatVocabulary.Say.self)
         let line = BrokerLine(room: say.room, from: self.session.name, text: say.text, id: say.id)
         var delivery = delivery
@@ -52,19 +55,19 @@ extension BrokerRooms {
         return try self.broker.encode(delivery: delivery, to: &buffer)
     }
 
-    /// Asks the person that a private message is for, who answers.
-    private mutating func encode(
-        direct delivery: EncodedDelivery, to buffer: inout [UInt8]
-    ) throws(LinkspanError) -> EncodedKind {
-        var message = try delivery.payload.decode(ChatVocabulary.Direct.self)
+    /// Asks the person that a private message is for, who answers; after an entry, as soon as it is known who is there.
+    mutating func ask(_ direct: EncodedDelivery) throws(LinkspanError) {
+        var message = try direct.payload.decode(ChatVocabulary.Direct.self)
         message.from = self.session.name
-        if self.session.rooms.keys.contains(where: { self.names(in: $0).contains(message.to) }) {
-            self.session.directs.insert(delivery.id)
-            try self.send(self.event("direct", message.to), message, id: delivery.id)
-        } else {
-            try self.answer(delivery.id, .nobody)
+        let rooms = self.session.rooms.keys
+        if rooms.contains(where: { self.names(in: $0).contains(message.to) }) {
+            self.session.directs.insert(direct.id)
+            try self.send(self.event("direct", message.to), message, id: direct.id)
+        } else if rooms.allSatisfy({ self.hasGathered(in: $0) }) {
+            try self.answer(direct.id, .nobody)
+        } else if !self.session.earlyDirects.contains(where: { $0.id == direct.id }) {
+            self.session.earlyDirects.append(direct)
         }
-        return self.move(to: &buffer)
     }
 
     private mutating func move(to buffer: inout [UInt8]) -> EncodedKind {

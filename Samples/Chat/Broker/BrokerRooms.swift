@@ -36,6 +36,8 @@ struct BrokerRooms: MessageProtocol {
         var lines: [UInt64: String] = [:]
         /// The private messages that nobody has answered.
         var directs: Set<UInt64> = []
+        /// Those that wait until it is known who is there.
+        var earlyDirects: [EncodedDelivery] = []
         var stream = Stream()
         var (ticks, time) = (0, Duration.zero)
         /// Events and replies for the features, and bytes for the broker.
