@@ -1,5 +1,6 @@
 import Linkspan
 import LinkspanTerminal
+import Synchronization
 
 /// One person's visit: lines from a source go to the room, what happens goes to the output, until the source ends.
 @available(macOS 15, *)
@@ -19,17 +20,19 @@ struct ChatSession: Sendable {
     func run(lines: AsyncStream<String>, patience: Duration) async -> Ending {
         let (failures, failed) = AsyncStream<LinkspanError>.makeStream()
         let (entries, entry) = AsyncStream<Void>.makeStream(bufferingPolicy: .bufferingNewest(1))
-        let (visit, connection) = (self.visit, self.visit.connection)
+        let (visit, connection, admission) = (self.visit, self.visit.connection, Admission())
         let news = connection.onStatusChange { [weak connection] change in
             if let status = connection?.status,
                 let sentence = ConnectionNews.sentence(for: change, of: status, over: visit.transport)
             {
-                LineOutput.news(sentence)
+                // A session that goes on has let the visitor in before.
+                let isLetIn = visit.visitor.rooms.isEmpty || status.link?.isContinuous == true
+                admission.tell(sentence, isToCome: status.state == .connected && !isLetIn)
             }
             if case .state(let change) = change, case .failed(let error) = change.reason { failed.yield(error) }
         }
         defer { news.cancel() }
-        async let following = self.follow(entry)
+        async let following = self.follow(entry, admission)
         let ending = await self.ending(lines, patience: patience, entries: entries, failures: failures)
         // A line may have been rejected a moment ago, and is still to be told.
         self.visit.news.finish()
@@ -41,9 +44,10 @@ struct ChatSession: Sendable {
     /// Shows what happens, until the news end.
     ///
     /// - Returns: how many lines were rejected.
-    private func follow(_ entry: AsyncStream<Void>.Continuation) async -> Int {
+    private func follow(_ entry: AsyncStream<Void>.Continuation, _ admission: Admission) async -> Int {
         var rejected = 0
         for await event in self.visit.news.events {
+            if event.isOfEntry { admission.enter() }
             if case .entered = event { entry.yield() }
             if case .rejected = event { rejected += 1 }
             self.show(event)
@@ -153,5 +157,29 @@ struct ChatSession: Sendable {
         let actor = topic.name.map { VisibleText.name($0) }
         guard !topic.topic.isEmpty else { return actor.map { "\($0) removed the topic" } }
         return (actor.map { "\($0) set the topic" } ?? "the topic") + ": \(topic.topic)"
+    }
+}
+
+/// Tells that the chat is connected once the server has let the visitor in: from then on no line is missed.
+@available(macOS 15, *)
+private final class Admission: Sendable {
+    private let waiting = Mutex<String?>(nil)
+
+    /// Tells a change of the connection: at once, or when the server lets the visitor in, if that is to come.
+    func tell(_ sentence: String, isToCome: Bool) {
+        self.waiting.withLock { $0 = isToCome ? sentence : nil }
+        if !isToCome { LineOutput.news(sentence) }
+    }
+
+    func enter() { if let sentence = self.waiting.withLock({ $0.take() }) { LineOutput.news(sentence) } }
+}
+
+extension ChatEvent {
+    /// Whether the server tells it when it lets somebody in.
+    fileprivate var isOfEntry: Bool {
+        switch self {
+        case .entered, .missed: true
+        default: false
+        }
     }
 }
