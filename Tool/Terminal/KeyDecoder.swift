@@ -3,134 +3,122 @@
 /// A lone ESC may be the key or the begin of a sequence. The decoder waits, and its caller calls ``flush()`` when
 /// nothing has followed for a moment.
 public struct KeyDecoder: Sendable {
-    private enum State {
-        case ground
-        case escape
-        /// After `ESC [`, with the parameters read so far.
-        case sequence([UInt8])
-        /// Before the last byte of a sequence: of a key after `ESC O`, or of none that we know after `ESC [ [`, which is how
-        /// the Linux console begins function keys.
-        case last(isKey: Bool)
-        case paste
-    }
-
     private static let escape: UInt8 = 0x1B
     private static let interrupt: UInt8 = 0x03
+    private static let pasteStart = Array("\u{1B}[200~".utf8)
     private static let pasteEnd = Array("\u{1B}[201~".utf8)
     /// A longer sequence is none that we know.
     private static let sequenceLimit = 32
     /// More than a line may hold; the rest of a larger paste is dropped.
     private static let pasteLimit = 65_536
 
-    private var state = State.ground
-    private var utf8 = UTF8Assembly()
-    private var pasted: [UInt8] = []
+    /// The bytes of a key, or of a paste, that is not complete.
+    private var pending: [UInt8] = []
 
     /// A decoder that has read nothing yet.
     public init() {}
 
     /// Whether the bytes so far have another meaning if nothing follows.
-    public var isAmbiguous: Bool {
-        switch self.state {
-        case .escape, .sequence, .last: true
-        case .ground, .paste: false
-        }
-    }
+    public var isAmbiguous: Bool { self.pending.first == Self.escape && !self.isPasting }
+
+    private var isPasting: Bool { self.pending.starts(with: Self.pasteStart) }
 
     /// Takes bytes that were read.
     public mutating func decode(_ bytes: some Sequence<UInt8>) -> [Key] {
         var keys: [Key] = []
-        for byte in bytes { self.take(byte, &keys) }
+        for byte in bytes {
+            self.pending.append(byte)
+            while let found = self.takeNext() { keys += found }
+        }
         return keys
     }
 
     /// Nothing has followed: a lone ESC is the key, and a begun sequence is none.
     public mutating func flush() -> [Key] {
         guard self.isAmbiguous else { return [] }
-        defer { self.state = .ground }
-        if case .escape = self.state { return [.escape] }
-        return []
+        return self.take(self.pending.count, as: self.pending.count == 1 ? [.escape] : [])
     }
 
-    private mutating func take(_ byte: UInt8, _ keys: inout [Key]) {
-        switch self.state {
-        case .ground: self.ground(byte, &keys)
-        case .escape: self.afterEscape(byte, &keys)
-        case .sequence(let parameters): self.sequence(parameters, byte, &keys)
-        case .last(let isKey):
-            self.state = .ground
-            if byte < 0x20 {
-                self.ground(byte, &keys)
-            } else if isKey {
-                keys += Self.key(Unicode.Scalar(byte), modifier: 1)
-            }
-        case .paste: self.paste(byte, &keys)
+    /// Takes what the pending bytes begin with: a key, or what means nothing here; nil when it is not complete.
+    private mutating func takeNext() -> [Key]? {
+        guard let first = self.pending.first else { return nil }
+        if self.isPasting { return self.takePaste() }
+        switch first {
+        case Self.escape: return self.takeSequence()
+        case 0x0A, 0x0D: return self.take(1, as: [.enter])
+        case 0x09: return self.take(1, as: [.tab])
+        case 0x08, 0x7F: return self.take(1, as: [.backspace])
+        case 0x01...0x1A: return self.take(1, as: [.control(Unicode.Scalar(first + 0x60))])
+        case 0x00..<0x20: return self.take(1, as: [])
+        default: return self.takeText(first)
         }
     }
 
-    private mutating func ground(_ byte: UInt8, _ keys: inout [Key]) {
-        guard byte < 0x20 || byte == 0x7F else {
-            keys += self.utf8.add(byte).filter(Self.isText).map(Key.text)
-            return
-        }
-        keys += self.utf8.interrupt().map(Key.text)
-        switch byte {
-        case Self.escape: self.state = .escape
-        case 0x0A, 0x0D: keys.append(.enter)
-        case 0x09: keys.append(.tab)
-        case 0x08, 0x7F: keys.append(.backspace)
-        case 0x01...0x1A: keys.append(.control(Unicode.Scalar(byte + 0x60)))
-        default: ()
+    private mutating func take(_ count: Int, as keys: [Key]) -> [Key] {
+        self.pending.removeFirst(count)
+        return keys
+    }
+
+    /// Takes a scalar; invalid bytes become U+FFFD.
+    private mutating func takeText(_ first: UInt8) -> [Key]? {
+        // The first byte begins with as many ones as the scalar has bytes.
+        let ones = (~first).leadingZeroBitCount
+        let length = (2...4).contains(ones) ? ones : 1
+        let bytes = [first] + self.pending[1...].prefix(length - 1).prefix { $0 & 0b1100_0000 == 0b1000_0000 }
+        guard bytes.count == length || bytes.count < self.pending.count else { return nil }
+        let scalars = String(decoding: bytes, as: UTF8.self).unicodeScalars
+        let text = scalars.filter { $0.properties.generalCategory != .control }
+        return self.take(bytes.count, as: text.map(Key.text))
+    }
+
+    private mutating func takeSequence() -> [Key]? {
+        guard self.pending.count > 1 else { return nil }
+        switch self.pending[1] {
+        case UInt8(ascii: "["): return self.takeControlSequence()
+        case UInt8(ascii: "O"): return self.takeLast(after: 2) { Self.key($0, modifier: 1) }
+        case 0x7F: return self.take(2, as: [.control("w")])
+        case 0x20..<0x7F: return self.take(2, as: [.alt(Unicode.Scalar(self.pending[1]))])
+        // What follows is a key of its own.
+        default: return self.take(1, as: [.escape])
         }
     }
 
-    private mutating func afterEscape(_ byte: UInt8, _ keys: inout [Key]) {
-        switch byte {
-        case UInt8(ascii: "["): self.state = .sequence([])
-        case UInt8(ascii: "O"): self.state = .last(isKey: true)
-        case Self.escape: keys.append(.escape)
-        case 0x7F:
-            self.state = .ground
-            keys.append(.control("w"))
-        case 0x20..<0x7F:
-            self.state = .ground
-            keys.append(.alt(Unicode.Scalar(byte)))
-        default:
-            self.state = .ground
-            keys.append(.escape)
-            self.ground(byte, &keys)
-        }
+    /// Takes a sequence of so many bytes and one more; a control character in its place breaks it off.
+    private mutating func takeLast(after count: Int, _ keys: (Unicode.Scalar) -> [Key]) -> [Key]? {
+        guard self.pending.count > count else { return nil }
+        let last = self.pending[count]
+        return last < 0x20 ? self.take(count, as: []) : self.take(count + 1, as: keys(Unicode.Scalar(last)))
     }
 
-    private mutating func sequence(_ parameters: [UInt8], _ byte: UInt8, _ keys: inout [Key]) {
-        switch byte {
-        case 0x20..<0x40:
+    /// Takes a sequence that begins with `ESC [`: parameters, and a byte that ends them.
+    private mutating func takeControlSequence() -> [Key]? {
+        let parameters = self.pending[2...].prefix { (0x20..<0x40).contains($0) }
+        guard parameters.endIndex < self.pending.endIndex else {
             // One byte more than the limit marks it as too long.
-            self.state = .sequence(parameters.count > Self.sequenceLimit ? parameters : parameters + [byte])
-        case UInt8(ascii: "[") where parameters.isEmpty: self.state = .last(isKey: false)
-        case 0x40..<0x7F:
-            self.state = .ground
-            if parameters.count <= Self.sequenceLimit { self.end(parameters, byte, &keys) }
-        default:
-            self.state = .ground
-            self.ground(byte, &keys)
+            if parameters.count > Self.sequenceLimit + 1 { self.pending.removeLast() }
+            return nil
         }
+        let last = self.pending[parameters.endIndex]
+        // So begin function keys of the Linux console.
+        if parameters.isEmpty, last == UInt8(ascii: "[") { return self.takeLast(after: 3) { _ in [] } }
+        guard (0x40..<0x7F).contains(last) else { return self.take(parameters.endIndex, as: []) }
+        // What is pasted follows.
+        guard !self.isPasting else { return nil }
+        let isKnown = parameters.count <= Self.sequenceLimit
+        return self.take(
+            parameters.endIndex + 1, as: isKnown ? Self.keys(parameters, Unicode.Scalar(last)) : [])
     }
 
-    private mutating func end(_ parameters: [UInt8], _ final: UInt8, _ keys: inout [Key]) {
-        let (isMouse, letter) = (parameters.first == UInt8(ascii: "<"), Unicode.Scalar(final))
-        let numbers = Self.numbers(parameters.dropFirst(isMouse ? 1 : 0))
+    private static func keys(_ parameters: ArraySlice<UInt8>, _ letter: Unicode.Scalar) -> [Key] {
+        let isMouse = parameters.first == UInt8(ascii: "<")
+        let numbers = parameters.dropFirst(isMouse ? 1 : 0)
+            .split(separator: UInt8(ascii: ";"), omittingEmptySubsequences: false)
+            .map { Int(String(decoding: $0, as: UTF8.self)) ?? 0 }
         let number = numbers.first ?? 0
-        if isMouse {
-            // Of the mouse only the wheel counts. Shift, Alt and Control are the bits 4, 8 and 16.
-            if let key = Self.wheel[number & ~0b1_1100] { keys.append(key) }
-        } else if letter != "~" {
-            keys += Self.key(letter, modifier: numbers.dropFirst().first ?? 1)
-        } else if number == 200 {
-            self.state = .paste
-        } else if let key = Self.numbered[number] {
-            keys.append(key)
-        }
+        // Of the mouse only the wheel counts. Shift, Alt and Control are the bits 4, 8 and 16.
+        if isMouse { return Self.wheel[number & ~0b1_1100].map { [$0] } ?? [] }
+        if letter == "~" { return Self.numbered[number].map { [$0] } ?? [] }
+        return Self.key(letter, modifier: numbers.dropFirst().first ?? 1)
     }
 
     private static let wheel: [Int: Key] = [64: .wheelUp, 65: .wheelDown]
@@ -147,40 +135,22 @@ public struct KeyDecoder: Sendable {
         return [key == .left ? .wordLeft : key == .right ? .wordRight : key]
     }
 
-    private static func numbers(_ parameters: ArraySlice<UInt8>) -> [Int] {
-        parameters.split(separator: UInt8(ascii: ";"), omittingEmptySubsequences: false)
-            .map { Int(String(decoding: $0, as: UTF8.self)) ?? 0 }
-    }
-
-    private mutating func paste(_ byte: UInt8, _ keys: inout [Key]) {
+    /// Takes a paste once its end has come.
+    private mutating func takePaste() -> [Key]? {
+        let content = self.pending.dropFirst(Self.pasteStart.count)
         // The way out stays open even if the end of the paste is lost.
-        guard byte != Self.interrupt else { return self.endPaste(.control("c"), &keys) }
-        self.pasted.append(byte)
-        if byte == Self.pasteEnd.last, self.pasted.suffix(Self.pasteEnd.count) == Self.pasteEnd[...] {
-            let content = self.pasted.dropLast(Self.pasteEnd.count).prefix(Self.pasteLimit)
-            self.endPaste(.paste(Self.text(content)), &keys)
-        } else if self.pasted.count > 2 * Self.pasteLimit {
-            self.pasted.removeSubrange(Self.pasteLimit..<(self.pasted.count - Self.pasteEnd.count))
+        if content.last == Self.interrupt { return self.take(self.pending.count, as: [.control("c")]) }
+        if content.suffix(Self.pasteEnd.count) == Self.pasteEnd[...] {
+            let kept = content.dropLast(Self.pasteEnd.count).prefix(Self.pasteLimit)
+            let text = String(decoding: kept, as: UTF8.self).map { $0 == "\r" || $0 == "\r\n" ? "\n" : $0 }
+            return self.take(self.pending.count, as: [.paste(String(text))])
         }
-    }
-
-    private mutating func endPaste(_ key: Key, _ keys: inout [Key]) {
-        self.pasted = []
-        self.state = .ground
-        keys.append(key)
-    }
-
-    private static func text(_ bytes: some Collection<UInt8>) -> String {
-        var text = String.UnicodeScalarView()
-        var previous: Unicode.Scalar?
-        for scalar in String(decoding: bytes, as: UTF8.self).unicodeScalars {
-            if scalar != "\n" || previous != "\r" { text.append(scalar == "\r" ? "\n" : scalar) }
-            previous = scalar
+        if content.count > 2 * Self.pasteLimit {
+            self.pending.removeSubrange(
+                content.startIndex + Self.pasteLimit..<content.endIndex - Self.pasteEnd.count)
         }
-        return String(text)
+        return nil
     }
-
-    private static func isText(_ scalar: Unicode.Scalar) -> Bool { scalar.properties.generalCategory != .control }
 }
 
 /// What was pressed, whatever bytes the terminal sends for it.
@@ -212,26 +182,4 @@ public enum Key: Hashable, Sendable {
     case backTab
     case wheelUp
     case wheelDown
-}
-
-/// Decodes UTF-8 byte by byte; invalid bytes become U+FFFD.
-struct UTF8Assembly: Sendable {
-    /// The bytes of a scalar that is not complete.
-    private var pending: [UInt8] = []
-
-    /// Takes the next byte and returns the scalars that it completes, or ends because it is no part of them.
-    mutating func add(_ byte: UInt8) -> [Unicode.Scalar] {
-        let broken = byte & 0b1100_0000 == 0b1000_0000 ? [] : self.interrupt()
-        self.pending.append(byte)
-        // The first byte begins with as many ones as the scalar has bytes.
-        let ones = (~self.pending[0]).leadingZeroBitCount
-        guard !(2...4).contains(ones) || self.pending.count == ones else { return broken }
-        return broken + self.interrupt()
-    }
-
-    /// Ends an incomplete scalar, because a key that is no text was read.
-    mutating func interrupt() -> [Unicode.Scalar] {
-        defer { self.pending = [] }
-        return Array(String(decoding: self.pending, as: UTF8.self).unicodeScalars)
-    }
 }
