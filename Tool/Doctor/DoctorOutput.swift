@@ -62,7 +62,7 @@ struct DoctorOutput: Sendable {
         let isFault = report.health == .fault
         self.print([
             Span("\n\(isFault ? "fault" : "healthy, with a warning"): ", isFault ? .bad : .warning),
-            Span("\(ForeignText.line(verdict.cause, limit: 400)); \(verdict.remedy). [\(verdict.code.rawValue)]"),
+            Span("\(ForeignText.line(verdict.cause, limit: 400)); \(verdict.remedy). [\(verdict.code.name)]"),
         ])
     }
 
