@@ -36,61 +36,22 @@ extension Examination {
     var pollingTarget: String {
         "\(self.path)?EIO=4&transport=polling&t=\(UInt64.random(in: 0...(.max)))\(self.query)"
     }
-    private var socketTarget: String { "\(self.path)?EIO=4&transport=websocket\(self.query)" }
+    var socketTarget: String { "\(self.path)?EIO=4&transport=websocket\(self.query)" }
     /// What the packet of a namespace begins with after its type.
     private var prefix: String { self.namespace == "/" ? "" : "\(self.namespace)," }
 
-    /// Examines a server of Socket.IO.
-    func examineSocketIO() async throws(Verdict) {
-        // Nil when the server does not serve polling.
-        let polled = try await self.stage(.http) { () throws(Verdict) in try await self.examineHTTP() }
-        if polled != nil {
-            await self.optionalStage(.origin) { () throws(Verdict) in try await self.examineOrigin() }
-        } else {
-            self.skip(.origin, "needs polling")
-        }
-        let (conversation, open) = try await self.stage(.upgrade) { () throws(Verdict) in try await self.upgrade(polled)
-        }
-        let hasTime = open.pingTimeout > self.roundTrip
-        let joined: Void? = try? await self.stage(.namespace) { () throws(Verdict) in
-            // The server is about to close the connection, for a reason that the last stage tells.
-            if hasTime { try await self.join(conversation) }
-            return ((), hasTime ? "\(self.namespace) accepts the connection" : "not asked")
-        }
-        if joined != nil, hasTime {
-            try? await self.stage(.messageSize) { () throws(Verdict) in
-                ((), try await self.examineSize(conversation, open))
-            }
-        }
-        if polled == nil {
-            self.skip(.polling, "the server has polling switched off")
-            self.skip(.switching, "the server has polling switched off")
-        } else {
-            let works = await self.optionalStage(.polling) { () throws(Verdict) in
-                try await self.examinePolling(joins: joined != nil)
-            }
-            if works, open.upgrades.contains("websocket") || polled?.upgrades.contains("websocket") == true {
-                await self.optionalStage(.switching) { () throws(Verdict) in try await self.examineSwitch() }
-            } else {
-                self.skip(.switching, works ? "the server does not offer it" : "polling does not work")
-            }
-        }
-        if self.report.health == .fault, hasTime { return conversation.close() }
-        try await self.stage(.heartbeat) { () throws(Verdict) in
-            ((), try await self.examineHeartbeat(conversation, open))
-        }
-        if open.pingInterval > .seconds(120) {
-            let cause = "the server pings every \(open.pingInterval.seconds): clients note a loss no sooner"
-            self.warn(Verdict(.pingsTooRare, "\(cause), and most proxies cut a connection that is silent for a minute"))
-        }
-    }
+    /// What connects to the namespace.
+    private var connect: String { "40\(self.prefix)\(self.plan.target.auth ?? "")" }
 
     // MARK: - HTTP
 
     /// Asks for a session by polling.
-    private func examineHTTP() async throws(Verdict) -> (EngineIOOpen?, String) {
+    func examineHTTP() async throws(Verdict) -> Finding {
         switch await self.exchange(self.dialer.request(self.pollingTarget)) {
-        case .success(let answer): return try await self.judge(answer)
+        case .success(let answer):
+            self.polled = try await self.judge(answer)
+            guard let polled = self.polled else { return .passed("polling is switched off (\(answer.words))") }
+            return .passed("200, Engine.IO 4, session \(ForeignText.line(polled.sid, limit: 24))")
         case .failure(let error):
             if let verdict = await self.tlsVerdict() { throw verdict }
             guard error.code == .timedOut else { throw Verdict(error, to: self.place) }
@@ -98,29 +59,25 @@ extension Examination {
         }
     }
 
-    private func judge(_ answer: HTTPAnswer) async throws(Verdict) -> (EngineIOOpen?, String) {
+    /// The open packet of an answer; nil when it says that polling is switched off.
+    private func judge(_ answer: HTTPAnswer) async throws(Verdict) -> EngineIOOpen? {
         let (status, words) = (answer.head.status, answer.words)
         let packets = answer.text.split(separator: "\u{1E}")
-        if status == 200, let open = packets.first.flatMap({ EngineIOOpen($0) }) {
-            return (open, "200, Engine.IO 4, session \(ForeignText.line(open.sid, limit: 24))")
-        }
-        let error = try? PayloadValue(json: answer.text)
-        let isOld = status == 200 && (answer.body.first == 0 || answer.text.isLegacyPayload)
-        if isOld { throw self.oldProtocol }
-        if error?["code"]?.int == 5 || status == 400 && words.contains("unsupported version") {
-            throw await self.verdictOfVersion()
-        }
-        if let coding = answer.head["content-encoding"], coding != "identity" {
+        if status == 200, let open = packets.first.flatMap({ EngineIOOpen($0) }) { return open }
+        let code = (try? PayloadValue(json: answer.text))?["code"]?.int
+        let coding = answer.head["content-encoding"] ?? "identity"
+        switch status {
+        case 200 where answer.body.first == 0 || answer.text.isLegacyPayload: throw self.oldProtocol
+        case _ where code == 5, 400 where words.contains("unsupported version"): throw await self.verdictOfVersion()
+        case _ where coding != "identity":
             throw Verdict(.badOpen, "the answer is compressed (\(ForeignText.line(coding))), which was not asked for")
-        }
-        if status == 426 || status == 400 && words.lowercased().contains("upgrade") {
+        case 426, 400 where words.lowercased().contains("upgrade"):
             throw Verdict(.notSocketIO, "\(self.place)\(self.path) is a raw WebSocket and not Socket.IO: \(words)")
-        }
-        if status == 400, error?["code"]?.int == 0 || words.lowercased().contains("transport") {
-            return (nil, "polling is switched off (\(words))")
+        case 400 where code == 0 || words.lowercased().contains("transport"): return nil
+        case 200 where packets.first?.hasPrefix("0{") == true: throw Self.badOpen(answer.text)
+        default: ()
         }
         if status == 400, answer.wantsTLS, let verdict = await self.tlsVerdict() { throw verdict }
-        if status == 200, packets.first?.hasPrefix("0{") == true { throw Self.badOpen(answer.text) }
         if Self.mayBeOther(status), await self.isWebSocket {
             throw Verdict(
                 .notSocketIO, "\(self.namespace) is a raw WebSocket, and \(self.path) was answered with \(status)")
@@ -157,9 +114,7 @@ extension Examination {
     private func pathBelow() async -> String? {
         let path = "/" + self.namespace.split(separator: "/").joined(separator: "/") + "/socket.io/"
         let target = self.pollingTarget.replacing(self.path, with: path, maxReplacements: 1)
-        guard self.namespace != "/", path != self.path,
-            case .success(let answer) = await self.exchange(self.dialer.request(target))
-        else { return nil }
+        guard self.namespace != "/", path != self.path, let answer = await self.answer(target) else { return nil }
         return EngineIOOpen(answer.text) == nil ? nil : path
     }
 
@@ -175,19 +130,16 @@ extension Examination {
     /// The verdict about a server that does not take the version: an old one takes its own.
     private func verdictOfVersion() async -> Verdict {
         let target = self.pollingTarget.replacing("EIO=4", with: "EIO=3")
-        if case .success(let answer) = await self.exchange(self.dialer.request(target)), answer.head.status != 200 {
-            return Verdict(
-                .queryLost,
-                "\(self.place) sees neither version 4 nor 3 of Engine.IO: a proxy seems to drop the query of the URL")
-        }
-        return self.oldProtocol
+        guard let answer = await self.answer(target), answer.head.status != 200 else { return self.oldProtocol }
+        let cause = "\(self.place) sees neither version 4 nor 3 of Engine.IO"
+        return Verdict(.queryLost, "\(cause): a proxy seems to drop the query of the URL")
     }
 
     /// The verdict about polling that is not answered.
     private func verdictOfSilence(_ error: ByteStreamError) async -> Verdict {
-        let (conversation, event) = await self.openSocket()
+        let conversation = self.dialer.open(self.socketTarget)
         defer { conversation.close() }
-        guard case .opened? = event else { return Verdict(error, to: self.place) }
+        guard case .opened? = await conversation.next() else { return Verdict(error, to: self.place) }
         guard case .text(let text)? = await conversation.nextMessage(), EngineIOOpen(text) != nil else {
             return Verdict(
                 .noOpen, "\(self.place) accepts WebSockets and sends no open packet of Engine.IO, nor answers polling")
@@ -197,12 +149,13 @@ extension Examination {
 
     // MARK: - Origin
 
-    private func examineOrigin() async throws(Verdict) -> String {
+    func examineOrigin() async throws(Verdict) -> Finding {
+        guard self.polled != nil else { return .skipped("needs polling") }
         switch await self.exchange(self.dialer.request(self.pollingTarget, origin: self.origin)) {
         case .success(let answer) where answer.head.status == 200:
             let allowed = answer.head["access-control-allow-origin"]
             guard let origin = self.plan.origin, allowed != origin, allowed != "*" else {
-                return "pages of \(self.origin) may connect"
+                return .passed("pages of \(self.origin) may connect")
             }
             let isDouble = allowed?.contains(",") == true
             let origins = allowed.map { "the server allows \(ForeignText.line($0))" } ?? "the answer allows no origin"
@@ -217,45 +170,24 @@ extension Examination {
 
     // MARK: - WebSocket
 
-    /// Opens a WebSocket, with a session of polling to go on with or a new one.
-    private func openSocket(
-        _ sid: String? = nil, _ headers: [StreamRequest.Header] = []
-    ) async -> (Conversation, Conversation.Event?) {
-        let session = sid.map { "&sid=\($0)" } ?? ""
-        let conversation = self.dialer.open(self.socketTarget + session, headers: headers)
-        return (conversation, await conversation.next())
-    }
-
-    private func upgrade(_ polled: EngineIOOpen?) async throws(Verdict) -> ((Conversation, EngineIOOpen), String) {
-        let (conversation, event) = await self.openSocket()
-        switch event {
-        case .opened: ()
-        case .ended(let end): throw await self.verdict(upgrade: end, polled)
-        default:
-            throw polled == nil
-                ? Verdict(ByteStreamError(timedOutIn: .upgrade), to: self.place)
-                : Verdict(.upgradeSilent, "the upgrade to a WebSocket is not answered, while polling works")
-        }
+    /// Reads the open packet of the WebSocket, and takes the time of a round trip.
+    func begin(_ conversation: Conversation) async throws(Verdict) -> Finding {
         switch await conversation.nextMessage() {
         case .text(let text):
-            if let open = EngineIOOpen(text) {
-                try await self.measureRoundTrip(conversation)
-                let beat = "ping every \(open.pingInterval.seconds), \(open.pingTimeout.seconds) to answer"
-                return ((conversation, open), "101, \(beat)")
+            guard let open = EngineIOOpen(text) else {
+                if text.hasPrefix("0{") { throw Self.badOpen(text) }
+                let cause = "the WebSocket at \(self.path) is not Socket.IO: it began with "
+                throw Verdict(.notSocketIO, cause + ForeignText.line(text, limit: 60))
             }
-            conversation.close()
-            if text.hasPrefix("0{") { throw Self.badOpen(text) }
-            let beginning = ForeignText.line(text, limit: 60)
-            throw Verdict(.notSocketIO, "the WebSocket at \(self.path) is not Socket.IO: it began with \(beginning)")
-        case .ended(let end): throw Verdict(end, "before the open packet of Engine.IO")
+            self.open = open
+            try await self.measureRoundTrip(conversation)
+            return .passed("101, ping every \(open.pingInterval.seconds), \(open.pingTimeout.seconds) to answer")
+        case .ended(let end): throw Verdict(end, Self.beforeOpen)
         case .binary:
-            conversation.close()
             throw Verdict(.badOpen, "the open packet of Engine.IO comes as a binary frame, and has to be text")
-        default:
-            conversation.close()
-            throw polled == nil
-                ? Verdict(.noOpen, "the server accepts the WebSocket and sends no open packet of Engine.IO")
-                : Verdict(.upgradeSilent, "the WebSocket is accepted and carries nothing, while polling works")
+        case nil where self.polled != nil:
+            throw Verdict(.upgradeSilent, "the WebSocket is accepted and carries nothing, while polling works")
+        default: throw Verdict(.noOpen, "the server accepts the WebSocket and sends no open packet of Engine.IO")
         }
     }
 
@@ -266,69 +198,76 @@ extension Examination {
         switch await conversation.next(within: self.roundTrip) {
         case .pong: self.roundTrip = start.duration(to: .now)
         case .ended(let end): throw Verdict(end, "after the open packet of Engine.IO")
-        case .text("1"): throw Verdict(.closedByServer, "the server closed the session after its open packet")
         // Engine.IO 3 connects the main namespace unasked.
         case .text(let text) where text.hasPrefix("40"): throw self.oldProtocol
+        case .text(let text): try self.check(text, "after its open packet")
         default: ()
         }
     }
 
-    private func verdict(upgrade end: WebSocketEnd, _ polled: EngineIOOpen?) async -> Verdict {
-        switch end {
-        case .handshake(let error): return .handshake(error)
-        case .stream(let error):
-            let answer = error.status == nil ? nil : await self.refusedUpgrade(self.socketTarget)
-            if let polled, let open = answer.flatMap({ EngineIOOpen($0.text) }), open.sid == polled.sid {
-                return Verdict(
-                    .cached, "the upgrade got the answer of an earlier request: a proxy answers from its cache")
-            }
-            let words = answer?.words
-            // A server or a proxy that does not see an upgrade answers with one of these.
-            guard let polled, error.status.map({ $0 < 300 || [400, 426, 500, 501].contains($0) }) ?? true else {
-                guard let status = error.status else { return Verdict(error, to: self.place) }
-                let request = "the upgrade of \(self.path)"
-                // A limit of requests refuses polling too by now.
-                if polled != nil, let limit = Verdict(limit: status, of: request, answer),
-                    case .success(let again) = await self.exchange(self.dialer.request(self.pollingTarget)),
-                    again.head.status == status
-                {
-                    return limit
-                }
-                return Verdict(status: status, of: request, answer)
-            }
-            let cause = error.status.map { "was answered with \($0) \(words ?? "")" } ?? "failed (\(error.message))"
-            // Some servers offer an upgrade that they do not take.
-            guard polled.upgrades.contains("websocket"), words?.lowercased().contains("transport") != true else {
-                return Verdict(.pollingOnly, "the server serves polling alone: the upgrade to a WebSocket \(cause)")
-            }
-            return Verdict(.upgradeStripped, "polling works and the server offers WebSockets, but the upgrade \(cause)")
-        default: return Verdict(end, "before the open packet of Engine.IO")
+    /// Throws the verdict about a packet that ends the session.
+    private func check(_ packet: String, _ time: String) throws(Verdict) {
+        if packet == "1" { throw Verdict(.closedByServer, "the server closed the session \(time)") }
+        guard packet.hasPrefix("41") else { return }
+        throw Verdict(
+            .disconnected, "the server accepts the connection to \(self.namespace) and disconnects it at once")
+    }
+
+    /// The verdict about a stream that did not become a WebSocket.
+    func verdict(upgrade error: ByteStreamError) async -> Verdict {
+        let answer = error.status == nil ? nil : await self.refusedUpgrade(self.socketTarget)
+        if let polled, let answer, EngineIOOpen(answer.text)?.sid == polled.sid {
+            return Verdict(.cached, "the upgrade got the answer of an earlier request: a proxy answers from its cache")
         }
+        // A server or a proxy that does not see an upgrade answers with one of these.
+        guard let polled, error.status.map({ $0 < 300 || [400, 426, 500, 501].contains($0) }) ?? true else {
+            guard let status = error.status else { return Verdict(error, to: self.place) }
+            let request = "the upgrade of \(self.path)"
+            // A limit of requests refuses polling too by now.
+            if polled != nil, let limit = Verdict(limit: status, of: request, answer),
+                await self.answer(self.pollingTarget)?.head.status == status
+            {
+                return limit
+            }
+            return Verdict(status: status, of: request, answer)
+        }
+        let words = answer?.words ?? ""
+        let cause = error.status.map { "was answered with \($0) \(words)" } ?? "failed (\(error.message))"
+        // Some servers offer an upgrade that they do not take.
+        guard polled.upgrades.contains("websocket"), !words.lowercased().contains("transport") else {
+            return Verdict(.pollingOnly, "the server serves polling alone: the upgrade to a WebSocket \(cause)")
+        }
+        return Verdict(.upgradeStripped, "polling works and the server offers WebSockets, but the upgrade \(cause)")
     }
 
     // MARK: - Namespace and size
 
-    private func join(_ conversation: Conversation) async throws(Verdict) {
-        conversation.send("40\(self.prefix)\(self.plan.target.auth ?? "")")
-        while true {
+    /// Whether the server waits long enough for the answer to a ping; else it closes the connection soon.
+    private var hasTime: Bool { self.open.map { $0.pingTimeout > self.roundTrip } ?? false }
+
+    func join() async throws(Verdict) -> Finding {
+        // The last stage tells the reason why the server closes the connection.
+        guard let conversation = self.conversation, self.hasTime else {
+            self.isJoined = true
+            return .passed("not asked")
+        }
+        conversation.send(self.connect)
+        while !self.isJoined {
             switch await conversation.nextMessage() {
             case .text(let text) where text.hasPrefix("40"):
                 guard text.contains("sid") else { throw self.oldProtocol }
-                return
+                self.isJoined = true
             case .text(let text) where text.hasPrefix("44"):
                 throw self.refusal(of: String(text.dropFirst(2 + self.prefix.count)))
-            case .text(let text) where text.hasPrefix("41"): throw self.disconnected
-            case .text("1"):
-                throw Verdict(.closedByServer, "the server ended the session at the CONNECT of \(self.namespace)")
-            case .text, .binary: ()
+            case .text(let text): try self.check(text, "at the CONNECT of \(self.namespace)")
             case .ended(let end): throw Verdict(end, "at the CONNECT of \(self.namespace)")
-            default:
-                guard conversation.hasPong else {
-                    throw Verdict(.noPong, "neither a ping of the WebSocket nor the CONNECT is answered")
-                }
+            case nil where conversation.hasPong:
                 throw Verdict(.namespaceSilent, "the CONNECT of \(self.namespace) is not answered")
+            case nil: throw Verdict(.noPong, "neither a ping of the WebSocket nor the CONNECT is answered")
+            default: ()
             }
         }
+        return .passed("\(self.namespace) accepts the connection")
     }
 
     /// The verdict about an error that answers CONNECT.
@@ -345,11 +284,10 @@ extension Examination {
         return verdict
     }
 
-    private var disconnected: Verdict {
-        Verdict(.disconnected, "the server accepts the connection to \(self.namespace) and disconnects it at once")
-    }
-
-    private func examineSize(_ conversation: Conversation, _ open: EngineIOOpen) async throws(Verdict) -> String {
+    func examineSize() async throws(Verdict) -> Finding {
+        guard let conversation = self.conversation, let open = self.open, self.isJoined, self.hasTime else {
+            return .skipped("not reached")
+        }
         let size = self.plan.messageSize
         if let most = open.maxPayload, most < size {
             throw Verdict(.messageLimit, "the server takes messages of at most \(most) bytes, fewer than \(size)")
@@ -360,49 +298,50 @@ extension Examination {
         while let event = await conversation.next() {
             switch event {
             case .ended: throw Verdict(.messageLimit, "a message of \(size) bytes ends the connection")
-            case .text(let text) where text.hasPrefix("41"): throw self.disconnected
-            case .pong: return "\(size) bytes arrive" + (open.maxPayload.map { "; the limit is \($0)" } ?? "")
+            case .text(let text) where text != "1": try self.check(text, "")
+            case .pong: return .passed("\(size) bytes arrive" + (open.maxPayload.map { "; the limit is \($0)" } ?? ""))
             default: ()
             }
         }
         guard !conversation.hasPong else {
             throw Verdict(.messageLimit, "nothing is answered behind a message of \(size) bytes: it seems held up")
         }
-        return "\(size) bytes do not end the connection"
+        return .passed("\(size) bytes do not end the connection")
     }
 
     // MARK: - Polling
 
     /// Runs sessions by polling, each request over a connection of its own, first without cookies.
-    private func examinePolling(joins: Bool) async throws(Verdict) -> String {
+    func examinePolling() async throws(Verdict) -> Finding {
+        guard self.polled != nil else { return .skipped("the server has polling switched off") }
         var cookies = false
         do throws(Verdict) {
-            for _ in 1...4 { try await self.poll(joins, withCookies: false, &cookies) }
-            return "4 sessions, each request over its own connection"
+            for _ in 1...4 { try await self.poll(withCookies: false, &cookies) }
+            self.hasPolling = true
+            return .passed("4 sessions, each request over its own connection")
         } catch {
             guard cookies else { throw error }
             for _ in 1...4 {
-                guard (try? await self.poll(joins, withCookies: true, &cookies)) != nil else { throw error }
+                guard (try? await self.poll(withCookies: true, &cookies)) != nil else { throw error }
             }
-            return "sessions stick to a server by a cookie, which clients have to keep"
+            self.hasPolling = true
+            return .passed("sessions stick to a server by a cookie, which clients have to keep")
         }
     }
 
     /// Runs one session, and notes whether the server sets cookies.
-    private func poll(_ joins: Bool, withCookies: Bool, _ cookies: inout Bool) async throws(Verdict) {
+    private func poll(withCookies: Bool, _ cookies: inout Bool) async throws(Verdict) {
         let (answer, open) = try await self.openSession()
         cookies = cookies || !answer.cookies.isEmpty
-        let headers = withCookies ? answer.cookies : []
+        let headers = (withCookies ? answer.cookies : []) + [("Content-Type", "text/plain;charset=UTF-8")]
         let target = "\(self.pollingTarget)&sid=\(open.sid)"
-        let connect = "40\(self.prefix)\(self.plan.target.auth ?? "")"
         // Without a namespace that accepts it, a session carries an answer to a ping.
-        let steps: [StreamRequest.Purpose] = joins ? [.post(Array(connect.utf8)), .get] : []
+        let steps: [StreamRequest.Purpose] = self.isJoined ? [.post(Array(self.connect.utf8)), .get] : []
         // The data of a pong reaches no app; the size that the server states is another stage's.
         let size = max(1, min(self.plan.messageSize, open.maxPayload ?? .max))
         let pong = "3" + String(repeating: "x", count: size - 1)
         for purpose in steps + [.post(Array(pong.utf8)), .post(Array("1".utf8))] {
-            let type = [("Content-Type", "text/plain;charset=UTF-8")]
-            switch await self.exchange(self.dialer.request(target, purpose, headers: headers + type)) {
+            switch await self.exchange(self.dialer.request(target, purpose, headers: headers)) {
             case .success(let answer) where answer.head.status != 200:
                 throw self.verdict(polling: answer, purpose)
             case .failure(let error) where error.code == .timedOut:
@@ -419,7 +358,7 @@ extension Examination {
     private func openSession() async throws(Verdict) -> (HTTPAnswer, EngineIOOpen) {
         switch await self.exchange(self.dialer.request(self.pollingTarget)) {
         case .success(let answer):
-            guard answer.head.status == 200, let open = try await self.judge(answer).0 else {
+            guard answer.head.status == 200, let open = try await self.judge(answer) else {
                 throw self.verdict(polling: answer, .get)
             }
             return (answer, open)
@@ -446,33 +385,41 @@ extension Examination {
     }
 
     /// Changes a session from polling to a WebSocket.
-    private func examineSwitch() async throws(Verdict) -> String {
+    func examineSwitch() async throws(Verdict) -> Finding {
+        guard let polled = self.polled else { return .skipped("the server has polling switched off") }
+        guard self.hasPolling else { return .skipped("polling does not work") }
+        guard (polled.upgrades + (self.open?.upgrades ?? [])).contains("websocket") else {
+            return .skipped("the server does not offer it")
+        }
         func failure(_ cause: String) -> Verdict {
             Verdict(.switchFailed, "a session by polling cannot change to a WebSocket: \(cause)")
         }
         let (answer, open) = try await self.openSession()
-        let (conversation, event) = await self.openSocket(open.sid, answer.cookies)
+        let conversation = self.dialer.open("\(self.socketTarget)&sid=\(open.sid)", headers: answer.cookies)
         defer { conversation.close() }
-        guard case .opened? = event else {
-            guard case .ended(.stream(let error))? = event else { throw failure("the upgrade is not answered") }
-            throw failure(error.message)
+        switch await conversation.next() {
+        case .opened: ()
+        case .ended(.stream(let error)): throw failure(error.message)
+        default: throw failure("the upgrade is not answered")
         }
         conversation.send("2probe")
         guard case .text("3probe")? = await conversation.nextMessage() else {
             throw failure("the probe is not answered")
         }
         conversation.send("5")
-        return "a session changed to a WebSocket"
+        return .passed("a session changed to a WebSocket")
     }
 
     // MARK: - Heartbeat
 
-    private func examineHeartbeat(_ conversation: Conversation, _ open: EngineIOOpen) async throws(Verdict) -> String {
+    func examineHeartbeat() async throws(Verdict) -> Finding {
+        guard let conversation = self.conversation, let open = self.open,
+            self.report.health != .fault || !self.hasTime
+        else { return .skipped("not reached") }
         let beat = open.pingInterval + open.pingTimeout
-        if open.pingTimeout <= self.roundTrip {
-            let times =
-                "\(open.pingTimeout.seconds) for the answer to its ping, and the round trip takes \(self.roundTrip.seconds)"
-            throw Verdict(.pingTimeoutTooShort, "the server waits \(times)")
+        guard self.hasTime else {
+            let cause = "the server waits \(open.pingTimeout.seconds) for the answer to its ping"
+            throw Verdict(.pingTimeoutTooShort, "\(cause), and the round trip takes \(self.roundTrip.seconds)")
         }
         var (limit, ping) = (min(beat + .seconds(1), self.rest), String?.none)
         let start = ContinuousClock.now
@@ -489,8 +436,7 @@ extension Examination {
                 ping = "a ping within \(waited()), as every \(open.pingInterval.seconds)"
                 // Some proxies cut each connection at an age, however much it carries.
                 limit = min(limit, .seconds(3))
-            case .text(let text) where text.hasPrefix("41"): throw self.disconnected
-            case .text("1"): throw Verdict(.closedByServer, "the server closed the session after \(waited())")
+            case .text(let text): try self.check(text, "after \(waited())")
             case .ended(let end):
                 let verdict = self.verdict(idle: end, conversation, open.pingInterval)
                 let silence = conversation.lastActivity.duration(to: .now)
@@ -500,10 +446,15 @@ extension Examination {
             default: ()
             }
         }
-        conversation.close()
-        if let ping { return ping }
         let promise = "the server pings every \(open.pingInterval.seconds)"
-        guard limit > beat else { return "not cut within \(limit.seconds); \(promise): --timeout gives more time" }
+        if open.pingInterval > .seconds(120) {
+            let cause = "\(promise): clients note a loss no sooner"
+            self.warn(Verdict(.pingsTooRare, "\(cause), and most proxies cut a connection that is silent for a minute"))
+        }
+        if let ping { return .passed(ping) }
+        guard limit > beat else {
+            return .passed("not cut within \(limit.seconds); \(promise): --timeout gives more time")
+        }
         throw Verdict(.noPings, "no ping came within \(limit.seconds), while \(promise) by its own words")
     }
 }

@@ -21,6 +21,15 @@ final class Examination {
         var messageSize: Int
     }
 
+    /// What a stage has found, or why it was skipped.
+    enum Finding {
+        case passed(String)
+        case skipped(String)
+    }
+
+    /// Examines a stage; a verdict that it throws is the stage's failure, or a warning.
+    typealias Action = () async throws(Verdict) -> Finding
+
     let plan: Plan
     /// Steps take no longer than the time that is left.
     var dialer: Dialer {
@@ -34,12 +43,24 @@ final class Examination {
     private let show: (Report) -> Void
     /// The shortest time that a request and its answer took.
     var roundTrip = Duration.seconds(60)
+    private var addresses: [String]
+    /// The server's open packet by polling; nil when it does not serve polling.
+    var polled: EngineIOOpen?
+    /// The WebSocket of the later stages.
+    var conversation: Conversation?
+    /// The open packet of that WebSocket; nil before it, and of a raw one.
+    var open: EngineIOOpen?
+    /// Whether the namespace has not refused the connection.
+    var isJoined = false
+    /// Whether sessions by polling work.
+    var hasPolling = false
 
     /// Prepares an examination, which calls `begin` when a stage begins and `show` when its result is the report's last.
     init(_ plan: Plan, begin: @escaping (Stage) -> Void, show: @escaping (Report) -> Void) {
         (self.plan, self.begin, self.show) = (plan, begin, show)
         self.report = Report(url: "\(plan.url)")
         self.deadline = .now + plan.timeout
+        self.addresses = [plan.url.host]
     }
 
     /// The time that is left.
@@ -51,66 +72,58 @@ final class Examination {
     /// Whether a raw WebSocket is examined.
     var isRaw: Bool { self.plan.target.wire == .websocket }
 
-    /// Examines every stage.
-    func run() async -> Report {
-        do throws(Verdict) {
-            try await self.examineNetwork()
-            if self.isRaw { try await self.examineWebSocket() } else { try await self.examineSocketIO() }
-        } catch {
-            // The stage has been recorded with it.
+    // MARK: - Stages
+
+    /// The stages in their order, with what examines them.
+    private var actions: KeyValuePairs<Stage, Action> {
+        if self.isRaw {
+            return [
+                .name: self.findAddresses, .address: self.examineAddresses, .proxy: self.examineProxy,
+                .tls: self.examineTLS, .upgrade: self.upgrade, .origin: self.examineRawOrigin,
+                .heartbeat: self.examineSilence,
+            ]
         }
-        let done = Set(self.report.stages.map(\.stage))
-        for stage in Stage.allCases where !done.contains(stage) && self.applies(stage) {
-            self.skip(stage, "not reached")
-        }
-        return self.report
+        return [
+            .name: self.findAddresses, .address: self.examineAddresses, .proxy: self.examineProxy,
+            .tls: self.examineTLS, .http: self.examineHTTP, .origin: self.examineOrigin, .upgrade: self.upgrade,
+            .namespace: self.join, .messageSize: self.examineSize, .polling: self.examinePolling,
+            .switching: self.examineSwitch, .heartbeat: self.examineHeartbeat,
+        ]
     }
 
     private func applies(_ stage: Stage) -> Bool {
         switch stage {
         case .proxy: self.dialer.proxy != nil
         case .tls: self.plan.url.isSecure
-        case .http, .namespace, .messageSize, .polling, .switching: !self.isRaw
         default: true
         }
     }
 
-    // MARK: - Recording
-
-    /// Runs a stage, whose body returns a value and what was found; a verdict that it throws is recorded as its failure, or
-    /// as a warning.
-    func stage<Value>(
-        _ stage: Stage, _ body: () async throws(Verdict) -> (Value, String)
-    ) async throws(Verdict) -> Value {
-        let start = ContinuousClock.now
-        self.begin(stage)
-        do throws(Verdict) {
-            guard self.rest > .milliseconds(300) else {
-                throw Verdict(.timeUp, "\(self.plan.timeout.seconds) were over before the stage \(stage.rawValue)")
+    /// Examines every stage.
+    func run() async -> Report {
+        var isOver = false
+        for (stage, action) in self.actions where self.applies(stage) {
+            let start = ContinuousClock.now
+            do throws(Verdict) {
+                switch isOver ? .skipped("not reached") : try await self.perform(action, of: stage) {
+                case .passed(let detail): self.record(stage, .passed, detail, since: start)
+                case .skipped(let reason): self.record(stage, .skipped, reason, since: start)
+                }
+            } catch {
+                self.record(stage, error.isWarning ? .warned : .failed, error.cause, error, since: start)
+                isOver = stage.isRequired && !error.isWarning
             }
-            let (value, detail) = try await body()
-            self.record(stage, .passed, detail, since: start)
-            return value
-        } catch {
-            self.record(stage, error.isWarning ? .warned : .failed, error.cause, error, since: start)
-            throw error
         }
+        self.conversation?.close()
+        return self.report
     }
 
-    /// Runs a stage that is left out when no time is left, because no other depends on it; false when it has failed.
-    @discardableResult
-    func optionalStage(_ stage: Stage, _ body: () async throws(Verdict) -> String) async -> Bool {
-        guard self.rest > .milliseconds(300) else {
-            self.skip(stage, "no time is left; --timeout gives more")
-            return true
-        }
-        return (try? await self.stage(stage) { () throws(Verdict) in ((), try await body()) }) != nil
+    private func perform(_ action: Action, of stage: Stage) async throws(Verdict) -> Finding {
+        self.begin(stage)
+        if self.rest > .milliseconds(300) { return try await action() }
+        if stage.isOptional { return .skipped("no time is left; --timeout gives more") }
+        throw Verdict(.timeUp, "\(self.plan.timeout.seconds) were over before the stage \(stage.rawValue)")
     }
-
-    /// Records a weakness that no stage failed for.
-    func warn(_ verdict: Verdict) { self.report.warn(verdict) }
-
-    func skip(_ stage: Stage, _ why: String) { self.record(stage, .skipped, why, since: .now) }
 
     private func record(
         _ stage: Stage, _ outcome: StageResult.Outcome, _ detail: String, _ verdict: Verdict? = nil,
@@ -122,6 +135,11 @@ final class Examination {
         self.show(self.report)
     }
 
+    /// Records a weakness that no stage failed for.
+    func warn(_ verdict: Verdict) { self.report.warn(verdict) }
+
+    // MARK: - Requests
+
     /// An exchange of HTTP, whose time counts as a round trip.
     func exchange(_ request: StreamRequest) async -> Result<HTTPAnswer, ByteStreamError> {
         let start = ContinuousClock.now
@@ -130,17 +148,20 @@ final class Examination {
         return result
     }
 
+    /// The answer to a GET; nil when there is none.
+    func answer(_ target: String, headers: [StreamRequest.Header] = []) async -> HTTPAnswer? {
+        try? await self.exchange(self.dialer.request(target, headers: headers)).get()
+    }
+
     /// The verdict about a status that does not serve; some firewalls refuse every request without User-Agent.
     func verdict(status: Int, of request: String, at target: String, _ answer: HTTPAnswer?) async -> Verdict {
         var verdict = Verdict(status: status, of: request, answer)
         let agent = [("User-Agent", "linkspan/\(LinkspanCommand.version)")]
         let hasAgent = self.dialer.headers.contains { $0.name.lowercased() == "user-agent" }
-        guard verdict.code == .forbidden, !hasAgent,
-            case .success(let plain) = await self.exchange(self.dialer.request(target)), plain.head.status == status,
-            case .success(let named) = await self.exchange(self.dialer.request(target, headers: agent)),
-            named.head.status != status
+        guard verdict.code == .forbidden, !hasAgent, await self.answer(target)?.head.status == status,
+            let named = await self.answer(target, headers: agent)?.head.status, named != status
         else { return verdict }
-        verdict.cause += ", and with a header User-Agent with \(named.head.status)"
+        verdict.cause += ", and with a header User-Agent with \(named)"
         verdict.remedy = "let clients send a User-Agent (--header 'User-Agent: …'), or let the firewall do without it"
         return verdict
     }
@@ -153,105 +174,92 @@ final class Examination {
 
     // MARK: - Name, addresses, proxy, TLS
 
-    private func examineNetwork() async throws(Verdict) {
-        if self.dialer.proxy == nil {
-            try await self.examineAddresses(try await self.findAddresses())
-        } else {
-            self.skip(.name, "the proxy looks the name up")
-            self.skip(.address, "the proxy connects")
-            try await self.stage(.proxy) { () throws(Verdict) in
-                let answer = await self.exchange(self.dialer.request("/"))
-                if case .failure(let error) = answer, error.isOfProxy { throw Verdict(error, to: self.place) }
-                return ((), "connects to \(self.place)")
-            }
-        }
-        if self.plan.url.isSecure { try await self.examineTLS() }
-    }
-
-    private func findAddresses() async throws(Verdict) -> [String] {
+    private func findAddresses() async throws(Verdict) -> Finding {
         let host = self.plan.url.host
-        guard !NumericAddress.isIPv4(host), !NumericAddress.isIPv6(host) else {
-            self.skip(.name, "\(host) is an address")
-            return [host]
+        if self.dialer.proxy != nil { return .skipped("the proxy looks the name up") }
+        if NumericAddress.isIPv4(host) || NumericAddress.isIPv6(host) { return .skipped("\(host) is an address") }
+        switch await self.dialer.addresses(of: host) {
+        case .success(let addresses): self.addresses = addresses
+        case .failure(let error): throw Verdict(error, to: self.place)
         }
-        return try await self.stage(.name) { () throws(Verdict) in
-            switch await self.dialer.addresses(of: host) {
-            case .success(let addresses): return (addresses, "\(host) is \(addresses.joined(separator: ", "))")
-            case .failure(let error): throw Verdict(error, to: self.place)
-            }
-        }
+        return .passed("\(host) is \(self.addresses.joined(separator: ", "))")
     }
 
     /// Connects to every address, at the same time.
-    private func examineAddresses(_ addresses: [String]) async throws(Verdict) {
+    private func examineAddresses() async throws(Verdict) -> Finding {
+        if self.dialer.proxy != nil { return .skipped("the proxy connects") }
         let (port, patience) = (self.plan.url.port, min(self.dialer.patience, .seconds(5)))
-        let start = ContinuousClock.now
         let errors: [String: Int32] = await withTaskGroup(of: (String, Int32).self) { group in
-            for address in addresses {
+            for address in self.addresses {
                 group.addTask { (address, await Dialer.error(at: address, port: port, within: patience)) }
             }
             return await group.reduce(into: [:]) { $0[$1.0] = $1.1 }
         }
-        let failed = addresses.filter { errors[$0] != 0 }
-        let problem = failed.map { address in
+        let failed = self.addresses.filter { errors[$0] != 0 }
+        guard !failed.isEmpty else { return .passed("TCP connects to \(self.addresses.joined(separator: ", "))") }
+        let problems = failed.map { address in
             switch errors[address] ?? 0 {
             case ECONNREFUSED: "\(address) refuses the connection"
             case ETIMEDOUT: "\(address) does not answer"
             case let error: "\(address) cannot be reached (\(String(cString: strerror(error))))"
             }
-        }.joined(separator: ", ")
-        if failed.isEmpty {
-            return self.record(.address, .passed, "TCP connects to \(addresses.joined(separator: ", "))", since: start)
         }
-        let isDead = failed.count == addresses.count
+        let hasOther = failed.count < self.addresses.count
         let code: Verdict.Code =
-            !isDead ? .deadAddress : errors.values.contains(ECONNREFUSED) ? .connectionRefused : .unreachable
-        let verdict = Verdict(code, "\(self.place) is not reached by TCP: \(problem)")
-        self.record(.address, isDead ? .failed : .warned, problem, verdict, since: start)
-        if isDead { throw verdict }
+            hasOther ? .deadAddress : errors.values.contains(ECONNREFUSED) ? .connectionRefused : .unreachable
+        let cause = "\(self.place) is not reached by TCP: \(problems.joined(separator: ", "))"
+        throw Verdict(code, cause, isWarning: hasOther)
     }
 
-    private func examineTLS() async throws(Verdict) {
-        try await self.stage(.tls) { () throws(Verdict) in
-            let chain = Lock<[Certificate]>([])
-            var request = self.dialer.request("/")
-            let asksForCertificate = Lock(false)
-            request.onHandshake = { event in
-                switch event {
-                case .certificates(let found): chain.withLock { $0 = found.compactMap { Certificate(der: $0) } }
-                case .certificateRequest: asksForCertificate.withLock { $0 = true }
-                }
+    private func examineProxy() async throws(Verdict) -> Finding {
+        let answer = await self.exchange(self.dialer.request("/"))
+        if case .failure(let error) = answer, error.isOfProxy { throw Verdict(error, to: self.place) }
+        return .passed("connects to \(self.place)")
+    }
+
+    private func examineTLS() async throws(Verdict) -> Finding {
+        let chain = Lock<[Certificate]>([])
+        let asksForCertificate = Lock(false)
+        var request = self.dialer.request("/")
+        request.onHandshake = { event in
+            switch event {
+            case .certificates(let found): chain.withLock { $0 = found.compactMap { Certificate(der: $0) } }
+            case .certificateRequest: asksForCertificate.withLock { $0 = true }
             }
-            let answer = await self.exchange(request)
-            self.report.certificates = chain.withLock { $0 }
-            if case .failure(let error) = answer, asksForCertificate.withLock({ $0 }),
-                [.closedByPeer, .unreachable].contains(error.code) || error.code.tlsFailure == .handshakeCut
-                    || error.code.tlsFailure == .other && error.message.isAlert("handshake failure")
-            {
-                let cause = "\(self.place) asks for a certificate of the client, gets none and closes the connection"
-                throw Verdict(.clientCertificateWanted, cause)
-            }
-            guard case .failure(let error) = answer,
-                error.code.tlsFailure != nil || error.stage == .tls || self.report.certificates?.isEmpty == true
-            else {
-                let pins = self.plan.target.pin.isEmpty ? "" : ", and a pinned key"
-                return ((), "the chain is trusted\(pins)\(self.report.chain)")
-            }
-            if [.other, .handshakeCut].contains(error.code.tlsFailure) || error.stage == .tls {
-                switch await self.dialer.exchange(self.dialer.request("/", isSecure: false)) {
-                case .success(let answer) where !answer.wantsTLS:
-                    throw Verdict(.plainServer, "\(self.place) speaks HTTP without TLS")
-                case .failure(let error) where error.code == .handshakeMalformed: throw Verdict(error, to: self.place)
-                default: ()
-                }
-            }
-            var verdict = Verdict(error, to: self.place)
-            if [.unreachable, .closedByPeer].contains(error.code) {
-                verdict = Verdict(.tlsFailed, "\(self.place) takes the connection and ends it during the TLS handshake")
-            }
-            verdict.cause += self.report.chain
-            throw verdict
         }
+        let answer = await self.exchange(request)
+        self.report.certificates = chain.withLock { $0 }
+        guard case .failure(let error) = answer else { return self.trusted }
+        let failure = error.code.tlsFailure
+        let isClosed = [.closedByPeer, .unreachable].contains(error.code)
+        if asksForCertificate.withLock({ $0 }),
+            isClosed || failure == .handshakeCut || failure == .other && error.message.isAlert("handshake failure")
+        {
+            let cause = "\(self.place) asks for a certificate of the client, gets none and closes the connection"
+            throw Verdict(.clientCertificateWanted, cause)
+        }
+        guard failure != nil || error.stage == .tls || self.report.certificates?.isEmpty == true else {
+            return self.trusted
+        }
+        if [.other, .handshakeCut].contains(failure) || error.stage == .tls {
+            switch await self.dialer.exchange(self.dialer.request("/", isSecure: false)) {
+            case .success(let answer) where !answer.wantsTLS:
+                throw Verdict(.plainServer, "\(self.place) speaks HTTP without TLS")
+            case .failure(let error) where error.code == .handshakeMalformed: throw Verdict(error, to: self.place)
+            default: ()
+            }
+        }
+        var verdict = Verdict(error, to: self.place)
+        if isClosed {
+            verdict = Verdict(.tlsFailed, "\(self.place) takes the connection and ends it during the TLS handshake")
+        }
+        verdict.cause += self.report.chain
+        throw verdict
+    }
+
+    private var trusted: Finding {
+        let pins = self.plan.target.pin.isEmpty ? "" : ", and a pinned key"
+        return .passed("the chain is trusted\(pins)\(self.report.chain)")
     }
 
     /// The verdict about a plain connection to a port of TLS; nil when the port is none.
@@ -277,9 +285,8 @@ final class Examination {
 
     /// The verdict about an origin that is refused: a fault of an origin that was asked about, else a warning.
     func refusal(_ cause: String) -> Verdict {
-        var verdict = Verdict(.originRefused, "web pages of \(self.origin) are refused: \(cause)")
-        verdict.isWarning = self.plan.origin == nil
-        return verdict
+        Verdict(
+            .originRefused, "web pages of \(self.origin) are refused: \(cause)", isWarning: self.plan.origin == nil)
     }
 }
 

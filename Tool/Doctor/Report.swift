@@ -15,6 +15,12 @@ enum Stage: String, Encodable, CaseIterable, Sendable {
 
     /// The stage in words.
     var title: String { [.messageSize: "message size", .switching: "upgrade from polling"][self] ?? self.rawValue }
+
+    /// Whether no later stage can be examined after a fault of this one.
+    var isRequired: Bool { [.name, .address, .proxy, .tls, .http, .upgrade].contains(self) }
+
+    /// Whether the stage is left out when no time is left.
+    var isOptional: Bool { [.origin, .polling, .switching].contains(self) }
 }
 
 /// What became of a stage.
