@@ -44,7 +44,9 @@ struct Dialer: Sendable {
     func open(
         _ target: String, headers: [StreamRequest.Header] = [], origin: String? = nil, subprotocols: [String] = []
     ) -> Conversation {
-        let request = self.request(target, .upgrade, headers: headers, origin: origin)
+        var request = self.request(target, .upgrade, headers: headers, origin: origin)
+        // Silence ends the wait for an event, and does not count as a failure of the request.
+        request.deadline += .seconds(1)
         return Conversation(request, subprotocols: subprotocols, on: self.loop, within: self.patience)
     }
 
@@ -60,13 +62,14 @@ struct Dialer: Sendable {
 
     /// Connects by TCP to a numeric address, and closes the connection at once; returns 0, or the number of the error.
     static func error(at address: String, port: Int, within limit: Duration) async -> Int32 {
-        await withCheckedContinuation { continuation in
-            // A thread, because the calls block.
-            Thread.detachNewThread { continuation.resume(returning: self.connect(address, port, limit)) }
-        }
+        let result = Promise<Int32>()
+        // A thread, because the calls block; when the time is over, nobody waits for it any more.
+        Thread.detachNewThread { result.fulfill(self.connect(address, port)) }
+        let scheduler = SystemScheduler.shared
+        return await result.value(until: scheduler.now + limit, by: scheduler, or: ETIMEDOUT)
     }
 
-    private static func connect(_ address: String, _ port: Int, _ limit: Duration) -> Int32 {
+    private static func connect(_ address: String, _ port: Int) -> Int32 {
         var (hints, list) = (addrinfo(), UnsafeMutablePointer<addrinfo>?.none)
         (hints.ai_flags, hints.ai_protocol) = (AI_NUMERICHOST, Int32(IPPROTO_TCP))
         let code = getaddrinfo(address, "\(port)", &hints, &list)
@@ -75,15 +78,6 @@ struct Dialer: Sendable {
         let descriptor = socket(info.ai_family, info.ai_socktype, info.ai_protocol)
         guard descriptor >= 0 else { return errno }
         defer { close(descriptor) }
-        _ = fcntl(descriptor, F_SETFL, O_NONBLOCK)
-        var problem: Int32 = 0
-        if Foundation.connect(descriptor, info.ai_addr, info.ai_addrlen) != 0 {
-            guard errno == EINPROGRESS else { return errno }
-            var wait = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
-            guard poll(&wait, 1, Int32(limit / .milliseconds(1))) > 0 else { return ETIMEDOUT }
-            var size = socklen_t(MemoryLayout<Int32>.size)
-            getsockopt(descriptor, SOL_SOCKET, SO_ERROR, &problem, &size)
-        }
-        return problem
+        return Foundation.connect(descriptor, info.ai_addr, info.ai_addrlen) == 0 ? 0 : errno
     }
 }
