@@ -111,8 +111,10 @@ final class LoadClient: Sendable {
     private func take(_ step: LoadStep) async {
         switch step.plan.action {
         case .think: await self.run.sleep(Int64(step.plan.seconds * 1e9))
-        case .expect(let event):
-            for _ in 0..<(step.plan.count ?? 1) where !self.run.isOver { await self.expect(event, step.plan.seconds) }
+        case .expect:
+            for _ in 0..<(step.plan.count ?? 1) where !self.run.isOver {
+                await self.expect(step.plan.event, step.plan.seconds)
+            }
         case .emit, .request: await self.send(step)
         }
     }
@@ -174,50 +176,41 @@ final class LoadClient: Sendable {
         for index in indices {
             let number = first + index - indices.lowerBound
             let stamp = MessageStamp(sender: sender, number: number, time: time(of: index))
-            // Made where it is handed over, because a copy would cost each message.
-            var payload: Payload { step.template.payload(stamp, user: self.user) }
-            if step.isRequest {
-                self.request(step, payload, stamp, over: connection, done)
-            } else {
-                self.perform(Command(sending: step.event, payload: payload), stamp, over: connection)
-            }
+            self.perform(step, stamp, over: connection, done)
         }
     }
 
-    /// Performs a command; false if that fails at once.
-    @discardableResult
+    /// Sends the message of a step; `done` hears of the answer to a request.
     private func perform(
-        _ command: consuming Command, _ stamp: MessageStamp, over connection: ConnectionHandler
-    ) -> Bool {
+        _ step: LoadStep, _ stamp: MessageStamp, over connection: ConnectionHandler,
+        _ done: @escaping @Sendable () -> Void
+    ) {
+        // Made where it is handed over, because a copy would cost each message.
+        var payload: Payload { step.template.payload(stamp, user: self.user) }
         do throws(LinkspanError) {
-            try connection.perform(command)
-            return true
+            guard step.isRequest else {
+                return try connection.perform(Command(sending: step.plan.event, payload: payload))
+            }
+            let patience = Duration.seconds(step.plan.seconds)
+            try connection.perform(
+                Command(.request, event: step.plan.event, payload: payload, timeout: patience) { [run] outcome in
+                    let time = run.now - stamp.time
+                    run.tally.withLock { tally in
+                        switch outcome {
+                        case .success: tally.answer(after: time, stamp)
+                        case .failure(let error): tally.fail(error)
+                        }
+                    }
+                    done()
+                })
         } catch {
             self.run.tally.withLock { tally in
                 tally.fail(error)
                 tally.sent -= 1
                 tally.book.cancel(stamp.number, of: stamp.sender)
             }
-            return false
-        }
-    }
-
-    private func request(
-        _ step: LoadStep, _ payload: Payload, _ stamp: MessageStamp, over connection: ConnectionHandler,
-        _ done: @escaping @Sendable () -> Void
-    ) {
-        let command = Command(.request, event: step.event, payload: payload, timeout: .seconds(step.plan.seconds)) {
-            [run] outcome in
-            let time = run.now - stamp.time
-            run.tally.withLock { tally in
-                switch outcome {
-                case .success: tally.answer(after: time, stamp)
-                case .failure(let error): tally.fail(error)
-                }
-            }
             done()
         }
-        if !self.perform(command, stamp, over: connection) { done() }
     }
 }
 
@@ -225,8 +218,6 @@ final class LoadClient: Sendable {
 final class LoadStep: Sendable {
     let plan: LoadScenario.Step
     let template: PayloadTemplate
-    /// The event to send; empty for another step.
-    let event: String
     let isRequest: Bool
     let count: Int
     let audience: SequenceBook.Audience
@@ -237,11 +228,7 @@ final class LoadStep: Sendable {
     init(_ plan: LoadScenario.Step, columns: [String]) throws {
         self.plan = plan
         self.template = try PayloadTemplate(plan.payload, columns: columns)
-        switch plan.action {
-        case .emit(let event): (self.event, self.isRequest) = (event, false)
-        case .request(let event): (self.event, self.isRequest) = (event, true)
-        case .expect, .think: (self.event, self.isRequest) = ("", false)
-        }
+        self.isRequest = plan.action == .request
         self.count = plan.count ?? (plan.rate == nil ? 1 : .max)
         self.audience = plan.audience ?? (self.isRequest || !self.template.hasStamp ? .none : .sender)
         self.interval = plan.rate.map { 1e9 / $0 }

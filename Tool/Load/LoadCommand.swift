@@ -163,7 +163,7 @@ struct LoadCommand: AsyncParsableCommand {
             plan.drop = percent / 100
         }
         if let event = self.emit ?? self.request {
-            var step = LoadScenario.Step(self.emit == nil ? .request(event) : .emit(event))
+            var step = LoadScenario.Step(self.emit == nil ? .request : .emit, event)
             (step.payload, step.rate, step.count) = (self.payload ?? step.payload, self.rate, self.count)
             step.audience = self.audience
             plan.steps = [step]

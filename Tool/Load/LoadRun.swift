@@ -54,7 +54,7 @@ final class LoadRun: Sendable {
         self.steps = try scenario.steps.map { try LoadStep($0, columns: table.columns) }
         self.auth = try scenario.auth.map { try PayloadTemplate($0, columns: table.columns) }
         self.users = table.rows
-        self.expected = Set(scenario.steps.compactMap { if case .expect(let event) = $0.action { event } else { nil } })
+        self.expected = Set(scenario.steps.filter { $0.action == .expect }.map(\.event))
         self.rounds = scenario.rounds ?? (scenario.duration == nil ? 1 : .max)
         let url = base.url
         self.target = url
@@ -127,11 +127,8 @@ final class LoadRun: Sendable {
         _ progress: @escaping @Sendable (String) -> Void, until interruption: @escaping @Sendable () async -> Void
     ) async -> LoadReport? {
         let isInterrupted = Lock(false)
+        async let _: Void = self.watch(progress)
         return await withTaskGroup(of: LoadReport?.self) { group in
-            group.addTask {
-                await self.watch(progress)
-                return nil
-            }
             group.addTask {
                 await self.work()
                 return await self.settled(at: .now)

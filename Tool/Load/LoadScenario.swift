@@ -10,13 +10,16 @@ import Yams
 struct LoadScenario: Decodable, Sendable {
     /// A step of every client.
     struct Step: Decodable, Sendable {
-        enum Action: Sendable { case emit(String), request(String), expect(String), think }
+        /// What a client does; in a file the name of the step's first field.
+        enum Action: String, CaseIterable, Sendable { case emit, request, expect, think }
 
         enum Field: String, CodingKey, CaseIterable {
             case emit, request, expect, think, payload, rate, count, within, audience, namespace
         }
 
         var action: Action
+        /// The event to send or to wait for; empty for a step that thinks.
+        var event = ""
         /// The arguments, a template of JSON.
         var payload = #""{{stamp}}""#
         /// Messages in a second, whatever the server does; nil for one after the other, and emits at once.
@@ -29,27 +32,27 @@ struct LoadScenario: Decodable, Sendable {
         var audience: SequenceBook.Audience?
         var namespace = 0
 
-        init(_ action: Action) { self.action = action }
+        init(_ action: Action, _ event: String) { (self.action, self.event) = (action, event) }
 
         init(from decoder: any Decoder) throws {
             let fields = try decoder.fields(Field.self)
-            func text(_ field: Field) throws -> String? { try fields.decodeIfPresent(String.self, forKey: field) }
-            let think = try fields.decodeIfPresent(Double.self, forKey: .think)
-            let actions = [
-                try text(.emit).map(Action.emit), try text(.request).map(Action.request),
-                try text(.expect).map(Action.expect), think.map { _ in Action.think },
-            ].compactMap(\.self)
-            guard actions.count == 1 else {
-                throw decoder.problem("a step has one of emit, request, expect and think, not \(actions.count) of them")
+            let actions = fields.allKeys.compactMap { field in Action(rawValue: field.rawValue).map { (field, $0) } }
+            guard let (field, action) = actions.first, actions.count == 1 else {
+                let text = "a step has one of emit, request, expect and think, not \(actions.count) of them"
+                throw DecodingError.dataCorrupted(.init(codingPath: decoder.codingPath, debugDescription: text))
             }
-            self.action = actions[0]
-            self.seconds = think ?? self.seconds
-            self.payload = try text(.payload) ?? self.payload
+            self.action = action
+            if action == .think {
+                self.seconds = try fields.decode(Double.self, forKey: field)
+            } else {
+                self.event = try fields.decode(String.self, forKey: field)
+            }
+            try fields.take(.payload, &self.payload)
+            try fields.take(.within, &self.seconds)
+            try fields.take(.namespace, &self.namespace)
             self.rate = try fields.decodeIfPresent(Double.self, forKey: .rate)
             self.count = try fields.decodeIfPresent(Int.self, forKey: .count)
-            self.seconds = try fields.decodeIfPresent(Double.self, forKey: .within) ?? self.seconds
             self.audience = try fields.decodeName(forKey: .audience)
-            self.namespace = try fields.decodeIfPresent(Int.self, forKey: .namespace) ?? 0
         }
     }
 
@@ -82,22 +85,19 @@ struct LoadScenario: Decodable, Sendable {
 
     init(from decoder: any Decoder) throws {
         let fields = try decoder.fields(Field.self)
-        func take<Value: Decodable>(_ field: Field, _ place: inout Value) throws {
-            place = try fields.decodeIfPresent(Value.self, forKey: field) ?? place
-        }
-        try take(.clients, &self.clients)
-        try take(.ramp, &self.ramp)
-        try take(.duration, &self.duration)
-        try take(.repeat, &self.rounds)
-        try take(.settle, &self.settle)
-        try take(.users, &self.users)
-        try take(.auth, &self.auth)
-        try take(.namespaces, &self.namespaces)
-        try take(.steps, &self.steps)
-        try take(.thresholds, &self.thresholds)
-        try take(.drop, &self.drop)
-        try take(.profile, &self.profile)
-        try take(.seed, &self.seed)
+        try fields.take(.clients, &self.clients)
+        try fields.take(.ramp, &self.ramp)
+        try fields.take(.duration, &self.duration)
+        try fields.take(.repeat, &self.rounds)
+        try fields.take(.settle, &self.settle)
+        try fields.take(.users, &self.users)
+        try fields.take(.auth, &self.auth)
+        try fields.take(.namespaces, &self.namespaces)
+        try fields.take(.steps, &self.steps)
+        try fields.take(.thresholds, &self.thresholds)
+        try fields.take(.drop, &self.drop)
+        try fields.take(.profile, &self.profile)
+        try fields.take(.seed, &self.seed)
     }
 
     /// Refuses values outside of their ranges.
@@ -166,10 +166,10 @@ struct LoadScenario: Decodable, Sendable {
     }
 }
 
-extension Decoder {
-    /// The mistake of a section.
-    fileprivate func problem(_ text: String) -> DecodingError {
-        .dataCorrupted(.init(codingPath: self.codingPath, debugDescription: text))
+extension KeyedDecodingContainer {
+    /// Puts the value of a field in its place, unless the field is missing.
+    fileprivate func take<Value: Decodable>(_ field: Key, _ place: inout Value) throws {
+        place = try self.decodeIfPresent(Value.self, forKey: field) ?? place
     }
 }
 

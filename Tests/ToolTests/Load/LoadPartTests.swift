@@ -167,7 +167,7 @@ extension Tool {
                 #expect(found.contains(file.path) && found.contains(sentence), "\(found)")
             }
             var scenario = LoadScenario()
-            scenario.steps = [.init(.emit("a"))]
+            scenario.steps = [.init(.emit, "a")]
             scenario.steps[0].rate = 5
             #expect(words { try scenario.check() } == "a step with a rate needs a count, or the run a duration")
             scenario.steps[0].rate = 0
