@@ -88,26 +88,22 @@ struct PayloadTemplate: Sendable {
     ///
     /// - Throws: `ValidationError` for a place of an unknown name, and for text that is no JSON.
     init(_ text: String, columns: [String]) throws {
-        var parts: [([UInt8], Place)] = []
-        var rest = text[...]
-        while let start = rest.firstRange(of: "{{"), let end = rest[start.upperBound...].firstRange(of: "}}"),
-            rest[start.upperBound..<end.lowerBound].allSatisfy({ $0.isLetter || $0.isNumber || $0 == "_" })
-        {
-            let name = String(rest[start.upperBound..<end.lowerBound])
+        var (parts, end): ([(text: [UInt8], place: Place)], String.Index) = ([], text.startIndex)
+        for found in text.matches(of: /\{\{(\w*)\}\}/) {
             let place: Place
-            switch name {
+            switch String(found.1) {
             case "stamp": place = .stamp
             case "client": place = .client
-            case _ where columns.contains(name): place = .column(name)
-            default:
+            case let name where columns.contains(name): place = .column(name)
+            case let name:
                 let names = (["stamp", "client"] + columns).joined(separator: ", ")
                 throw ValidationError("the payload '\(text)' names {{\(name)}}: use \(names)")
             }
-            parts.append((Array(rest[..<start.lowerBound].utf8), place))
-            rest = rest[end.upperBound...]
+            parts.append((Array(text[end..<found.range.lowerBound].utf8), place))
+            end = found.range.upperBound
         }
-        (self.parts, self.rest) = (parts, Array(rest.utf8))
-        self.capacity = parts.reduce(rest.utf8.count) { $0 + $1.0.count + MessageStamp.length }
+        (self.parts, self.rest) = (parts, Array(text[end...].utf8))
+        self.capacity = parts.reduce(self.rest.count) { $0 + $1.text.count + MessageStamp.length }
         let sample = self.bytes(MessageStamp(sender: 0, number: 1, time: 2), user: [:])
         do throws(LinkspanError) {
             _ = try Payload(checking: sample[...])
