@@ -4,19 +4,18 @@ import Linkspan
 struct InputHistory: Sendable {
     private static let capacity = 500
 
-    private var entries: [String] = []
-    /// The entry that is shown; nil while it is the new line.
-    private var place: Int?
-    /// The new line, while an entry is shown.
-    private var draft = ""
+    /// The entries, the oldest first, and at the end the new line, as it was when an entry was shown in its place.
+    private var entries = [""]
+    /// The place of what is shown.
+    private var place = 0
 
     /// Adds an entry and returns to the end of the history.
     mutating func add(_ entry: String) {
-        self.place = nil
-        self.draft = ""
-        guard !entry.isEmpty, entry != self.entries.last else { return }
-        self.entries.append(entry)
-        if self.entries.count > Self.capacity { self.entries.removeFirst() }
+        self.entries.removeLast()
+        if !entry.isEmpty, entry != self.entries.last { self.entries.append(entry) }
+        self.entries.removeFirst(max(0, self.entries.count - Self.capacity))
+        self.place = self.entries.count
+        self.entries.append("")
     }
 
     /// The entry at a place, counted from the oldest.
@@ -26,30 +25,21 @@ struct InputHistory: Sendable {
     /// given.
     func latest(containing text: String, before place: Int?) -> Int? {
         let wanted = text.lowercased()
-        return self.entries.prefix(place ?? .max).lastIndex { $0.lowercased().contains(wanted) }
+        return self.entries.dropLast().prefix(place ?? .max).lastIndex { $0.lowercased().contains(wanted) }
     }
 
-    /// The entry before the one shown.
+    /// The entry, or the new line, so many places later than what is shown.
     ///
-    /// - Parameter current: the line on screen, kept if it is the new line.
+    /// - Parameters:
+    ///   - step: the number of places, negative for earlier ones.
+    ///   - current: the line on screen, kept if it is the new line.
     /// - Returns: the entry, or nil when there is none.
-    mutating func older(than current: String) -> String? {
-        let place = (self.place ?? self.entries.count) - 1
+    mutating func move(by step: Int, from current: String) -> String? {
+        let place = self.place + step
         guard self.entries.indices.contains(place) else { return nil }
-        if self.place == nil { self.draft = current }
+        if self.place == self.entries.count - 1 { self.entries[self.place] = current }
         self.place = place
         return self.entries[place]
-    }
-
-    /// The entry after the one shown, or the new line; nil when that is shown already.
-    mutating func newer() -> String? {
-        guard let shown = self.place else { return nil }
-        guard shown + 1 < self.entries.count else {
-            self.place = nil
-            return self.draft
-        }
-        self.place = shown + 1
-        return self.entries[shown + 1]
     }
 }
 
