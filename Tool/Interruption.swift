@@ -8,10 +8,7 @@ enum Interruption {
     /// Waits for the signal, or until the task is cancelled.
     static func wait() async {
         let (signals, signal) = AsyncStream<Void>.makeStream()
-        await withTaskGroup(of: Void.self) { group in
-            group.addTask { try? await UnixSignalSource().run { _ in signal.yield() } }
-            for await _ in signals { break }
-            group.cancelAll()
-        }
+        async let _: Void? = try? UnixSignalSource().run { _ in signal.yield() }
+        for await _ in signals { break }
     }
 }

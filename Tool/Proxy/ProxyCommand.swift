@@ -57,21 +57,22 @@ struct ProxyCommand: AsyncParsableCommand {
             seed: self.seed)
         LineOutput.remark("listening at port \(proxy.port) for \(self.target), seed \(self.seed)")
         let start = ContinuousClock.now
-        await withTaskGroup(of: Void.self) { group in
-            group.addTask { await Interruption.wait() }
-            group.addTask { [isJSON = self.json] in
-                var last: FaultProxy.Statistics?
-                while (try? await Task.sleep(for: .seconds(1))) != nil {
-                    guard isJSON || proxy.statistics != last else { continue }
-                    last = proxy.statistics
-                    Self.show(proxy, since: start, isJSON: isJSON)
-                }
-            }
-            await group.next()
-            group.cancelAll()
+        do {
+            async let _: Void = Self.watch(proxy, since: start, isJSON: self.json)
+            await Interruption.wait()
         }
         await proxy.stop()
         Self.show(proxy, since: start, isJSON: self.json)
+    }
+
+    /// Shows the state once in a second: always as JSON, else when it has changed.
+    private static func watch(_ proxy: FaultProxy, since start: ContinuousClock.Instant, isJSON: Bool) async {
+        var last: FaultProxy.Statistics?
+        while (try? await Task.sleep(for: .seconds(1))) != nil {
+            guard isJSON || proxy.statistics != last else { continue }
+            last = proxy.statistics
+            Self.show(proxy, since: start, isJSON: isJSON)
+        }
     }
 
     private static func show(_ proxy: FaultProxy, since start: ContinuousClock.Instant, isJSON: Bool) {
