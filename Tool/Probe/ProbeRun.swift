@@ -16,7 +16,16 @@ struct ProbeRun: Sendable {
     let until: String?
     /// True to stay until Ctrl-C and show the state.
     let isWatching: Bool
-    private let counts = Lock((received: 0, sent: 0))
+    private let state = Lock(State())
+
+    private struct State: Sendable {
+        var received = 0
+        var sent = 0
+        /// Whether the connection was lost.
+        var isLost = false
+        /// The latest event of the server that waits for an acknowledgement.
+        var question: Message?
+    }
 
     init(output: ProbeOutput, timeout: Duration, until: String?, isWatching: Bool) {
         (self.output, self.timeout, self.until, self.isWatching) = (output, timeout, until, isWatching)
@@ -32,14 +41,15 @@ struct ProbeRun: Sendable {
     func run(_ configuration: ConnectionConfiguration, lines: AsyncStream<String>, patience: Duration) async
         -> ProbeExit
     {
-        let question = Lock<Message?>(nil)
         let (endings, ended) = AsyncStream<Ending>.makeStream()
         let connection: ConnectionHandler
         do throws(LinkspanError) {
             connection = try ConnectionManager.unlogged.connect(configuration)
             try connection.onAny { message in
-                self.counts.withLock { $0.received += 1 }
-                if message.wantsReply { question.withLock { $0 = message.detached() } }
+                self.state.withLock { state in
+                    state.received += 1
+                    if message.wantsReply { state.question = message.detached() }
+                }
                 self.output.show(.event(wantsReply: message.wantsReply), message.event, message.payload)
                 if self.isAwaited(message) { ended.yield(.exit(.done)) }
             }
@@ -54,21 +64,20 @@ struct ProbeRun: Sendable {
                 "cannot connect to \(url): \(reason.message); `linkspan doctor \(url)` finds the cause")
             return ProbeExit(reason)
         }
-        let isLost = Lock(false)
         let changes = connection.onStateChange { change in
             if let error = change.reason.error {
                 guard self.isWatching else {
                     ended.yield(.exit(ProbeExit(error), complaint: "the connection has ended: \(error.message)"))
                     return
                 }
-                isLost.withLock { $0 = true }
+                self.state.withLock { $0.isLost = true }
                 self.output.tell("lost: \(error.message)")
-            } else if change.to == .connected, isLost.withLock({ $0 }) {
+            } else if change.to == .connected, self.state.withLock(\.isLost) {
                 self.output.tell("connected again")
             }
         }
         defer { changes.cancel() }
-        let end = await self.stay(connection, lines, question, endings, patience)
+        let end = await self.stay(connection, lines, endings, patience)
         _ = await connection.drain(within: .seconds(2))
         connection.release()
         return end
@@ -76,8 +85,8 @@ struct ProbeRun: Sendable {
 
     /// Carries out the lines until the probe ends.
     private func stay(
-        _ connection: ConnectionHandler, _ lines: AsyncStream<String>, _ question: Lock<Message?>,
-        _ endings: AsyncStream<Ending>, _ patience: Duration
+        _ connection: ConnectionHandler, _ lines: AsyncStream<String>, _ endings: AsyncStream<Ending>,
+        _ patience: Duration
     ) async -> ProbeExit {
         await withTaskGroup(of: Ending?.self) { group in
             defer { group.cancelAll() }
@@ -85,7 +94,7 @@ struct ProbeRun: Sendable {
                 for await ending in endings { return ending }
                 return nil
             }
-            group.addTask { await self.send(lines, over: connection, question) }
+            group.addTask { await self.send(lines, over: connection) }
             // At a prompt Ctrl-C is a key.
             if self.output.prompt == nil {
                 group.addTask {
@@ -123,20 +132,18 @@ struct ProbeRun: Sendable {
     private func showState(of connection: ConnectionHandler) async {
         let start = ContinuousClock.now
         while (try? await Task.sleep(for: .seconds(1))) != nil {
-            let (status, counts) = (connection.status, self.counts.withLock { $0 })
+            let (status, state) = (connection.status, self.state.withLock { $0 })
             let roundTrip = status.link?.roundTrip.map { "  \($0.milliseconds) ms" } ?? ""
             self.output.show(
                 status: "\(status.state)  \((.now - start).milliseconds / 1_000) s\(roundTrip)  "
-                    + "received \(counts.received)  sent \(counts.sent)")
+                    + "received \(state.received)  sent \(state.sent)")
         }
     }
 
-    private func send(
-        _ lines: AsyncStream<String>, over connection: ConnectionHandler, _ question: Lock<Message?>
-    ) async -> Ending? {
+    private func send(_ lines: AsyncStream<String>, over connection: ConnectionHandler) async -> Ending? {
         for await line in lines where !line.isEmpty {
-            let exit = await self.perform(
-                self.output.isRaw ? ProbeLine.message(line) : ProbeLine.event(line), over: connection, question)
+            let line = self.output.isRaw ? ProbeLine.message(line) : ProbeLine.event(line)
+            let exit = await self.perform(line, over: connection)
             // At a terminal one tries again.
             if let exit, self.output.prompt == nil { return .exit(exit) }
         }
@@ -144,24 +151,20 @@ struct ProbeRun: Sendable {
     }
 
     /// Carries out one line; returns the failure of the probe, if any.
-    ///
-    /// `question` is the latest event of the server that waits for an acknowledgement.
-    private func perform(
-        _ line: ProbeLine, over connection: ConnectionHandler, _ question: Lock<Message?>
-    ) async -> ProbeExit? {
+    private func perform(_ line: ProbeLine, over connection: ConnectionHandler) async -> ProbeExit? {
         do throws(LinkspanError) {
             switch line {
             case .send(let event, let payload):
                 try connection.perform(Command(.send, event: event, payload: payload))
-                self.counts.withLock { $0.sent += 1 }
+                self.state.withLock { $0.sent += 1 }
             case .ask(let event, let payload):
-                self.counts.withLock { $0.sent += 1 }
+                self.state.withLock { $0.sent += 1 }
                 let reply = Promise<Result<Payload, LinkspanError>>()
                 try connection.perform(
                     Command(.request, event: event, payload: payload, timeout: self.timeout) { reply.fulfill($0) })
                 self.output.show(.acknowledgement, event, try await reply.value.get())
             case .answer(let payload):
-                guard let question = question.withLock({ $0.take() }) else {
+                guard let question = self.state.withLock({ $0.question.take() }) else {
                     throw LinkspanError(.encodingFailed, "no event waits for an acknowledgement")
                 }
                 question.reply(payload: payload)

@@ -132,13 +132,11 @@ struct ProbeTarget: ParsableArguments {
     var networkProxy: NetworkProxy? {
         get throws(LinkspanError) {
             guard let proxy = self.proxy else { return nil }
-            let start = proxy.firstRange(of: "://")?.upperBound ?? proxy.startIndex
-            guard let mark = proxy[start...].lastIndex(of: "@") else { return try NetworkProxy(proxy) }
-            let parts = proxy[start..<mark].split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
-                .map { $0.removingPercentEncoding ?? String($0) }
+            // The scheme may be missing, the name and the password may have any characters.
+            guard let parts = proxy.wholeMatch(of: /(\w+:\/\/)?([^:]*):?(.*)@(.*)/) else { return try NetworkProxy(proxy) }
+            func plain(_ text: Substring) -> String { text.removingPercentEncoding ?? String(text) }
             return try NetworkProxy(
-                "\(proxy[..<start])\(proxy[proxy.index(after: mark)...])", user: parts[0],
-                password: Secret(parts.dropFirst().first ?? ""))
+                "\(parts.1 ?? "")\(parts.4)", user: plain(parts.2), password: Secret(plain(parts.3)))
         }
     }
 
