@@ -1,3 +1,5 @@
+import LinkspanTerminal
+
 /// A character of a paragraph, and the columns that it takes.
 private struct Cell {
     var character: Character
@@ -16,7 +18,7 @@ extension [Span] {
     ///   - width: the columns of a row; at least 1 is taken.
     ///   - indent: the blanks in front of each row but the first; at most a quarter of the width is taken.
     /// - Returns: the rows; there is at least one.
-    public func wrapped(to width: Int, indent: Int) -> [[Span]] {
+    func wrapped(to width: Int, indent: Int) -> [[Span]] {
         let width = Swift.max(1, width)
         let blanks = Array<Cell>(repeating: .blank, count: Swift.max(0, Swift.min(indent, width / 4)))
         var rest = Self.cells(self, width)[...]
