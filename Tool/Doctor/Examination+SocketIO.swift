@@ -68,10 +68,11 @@ extension Examination {
         let coding = answer.head["content-encoding"] ?? "identity"
         switch status {
         case 200 where answer.body.first == 0 || answer.text.isLegacyPayload: throw self.oldProtocol
-        case _ where code == 5, 400 where words.contains("unsupported version"): throw await self.verdictOfVersion()
+        case _ where code == 5, 400 where words.contains("unsupported version"):
+            throw await self.verdictOfVersion()
         case _ where coding != "identity":
             throw Verdict(.badOpen, "the answer is compressed (\(ForeignText.line(coding))), which was not asked for")
-        case 426, 400 where words.lowercased().contains("upgrade"):
+        case 400 where words.lowercased().contains("upgrade"), 426:
             throw Verdict(.notSocketIO, "\(self.place)\(self.path) is a raw WebSocket and not Socket.IO: \(words)")
         case 400 where code == 0 || words.lowercased().contains("transport"): return nil
         case 200 where packets.first?.hasPrefix("0{") == true: throw Self.badOpen(answer.text)

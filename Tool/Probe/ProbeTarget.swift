@@ -133,7 +133,8 @@ struct ProbeTarget: ParsableArguments {
         get throws(LinkspanError) {
             guard let proxy = self.proxy else { return nil }
             // The scheme may be missing, the name and the password may have any characters.
-            guard let parts = proxy.wholeMatch(of: /(\w+:\/\/)?([^:]*):?(.*)@(.*)/) else { return try NetworkProxy(proxy) }
+            let user = proxy.wholeMatch(of: /(\w+:\/\/)?([^:]*):?(.*)@(.*)/)
+            guard let parts = user?.output else { return try NetworkProxy(proxy) }
             func plain(_ text: Substring) -> String { text.removingPercentEncoding ?? String(text) }
             return try NetworkProxy(
                 "\(parts.1 ?? "")\(parts.4)", user: plain(parts.2), password: Secret(plain(parts.3)))
