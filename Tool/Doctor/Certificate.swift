@@ -44,7 +44,7 @@ private struct DER {
     var tag: UInt8
     var content: ArraySlice<UInt8>
 
-    /// The values in the content, up to one that is none.
+    /// The values in the content, up to the first malformed one.
     var values: [DER] {
         var (rest, values) = (self.content, [DER]())
         while let tag = rest.popFirst(), var count = rest.popFirst().map(Int.init) {
