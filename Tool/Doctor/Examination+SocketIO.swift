@@ -31,7 +31,7 @@ struct EngineIOOpen: Sendable {
 extension Examination {
     private var query: String { self.plan.url.query.map { "&\($0)" } ?? "" }
     private var path: String { self.plan.target.path }
-    private var namespace: String { self.plan.url.path.isEmpty ? "/" : self.plan.url.path }
+    private var namespace: String { self.plan.url.path }
     /// Never the same, so that no cache answers.
     var pollingTarget: String {
         "\(self.path)?EIO=4&transport=polling&t=\(UInt64.random(in: 0...(.max)))\(self.query)"

@@ -275,12 +275,11 @@ final class Examination {
 
     // MARK: - Origin
 
-    /// The origin that a browser would send.
+    /// The origin that a browser would send: without a path, and without the usual port.
     var origin: String {
-        let (url, scheme) = (self.plan.url, self.plan.url.isSecure ? "https" : "http")
-        let isStandard = url.port == (url.isSecure ? 443 : 80)
-        return self.plan.origin
-            ?? "\(scheme)://\(isStandard ? String(self.place.dropLast("\(url.port)".count + 1)) : self.place)"
+        let url = self.plan.url
+        let address = "\(url)".drop { $0 != ":" }.dropLast(url.path.count)
+        return self.plan.origin ?? (url.isSecure ? "https" : "http") + address
     }
 
     /// The verdict about an origin that is refused: a fault of an origin that was asked about, else a warning.

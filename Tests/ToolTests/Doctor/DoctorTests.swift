@@ -229,6 +229,23 @@ extension Tool {
             #expect("\(verdict.cause); \(verdict.remedy)".contains(words), "\(verdict)")
         }
 
+        @Test(
+            .timeLimit(.minutes(2)),
+            arguments: [
+                (
+                    "refusing", "http",
+                    "name address http origin upgrade namespace messageSize polling switching heartbeat"
+                ),
+                ("hanging", "ws", "name address upgrade origin heartbeat"),
+            ])
+        func `every stage has its place, also one that is not reached`(
+            name: String, scheme: String, stages: String
+        ) async throws {
+            let (findings, _) = try await Self.examine(name, scheme, [])
+            #expect(findings.stages.map(\.stage).joined(separator: " ") == stages)
+            #expect(findings.stages.contains { $0.outcome == "skipped" && $0.detail == "not reached" })
+        }
+
         @Test(.timeLimit(.minutes(2)))
         func `a server of Socket.IO below the path of the URL is told with its flag`() async throws {
             let verdict = try #require(try await Self.examine("below-a-path", "http:/app", []).0.verdict)
