@@ -44,9 +44,7 @@ struct Dialer: Sendable {
     func open(
         _ target: String, headers: [StreamRequest.Header] = [], origin: String? = nil, subprotocols: [String] = []
     ) -> Conversation {
-        var request = self.request(target, .upgrade, headers: headers, origin: origin)
-        // Silence ends the wait for an event, and does not count as a failure of the request.
-        request.deadline += .seconds(1)
+        let request = self.request(target, .upgrade, headers: headers, origin: origin)
         return Conversation(request, subprotocols: subprotocols, on: self.loop, within: self.patience)
     }
 
