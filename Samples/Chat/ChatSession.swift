@@ -175,7 +175,7 @@ private final class Admission: Sendable {
 }
 
 extension ChatEvent {
-    /// Whether the server tells it when it lets somebody in.
+    /// Whether the server sends it at an entry.
     fileprivate var isOfEntry: Bool {
         switch self {
         case .entered, .missed: true
