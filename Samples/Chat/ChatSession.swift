@@ -163,15 +163,25 @@ struct ChatSession: Sendable {
 /// Tells that the chat is connected once the server has let the visitor in: from then on no line is missed.
 @available(macOS 15, *)
 private final class Admission: Sendable {
-    private let waiting = Mutex<String?>(nil)
+    private let state = Mutex((isIn: false, waiting: String?.none))
 
     /// Tells a change of the connection: at once, or when the server lets the visitor in, if that is to come.
     func tell(_ sentence: String, isToCome: Bool) {
-        self.waiting.withLock { $0 = isToCome ? sentence : nil }
-        if !isToCome { LineOutput.news(sentence) }
+        let isTold = self.state.withLock { state in
+            // Who hears of the entry first may hear of the connection second.
+            defer { state = (isToCome && state.isIn, isToCome && !state.isIn ? sentence : nil) }
+            return !isToCome || state.isIn
+        }
+        if isTold { LineOutput.news(sentence) }
     }
 
-    func enter() { if let sentence = self.waiting.withLock({ $0.take() }) { LineOutput.news(sentence) } }
+    func enter() {
+        let sentence = self.state.withLock { state in
+            defer { state = (true, nil) }
+            return state.waiting
+        }
+        if let sentence { LineOutput.news(sentence) }
+    }
 }
 
 extension ChatEvent {

@@ -73,15 +73,15 @@ extension Examination {
         case _ where coding != "identity":
             throw Verdict(.badOpen, "the answer is compressed (\(ForeignText.line(coding))), which was not asked for")
         case 400 where words.lowercased().contains("upgrade"), 426:
-            throw Verdict(.notSocketIO, "\(self.place)\(self.path) is a raw WebSocket and not Socket.IO: \(words)")
+            throw Self.rawWebSocket("\(self.place)\(self.path) is a raw WebSocket and not Socket.IO: \(words)")
         case 400 where code == 0 || words.lowercased().contains("transport"): return nil
         case 200 where packets.first?.hasPrefix("0{") == true: throw Self.badOpen(answer.text)
         default: ()
         }
         if status == 400, answer.wantsTLS, let verdict = await self.tlsVerdict() { throw verdict }
         if Self.mayBeOther(status), await self.isWebSocket {
-            throw Verdict(
-                .notSocketIO, "\(self.namespace) is a raw WebSocket, and \(self.path) was answered with \(status)")
+            throw Self.rawWebSocket(
+                "\(self.place)\(self.namespace) is a raw WebSocket, and \(self.path) was answered with \(status)")
         }
         if Self.mayBeOther(status), let path = await self.pathBelow() {
             let cause = "\(self.place)\(self.path) is no Socket.IO server, but \(path) is one"
@@ -95,6 +95,12 @@ extension Examination {
             throw Verdict(.notSocketIO, "\(self.place)\(self.path) is no Socket.IO server: it answered \(body)")
         }
         throw await self.verdict(status: status, of: "GET \(self.path)", at: self.pollingTarget, answer)
+    }
+
+    private static func rawWebSocket(_ cause: String) -> Verdict {
+        var verdict = Verdict(.notSocketIO, cause)
+        verdict.remedy = "use ws:// or wss:// in the URL, as clients of raw WebSockets do"
+        return verdict
     }
 
     /// Whether the path of the URL is a raw WebSocket.

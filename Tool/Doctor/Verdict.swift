@@ -92,8 +92,7 @@ struct Verdict: Error, Encodable, Hashable, Sendable {
         case headerTooLarge = "shorten tokens and cookies, or raise the limit (nginx: large_client_header_buffers)"
         case notSocketIO = """
             check host, port and --path; behind a proxy give the path a rule of its own before that of web pages (nginx: \
-            location /socket.io/); a page of a login is that of a network or a single sign-on; a raw WebSocket has \
-            ws:// or wss:// in its URL
+            location /socket.io/); a page of a login is that of a network or a single sign-on
             """
         case notWebSocket = """
             check the path, and that the proxy passes the headers Upgrade and Connection on; a page of a login is that of a \

@@ -222,7 +222,7 @@ extension Tool {
                 ("status-410", "was answered with 410 (Gone);"), ("status-526", "TLS between a proxy and the server"),
                 ("nginx-no-agent", "with a header User-Agent with 200; let clients send a User-Agent"),
                 ("haproxy-proxy-protocol", "(Invalid method encountered: b'PROXY TCP4"),
-                ("page", "location /socket.io/"),
+                ("page", "location /socket.io/"), ("healthy-websocket", "; use ws:// or wss:// in the URL"),
             ])
         func `the verdict has what the answer tells`(name: String, words: String) async throws {
             let verdict = try #require(try await Self.examine(name, "http", []).0.verdict)
