@@ -7,24 +7,8 @@ internal import Testing
 
 /// A channel whose loop, stream and owner are the test.
 // Unchecked because it belongs to the one task of its test.
-private final class ChannelBench: NetworkLoop, ByteStream, WebSocketChannelHandler, @unchecked Sendable {
-    private final class Timer: ScheduledWork, @unchecked Sendable {
-        let due: ContinuousClock.Instant
-        var job: (@Sendable () -> Void)?
-
-        init(_ due: ContinuousClock.Instant, _ job: @escaping @Sendable () -> Void) {
-            (self.due, self.job) = (due, job)
-        }
-
-        func cancel() { self.job = nil }
-    }
-
+private final class ChannelBench: ManualLoop, ByteStream, WebSocketChannelHandler, @unchecked Sendable {
     private(set) var channel: WebSocketChannel?
-    private var jobs: [@Sendable () -> Void] = []
-    private var timers: [Timer] = []
-    private(set) var isCurrent = false
-    private(set) var now = ContinuousClock.now
-    var moment: Moment { Moment(self.now) }
     private var handler: (any ByteStreamHandler)?
     private(set) var request: StreamRequest?
     private var written: [UInt8] = []
@@ -38,9 +22,8 @@ private final class ChannelBench: NetworkLoop, ByteStream, WebSocketChannelHandl
     /// Whether a message was refused that was sent while the end was reported.
     private(set) var isRefusedAtEnd = false
 
-    var timerCount: Int { self.timers.count { $0.job != nil } }
-
     init(_ terms: WebSocketTerms = .init(), isAccepted: Bool = true) {
+        super.init()
         let request = StreamRequest(host: "h", port: 80, isSecure: false)
         self.enter { self.channel = WebSocketChannel(request, terms: terms, on: self, handler: self) }
         let headers = (self.request?.headers ?? []) + [(name: "Host", value: "h")]
@@ -50,22 +33,6 @@ private final class ChannelBench: NetworkLoop, ByteStream, WebSocketChannelHandl
         let fields = (answer?.headers ?? []).map { ($0.name.lowercased(), [$0.value]) }
         let head = ResponseHead(status: isAccepted ? 101 : 200, fields: Dictionary(uniqueKeysWithValues: fields))
         self.enter { self.handler?.opened(head) }
-    }
-
-    /// Does something on the loop, and then the jobs that it gives.
-    func enter(_ body: () -> Void) {
-        self.isCurrent = true
-        defer { self.isCurrent = false }
-        body()
-        while !self.jobs.isEmpty { self.jobs.removeFirst()() }
-    }
-
-    /// Lets time pass, and has due timers fire.
-    func advance(by duration: Duration) {
-        self.now += duration
-        let due = self.timers.filter { $0.due <= self.now }
-        self.timers.removeAll { $0.due <= self.now }
-        for timer in due { self.enter { timer.job?() } }
     }
 
     /// Has the server send frames that are read at once.
@@ -100,31 +67,12 @@ private final class ChannelBench: NetworkLoop, ByteStream, WebSocketChannelHandl
         return kinds
     }
 
-    // MARK: The loop
-
-    func execute(_ job: @escaping @Sendable () -> Void) { self.jobs.append(job) }
-
-    func schedule(at instant: ContinuousClock.Instant, _ job: @escaping @Sendable () -> Void) -> any ScheduledWork {
-        // The channel reckons from the system's clock.
-        let timer = Timer(self.now + ContinuousClock.now.duration(to: instant), job)
-        self.timers.append(timer)
-        return timer
-    }
-
-    func connect(
+    override func connect(
         _ request: StreamRequest, handler: any ByteStreamHandler, over kept: KeptConnections?
     ) -> any ByteStream {
         (self.request, self.handler) = (request, handler)
         return self
     }
-
-    func listen(
-        _ request: ListenRequest, accept: @escaping (any ByteStream) -> (any ByteStreamHandler)?
-    ) throws(ByteStreamError) -> any ByteListener {
-        throw ByteStreamError(.unlistenable, "the bench has no ports")
-    }
-
-    func shutdown() {}
 
     // MARK: The stream
 

@@ -23,7 +23,7 @@ package final class LoopStream: ByteStream {
         var isKept = false
         /// The addresses that are dialed; the first to take the connection wins.
         var attempts: [any StreamConnection] = []
-        /// The look-up of the host's name, while it is under way.
+        /// The look-up of the host's name, if there was one.
         var lookup: Resolver.Request?
         /// The wait before the next address is dialed beside those before.
         var attemptDelay: (any ScheduledWork)?
@@ -200,10 +200,7 @@ extension LoopStream {
         self.requestFlush()
     }
 
-    private func resolved(_ result: Result<[String], ByteStreamError>) {
-        self.opening?.lookup = nil
-        self.act(self.machine.resolved(result))
-    }
+    private func resolved(_ result: Result<[String], ByteStreamError>) { self.act(self.machine.resolved(result)) }
 
     private func act(_ action: StreamStateMachine.OnDial) {
         switch action {
@@ -326,9 +323,7 @@ extension LoopStream {
 
 extension LoopStream {
     /// Whether bytes are read: always, except while the owner has paused an open stream whose connection is not broken.
-    private var isReading: Bool {
-        !self.isPaused || self.isBroken || !(self.machine.isOpen || self.machine.isFinishing)
-    }
+    private var isReading: Bool { !self.isPaused || self.isBroken || !self.machine.isOpen }
 
     private func applyPause() { self.connection?.setReading(self.isReading) }
 
