@@ -31,7 +31,7 @@ struct AttemptRules: Sendable {
         var question = RetryQuestion(
             error: error, failures: outage.failures, outage: outage.start?.duration(to: now) ?? .zero, random: random)
         question.isFlapping = outage.isFlapping(error, within: self.healthyAfter, now: now)
-        question.rounds = rounds.map { outlook == .another ? 1 : max(1, $0) }
+        question.rounds = rounds.map { outlook == .another ? 1 : $0 }
         if outlook == .another || outlook == .roundOver && error.isPermanent {
             // What one endpoint says does not hold for another.
             question.error = LinkspanError(.connectionLost, error.message, cause: error)

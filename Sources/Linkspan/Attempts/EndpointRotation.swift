@@ -120,7 +120,6 @@ extension EndpointRotation {
     /// Leaves for the first endpoint.
     mutating func beginReturn() {
         self.startOver()
-        self.returnNotBefore = nil
         self.returns += 1
     }
 

@@ -7,11 +7,24 @@ internal import Testing
 struct StateMachineTests {
     private let start = Moment.now
 
-    private func makeMachine(canRenew: Bool = false, retry: RetryPolicy = .standard) -> Attempts {
+    private func makeMachine(
+        canRenew: Bool = false, retry: RetryPolicy = .standard, spacing: Duration = .zero,
+        endpoints: EndpointRotation? = nil
+    ) -> Attempts {
         var options = ConnectionOptions()
         options.retry = retry
-        return Attempts(AttemptRules(sharedOptions: Boxed(options), spacing: .zero, canRenewCredentials: canRenew))
+        return Attempts(
+            AttemptRules(sharedOptions: Boxed(options), spacing: spacing, canRenewCredentials: canRenew),
+            endpoints: endpoints)
     }
+
+    /// Opens the link of an attempt.
+    private func open(_ machine: inout Attempts, _ epoch: UInt64, at now: Moment) {
+        _ = machine.credentialsArrived(epoch: epoch, now: now)
+        _ = machine.linkOpened(epoch: epoch, LinkInfo(), now: now)
+    }
+
+    private static let refusal = LinkspanError(.credentialsRefused, "refused in a test")
 
     @Test(arguments: 0..<200)
     func `random events lead to legal states only`(seed: Int) throws {
@@ -125,6 +138,58 @@ struct StateMachineTests {
     }
 
     @Test
+    func `the same list of endpoints goes on where it was`() throws {
+        let urls = try ["scripted://a", "scripted://b"].map { try ConnectionURL($0) }
+        let rotation = EndpointRotation(urls, Endpoints(), random: { 0 })
+        var target = AttemptTarget(rotation)
+        for _ in 0..<2 { _ = target.endpoints?.fail(.lost) }
+        target.adopt(rotation)
+        #expect(target.endpoints?.rounds == 1)
+    }
+
+    @Test
+    func `endpoints that a server names are added once, of its own scheme alone, and 32 at a time`() throws {
+        var target = AttemptTarget(nil)
+        _ = target.moves(to: try ConnectionURL("scripted://a"))
+        target.learn(try ["scripted://a", "scripted://b", "plain://c"].map { try ConnectionURL($0) })
+        #expect(target.endpoints?.urls.map(\.host) == ["a", "b"])
+        target.learn(try (0..<40).map { try ConnectionURL("scripted://n\($0)") })
+        #expect(target.endpoints?.urls.count == 34)
+    }
+
+    @Test
+    func `a way back that is not due yet is not put off`() throws {
+        let urls = try ["scripted://a", "scripted://b"].map { try ConnectionURL($0) }
+        var rotation = EndpointRotation(urls, Endpoints(returnAfter: .seconds(60)), random: { 0 })
+        _ = rotation?.fail(.lost)
+        rotation?.putOffReturn(since: self.start, now: self.start + .milliseconds(59_500))
+        #expect(rotation.flatMap { $0.returnDeadline(since: self.start) } == self.start + .seconds(60))
+    }
+
+    @Test
+    func `behind a link all endpoints count as untried, those that refused included`() throws {
+        let urls = try ["scripted://a", "scripted://b"].map { try ConnectionURL($0) }
+        var rotation = EndpointRotation(urls, Endpoints(), random: { 0 })
+        var outlooks = [rotation?.fail(.permanent), rotation?.fail(.lost)]
+        #expect(rotation?.rounds == 1 && rotation?.index == 1)
+        rotation?.connected()
+        #expect(rotation?.rounds == 0)
+        outlooks.append(rotation?.fail(.lost))
+        #expect(outlooks == [.another, .roundOver, .another] && rotation?.index == 0)
+    }
+
+    @Test
+    func `shuffled endpoints have no first one to return to`() throws {
+        let urls = try ["scripted://a", "scripted://b"].map { try ConnectionURL($0) }
+        var rules = Endpoints(returnAfter: .seconds(60))
+        rules.isShuffled = true
+        var rotation = EndpointRotation(urls, rules, random: { 0 })
+        _ = rotation?.fail(.lost)
+        #expect(rotation?.index == 1)
+        #expect(rotation.flatMap { $0.returnDeadline(since: self.start) } == nil)
+    }
+
+    @Test
     func `resuming brings an attempt forward that is waited for, never back, and otherwise does nothing`() throws {
         var machine = self.makeMachine()
         #expect(machine.resume(after: .zero, now: self.start).isEmpty)
@@ -142,7 +207,8 @@ struct StateMachineTests {
     @Test
     func `an attempt that was admitted and is not made is given back`() throws {
         let leaving: [(inout Attempts) throws -> [Attempts.Output]] = [
-            { try $0.disconnect(now: self.start) }, { $0.retire(.unoccupied, now: self.start) },
+            { try $0.disconnect(now: self.start) }, { try $0.reconnectNow(now: self.start) },
+            { $0.retire(.unoccupied, now: self.start) },
             { $0.suspend(.lost, patience: nil, now: self.start, random: 0) },
             { $0.suspend(.lost, patience: .seconds(60), now: self.start, random: 0) },
         ]
@@ -196,11 +262,182 @@ struct StateMachineTests {
     }
 
     @Test
+    func `credentials that are refused over short links are renewed once, and the second refusal is reported`() throws {
+        var machine = self.makeMachine(canRenew: true)
+        _ = try machine.connect(now: self.start)
+        self.open(&machine, 1, at: self.start)
+        _ = machine.linkClosed(epoch: 1, Self.refusal, now: self.start, random: 1)
+        #expect(machine.deadline == self.start + .milliseconds(250))
+        _ = machine.timerFired(now: self.start + .seconds(1), random: 0)
+        self.open(&machine, 2, at: self.start + .seconds(1))
+        let outputs = machine.linkClosed(epoch: 2, Self.refusal, now: self.start + .seconds(2), random: 1)
+        #expect(machine.failure?.code == .credentialsRefused)
+        #expect(outputs.contains { if case .attemptFailed(let failure) = $0 { failure.isFinal } else { false } })
+    }
+
+    @Test
+    func `credentials may be refused once more behind a link that lasted and was suspended`() throws {
+        var machine = self.makeMachine(canRenew: true)
+        _ = try machine.connect(now: self.start)
+        _ = machine.credentialsArrived(epoch: 1, now: self.start)
+        _ = machine.linkClosed(epoch: 1, Self.refusal, now: self.start, random: 1)
+        _ = machine.timerFired(now: self.start + .seconds(1), random: 0)
+        self.open(&machine, 2, at: self.start + .seconds(1))
+        let later = self.start + .seconds(60)
+        _ = machine.suspend(LinkspanError(.suspended, "in a test"), patience: nil, now: later, random: 0)
+        _ = machine.resume(after: .zero, now: later)
+        _ = machine.timerFired(now: later, random: 0)
+        _ = machine.credentialsArrived(epoch: 3, now: later)
+        _ = machine.linkClosed(epoch: 3, Self.refusal, now: later, random: 1)
+        #expect(machine.deadline == later + .milliseconds(250))
+    }
+
+    @Test
+    func `credentials that are not new are no renewal of those that were refused before`() throws {
+        var machine = self.makeMachine(canRenew: true)
+        _ = try machine.connect(now: self.start)
+        for (epoch, error, isRenewed) in [(1, Self.refusal, false), (2, .lost, true), (3, Self.refusal, false)]
+            as [(UInt64, LinkspanError, Bool)]
+        {
+            #expect(machine.failure == nil)
+            _ = machine.credentialsArrived(epoch: epoch, isRenewed: isRenewed, now: self.start)
+            _ = machine.linkClosed(epoch: epoch, error, now: self.start, random: 0)
+            _ = machine.timerFired(now: self.start + .seconds(60), random: 0)
+        }
+        #expect(machine.failure?.code == .credentialsRefused)
+    }
+
+    @Test
+    func `connect begins with the first endpoint, and what was suspended is then left by the app`() throws {
+        let urls = try ["scripted://a", "scripted://b"].map { try ConnectionURL($0) }
+        var machine = self.makeMachine(endpoints: EndpointRotation(urls, Endpoints(), random: { 0 }))
+        _ = try machine.connect(now: self.start)
+        _ = machine.credentialsFailed(epoch: 1, .lost, now: self.start, random: 0)
+        #expect(machine.target.endpoints?.index == 1)
+        _ = machine.suspend(LinkspanError(.suspended, "in a test"), patience: nil, now: self.start, random: 0)
+        #expect(machine.lastError?.code == .suspended)
+        _ = try machine.disconnect(now: self.start)
+        #expect(machine.lastError == nil)
+        _ = try machine.connect(now: self.start)
+        #expect(machine.target.endpoints?.index == 0)
+    }
+
+    @Test
+    func `a link is healthy from the time on that the options name`() throws {
+        var machine = self.makeMachine(retry: RetryPolicy { .seconds($0.failures) })
+        _ = try machine.connect(now: self.start)
+        _ = machine.credentialsFailed(epoch: 1, .lost, now: self.start, random: 0)
+        _ = machine.timerFired(now: self.start + .seconds(1), random: 0)
+        self.open(&machine, 2, at: self.start + .seconds(1))
+        let end = self.start + .seconds(1) + ConnectionOptions().healthyAfter
+        _ = machine.linkClosed(epoch: 2, .lost, now: end, random: 0)
+        #expect(machine.deadline == end + .seconds(1))
+    }
+
+    @Test
+    func `an outage without a link before lasts since its first attempt`() throws {
+        var machine = self.makeMachine(retry: RetryPolicy { $0.outage })
+        _ = try machine.connect(now: self.start)
+        _ = machine.credentialsFailed(epoch: 1, .lost, now: self.start + .seconds(5), random: 0)
+        #expect(machine.deadline == self.start + .seconds(10))
+    }
+
+    @Test
+    func `violations of the protocol over links that were up do not end the attempts`() throws {
+        var machine = self.makeMachine()
+        _ = try machine.connect(now: self.start)
+        for epoch in UInt64(1)...4 {
+            self.open(&machine, epoch, at: self.start)
+            _ = machine.linkClosed(
+                epoch: epoch, LinkspanError(.protocolViolation, "in a test"), now: self.start, random: 0)
+            #expect(machine.state == .reconnecting)
+            _ = machine.timerFired(now: self.start + .seconds(60), random: 0)
+        }
+    }
+
+    @Test
+    func `attempts at a server that comes and goes are spread behind their spacing`() throws {
+        var machine = self.makeMachine(spacing: .seconds(1))
+        _ = try machine.connect(now: self.start)
+        self.open(&machine, 1, at: self.start)
+        _ = machine.linkClosed(epoch: 1, .lost, hasSpoken: true, now: self.start, random: 1)
+        #expect(machine.deadline == self.start + .milliseconds(1_250))
+    }
+
+    @Test
+    func `patience holds for the attempts behind the wait that it puts off`() throws {
+        var machine = self.makeMachine()
+        _ = try machine.connect(now: self.start)
+        _ = machine.credentialsFailed(epoch: 1, .lost, now: self.start, random: 0)
+        _ = machine.suspend(.lost, patience: .seconds(60), now: self.start, random: 0)
+        let next = self.start + .seconds(60)
+        _ = machine.timerFired(now: next, random: 0)
+        _ = machine.credentialsFailed(epoch: 2, .lost, now: next, random: 0)
+        #expect(machine.deadline == next + .seconds(60))
+    }
+
+    @Test
+    func `the last error is forgotten when a link opens, and behind a move`() throws {
+        var machine = self.makeMachine()
+        _ = try machine.connect(now: self.start)
+        _ = machine.credentialsFailed(epoch: 1, .lost, now: self.start, random: 0)
+        var moved = machine
+        _ = moved.move(LinkspanError(.moved, "in a test"), now: self.start)
+        #expect(machine.lastError?.code == .connectionLost && moved.lastError == nil)
+        _ = machine.timerFired(now: self.start + .seconds(60), random: 0)
+        self.open(&machine, 2, at: self.start + .seconds(60))
+        #expect(machine.lastError == nil)
+    }
+
+    @Test
+    func `the way back to the first endpoint begins a new outage`() throws {
+        let urls = try ["scripted://a", "scripted://b"].map { try ConnectionURL($0) }
+        let asked = Asked()
+        var machine = self.makeMachine(
+            retry: RetryPolicy { question in
+                asked.record(question)
+                return .zero
+            }, endpoints: EndpointRotation(urls, Endpoints(returnAfter: .seconds(60))) { 0 })
+        _ = try machine.connect(now: self.start)
+        _ = machine.credentialsFailed(epoch: 1, .lost, now: self.start, random: 0)
+        _ = machine.timerFired(now: self.start, random: 0)
+        self.open(&machine, 2, at: self.start)
+        let back = self.start + .seconds(60)
+        _ = machine.timerFired(now: back, random: 0)
+        _ = machine.credentialsFailed(epoch: 3, .lost, now: back, random: 0)
+        #expect(asked.questions.map(\.failures) == [1, 1])
+    }
+
+    @Test
     func `a server no longer comes and goes once the last such loss is as old as a healthy link`() {
         var outage = Outage()
         outage.noteFlap(wasHealthy: false, hasSpoken: true, now: self.start)
         let flaps = [9, 10].map { outage.isFlapping(.lost, within: .seconds(10), now: self.start + .seconds($0)) }
         #expect(flaps == [true, false])
+    }
+
+    @Test
+    func `a server does not come and go that asks for patience, whose path is away, or whose link lasted`() {
+        var outage = Outage()
+        outage.noteFlap(wasHealthy: false, hasSpoken: true, now: self.start)
+        let isFlapping = { (error: LinkspanError) in
+            outage.isFlapping(error, within: .seconds(10), now: self.start)
+        }
+        #expect(isFlapping(.lost))
+        #expect(!isFlapping(LinkspanError(.serverUnavailable, "busy")))
+        #expect(!isFlapping(LinkspanError(.connectionLost, "later", retryAfter: .seconds(1))))
+        outage.patience = .seconds(60)
+        #expect(!isFlapping(.lost))
+        outage.patience = nil
+        outage.noteFlap(wasHealthy: true, hasSpoken: true, now: self.start)
+        #expect(!isFlapping(.lost))
+    }
+
+    @Test(arguments: [LinkspanError.Code.pathLost, .suspended])
+    func `an attempt that the device or the app ends is not reported`(code: LinkspanError.Code) {
+        var outage = Outage()
+        #expect(outage.report(LinkspanError(code, "in a test"), isFinal: false, isUnproven: false) == nil)
+        #expect(outage.report(.lost, isFinal: false, isUnproven: false)?.isFirst == true)
     }
 }
 
