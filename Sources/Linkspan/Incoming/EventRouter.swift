@@ -210,9 +210,9 @@ extension EventRouter {
 
     /// Notes the only listener that hears an event, if there is one: among those of the event and those of everything.
     private func noteOnly(of listeners: [EventListener], for event: String) {
-        guard listeners.count + self.everything.count == 1, let only = listeners.first ?? self.everything.first,
-            !only.isOnce
-        else { return }
+        guard listeners.count + self.everything.count == 1, let only = listeners.first ?? self.everything.first else {
+            return
+        }
         self.latest = (event, only)
     }
 

@@ -189,7 +189,103 @@ struct EventRouterTests {
         #expect(witness.count == 2)
         self.router.router.finish()
         #expect(witness.count == 0)
+    }
+
+    @Test
+    func `nothing is held behind the end of the connection`() {
+        let router = self.router.router
+        _ = self.router.add(event: nil) { [router = self.router] _ in router.router.finish() }
+        _ = self.router.add(event: "event", self.note("b"))
         self.route("event", 1)
+        self.route("other", 2)
+        #expect(self.recorder.notes.isEmpty && router.knownEvents == 0)
+    }
+
+    @Test
+    func `an event that a listener for one message has left is forgotten`() {
+        self.router.addOnce(event: "event", self.note("")).cancel()
+        #expect(self.router.router.knownEvents == 0)
+    }
+
+    @Test
+    func `as many events without a listener are remembered as the limit says, and each that has one`() {
+        let router = RouterDriver(limits: .init(events: 2))
+        for event in ["a", "b"] { router.add(event: event) { _ in }.cancel() }
+        #expect(router.router.knownEvents == 2)
+        _ = router.add(event: "a", self.note("a"))
+        for event in ["c", "d"] { router.add(event: event) { _ in }.cancel() }
+        router.route(Message(event: "a", payload: .json("1")))
+        #expect(self.recorder.notes == ["a1"] && router.router.knownEvents == 3)
+    }
+
+    @Test
+    func `held messages that are handed over make room for those of other events`() {
+        let large = Payload.json("\"\(String(repeating: "x", count: 60))\"")
+        for event in ["a", "b"] {
+            self.router.route(Message(event: event, payload: large))
+            _ = self.router.add(event: event, self.note(event))
+        }
+        #expect(self.recorder.notes.count == 2 && self.router.router.droppedCount == 0)
+    }
+
+    @Test(arguments: [(256, 1), (257, 0)])
+    func `a gap is remembered only of an event whose name is short`(length: Int, known: Int) {
+        let large = Payload.json("\"\(String(repeating: "x", count: 200))\"")
+        self.router.route(Message(event: String(repeating: "e", count: length), payload: large))
+        #expect(self.router.router.knownEvents == known)
+    }
+
+    @Test
+    func `a listener of every event is moved before all others`() {
+        for id in UInt64(1)...3 {
+            #expect(!self.router.router.add(EventListener(id: id, hear: self.note("\(id)-")), event: nil))
+        }
+        self.router.router.moveToFront(3)
+        self.route("event", 1)
+        #expect(self.recorder.notes == ["3-1", "1-1", "2-1"])
+    }
+
+    @Test
+    func `a listener for one message that leaves at a gap does not get the message behind it`() {
+        self.router.route(Message(event: "event", payload: .json("\"\(String(repeating: "x", count: 200))\"")))
+        self.route("event", 2)
+        let router = self.router
+        let listener = EventListener(
+            id: 1, isOnce: true, onMark: { _ in router.router.remove(1, event: "event") }, hear: self.note(""))
+        #expect(router.router.add(listener, event: "event"))
+        router.router.replay("event")
+        #expect(self.recorder.notes.isEmpty)
+        _ = router.add(event: "event", self.note("later "))
+        #expect(self.recorder.notes == ["later 2"])
+    }
+
+    @Test
+    func `a mark with nothing before it says nothing to a listener that comes later`() {
+        _ = self.router.addOnce(event: "event", self.note(""))
+        self.router.router.route(.gap(.reconnected))
+        let recorder = self.recorder
+        _ = self.router.addForItems(event: "event") { recorder.note("\($0)") }
+        #expect(recorder.notes.isEmpty)
+    }
+
+    @Test
+    func `a mark waits behind held messages that are about to be handed over`() {
+        self.route("event", 1)
+        let recorder = self.recorder
+        let listener = EventListener(id: 1, isOnce: true, onMark: { _ in recorder.note("mark") }, hear: self.note(""))
+        #expect(self.router.router.add(listener, event: "event"))
+        self.router.router.route(.gap(.reconnected))
+        #expect(recorder.notes.isEmpty)
+        self.router.router.replay("event")
+        #expect(recorder.notes == ["1"])
+    }
+
+    @Test
+    func `behind the end of the connection nobody wants it to read no further`() {
+        var incoming = Incoming(slowListenerLimit: .seconds(1))
+        incoming.setPaused(true, by: 1)
+        incoming.finish()
+        #expect(!incoming.wantsPause)
     }
 
     @Test
@@ -231,6 +327,70 @@ struct EventRouterTests {
         self.router.router.replay("event")
         #expect(recorder.notes == ["\(Continuity.gap(.overflow(missed: 3)))"])
         #expect(self.router.router.droppedCount == 3)
+    }
+}
+
+@Suite("Subscriptions of a connection")
+struct SubscriptionTests {
+    private let harness: Harness
+
+    init() throws { self.harness = try Harness.connected() }
+
+    @Test
+    func `one that ends no longer wants reading to pause`() throws {
+        let connection = self.harness.connection
+        let subscription = try connection.on("event") { _ in }
+        subscription.asks?(.readingPaused(true))
+        #expect(try connection.ask { $0.reader.incoming.wantsPause })
+        subscription.cancel()
+        #expect(try !connection.ask { $0.reader.incoming.wantsPause })
+    }
+
+    @Test
+    func `one for every event hears more than one message`() throws {
+        let recorder = self.harness.recorder
+        _ = try self.harness.connection.subscribe(to: nil, once: true, onMark: nil) { recorder.note($0.event) }
+        for event in ["a", "b"] { self.harness.peers.first?.emit(event) }
+        self.harness.scheduler.settle()
+        #expect(recorder.notes == ["a", "b"])
+    }
+}
+
+@Suite("A backlog of messages")
+struct EventBacklogTests {
+    private func backlog(_ texts: String...) -> EventBacklog {
+        var backlog = EventBacklog()
+        for text in texts { backlog.append(Message(event: "event", payload: .json(text))) }
+        return backlog
+    }
+
+    @Test
+    func `of several reconnects at one place a gap counts`() {
+        var hole = EventBacklog.Hole()
+        for mark in [Continuity.continuous, .gap(.reconnected), .continuous] { hole.mark(mark) }
+        #expect(hole.marks == [.gap(.reconnected)])
+    }
+
+    @Test
+    func `the place of the only message keeps what lay before and behind it`() {
+        var backlog = EventBacklog()
+        backlog.miss()
+        backlog.append(Message(event: "event", payload: .json("1")))
+        backlog.mark(.gap(.reconnected))
+        backlog.dropOldest()
+        let end = backlog.takeEnd()
+        #expect(end == EventBacklog.Hole(missed: 2, reconnect: .gap(.reconnected)))
+        #expect(backlog.isEmpty && backlog.byteCount == 0)
+    }
+
+    @Test
+    func `messages that are put back are counted again`() {
+        var (backlog, later) = (self.backlog("1", "22"), self.backlog("333"))
+        let (count, sum) = (backlog.byteCount, backlog.byteCount + later.byteCount)
+        if let first = backlog.popFirst() { backlog.putBack(first) }
+        #expect(backlog.byteCount == count)
+        later.putBack(backlog)
+        #expect(later.byteCount == sum && later.entries.map(\.message.payload.text) == ["1", "22", "333"])
     }
 }
 

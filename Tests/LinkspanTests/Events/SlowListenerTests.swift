@@ -47,6 +47,30 @@ struct SlowListenerTests {
     }
 
     @Test
+    func `at most 256 events are named`() {
+        var slow = SlowListeners(limit: .zero)
+        let named = (0..<300).compactMap { slow.heard("\($0)", in: .seconds(1)) }
+        #expect(named.count == 256)
+    }
+
+    @Test
+    func `behind a slow group a thousand long reads are timed message by message, and no other group is named`() {
+        var slow = SlowListeners(limit: .zero)
+        func hearGroup() -> String? {
+            for name in ["a", "b"] { slow.add(.message(InboundMessage(event: name, payload: .empty))) }
+            return slow.heardGroup(in: .seconds(1))
+        }
+        let isTimed = { slow.times(SlowListeners.timedMessages + 1) }
+        #expect(!isTimed())
+        #expect(hearGroup() == "one of a, b")
+        for _ in 1..<1_000 { slow.longReadEnded() }
+        #expect(isTimed())
+        slow.longReadEnded()
+        #expect(!isTimed())
+        #expect(hearGroup() == nil)
+    }
+
+    @Test
     func `one that blocks its executor beyond the limit is logged once, with event and time`() throws {
         let stage = try Stage()
         stage.hear("quick", milliseconds: 100)
