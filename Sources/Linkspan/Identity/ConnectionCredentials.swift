@@ -196,7 +196,6 @@ extension ConnectionCredentials {
     private mutating func renewed(
         _ outcome: Result<IssuedCredentials, LinkspanError>, now: Moment, random: Double
     ) -> [Output] {
-        self.renewal?.value.wait = nil
         _ = self.renewal?.value.next()
         switch outcome.flatMap({ self.checked($0) }) {
         case .success(let issued):

@@ -78,7 +78,4 @@ extension SessionMemory {
         if isTimer { self.stored?.value.hasTimer = false }
         return self.stored?.value.next(StoredSession(resumption: self.published), now: now)
     }
-
-    /// Whether there is a store to report to.
-    var isStored: Bool { self.stored != nil }
 }

@@ -56,7 +56,6 @@ final class CredentialKeeper {
     private func provide(
         _ outcome: Result<IssuedCredentials, LinkspanError>, epoch: UInt64, for core: ConnectionCore
     ) {
-        guard core.epoch == epoch else { return }
         let now = core.now
         switch outcome {
         case .success(let issued):
@@ -71,7 +70,7 @@ final class CredentialKeeper {
     /// Gives renewed credentials to the open link, if it can take them.
     private func show(_ issued: IssuedCredentials, for core: ConnectionCore) {
         var isShown = false
-        if core.attempts.state == .connected, let link = core.sender.link?.link {
+        if let link = core.sender.link?.link {
             isShown = core.sender.queue.calling { link.renewCredentials(issued.credentials) }
         }
         if isShown { self.state.shown(issued) }

@@ -33,9 +33,7 @@ final class SessionKeeper {
 
     /// Asks the store to keep the text that the next process resumes from.
     private func keep(for core: ConnectionCore, isTimer: Bool = false) {
-        guard self.memory.isStored, core.attempts.wasEverConnected,
-            let account = core.sender.outgoing.deliveries?.openAccount
-        else { return }
+        guard core.attempts.wasEverConnected, let account = core.sender.outgoing.deliveries?.openAccount else { return }
         switch self.memory.next(now: core.now, isTimer: isTimer) {
         case .keep(let session): core.sender.store.append(.keepSession(session, account: account))
         case .wait(let due): _ = core.later(at: due) { $0.session.keep(for: $0, isTimer: true) }
@@ -45,7 +43,7 @@ final class SessionKeeper {
 
     /// Asks the store to forget the text that the next process would resume from.
     func forget(for core: ConnectionCore) {
-        guard self.memory.isStored, let account = core.sender.outgoing.deliveries?.openAccount else { return }
+        guard let account = core.sender.outgoing.deliveries?.openAccount else { return }
         core.sender.store.append(.keepSession(StoredSession(resumption: nil), account: account))
     }
 }
