@@ -311,7 +311,7 @@ extension PooledConnection {
 
     private func submit(_ command: consuming Command) throws(LinkspanError) {
         if self.core.isReachable { return try self.core.onExecutor.sender.accept(consume command) }
-        let isTimed = command.timeout != nil || command.isOfDelivery || command.isRequest
+        let isTimed = command.timeout != nil || command.isRequest
         try self.core.submit(command, made: isTimed ? self.scheduler.moment : nil)
     }
 
@@ -364,7 +364,7 @@ extension PooledConnection {
             core.call { core in
                 switch wish {
                 case .readingPaused(let isPaused): core.reader.incoming.setPaused(isPaused, by: id)
-                case .first: if event == nil { core.reader.incoming.router.moveToFront(id) }
+                case .first: core.reader.incoming.router.moveToFront(id)
                 case .call(let job): core.sender.queue.append(.call(job))
                 case .confirm(let isWanted): if let event { core.reader.incoming.router.ask(id, event, isWanted) }
                 }

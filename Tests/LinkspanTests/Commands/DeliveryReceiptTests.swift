@@ -75,6 +75,13 @@ struct DeliveryReceiptTests {
     }
 
     @Test
+    func `enqueue gives a key on a connection without a store, too`() async throws {
+        let handler = try self.connect(to: nil)
+        let key = try await self.enqueue("a", on: handler)
+        #expect(!key.isEmpty)
+    }
+
+    @Test
     func `enqueue that is cancelled before the commit gives the delivery up`() async throws {
         let gate = CommitGate(self.store)
         let handler = try self.connect(to: self.store)

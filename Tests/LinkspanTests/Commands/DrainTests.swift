@@ -26,6 +26,33 @@ struct DrainTests {
     }
 
     @Test
+    func `a question for the commands that is answered leaves no timer behind`() async throws {
+        let harness = try Harness.connected()
+        let count = harness.scheduler.pendingCount
+        let commands = await harness.connection.commands(until: harness.scheduler.moment + .seconds(60))
+        #expect(commands?.isEmpty == true && harness.scheduler.pendingCount == count)
+    }
+
+    @Test
+    func `a drain whose time is up leaves no wait behind`() async throws {
+        let (handler, other) = (try self.harness.connect(), try self.harness.connect())
+        self.harness.scheduler.settle()
+        try handler.perform(Command(.request, event: "a", payload: .empty, timeout: .seconds(86_400)))
+        let left = Lock<[String]?>(nil)
+        Task {
+            let commands = await handler.drain(within: .seconds(5))
+            left.withLock { $0 = commands.map(\.event) }
+        }
+        try await eventually("the end", self.harness.scheduler) {
+            // Its timers are set beside the clock.
+            self.harness.scheduler.advance(by: .seconds(1))
+            return left.withLock { $0 != nil }
+        }
+        #expect(left.withLock { $0 } == ["a"])
+        #expect(try other.connection.ask { $0.sender.drains.isEmpty })
+    }
+
+    @Test
     func `5.4 drain: what waits is flushed, replies are awaited, new calls are refused`() async throws {
         let recorder = EventRecorder()
         let handler = try self.harness.connect()

@@ -79,6 +79,17 @@ struct PacingTests {
     }
 
     @Test
+    func `a batch begins behind the pause, and is not cut by the next one`() throws {
+        let harness = try Self.harness(FlushPacing(commands: 1, pause: .seconds(5)))
+        try harness.perform(.send, "a")
+        try harness.connection.perform(batch: ["b", "c"].map { Command(.send, event: $0, payload: .empty) })
+        try harness.enter(.connected)
+        #expect(harness.arrived == ["a"])
+        harness.scheduler.advance(by: .seconds(5))
+        #expect(harness.arrived == ["a", "b", "c"])
+    }
+
+    @Test
     func `deliveries keep the pace as well, each orderingKey in order`() throws {
         let harness = try Self.harness(FlushPacing(commands: 3, pause: .milliseconds(20)))
         harness.transport.onMessage { $0.reply() }

@@ -68,6 +68,73 @@ struct InboxTests {
         #expect(error?.code == .bufferFull)
     }
 
+    @Test(arguments: [Command.Kind.send, .request])
+    func `the time of a command counts from its call, and not from its turn on the executor`(
+        kind: Command.Kind
+    ) throws {
+        self.hub.onConnect { _ throws(LinkspanError) in throw .lost }
+        let scheduler = VirtualScheduler()
+        // A request has a time without being given one.
+        let handler = try ConnectionBuilder("memory://busy").transport(.inMemory(self.hub))
+            .options { $0.replyTimeout = .seconds(5) }
+            .connect(by: ConnectionManager(options: .init { $0.scheduler = scheduler }))
+        try handler.perform(
+            Command(
+                kind, event: "e", payload: .empty, timeout: kind == .send ? .seconds(5) : nil,
+                completion: self.recorder.completion("e")))
+        for seconds in [4, 2] {
+            scheduler.advance(by: .seconds(seconds))
+            self.executor.run()
+        }
+        #expect(self.recorder.outcomes("e").count == 1)
+    }
+
+    @Test
+    func `a call shows at once, and the next is judged by it`() throws {
+        let handler = try self.connect()
+        #expect(handler.status.progress == .obtainingCredentials(attempt: 1))
+        var error = #expect(throws: LinkspanError.self) { try handler.connect() }
+        #expect(error?.code == .wrongState)
+        self.executor.run()
+        #expect(handler.status.state == .connected && handler.status.link != nil)
+        try handler.disconnect()
+        #expect(handler.status.state == .disconnected && handler.status.progress == .idle)
+        handler.connection.inbox.withState { $0.resumption = Secret("former") }
+        #expect(handler.status.link == nil && handler.status.resumption == nil)
+        try handler.reconnectNow()
+        #expect(handler.status.state == .reconnecting)
+        #expect(handler.status.progress == .obtainingCredentials(attempt: 1))
+        error = #expect(throws: LinkspanError.self) { try handler.connect() }
+        #expect(error?.code == .wrongState)
+        self.executor.run()
+        #expect(handler.status.state == .connected)
+    }
+
+    @Test
+    func `what has not begun to connect cannot be disconnected`() throws {
+        let configuration = try ConnectionBuilder("memory://busy").transport(.inMemory(self.hub)).build()
+        let handler = try ConnectionManager(options: .init { $0.scheduler = VirtualScheduler() }).prepare(configuration)
+        let error = #expect(throws: LinkspanError.self) { try handler.disconnect() }
+        #expect(error?.code == .wrongState && handler.status.state == .created)
+    }
+
+    @Test
+    func `an attempt that a call begins shows its number, and no failure any more`() throws {
+        let refusal = Lock<LinkspanError>(.lost)
+        self.hub.onConnect { _ throws(LinkspanError) in throw refusal.withLock { $0 } }
+        let handler = try self.connect()
+        self.executor.run()
+        #expect(handler.status.state == .reconnecting)
+        try handler.reconnectNow()
+        #expect(handler.status.progress == .obtainingCredentials(attempt: 2))
+        refusal.withLock { $0 = .permanent }
+        self.executor.run()
+        #expect(handler.status.state == .disconnected && handler.status.lastError?.code == .tlsFailed)
+        try handler.connect()
+        #expect(handler.status.state == .reconnecting)
+        #expect(handler.connection.inbox.withState { $0.shown.value.failure } == nil)
+    }
+
     @Test(arguments: [BufferLimits.Overflow.dropOldest, .dropNewest])
     func `a rule that drops bounds the bytes on their way, and each command has its outcome`(
         _ overflow: BufferLimits.Overflow

@@ -41,6 +41,13 @@ struct InterceptorTests {
     }
 
     @Test
+    func `a command that is refused when it is made counts as dropped`() throws {
+        let harness = try Harness.connected(options: Self.chain(Refusal()))
+        #expect(throws: LinkspanError.self) { try harness.connection.send("refused") }
+        #expect(harness.connection.status.droppedMessages == 1)
+    }
+
+    @Test
     func `an interceptor changes the name of an event`() throws {
         let harness = try Harness.connected(options: Self.chain(Prefix("v2.")))
         let recorder = harness.recorder

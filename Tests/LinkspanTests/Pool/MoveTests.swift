@@ -116,16 +116,32 @@ struct MoveTests {
         }
         #expect(taken?.code == .conflictingOptions)
         let fixed = #expect(throws: LinkspanError.self) {
-            let next = try self.harness.configuration("scripted://new") { $0.deliveries.keyPlacement = .lastArgument }
+            let next = try self.harness.configuration("scripted://new") {
+                $0.deliveries.keyPlacement = .lastArgument
+                $0.greeting = Greeting("in a test") { _ in }
+                $0.store = MemoryDeliveryStore()
+            }
             try self.harness.manager.move(handler, to: next)
         }
-        #expect(fixed?.message == "these options of a connection cannot change: deliveries.keyPlacement")
+        #expect(
+            fixed?.message == "these options of a connection cannot change: deliveries.keyPlacement, greeting, store")
         #expect(
             self.harness.manager.statistics.map { $0.status.url.text } == ["scripted://other/", "scripted://server/"])
         #expect(self.harness.transport.peers.count == 2)
         let nobody = try self.harness.configuration("scripted://nobody")
         #expect(try !self.harness.manager.move(nobody, to: try self.harness.configuration()))
         withExtendedLifetime(other) {}
+    }
+
+    @Test
+    func `a move to another source cancels the call of the former one's provider`() async throws {
+        let provider = GatedProvider()
+        let source = CredentialSource.provider { try await provider.credentials(for: $0) }
+        let handler = try ConnectionBuilder("scripted://server").transport(self.harness.transport).credentials(source)
+            .connect(by: self.harness.manager)
+        try await provider.called(1, self.harness.scheduler)
+        try self.harness.manager.move(handler, to: try self.harness.configuration("scripted://other"))
+        try await eventually("the cancellation", self.harness.scheduler) { provider.cancelled == [1] }
     }
 
     @Test

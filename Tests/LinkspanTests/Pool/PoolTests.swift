@@ -5,6 +5,115 @@ internal import LinkspanTesting
 internal import TestSupport
 internal import Testing
 
+/// The pool as a value, with connections that never connect.
+@Suite("The connections of a pool")
+struct ConnectionPoolTests {
+    /// A transport of another endpoint at the same URL.
+    private struct Placed: Transport {
+        let base: ScriptedTransport
+        let endpoint: String
+        var name: String { self.base.name }
+        var schemes: Set<String> { self.base.schemes }
+        var executor: any JobExecutor { self.base.executor }
+
+        func makeLink(_ request: LinkRequest, receiver: any LinkReceiver) -> any Link {
+            self.base.makeLink(request, receiver: receiver)
+        }
+    }
+
+    private let transport = ScriptedTransport(scheduler: VirtualScheduler()) { _ in .perfect }
+    private let user = CredentialSource.fixed(Credentials(headers: [.init("Authorization", "ann")]))
+    private let now = Moment.now
+    private var pool = ConnectionPool(attempts: AttemptBudget(AttemptLimits()))
+
+    private func key(
+        _ host: String, _ source: CredentialSource = .none, endpoint: String = ""
+    ) throws -> ConnectionPool.Key {
+        let transport = Placed(base: self.transport, endpoint: endpoint)
+        let builder = ConnectionBuilder("scripted://\(host)").transport(transport).credentials(source)
+        return ConnectionPool.Key(try builder.build())
+    }
+
+    private mutating func add(
+        _ key: ConnectionPool.Key, store: (any DeliveryStore)? = nil
+    ) throws -> PooledConnection {
+        let connection = try Harness().connection
+        var options = ConnectionOptions()
+        options.store = store
+        #expect(try self.pool.add(connection, key, options, [:]))
+        return connection
+    }
+
+    @Test
+    mutating func `a URL has credentials as long as a connection with some has its place`() throws {
+        let (plain, known) = (try self.key("server"), try self.key("server", self.user))
+        _ = try self.add(plain)
+        #expect(!self.pool.hasAuthenticated(plain.url))
+        let connection = try self.add(known)
+        #expect(self.pool.hasAuthenticated(plain.url))
+        #expect(self.pool.discard(connection) != nil)
+        #expect(!self.pool.hasAuthenticated(plain.url))
+    }
+
+    @Test
+    mutating func `a key that another connection has taken is left to it`() throws {
+        let (key, next) = (try self.key("a"), try self.key("b"))
+        let moving = try self.add(key)
+        #expect(try self.pool.beginMove(moving, to: next))
+        let other = try self.add(key)
+        #expect(self.pool.endMove(moving, nil, now: self.now) != nil)
+        #expect(self.pool.entry(for: key)?.connection === other)
+        #expect(try self.pool.beginMove(moving, to: next))
+        #expect(self.pool.entry(for: key)?.connection === other)
+        #expect(self.pool.endMove(moving, nil, now: self.now) != nil)
+        #expect(self.pool.discard(moving) != nil)
+        #expect(self.pool.entry(for: key)?.connection === other)
+    }
+
+    @Test
+    mutating func `a source loses the connections that move to it, and those that have left, once`() throws {
+        let moving = try self.add(try self.key("a"))
+        #expect(try self.pool.beginMove(moving, to: try self.key("b", self.user)))
+        let leaving = try self.add(try self.key("c", self.user))
+        self.pool.vacate(leaving, now: self.now)
+        #expect(self.pool.withdraw(leaving, now: self.now) != nil)
+        let (entries, leavers) = self.pool.removeAll(of: self.user)
+        #expect(entries.map { ObjectIdentifier($0.connection) } == [ObjectIdentifier(moving)])
+        #expect(leavers.map { ObjectIdentifier($0.connection) } == [ObjectIdentifier(leaving)])
+        #expect(self.pool.removeAll(of: self.user).leavers.isEmpty)
+    }
+
+    @Test
+    mutating func `a connection that moves leaves its source only for another`() throws {
+        let moving = try self.add(try self.key("a", self.user))
+        #expect(try self.pool.beginMove(moving, to: try self.key("b", self.user)))
+        #expect(self.pool.endMove(moving, (ConnectionOptions(), [:]), now: self.now) != nil)
+        #expect(try self.pool.beginMove(moving, to: try self.key("b")))
+        #expect(self.pool.endMove(moving, (ConnectionOptions(), [:]), now: self.now) != nil)
+        #expect(self.pool.removeAll(of: self.user).leavers.count == 1)
+    }
+
+    @Test
+    mutating func `a connection may move to where it is`() throws {
+        let key = try self.key("a")
+        let moving = try self.add(key)
+        #expect(try self.pool.beginMove(moving, to: key))
+        #expect(self.pool.endMove(moving, (ConnectionOptions(), [:]), now: self.now) != nil)
+        #expect(self.pool.entry(for: key)?.connection === moving)
+    }
+
+    @Test
+    mutating func `a store serves one endpoint at a time, as long as somebody holds its connection`() throws {
+        let store = MemoryDeliveryStore()
+        let first = try self.add(try self.key("a", endpoint: "one"), store: store)
+        #expect(throws: LinkspanError.self) {
+            try self.add(try self.key("a", endpoint: "other"), store: store)
+        }
+        self.pool.vacate(first, now: self.now)
+        _ = try self.add(try self.key("b"), store: store)
+    }
+}
+
 @Suite("The pool", .timeLimit(.minutes(1)))
 struct PoolTests {
     @Test
@@ -18,6 +127,19 @@ struct PoolTests {
         #expect(harness.transport.peers.count == 2)
         #expect(harness.manager.statistics.map(\.holders) == [2, 2])
         withExtendedLifetime(handlers) {}
+    }
+
+    @Test
+    func `a connection that is held again is no longer watched`() throws {
+        let harness = PoolHarness()
+        let first = try harness.connect()
+        harness.scheduler.settle()
+        let connection = first.connection
+        let observers = try connection.ask { $0.reader.incoming.observers.ids.count }
+        first.release()
+        let second = try harness.connect()
+        #expect(second.connection === connection)
+        #expect(try connection.ask { $0.reader.incoming.observers.ids.count } == observers)
     }
 
     @Test

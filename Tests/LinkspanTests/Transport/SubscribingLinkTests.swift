@@ -16,8 +16,10 @@ struct SubscribingLinkTests {
         let links: Confined<[SubscribingLink]>
         /// The nodes that the server names.
         let endpoints: [ConnectionURL]
+        let sendsKeys: Bool
 
-        init(_ scheduler: VirtualScheduler, endpoints: [ConnectionURL] = []) {
+        init(_ scheduler: VirtualScheduler, endpoints: [ConnectionURL] = [], sendsKeys: Bool = false) {
+            self.sendsKeys = sendsKeys
             self.executor = scheduler.executor
             self.links = Confined([], to: scheduler.executor)
             self.endpoints = endpoints
@@ -115,6 +117,19 @@ struct SubscribingLinkTests {
     }
 
     @Test
+    func `a listener that is added in a callback is subscribed before what the callback sends`() throws {
+        let connection = try self.connect()
+        try connection.on("first") { [weak connection] _ in
+            _ = try? connection?.on("second") { _ in }
+            try? connection?.send("x")
+        }
+        self.scheduler.settle()
+        self.tell(.message(InboundMessage(event: "first", payload: .empty)))
+        #expect(self.server.heard.entries.suffix(2) == ["+second", "x "])
+        connection.release()
+    }
+
+    @Test
     func `a listener for one message ends its subscription, and each new link is told anew`() throws {
         let connection = try self.connect()
         _ = try connection.on("always") { _ in }
@@ -135,6 +150,17 @@ struct SubscribingLinkTests {
         self.scheduler.settle()
         #expect(self.server.heard.entries.last == "+wrong")
         #expect(connection.state == .connected)
+        connection.release()
+    }
+
+    @Test(arguments: [true, false])
+    func `a delivery without a key gets one from a connection whose transport sends keys`(sendsKeys: Bool) throws {
+        let server = Server(self.scheduler, sendsKeys: sendsKeys)
+        let connection = try self.connect(server)
+        try connection.perform(Command(.deliver(orderingKey: ""), event: "job", payload: .empty))
+        self.scheduler.settle()
+        #expect(server.heard.entries.last?.hasPrefix("deliver job #0 ") == true)
+        #expect(server.heard.entries.last?.hasSuffix("none") == !sendsKeys)
         connection.release()
     }
 

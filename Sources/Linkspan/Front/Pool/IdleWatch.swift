@@ -15,10 +15,9 @@ final class IdleWatch: Sendable {
         // Once: a rule of the app that connects again what fails for good is not to do so without a pause.
         let isDown = Promise<Void>()
         isDown.whenFulfilled { visit() }
-        self.states = connection.onStateChange { [inbox = connection.inbox] change in
+        self.states = connection.onStateChange { [inbox = connection.inbox] _ in
             // A link that was lost is followed by another attempt, which shows already.
-            guard change.to == .disconnected, inbox.withState({ $0.shown.value.state }) == .disconnected else { return }
-            isDown.fulfill()
+            if inbox.withState({ $0.shown.value.state }) == .disconnected { isDown.fulfill() }
         }
     }
 
