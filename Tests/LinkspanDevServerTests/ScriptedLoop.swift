@@ -138,6 +138,9 @@ final class ScriptedStream: ByteStream {
         if self.isPaused || !self.unread.isEmpty { self.unread += bytes } else { self.handler?.received(bytes) }
     }
 
+    /// What was written is sent.
+    func drain() { self.handler?.writable() }
+
     func end(_ reason: ByteStreamError) {
         guard let handler = self.handler.take() else { return }
         self.loop.executeLocally { handler.closed(reason) }

@@ -1,6 +1,7 @@
 internal import Linkspan
 internal import LinkspanNetwork
 internal import LinkspanWebSocket
+internal import LinkspanWebSocketProtocol
 internal import Testing
 
 @Suite("Envelopes with attachments")
@@ -115,6 +116,45 @@ struct EnvelopeAssemblyTests {
         #expect(heard == [1, 2, 3, 4, 5])
         #expect(try assembly.receive(.binary([1]), by: &codec) == nil)
         #expect(try Numbers().decode(text: Array("1,2".utf8)[...]).envelopes.count == 2)
+    }
+
+    /// A text is refused twice, and a ping stands for two events.
+    private struct Twice: MessageProtocol {
+        let name = "twice"
+
+        func encode(_ envelope: Envelope, to buffer: inout [UInt8]) throws(LinkspanError) -> EncodedKind { .text }
+
+        func decode(text: ArraySlice<UInt8>) throws(LinkspanError) -> DecodedEnvelope {
+            DecodedEnvelope(failures: [1, 2].map { .init(id: $0, LinkspanError(.refused, "in a test")) })
+        }
+
+        func decode(binary: ArraySlice<UInt8>) throws(LinkspanError) -> DecodedEnvelope {
+            throw LinkspanError(.encodingFailed, "in a test")
+        }
+
+        func decode(ping: ArraySlice<UInt8>) -> [Envelope] {
+            ["a", "b"].map { .event(name: $0, payload: .empty, id: nil) }
+        }
+    }
+
+    @Test
+    func `failures, and the events of a ping, come in order`() throws {
+        var codec: any MessageProtocol = Twice()
+        var assembly = EnvelopeAssembly(maximumBytes: 100)
+        var heard: [String] = []
+        func note(_ first: LinkEvent?) {
+            var event = first
+            while let next = event {
+                if case .failed(let id, _) = next { heard.append("\(id ?? 0)") }
+                if case .message(let message) = next { heard.append(message.event) }
+                event = assembly.popPending()
+            }
+        }
+        note(try assembly.receive(.text(Self.bytes(1)), by: &codec))
+        note(assembly.receive(.ping, payload: [], by: &codec))
+        #expect(heard == ["1", "2", "a", "b"])
+        let error = #expect(throws: LinkspanError.self) { try assembly.receive(.binary(Self.bytes(1)), by: &codec) }
+        #expect(error?.code == .protocolViolation)
     }
 
     @Test

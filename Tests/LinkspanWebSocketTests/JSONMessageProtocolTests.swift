@@ -26,6 +26,27 @@ struct JSONMessageProtocolTests {
         }
     }
 
+    @Test
+    func `an id may be null and the data blank, and ten attachments may be announced`() throws {
+        let decoded = try JSONMessageProtocol().decode(text: Array(#"{"event":"e","id":null,"data":[ ]}"#.utf8)[...])
+        guard case .event("e", let payload, nil)? = decoded.envelopes.first else {
+            Issue.record("there is no event without an id")
+            return
+        }
+        #expect(payload.elements.isEmpty)
+        #expect(throws: Never.self) {
+            try JSONMessageProtocol().decode(text: Array(#"{"event":"e","attachments":10}"#.utf8)[...])
+        }
+    }
+
+    @Test(arguments: [(10, true), (11, false)])
+    func `an event is sent with ten attachments at most`(count: Int, isSent: Bool) {
+        let payload = Payload(trustedElements: [], attachments: Array(repeating: [1], count: count))
+        var buffer: [UInt8] = []
+        let kind = try? JSONMessageProtocol().encode(.event(name: "e", payload: payload, id: nil), to: &buffer)
+        #expect((kind == .text) == isSent)
+    }
+
     @Test(arguments: [(300 << 10, false), (120 << 10, true), (0, true)])
     func `arguments that are less than half of a large envelope are copied`(blanks: Int, isPart: Bool) throws {
         let value = #""\#(String(repeating: "x", count: 129 << 10))""#

@@ -19,6 +19,8 @@ final class ScriptedWire: LinkReceiver, @unchecked Sendable {
     private var texts: [String] = []
     private var poll: ScriptedStream?
     private(set) var ends: [LinkspanError.Code] = []
+    /// The close codes that the server has received, as far as it was asked by ``heard()``.
+    private(set) var closeCodes: [UInt16] = []
     /// The names of the carriers that the link has reported, in order.
     private(set) var carrierNames: [String] = []
     /// The names of the events that the link has received, in order.
@@ -140,6 +142,9 @@ final class ScriptedWire: LinkReceiver, @unchecked Sendable {
         set { self.stream?.pendingBytes = newValue }
     }
 
+    /// Has the system take what waits to be sent over the WebSocket.
+    func drain() { self.loop.enter { self.stream?.drain() } }
+
     /// The bytes that the client has written over the WebSocket, one array for each write.
     var writes: [[UInt8]] { self.stream?.writes ?? [] }
 
@@ -154,7 +159,8 @@ final class ScriptedWire: LinkReceiver, @unchecked Sendable {
             while let event = server.next(into: &output) {
                 switch event {
                 case .text(let text), .binary(let text): self.texts.append(String(decoding: text, as: UTF8.self))
-                case .ping, .pong, .closed: ()
+                case .closed(let event, _): self.closeCodes.append(event.code.rawValue)
+                case .ping, .pong: ()
                 }
             }
         }
