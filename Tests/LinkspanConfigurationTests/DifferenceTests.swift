@@ -14,6 +14,30 @@ struct DifferenceTests {
         var testDescription: String { self.what }
     }
 
+    /// Services that need one another.
+    private static func chain() -> Catalog {
+        var catalog = Catalog.sample()
+        for (name, needs) in [("middle", "logging"), ("top", "middle")] as [(ServiceName, ServiceName)] {
+            catalog.add(ServiceFactory(name.rawValue) { PlacedService(name: name, placement: .needing(needs), $0) })
+        }
+        return catalog
+    }
+
+    @available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
+    @Test
+    func `services restart behind those that they need, unless they are only started now`() throws {
+        func plan(_ services: String) throws -> LoadedPlan {
+            try load(
+                "linkspan: { transport: { adapter: memory, url: memory://a }, services: { \(services) } }",
+                catalog: Self.chain())
+        }
+        let next = try plan("enabled: [logging, middle, top], logging: { level: debug }")
+        let restarts = "\(try plan("enabled: [logging, middle, top]").difference(to: next))"
+        #expect(restarts.contains("needs logging") && restarts.contains("needs middle"))
+        let starts = "\(try plan("enabled: [logging]").difference(to: next))"
+        #expect(starts.contains("+ middle") && !starts.contains("needs"))
+    }
+
     static let rows: [Row] = [
         Row(what: "nothing", after: [:], lines: ["nothing changes"]),
         Row(

@@ -117,6 +117,13 @@ struct HostileFileTests {
         #expect(NestingLimit.violation(in: [0x61, 0xE2, 0x80]) == nil)
     }
 
+    @Test
+    func `a backslash hides the end of a text between quotation marks, and not of one between apostrophes`() {
+        let deep = String(repeating: "[", count: NestingLimit.depth + 1)
+        #expect(!self.isRefused(#"a: "\"\#(deep)""#))
+        #expect(self.isRefused(#"a: ['\', \#(deep)"#))
+    }
+
     @Test(arguments: [(10, false), (11, true)])
     func `a text may have ten aliases`(count: Int, isRefused: Bool) {
         #expect(self.isRefused("a: [" + String(repeating: "*b, ", count: count) + "c]") == isRefused)

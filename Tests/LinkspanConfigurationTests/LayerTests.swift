@@ -2,6 +2,7 @@ internal import Linkspan
 @testable internal import LinkspanConfiguration
 internal import LinkspanLifecycle
 internal import LinkspanMessaging
+internal import LinkspanRuntime
 internal import Testing
 
 @Suite("Layers")
@@ -60,6 +61,97 @@ struct LayerTests {
         }
         #expect(changed.adapter == "socketio")
         #expect(changed.explain("transport.adapter")?.hidden.map { $0.value } == ["memory"])
+    }
+
+    @Test
+    func `a byte-order mark is no part of a text`() throws {
+        let text = try FileText(bytes: [0xEF, 0xBB, 0xBF] + Array("# nothing".utf8))
+        #expect(text.text == "# nothing" && text.isEmpty)
+    }
+
+    @available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
+    @Test
+    func `null is a text between quotation marks`() throws {
+        let plan = try load(
+            "linkspan: { transport: { adapter: socketio, socketio: { url: http://a, path: \"null\" } } }")
+        #expect(self.path(plan) == "null")
+    }
+
+    @available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
+    @Test
+    func `a variable's list may have empty items, and an argument's value an equals sign`() throws {
+        let plan = try load(
+            self.file, environment: ["LINKSPAN_SERVICES_ENABLED": "logging, ,presence,"],
+            arguments: ["--linkspan-transport-socketio-url=http://a/?b=c"])
+        #expect(plan.services == ["logging", "presence"])
+        #expect(plan.plan.url == "http://a/?b=c")
+    }
+
+    @available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
+    @Test
+    func `an outbox is made once one of its options is given`() throws {
+        let isMade = Lock(false)
+        var catalog = Catalog.sample()
+        catalog.add(
+            OutboxFactory(options: [PluginOption("rows", .number(1...9), fallback: "5", "The most rows.")]) {
+                _ throws(LinkspanError) in
+                isMade.withLock { $0 = true }
+                throw LinkspanError(.invalidConfiguration, "this one is never made")
+            })
+        let text = "linkspan: { transport: { adapter: memory, url: memory://a } }"
+        _ = try load(text, catalog: catalog)
+        #expect(!isMade.withLock { $0 })
+        let problem = try failure(text, environment: ["LINKSPAN_OUTBOX_ROWS": "6"], catalog: catalog)
+        #expect(problem?.contains("never made") == true)
+    }
+
+    @available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
+    @Test
+    func `a service that was added names the source of that as its origin`() throws {
+        let plan = try load(self.file, overrides: [Override(path: "services.add", value: "presence", origin: "--add")])
+        let origins = plan.plan.services.map(\.settings.origin)
+        #expect(origins.count == 2 && origins[1] == "--add" && origins[0] != "--add")
+    }
+
+    @available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
+    @Test
+    func `of two defaults for one key the last one wins`() throws {
+        let defaults = ["first", "last"].map {
+            Override(path: "transport.memory.url", value: "memory://\($0)", origin: "default")
+        }
+        let plan = try ConfigurationLoader(catalog: .sample()).load(
+            environment: ["LINKSPAN_TRANSPORT_ADAPTER": "memory"], defaults: defaults)
+        #expect(plan.plan.url == "memory://last")
+    }
+
+    @available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
+    @Test
+    func `an empty variable for a transport's own endpoint leaves the common one`() throws {
+        let plan = try load(
+            "linkspan: { transport: { adapter: socketio, url: http://common } }",
+            environment: ["LINKSPAN_TRANSPORT_SOCKETIO_URL": ""])
+        #expect(plan.plan.url == "http://common")
+    }
+
+    @available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
+    @Test
+    func `the alternatives to a secure endpoint are secure`() throws {
+        let plan = try load("linkspan: { transport: { adapter: websocket, url: wss://common/chat } }")
+        #expect(plan.plan.alternatives.map(\.url) == ["wss://common/chat", "https://common/chat"])
+    }
+
+    @available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
+    @Test
+    func `an endpoint that another list hides shows no query, even one that is no URL`() throws {
+        let plan = try load(
+            """
+            linkspan:
+              transport: { adapter: memory, url: memory://a }
+              connection: { endpoints: ["b?token=s3cret"] }
+            """,
+            overrides: [Override(path: "connection.endpoints", value: "memory://c", origin: "--endpoints")])
+        let hidden = plan.explain("connection.endpoints")?.hidden.map(\.value) ?? []
+        #expect(hidden.count == 1 && !hidden.joined().contains("s3cret"))
     }
 
     @available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)

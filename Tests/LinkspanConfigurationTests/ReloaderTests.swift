@@ -2,7 +2,7 @@ internal import Dispatch
 internal import Foundation
 internal import Linkspan
 internal import LinkspanLifecycle
-internal import LinkspanMessaging
+@testable internal import LinkspanMessaging
 @testable internal import LinkspanRuntime
 internal import LinkspanTesting
 internal import Testing
@@ -86,6 +86,46 @@ struct ReloaderTests {
             for _ in 0..<3 { await follower.look() }
             #expect(stage.journal.count == 1)
         }
+    }
+
+    @available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
+    @Test
+    func `a file that has not changed since it was loaded is no reason for an outcome`() async throws {
+        let stage = Stage()
+        try await self.follow(stage) { follower in
+            for _ in 0..<3 { await follower.look() }
+            try follower.write(Self.text(mood: "wild"))
+            #expect(await follower.next() == "configuration changed:\n~ rooms.mood calm -> wild (hot)")
+        }
+    }
+
+    @available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
+    @Test
+    func `a file that was empty from the start is no mistake`() async throws {
+        let stage = Stage()
+        let directory = FileManager.default.temporaryDirectory.appendingPathComponent("linkspan-\(UUID().uuidString)")
+        try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(at: directory) }
+        let file = directory.appendingPathComponent("chat.yaml")
+        try Data().write(to: file)
+        let sources = ConfigurationSources(
+            file: file.path,
+            environment: ["LINKSPAN_TRANSPORT_ADAPTER": "first", "LINKSPAN_TRANSPORT_URL": "first://lobby"])
+        let loader = ConfigurationLoader(catalog: stage.catalog())
+        let loaded = try loader.load(sources)
+        let messaging = try await Messaging.start(loaded.plan)
+        // A plan that stays as it is asks nothing of the facade, even while another change is made.
+        let change = try messaging.beginChange()
+        let reloader = ConfigurationReloader(
+            loader, sources, running: loaded, on: messaging, scheduler: VirtualScheduler())
+        let (outcomes, told) = AsyncStream<String>.makeStream()
+        let run = Task { await reloader.run { told.yield("\($0)") } }
+        reloader.reload()
+        #expect(await outcomes.first { _ in true } == "configuration read: nothing changes")
+        run.cancel()
+        await run.value
+        messaging.endChange(change.running)
+        await messaging.stop()
     }
 
     @available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
