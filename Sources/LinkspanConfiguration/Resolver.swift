@@ -57,13 +57,16 @@ struct Resolver {
 
 extension Resolver {
     /// The given values of a key, the strongest first.
-    private func candidates(_ path: String) -> [Layer.Entry] {
-        // An empty variable unsets the key.
-        self.layers.compactMap { $0.entries[path] }.filter { $0.value != .text("") }
+    private func candidates(_ path: String, _ option: PluginOption) -> [Layer.Entry] {
+        self.layers.compactMap { layer in
+            guard let entry = layer.entries[path] else { return nil }
+            // An empty variable unsets the key.
+            return option.kind != .list && option.kind != .map && entry.value == .text("") ? nil : entry
+        }
     }
 
     private mutating func check(_ path: String, _ option: PluginOption) {
-        let candidates = self.candidates(path)
+        let candidates = self.candidates(path, option)
         self.refuseExposedSecrets(path, option)
         let hidden = candidates.dropFirst().map {
             Setting.Hidden(value: self.shown($0.value, path, option), origin: $0.origin)

@@ -246,7 +246,7 @@ extension WebSocketLink {
     private func setAlarm(_ deadline: Duration?) {
         self.alarm?.work.cancel()
         self.alarm = nil
-        guard let deadline, let beginning = self.beginning else { return }
+        guard let deadline, let beginning = self.beginning, self.state != .ended else { return }
         let rest = Moment.now.duration(to: beginning + deadline)
         let work = self.loop.scheduleLocally(after: max(.zero, rest)) {
             self.deadlinePassed(at: beginning.duration(to: .now))
@@ -343,7 +343,7 @@ extension WebSocketLink: WebSocketChannelHandler {
             if let event = self.nextPending() { return event }
             while let message = next() {
                 // Nothing counts that comes behind the end.
-                guard failure == nil else { continue }
+                guard failure == nil, self.state != .ended else { continue }
                 do throws(LinkspanError) {
                     let event = try self.assembly.receive(consume message, by: &self.session)
                     if self.assembly.hasAnswers { self.sendFrames(self.assembly.takeAnswers()) }
@@ -387,7 +387,7 @@ extension WebSocketLink: WebSocketChannelHandler {
 
     /// Makes sure that a message which lacks attachments is looked at again.
     private func watchAttachments(isLastLook: Bool = false) {
-        guard self.watch == nil, self.assembly.isCollecting else { return }
+        guard self.watch == nil, self.assembly.isCollecting, self.state != .ended else { return }
         let count = self.assembly.attachmentCount
         let time = isLastLook ? Self.lastLook : self.attachmentsTimeout
         self.watch = self.loop.scheduleLocally(after: time) {

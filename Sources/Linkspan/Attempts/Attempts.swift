@@ -397,7 +397,7 @@ extension Attempts {
         let period = self.rules.healthyAfter
         if self.outage.isFlapping(error, within: period, now: now) { spaced += delay }
         // The policy may have the second attempt of an outage follow the first at once: that happens once only, too.
-        let isImmediate = delay == .zero && self.outage.attempts == 1
+        let isImmediate = delay == .zero && from != .connected && self.outage.attempts == 1
         let next = isRenewal || isImmediate ? wanted : max(wanted, spaced)
         self.phase = .waiting(Wait(until: next))
         guard from != .reconnecting else { return failed }

@@ -70,7 +70,7 @@ final class CredentialKeeper {
     /// Gives renewed credentials to the open link, if it can take them.
     private func show(_ issued: IssuedCredentials, for core: ConnectionCore) {
         var isShown = false
-        if let link = core.sender.link?.link {
+        if core.attempts.state == .connected, let link = core.sender.link?.link {
             isShown = core.sender.queue.calling { link.renewCredentials(issued.credentials) }
         }
         if isShown { self.state.shown(issued) }
