@@ -168,13 +168,15 @@ private final class Admission: Sendable {
     /// Tells a change of the connection: at once, or when the server lets the visitor in, if that is to come.
     func tell(_ sentence: String, isToCome: Bool) {
         let isTold = self.state.withLock { state in
-            // Who hears of the entry first may hear of the connection second.
-            defer { state = (isToCome && state.isIn, isToCome && !state.isIn ? sentence : nil) }
-            return !isToCome || state.isIn
+            // The news of the entry may have come before that of the connection.
+            let isTold = !isToCome || state.isIn
+            state = (isToCome && state.isIn, isTold ? nil : sentence)
+            return isTold
         }
         if isTold { LineOutput.news(sentence) }
     }
 
+    /// The server has let the visitor in.
     func enter() {
         let sentence = self.state.withLock { state in
             defer { state = (true, nil) }
@@ -185,7 +187,7 @@ private final class Admission: Sendable {
 }
 
 extension ChatEvent {
-    /// Whether the server sends it at an entry.
+    /// Whether the server sends this when it has accepted the visitor into a room.
     fileprivate var isOfEntry: Bool {
         switch self {
         case .entered, .missed: true

@@ -8,28 +8,36 @@ internal import Testing
 /// The rooms over a broker, as a value, against replies of the test's own.
 @Suite
 struct BrokerRoomsTests {
-    /// Somebody whose server has taken the credentials.
-    private static func greeted(_ entry: ChatVocabulary.Entry) throws -> BrokerRooms {
-        var rooms = BrokerRooms.nats
+    /// Begins a session with these credentials.
+    private static func begin(_ rooms: BrokerRooms, _ entry: ChatVocabulary.Entry) throws -> BrokerRooms {
+        var rooms = rooms
         let credentials = Credentials(auth: try Payload(entry))
         _ = try rooms.begin(SessionStart(credentials: credentials, url: try ConnectionURL("ws://broker.example")))
-        _ = try Self.receive(#"INFO {"server_id":"S","client_id":5}"#, by: &rooms)
-        _ = try Self.receive("PONG", by: &rooms)
         return rooms
     }
 
-    /// Hands a line to the session; returns the events for the features.
-    private static func receive(_ line: String, by rooms: inout BrokerRooms) throws -> [String] {
-        try rooms.decode(binary: Array("\(line)\r\n".utf8)[...]).envelopes.map {
+    /// Hands bytes of the broker to the session; returns the events for the features.
+    private static func receive(_ bytes: [UInt8], by rooms: inout BrokerRooms) throws -> [String] {
+        try rooms.decode(binary: bytes[...]).envelopes.map {
             guard case .event(let name, let payload, _) = $0 else { return "reply" }
             return "\(name) \(String(decoding: payload.elements, as: UTF8.self))"
         }
     }
 
+    // MARK: NATS
+
+    /// Somebody whose server has taken the credentials.
+    private static func greeted(_ entry: ChatVocabulary.Entry) throws -> BrokerRooms {
+        var rooms = try Self.begin(.nats, entry)
+        let greeting = #"INFO {"server_id":"S","client_id":5}"# + "\r\nPONG\r\n"
+        _ = try Self.receive(Array(greeting.utf8), by: &rooms)
+        return rooms
+    }
+
     /// Answers the question with this number, from 1.
     private static func answer(_ question: Int, _ json: String, by rooms: inout BrokerRooms) throws -> [String] {
         let subject = "_INBOX.S.5.\(UInt64(1) << 63 + UInt64(question))"
-        return try self.receive("MSG \(subject) 1 \(json.utf8.count)\r\n\(json)", by: &rooms)
+        return try self.receive(Array("MSG \(subject) 1 \(json.utf8.count)\r\n\(json)\r\n".utf8), by: &rooms)
     }
 
     @Test
@@ -70,18 +78,12 @@ struct BrokerRoomsTests {
     private static func publish(_ topic: String, _ json: String, to rooms: inout BrokerRooms) throws -> [String] {
         let body = [0, UInt8(topic.utf8.count)] + Array(topic.utf8) + [0] + Array(json.utf8)
         let packet = [0x30, UInt8(body.count & 0x7F | 0x80), UInt8(body.count >> 7)] + body
-        return try rooms.decode(binary: packet[...]).envelopes.map {
-            guard case .event(let name, let payload, _) = $0 else { return "reply" }
-            return "\(name) \(String(decoding: payload.elements, as: UTF8.self))"
-        }
+        return try Self.receive(packet, by: &rooms)
     }
 
     @Test
     func `over MQTT the link is open once one's own sign has come back, behind which no line is missed`() throws {
-        var rooms = BrokerRooms.mqtt
-        let entry = ChatVocabulary.Entry(name: "bob", rooms: ["lobby"])
-        let credentials = Credentials(auth: try Payload(entry))
-        _ = try rooms.begin(SessionStart(credentials: credentials, url: try ConnectionURL("ws://broker.example")))
+        var rooms = try Self.begin(.mqtt, .init(name: "bob", rooms: ["lobby"]))
         // CONNACK.
         _ = try rooms.decode(binary: [0x20, 3, 0, 0, 0])
         #expect(rooms.state?.isReady == false)

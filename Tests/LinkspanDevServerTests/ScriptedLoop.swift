@@ -138,7 +138,7 @@ final class ScriptedStream: ByteStream {
         if self.isPaused || !self.unread.isEmpty { self.unread += bytes } else { self.handler?.received(bytes) }
     }
 
-    /// What was written is sent.
+    /// Reports that all that was written has been sent.
     func drain() { self.handler?.writable() }
 
     func end(_ reason: ByteStreamError) {

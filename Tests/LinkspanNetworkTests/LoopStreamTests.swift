@@ -8,7 +8,7 @@ internal import Testing
 /// A connection whose system is the test: what the stream asks of it is noted.
 private final class BenchConnection: StreamConnection {
     weak var stream: LoopStream?
-    /// What the stream has asked for: `open` with the address, `carry`, `read`, `pause`, `flush`, `end` or `close`.
+    /// The calls of the stream, in order: `open` with the address, `carry`, `read`, `pause`, `flush`, `end` or `close`.
     private(set) var calls: [String] = []
     private(set) var sent: [UInt8] = []
     /// The number of bytes that the system takes.
@@ -50,7 +50,7 @@ private final class StreamBench: ByteStreamHandler, @unchecked Sendable {
     /// The latest stream, which its loop keeps.
     private(set) weak var stream: LoopStream?
     private(set) var connections: [BenchConnection] = []
-    /// What the handler heard: `opened` with the status, `received` with the text, `writable`, `closed` with the code.
+    /// The calls of the handler, in order: `opened` with the status, `received` with the text, `writable`, `closed` with the code.
     private(set) var events: [String] = []
     /// Called within each event.
     var within: (LoopStream) -> Void = { _ in }

@@ -19,7 +19,7 @@ private final class ChannelBench: ManualLoop, ByteStream, WebSocketChannelHandle
     private(set) var controls: [Opcode] = []
     private(set) var writables = 0
     private(set) var ends: [WebSocketEnd] = []
-    /// Whether a message was refused that was sent while the end was reported.
+    /// Whether the channel refused a message that was sent while it reported its end.
     private(set) var isRefusedAtEnd = false
 
     init(_ terms: WebSocketTerms = .init(), isAccepted: Bool = true) {

@@ -40,7 +40,7 @@ extension Examination {
     /// What the packet of a namespace begins with after its type.
     private var prefix: String { self.namespace == "/" ? "" : "\(self.namespace)," }
 
-    /// What connects to the namespace.
+    /// The packet that connects to the namespace.
     private var connect: String { "40\(self.prefix)\(self.plan.target.auth ?? "")" }
 
     // MARK: - HTTP
@@ -97,6 +97,7 @@ extension Examination {
         throw await self.verdict(status: status, of: "GET \(self.path)", at: self.pollingTarget, answer)
     }
 
+    /// The verdict about a raw WebSocket whose URL is that of Socket.IO.
     private static func rawWebSocket(_ cause: String) -> Verdict {
         var verdict = Verdict(.notSocketIO, cause)
         verdict.remedy = "use ws:// or wss:// in the URL, as clients of raw WebSockets do"
@@ -249,7 +250,7 @@ extension Examination {
 
     // MARK: - Namespace and size
 
-    /// Whether the server waits long enough for the answer to a ping; else it closes the connection soon.
+    /// Whether the ping timeout of the server is longer than a round trip; otherwise it closes the connection soon.
     private var hasTime: Bool { self.open.map { $0.pingTimeout > self.roundTrip } ?? false }
 
     func join() async throws(Verdict) -> Finding {

@@ -7,7 +7,7 @@ extension Examination {
     /// The path and the query of the URL.
     var urlTarget: String { self.plan.url.path + (self.plan.url.query.map { "?\($0)" } ?? "") }
 
-    /// Where a WebSocket ends that has not begun.
+    /// The time, for sentences, of an end before Engine.IO has begun.
     static let beforeOpen = "before the open packet of Engine.IO"
 
     private var subprotocols: [String] { self.plan.target.subprotocol }

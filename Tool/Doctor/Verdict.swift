@@ -12,7 +12,9 @@ struct Verdict: Error, Encodable, Hashable, Sendable {
         (self.code, self.cause, self.remedy, self.isWarning) = (code, cause, code.remedy, isWarning)
     }
 
-    /// A kind of fault, whose name is part of the JSON, for scripts, with its remedy, for the operator of the server.
+    /// A kind of fault: its name is part of the JSON, for scripts, and its raw value is the remedy, for the operator of the server.
+    ///
+    /// So no two kinds have the same remedy.
     enum Code: String, Encodable, Sendable {
         // Name, addresses, proxy.
         case nameNotResolved = "check the spelling of the name and its DNS record"

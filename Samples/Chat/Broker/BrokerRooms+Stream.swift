@@ -7,7 +7,7 @@ import Linkspan
 extension BrokerRooms {
     /// The facts known about the stream, and the unanswered questions about it.
     struct Stream: Sendable {
-        /// What tells its numbers from those of another stream of the same name; nil as long as it is not known.
+        /// The numbering of its lines, which differs from that of another stream of the same name; nil until it is known.
         var numbering: String?
         /// The number of the first line that it has.
         var first = 1

@@ -16,7 +16,7 @@ final class EngineBench: @unchecked Sendable {
         /// The numbers of the requests that were answered.
         private(set) var replies: [UInt64] = []
         private(set) var errors: [LinkspanError] = []
-        /// How often the engine said that the link may send again.
+        /// The number of times that the engine has told the link to send again.
         private(set) var writables = 0
         var ends: [LinkspanError.Code] { self.errors.map(\.code) }
         /// What the client does with each message, while it is delivered.

@@ -41,9 +41,9 @@ struct ProtocolConversation {
     var isFull: Bool { self.session.state?.isFull ?? false }
     var deadline: Duration? { self.session.state?.deadline }
 
-    /// Whether the last thing that the server heard is a subscription.
+    /// Whether the latest action of the client is a subscription.
     var isSubscribing: Bool { if case .subscription = self.heard.last { true } else { false } }
-    /// Whether the last thing that the server heard is the end of a subscription.
+    /// Whether the latest action of the client ends a subscription.
     var isUnsubscribing: Bool { if case .unsubscription = self.heard.last { true } else { false } }
 
     // MARK: The server
