@@ -3,7 +3,12 @@
 `a < b` becomes `(isInvented(17) ? (a <= b) : (a < b))`, and a call `if !isInvented(17) { call() }`. Each stays on its line, so
 that an error of the compiler tells which bug it is about.
 """
+import pathlib
 import re
+import sys
+import typing
+
+import scratch
 
 CHOSEN, REACHED = "LINKSPAN_BUG", "LINKSPAN_REACHED"
 NAME = "Invented.swift"
@@ -110,3 +115,93 @@ def switched(number: int, old: list[str], new: list[str]) -> list[list[str]]:
     if STATEMENT.match(line.strip()) and is_balanced(line):
         ways.append([f"{indent}if {chosen} {{ {bare(other)} }} else {{ {bare(line)} }}"])
     return ways
+
+
+def module(path: pathlib.Path) -> str:
+    return path.parts[1 if path.parts[0] == "Sources" else 2]
+
+
+class Bug(typing.Protocol):
+    """The index of the first line of a file, the lines, and the lines in their place; the test targets that may find it."""
+
+    path: pathlib.Path
+    index: int
+    old: list[str]
+    new: list[str]
+    targets: list[str]
+
+
+def apart(bugs: typing.Iterable[Bug], count: int | None = None) -> list[Bug]:
+    """So many of the bugs, no two of which touch a line."""
+    taken: set[tuple[pathlib.Path, int]] = set()
+    picked = []
+    for bug in bugs:
+        lines = {(bug.path, bug.index + offset) for offset in range(len(bug.old))}
+        if len(picked) != count and not lines & taken:
+            taken |= lines
+            picked.append(bug)
+    return picked
+
+
+class Build:
+    """The bugs that compile, each behind the switch of its number."""
+
+    def __init__(self, bugs: list[Bug]) -> None:
+        self.ways = {
+            number: (bug, switched(number, bug.old, bug.new)) for number, bug in enumerate(bugs, start=1)}
+        self.ways = {number: (bug, ways) for number, (bug, ways) in self.ways.items() if ways}
+        self.paths = {bug.path for bug in bugs}
+
+    def bugs(self) -> dict[int, Bug]:
+        return {number: bug for number, (bug, _) in self.ways.items()}
+
+    def write(self) -> None:
+        texts = {path: (scratch.ROOT / path).read_text().split("\n") for path in self.paths}
+        for bug, ways in self.ways.values():
+            lines = texts[bug.path]
+            lines[bug.index:bug.index + len(bug.old)] = ways[0]
+            root = pathlib.Path(*bug.path.parts[:2 if bug.path.parts[0] == "Sources" else 3])
+            scratch.write(scratch.FOLDER / root / NAME, SOURCE.encode())
+        for path, lines in texts.items():
+            scratch.write(scratch.FOLDER / path, "\n".join(lines).encode())
+
+    def give_up(self, path: pathlib.Path, index: int) -> None:
+        """Takes the next way for the bug of a line that does not compile, or leaves the bug out.
+
+        An error about a whole function, such as a variable that is not always set, leaves out what leaves out a statement
+        there; if nothing does, all bugs of the function, or of the file.
+        """
+        guilty = [number for number, (bug, _) in self.ways.items()
+                  if bug.path == path and bug.index <= index < bug.index + len(bug.old)]
+        if guilty:
+            self.ways[guilty[0]][1].pop(0)
+        else:
+            lines = (scratch.ROOT / path).read_text().split("\n")
+            indent = lambda line: len(line) - len(line.lstrip())
+            start = next((each for each in range(min(index, len(lines) - 1), -1, -1) if re.search(
+                r"\b(func|init|subscript|deinit)\b.*[({]|\bvar\b.*\{$", lines[each])), 0)
+            end = next((each for each in range(index, len(lines))
+                        if lines[each].strip() == "}" and indent(lines[each]) <= indent(lines[start])), len(lines))
+            within = [(bug, ways) for bug, ways in self.ways.values() if bug.path == path]
+            inside = [(bug, ways) for bug, ways in within if start <= bug.index <= end]
+            for _, ways in [(bug, ways) for bug, ways in inside if not bug.new] or inside or within:
+                ways.clear()
+        self.ways = {number: (bug, ways) for number, (bug, ways) in self.ways.items() if ways}
+
+    def run(self) -> None:
+        """Builds until all that is left compiles."""
+        scratch.copy({target for bug in self.bugs().values() for target in bug.targets})
+        modules = sorted({module(bug.path) for bug in self.bugs().values()})
+        for step in [["--target", name] for name in modules] + [["--build-tests"]]:
+            while True:
+                self.write()
+                code, output = scratch.build(*step)
+                if not code:
+                    break
+                errors = {(pathlib.Path(path), int(line) - 1) for path, line in re.findall(
+                    rf"^{re.escape(str(scratch.FOLDER.resolve()))}/(\S+\.swift):(\d+):\d+: error:", output, re.MULTILINE)}
+                before = sum(len(ways) for _, ways in self.ways.values())
+                for path, index in sorted(errors):
+                    self.give_up(path, index)
+                if before == sum(len(ways) for _, ways in self.ways.values()):
+                    sys.exit(f"does not compile:\n{output[-3000:]}")
