@@ -583,6 +583,19 @@ struct YourProtocolExample {
         try MessageProtocolConformance.run(check, over: LinePeer())
     }
 
+    func arguments(_ array: PayloadValue) throws(LinkspanError) -> Payload {
+        // Without the brackets.
+        try Payload(checking: Payload(array).elements.dropFirst().dropLast())
+    }
+
+    @Test
+    func `the elements of an array become arguments`() throws {
+        let two = try #require(try Payload(["list": ["a, b", "c"]])[0]?["list"])
+        #expect(try self.arguments(two).decode(String.self, String.self) == ("a, b", "c"))
+        let none = try #require(try Payload(checking: Array("[ ]".utf8)[...])[0])
+        #expect(try self.arguments(none)[0] == nil)
+    }
+
     /// Compiled, not run: there is no such server.
     private func use() async throws -> String {
         let configuration = WebSocketConfiguration { $0.protocol = LineProtocol() }
