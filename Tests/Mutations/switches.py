@@ -46,7 +46,9 @@ BEFORE = re.compile(
     r"|\b(?:return|throw|if|guard|while|switch|in|where|await|case|else) |\btry[?!]? ")
 AFTER = re.compile(r"[)\]},;]| && | \|\| | \? | : | \{$| \{ | else\b| where |:$")
 JUMP = re.compile(r"\b(continue|break)\b")
-STATEMENT = re.compile(r"(return|throw)\b|(?:_ = )?(?:try[?!]? )?(?:await )?[\w.?!\[\]]+(\(| [-+*/|&]?= )")
+# Conditions, and what stands before and behind them.
+LIST = re.compile(r"(\s*(?:\} else )?(?:if|guard|while) |\s*for .* where )(.*?)((?: else)? \{.*)")
+STATEMENT = re.compile(r"(if|for|return|throw)\b|(?:_ = )?(?:try[?!]? )?(?:await )?[\w.?!\[\]]+(\(| [-+*/|&]?= )")
 
 
 def outside_texts(line: str) -> str:
@@ -83,6 +85,26 @@ def is_balanced(code: str) -> bool:
     return not re.search(r"[()\[\]{}]", flat(outside_texts(code)))
 
 
+def split(code: str, mark: str) -> list[str]:
+    """The parts of a line between marks that are in no brackets and no text."""
+    places = [match.start() for match in re.finditer(re.escape(mark), flat(outside_texts(code)))]
+    return [code[start:end] for start, end in zip([0] + [place + len(mark) for place in places], places + [len(code)])]
+
+
+def with_condition(number: int, line: str, other: str) -> str | None:
+    """The line with a condition more or less, as the switch says; nil when it is not that by which the other differs."""
+    parts = [LIST.fullmatch(code) for code in (line, other)]
+    if not all(parts) or parts[0][1] != parts[1][1] or parts[0][3] != parts[1][3]:
+        return None
+    old, new = (split(part[2], ", ") for part in parts)
+    longer, shorter, sign = (old, new, "") if len(old) > len(new) else (new, old, "!")
+    for place, condition in enumerate(longer):
+        if shorter == longer[:place] + longer[place + 1:] and not re.match(r"(let|var|case)\b", condition):
+            changed = longer[:place] + [f"({sign}isInvented({number}) || ({condition}))"] + longer[place + 1:]
+            return parts[0][1] + ", ".join(changed) + parts[0][3]
+    return None
+
+
 def switched(number: int, old: list[str], new: list[str]) -> list[list[str]]:
     """Lines in place of the old ones that are the old or the new ones, as the switch says; the best way first."""
     line = old[0]
@@ -95,10 +117,19 @@ def switched(number: int, old: list[str], new: list[str]) -> list[list[str]]:
         first, second = map(bare, old)
         return [[f"{indent}if {chosen} {{ {second}; {first} }} else {{ {first}; {second} }}", ""]]
     other = new[0]
+    if re.match(r"\s*case\b", line):
+        label, *statement = split(line, ": ")
+        other_label, *other_statement = split(other, ": ")
+        if statement and label == other_label:
+            return [[f"{label}: {way}"] for (way,) in switched(number, [": ".join(statement)], [": ".join(other_statement)])]
+        if statement and statement == other_statement:
+            return [[f"{way}: {': '.join(statement)}"] for (way,) in switched(number, [label], [other_label])]
+    if way := with_condition(number, line, other):
+        return [[way]]
     # What differs, widened to whole words.
     start = next(index for index, (one, two) in enumerate(zip(line + "\n", other + "\r")) if one != two)
     same = next(index for index, (one, two) in enumerate(zip(line[::-1] + "\n", other[::-1] + "\r")) if one != two)
-    start = min(start, len(line) - same, len(other) - same)
+    same = min(same, len(line) - start, len(other) - start)
     while start and re.match(r"[\w.&|<>=!+-]", line[start - 1]):
         start -= 1
     while same and re.match(r"[\w.&|<>=!+-]", line[len(line) - same]):
@@ -108,9 +139,9 @@ def switched(number: int, old: list[str], new: list[str]) -> list[list[str]]:
     if jump := JUMP.fullmatch(line[start:end]):
         return [[f"{line[:start]}if {chosen} {{ {other[start:end_of_other]} }} else {{ {jump[1]} }}{line[end:]}"]]
     left, right = segment(line, start, end)
-    value = line[left:right]
-    if is_balanced(value) and not re.match(r"[-+*/.<>=&|?!]+ |\.", value) and not re.search(r" [-+*/<>=&|?]+$", value):
-        changed = line[left:start] + other[start:end_of_other] + line[end:right]
+    value, changed = line[left:right], line[left:start] + other[start:end_of_other] + line[end:right]
+    is_value = not re.match(r"[-+*/.<>=&|?!]+ |\.|(if|for|while|guard|let|var|_)\b", value)
+    if is_balanced(value) and is_value and not re.search(r" [-+*/<>=&|?]+$", value) and len(split(value, ", ")) == 1:
         ways.append([f"{line[:left]}({chosen} ? ({changed}) : ({value})){line[right:]}"])
     if STATEMENT.match(line.strip()) and is_balanced(line):
         ways.append([f"{indent}if {chosen} {{ {bare(other)} }} else {{ {bare(line)} }}"])
