@@ -1,4 +1,5 @@
 internal import Linkspan
+internal import LinkspanNetwork
 internal import LinkspanWebSocket
 internal import Testing
 
@@ -24,6 +25,12 @@ struct JSONMessageProtocolTests {
             #expect(error?.code == .protocolViolation)
             #expect(error?.message == message)
         }
+    }
+
+    @Test
+    func `an auth payload without a value is sent as null`() throws {
+        let start = SessionStart(credentials: Credentials(auth: .empty), url: try ConnectionURL("ws://server"))
+        #expect(JSONMessageProtocol().begin(start) == [.text(Array(#"{"auth":null}"#.utf8)[...])])
     }
 
     @Test

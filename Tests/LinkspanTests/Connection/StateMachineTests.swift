@@ -433,6 +433,19 @@ struct StateMachineTests {
         #expect(!isFlapping(.lost))
     }
 
+    @Test
+    func `an outage begins with its first loss, and anew with that of a link that lasted`() {
+        var outage = Outage()
+        outage.noteLoss(wasHealthy: false, now: self.start)
+        #expect(outage.start == self.start)
+        outage.fail(.lost, isAttempt: true)
+        let later = self.start + .seconds(1)
+        outage.noteLoss(wasHealthy: false, now: later)
+        #expect((outage.start, outage.failures) == (self.start, 1))
+        outage.noteLoss(wasHealthy: true, now: later)
+        #expect((outage.start, outage.failures) == (later, 0))
+    }
+
     @Test(arguments: [LinkspanError.Code.pathLost, .suspended])
     func `an attempt that the device or the app ends is not reported`(code: LinkspanError.Code) {
         var outage = Outage()

@@ -138,7 +138,7 @@ struct KeeperTests {
     }
 
     @Test
-    func `a rule sees how long a connection has been idle, and zero once it is held again`() throws {
+    func `a rule sees how long a connection has been idle, and zero while anybody holds it`() throws {
         let recorder = EventRecorder()
         let harness = PoolHarness(rules: [IdleTimeRule(recorder: recorder)])
         let handler = try harness.connect { $0.idleTimeout = .seconds(600) }
@@ -151,6 +151,10 @@ struct KeeperTests {
         harness.scheduler.advance(by: .seconds(10))
         harness.manager.look(for: .look)
         #expect(recorder.notes.last == "0.0 seconds")
+        try harness.connect { $0.idleTimeout = .seconds(600) }.release()
+        harness.scheduler.advance(by: .seconds(10))
+        harness.manager.look(for: .look)
+        #expect(recorder.notes.last == "0.0 seconds", "one of two holders is left")
         withExtendedLifetime(next) {}
     }
 

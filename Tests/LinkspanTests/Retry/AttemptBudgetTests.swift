@@ -32,6 +32,9 @@ struct AttemptBudgetTests {
         budget = AttemptBudget(AttemptLimits())
         for _ in 0..<1_000 { budget.spend(now: self.start) }
         #expect(budget.reserve(now: self.start) == self.start + .milliseconds(200))
+        let muchLater = self.start + .seconds(60)
+        for _ in 0..<10 { budget.spend(now: muchLater) }
+        #expect(budget.reserve(now: muchLater) == muchLater + .milliseconds(200), "a rest saves up no attempts for the app")
     }
 
     @Test
