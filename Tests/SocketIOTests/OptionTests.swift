@@ -64,7 +64,7 @@ struct OptionTests {
         try await server.use {
             let policy = TLSPolicy(roots: .file(certificates.authority))
             // The certificate decides, whether the URL or the option asks for TLS.
-            for (scheme, isSecure) in [("https", false), ("http", true)] {
+            for (scheme, isSecure) in [("https", false), ("http", true), ("HTTPS", false), ("Wss", false)] {
                 let outcome = try await Self.outcome(
                     server.url(scheme), [.security(FoundationSecurity(policy: policy)), .secure(isSecure)])
                 #expect(outcome == "connected")
@@ -125,6 +125,9 @@ struct OptionTests {
         #expect(!manager.reconnects && manager.forceNew && manager.version == .two)
         #expect(manager.reconnectWait == 4 && manager.reconnectWaitMax == 5 && manager.randomizationFactor == 0.25)
         #expect(DefaultSocketLogger.Logger === logger)
+        // As dictionaries of Objective-C had it.
+        let versions = [2, 3, 9].map { SocketManager(socketURL: url, config: ["version": $0]).version }
+        #expect(versions == [.two, .three, .three])
         let wrong = values.mapValues { _ in [1: 2] }
         #expect(SocketManager(socketURL: url, config: wrong).config.isEmpty)
     }

@@ -151,7 +151,7 @@ struct ReconnectTests {
     }
 
     @Test
-    func `a manager that is released leaves its server`() async throws {
+    func `a manager that is released leaves its server, and its sockets are down`() async throws {
         try await PythonServer.useOldPrograms { server in
             let connected = Journal<String>("welcomes")
             var manager: SocketManager? = SocketManager(socketURL: server.url, config: Carrier.websocket.options)
@@ -159,9 +159,75 @@ struct ReconnectTests {
             socket.on("welcome") { _, _ in connected.append("") }
             let connection = try #require(socket.connection)
             try await connected.first(1)
+            let ends = Journal<String>("ends")
+            socket.on(clientEvent: .disconnect) { data, _ in ends.append(data[0] as? String ?? "?") }
             manager = nil
             try await eventually { connection.state == .disconnected }
-            #expect(socket.manager == nil)
+            #expect(socket.manager == nil && socket.status == .disconnected)
+            socket.emit("echo") { ends.append("emitted") }
+            let found = try await ends.first(2)
+            #expect(found == ["Manager Deinit", "emitted"])
+        }
+    }
+
+    @Test
+    func `two reconnects in a row are told as one, and not as the end`() async throws {
+        try await PythonServer.useOldPrograms { server in
+            let events = Journal<String>("client events")
+            let manager = SocketManager(socketURL: server.url, config: Carrier.websocket.options)
+            let socket = manager.defaultSocket
+            for event in [SocketClientEvent.connect, .reconnect, .disconnect] {
+                socket.on(clientEvent: event) { _, _ in events.append(event.rawValue) }
+            }
+            socket.once("welcome") { _, _ in
+                manager.reconnect()
+                manager.reconnect()
+            }
+            socket.connect()
+            let found = try await events.first(3)
+            #expect(found == ["connect", "reconnect", "connect"])
+        }
+    }
+
+    @Test
+    func `what is told of a link that was left does not count after the next connect`() async throws {
+        try await PythonServer.useOldPrograms { server in
+            let states = Journal<String>("states")
+            let manager = SocketManager(socketURL: server.url, config: Carrier.websocket.options)
+            let socket = manager.defaultSocket
+            socket.on(clientEvent: .statusChange) { data, _ in states.append("\(data[0])") }
+            do {
+                manager.handleQueue.suspend()
+                defer { manager.handleQueue.resume() }
+                let connection = try #require(socket.connection)
+                try await eventually { connection.state == .connected }
+                socket.disconnect()
+                socket.connect()
+                try await eventually { connection.state == .connected }
+            }
+            let found = try await states.first(4)
+            #expect(found == ["connecting", "disconnected", "connecting", "connected"])
+        }
+    }
+
+    @Test
+    func `attempts before disconnect are not counted after the next connect`() async throws {
+        try await PythonServer.useOldPrograms { server in
+            let events = Journal<String>("client events")
+            let manager = SocketManager(socketURL: server.url, config: Carrier.websocket.options)
+            let socket = manager.defaultSocket
+            for event in [SocketClientEvent.connect, .reconnectAttempt, .disconnect] {
+                socket.on(clientEvent: event) { _, _ in events.append(event.rawValue) }
+            }
+            socket.connect()
+            try await events.first(1)
+            await server.stop()
+            try await events.first { $0 == "reconnectAttempt" }
+            socket.disconnect()
+            try await server.start()
+            socket.connect()
+            try await events.first(2) { $0 == "connect" }
+            #expect(events.entries.suffix(2) == ["disconnect", "connect"])
         }
     }
 
@@ -187,6 +253,13 @@ struct ReconnectTests {
             #expect(upgrades == [[:]])
             try await server.restart()
             try await events.first(2)
+            let direct = SocketManager(socketURL: server.url, config: Carrier.websocket.options)
+            direct.defaultSocket.on(clientEvent: .websocketUpgrade) { _, _ in events.append([:]) }
+            direct.connect()
+            try await events.first(3)
+            direct.disconnect()
+            direct.connect()
+            try await events.first(4)
             let polling = SocketManager(socketURL: server.url, config: Carrier.polling.options)
             polling.defaultSocket.on(clientEvent: .websocketUpgrade) { _, _ in events.append(nil) }
             polling.connect()
@@ -196,7 +269,7 @@ struct ReconnectTests {
             }
             let found = try await carriers.first(1)
             #expect(found == ["polling"])
-            #expect(events.entries.count == 2)
+            #expect(events.entries.count == 4)
         }
     }
 }

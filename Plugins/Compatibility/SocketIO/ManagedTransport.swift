@@ -28,8 +28,7 @@ private final class NotingReceiver: LinkReceiver {
     private let note: @Sendable (LinkInfo?) -> Void
 
     init(_ receiver: any LinkReceiver, note: @escaping @Sendable (LinkInfo?) -> Void) {
-        self.receiver = receiver
-        self.note = note
+        (self.receiver, self.note) = (receiver, note)
     }
 
     func receive(_ next: () -> LinkEvent?) {

@@ -92,7 +92,7 @@ public enum SocketIOClientOption: CustomStringConvertible, Equatable {
             take(Self.enableSOCKSProxy), take(Self.handleQueue), take(Self.log), take(Self.logger), take(Self.path),
             take(Self.reconnects), take(Self.reconnectAttempts), take(Self.reconnectWait), take(Self.reconnectWaitMax),
             take(Self.randomizationFactor), take(Self.secure), take(Self.security), take(Self.selfSigned),
-            take(Self.sessionDelegate), take(Self.version),
+            take(Self.sessionDelegate), take(Self.version), take { .version(SocketIOVersion(rawValue: $0) ?? .three) },
         ]
         return options.lazy.compactMap(\.self).first { $0.description == name }
     }

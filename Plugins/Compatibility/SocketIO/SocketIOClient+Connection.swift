@@ -18,7 +18,10 @@ extension SocketIOClient {
         try self.state.withLock { state throws(LinkspanError) in
             if let handler = state.handler { return handler }
             let handler = try self.connections.prepare(try manager.configuration(for: self))
-            handler.onStatusChange { [weak self, queue] change in queue.post(.call { self?.follow(change) }) }
+            handler.onStatusChange { [weak self, queue] change in
+                let period = self?.state.withLock { $0.period }
+                queue.post(.call { self?.follow(change, in: period) })
+            }
             for event in state.heard { try self.listen(to: event, on: handler) }
             state.handler = handler
             return handler
@@ -51,9 +54,10 @@ extension SocketIOClient {
 
     // MARK: What happens to the connection, told on the queue
 
-    private func follow(_ change: StatusChange) {
+    private func follow(_ change: StatusChange, in period: UUID?) {
         let state = self.state.withLock { $0 }
-        guard state.isWanted, let handler = state.handler else { return }
+        // What is told of a link that the app has left since counts no more, though it may have connected again.
+        guard let period, state.period == period, let handler = state.handler else { return }
         switch change {
         case .progress(.opening):
             guard let attempts = state.attempts else { return }
@@ -85,10 +89,7 @@ extension SocketIOClient {
         case (.disconnected, .requested) where self.status == .connected: self.didDisconnect(reason: "Disconnect")
         default: return
         }
-        self.state.withLock { state in
-            (state.isOverWebSocket, state.attempts, state.isRenewed) = (false, nil, false)
-            state.questions.removeAll()
-        }
+        self.state.withLock { $0.endLink() }
     }
 
     /// The facts of the link, or nil for a ping with its answer.

@@ -22,8 +22,8 @@ open class SocketIOClient: NSObject {
         var sid: String?
         /// The connection, and how far it has come.
         var handler: ConnectionHandler?
-        /// True from `connect` to `disconnect`, also while the connection is down.
-        var isWanted = false
+        /// Identifies the time from `connect` to `disconnect`, also while the connection is down; nil outside of it.
+        var period: UUID?
         /// True from a manual reconnect until the connection has gone down for it.
         var isRenewed = false
         var payload: Payload?
@@ -35,6 +35,11 @@ open class SocketIOClient: NSObject {
         var acks = Numbered<AckCallback>()
         /// Messages that wait for an acknowledgement.
         var questions = Numbered<Message>()
+
+        /// Forgets what belongs to the link that has ended.
+        mutating func endLink() {
+            (self.isOverWebSocket, self.attempts, self.isRenewed, self.questions) = (false, nil, false, .init())
+        }
     }
 
     /// The namespace.
@@ -246,8 +251,7 @@ open class SocketIOClient: NSObject {
 
 /// Values by their numbers, the newest 1,024: what nobody takes is forgotten.
 struct Numbered<Value> {
-    private var values: [Int: Value] = [:]
-    private var last = -1
+    private var (values, last) = ([Int: Value](), -1)
 
     mutating func add(_ value: Value) -> Int {
         self.last += 1
@@ -256,5 +260,4 @@ struct Numbered<Value> {
     }
 
     mutating func remove(_ number: Int) -> Value? { self.values.removeValue(forKey: number) }
-    mutating func removeAll() { self.values = [:] }
 }

@@ -30,7 +30,7 @@ open class SocketManager: NSObject, ConfigSettable {
         self.init(socketURL: socketURL, config: (config ?? [:]).compactMap { .named($0, value: $1) })
     }
 
-    deinit { for socket in self.nsps.values { self.leave(socket) } }
+    deinit { for socket in self.nsps.values { self.leave(socket, reason: "Manager Deinit") } }
 
     // MARK: Options
 
@@ -134,7 +134,7 @@ open class SocketManager: NSObject, ConfigSettable {
         self[\.hasBegun] = true
         do {
             let payload = try payload.map { try Payload(arguments: [$0]) }
-            socket.state.withLock { ($0.payload, $0.isWanted) = (payload, true) }
+            socket.state.withLock { ($0.payload, $0.period) = (payload, $0.period ?? UUID()) }
             try socket.handler(of: self).reconnectNow()
         } catch {
             let reason = (error as? LinkspanError)?.message ?? "\(error)"
@@ -146,9 +146,9 @@ open class SocketManager: NSObject, ConfigSettable {
     /// Leaves the server and connects again, with the options of now; makes a waiting attempt at once.
     open func reconnect() {
         for socket in self.all {
-            guard let handler = socket.state.withLock({ $0.isWanted ? $0.handler : nil }) else { continue }
+            guard let handler = socket.state.withLock({ $0.period == nil ? nil : $0.handler }) else { continue }
             let isUp = handler.state == .connected
-            socket.state.withLock { $0.isRenewed = isUp }
+            socket.state.withLock { $0.isRenewed = isUp || $0.isRenewed }
             if isUp { try? handler.disconnect() }
             try? handler.reconnectNow()
         }
@@ -162,8 +162,7 @@ open class SocketManager: NSObject, ConfigSettable {
 
     /// Disconnects a socket; what it has emitted and could not leave is given up, with a client event.
     open func disconnectSocket(_ socket: SocketIOClient) {
-        self.leave(socket)
-        socket.didDisconnect(reason: "Namespace leave")
+        self.leave(socket, reason: "Namespace leave")
     }
 
     /// Disconnects the socket of a namespace, and forgets it.
@@ -180,24 +179,27 @@ open class SocketManager: NSObject, ConfigSettable {
     /// Sends an event with a list of arguments in every namespace.
     open func emitAll(_ event: String, withItems items: [Any]) { self.all.forEach { $0.emit(event, with: items) } }
 
-    private func leave(_ socket: SocketIOClient) {
-        socket.state.withLock { $0.isWanted = false }
-        guard let handler = socket.state.withLock({ $0.handler }) else { return }
-        try? handler.disconnect()
+    /// Leaves the namespace, and tells the socket unless there is no reason.
+    private func leave(_ socket: SocketIOClient, reason: String? = nil) {
+        socket.state.withLock { $0.period = nil }
+        let handler = socket.state.withLock { $0.handler }
+        try? handler?.disconnect()
+        socket.state.withLock { $0.endLink() }
         // What has not left must not go out when another user connects.
-        handler.cancelCommands { $0.kind == .send || $0.kind == .request }
+        handler?.cancelCommands { $0.kind == .send || $0.kind == .request }
+        if let reason { socket.didDisconnect(reason: reason) }
     }
 
     /// The configuration of a socket's connection, whose links are made by the options of their moment.
     func configuration(for socket: SocketIOClient) throws(LinkspanError) -> ConnectionConfiguration {
-        let (terms, queue, first) = (self.terms, self.queue, self.terms.withLock { $0 })
+        let (terms, queue, url, first) = (self.terms, self.queue, self.socketURL, self.terms.withLock { $0 })
         if let problem = first.problem { throw problem }
         if let end = socket.nsp.firstIndex(where: { "?#".contains($0) }) {
             throw Terms.refusal("the namespace \(socket.nsp[..<end]) has a query or a fragment: use connectParams")
         }
-        let scheme = first.isSecure || ["https", "wss"].contains(self.socketURL.scheme) ? "https" : "http"
-        let host = self.socketURL.host.map { $0.contains(":") ? "[\($0)]" : $0 } ?? ""
-        let port = self.socketURL.port.map { ":\($0)" } ?? ""
+        let scheme = first.isSecure || ["https", "wss"].contains(url.scheme?.lowercased()) ? "https" : "http"
+        let host = url.host.map { $0.contains(":") ? "[\($0)]" : $0 } ?? ""
+        let port = url.port.map { ":\($0)" } ?? ""
         let transport = ManagedTransport(
             executor: SocketIOTransport(first.configuration).executor,
             identity: ["manager": Secret("\(ObjectIdentifier(self))")],
