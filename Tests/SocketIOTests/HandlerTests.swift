@@ -1,4 +1,5 @@
 internal import Foundation
+internal import Linkspan
 internal import SocketIO
 internal import TestSupport
 internal import TestedBackEnds
@@ -147,6 +148,24 @@ struct HandlerTests {
             #expect(errors.entries == ["echo 1 true", "echo 2 false", "echo 1 true"])
             let found = try await done.first(2)
             #expect(found == ["emit", "NO ACK"])
+        }
+    }
+
+    @Test
+    func `an emit that is more than the server accepts is an error with the event and the arguments`() async throws {
+        try await PythonServer.useOldPrograms { server in
+            let errors = Journal<String>("errors")
+            let manager = SocketManager(socketURL: server.url, config: Carrier.websocket.options)
+            let socket = manager.defaultSocket
+            socket.on(clientEvent: .error) { data, _ in
+                let text = (data[1] as? [Any])?.first as? String
+                let code = (data[2] as? LinkspanError)?.code.rawValue
+                errors.append("\(data[0]) \(text?.utf8.count ?? -1) \(code ?? "?")")
+            }
+            socket.on("welcome") { _, _ in socket.emit("echo", String(repeating: "x", count: 17 << 20)) }
+            socket.connect()
+            let found = try await errors.first(1)
+            #expect(found == ["echo \(17 << 20) messageTooLarge"])
         }
     }
 

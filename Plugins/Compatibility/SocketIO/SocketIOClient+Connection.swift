@@ -142,15 +142,16 @@ extension SocketIOClient {
             self.tell(.error, data)
             self.queue.post(.call { done?(nil) })
         }
-        let (status, handler) = self.state.withLock { ($0.status, $0.handler) }
-        guard let handler, status.active, status == .connected || !self.terms.withLock({ $0.dropsOffline }) else {
+        let (isActive, isUp, handler) = self.state.withLock { ($0.status.active, $0.status == .connected, $0.handler) }
+        guard let handler, isActive, isUp || !self.terms.withLock({ $0.dropsOffline }) else {
             return fail(["Tried emitting when not connected"])
         }
         do {
-            // Over an open link an emit without a callback needs no outcome, which would cost a closure each.
-            let finish = done == nil && status == .connected ? nil : self.outcome(of: event, items, done)
             let payload = try Payload(arguments: items)
-            try handler.perform(Command(kind, event: event, payload: payload, timeout: limit, completion: finish))
+            // Over an open link an emit without a callback needs no outcome, which would cost a closure each; but a large
+            // one may be more than the server accepts.
+            let end = isUp && done == nil && payload.byteCount < 512 ? nil : self.outcome(event, items, done)
+            try handler.perform(Command(kind, event: event, payload: payload, timeout: limit, completion: end))
         } catch {
             fail([event, items, error])
         }
@@ -158,7 +159,7 @@ extension SocketIOClient {
 
     /// Calls `done` on the queue, after a client event if the emit has failed otherwise than by its time limit.
     private func outcome(
-        of event: String, _ items: Any, _ done: ((Payload?) -> Void)?
+        _ event: String, _ items: Any, _ done: ((Payload?) -> Void)?
     ) -> @Sendable (Result<Payload, LinkspanError>) -> Void {
         { [weak self, queue] outcome in
             if done == nil, case .success = outcome { return }
