@@ -170,6 +170,7 @@ final class LoadClient: Sendable {
         func time(of index: Int) -> Int64 { step.interval.map { start + Int64(Double(index) * $0) } ?? now }
         let first = self.run.tally.withLock { tally in
             tally.sent += indices.count
+            tally.underWay += step.isRequest ? indices.count : 0
             tally.lateness.record(now - time(of: indices.lowerBound))
             return tally.book.take(indices.count, of: sender, to: step.audience, isAcknowledged: step.isRequest)
         }
@@ -185,17 +186,30 @@ final class LoadClient: Sendable {
         _ step: LoadStep, _ stamp: MessageStamp, over connection: ConnectionHandler,
         _ done: @escaping @Sendable () -> Void
     ) {
-        // Made where it is handed over, because a copy would cost each message.
-        var payload: Payload { step.template.payload(stamp, user: self.user) }
-        do throws(LinkspanError) {
-            guard step.isRequest else {
-                return try connection.perform(Command(sending: step.plan.event, payload: payload))
+        @Sendable func refuse(_ error: LinkspanError) {
+            self.run.tally.withLock { tally in
+                tally.fail(error)
+                tally.sent -= 1
+                tally.underWay -= step.isRequest ? 1 : 0
+                tally.book.cancel(stamp.number, of: stamp.sender)
             }
-            let patience = Duration.seconds(step.plan.seconds)
+            done()
+        }
+        let patience = step.isRequest ? Duration.seconds(step.plan.seconds) : nil
+        do throws(LinkspanError) {
             try connection.perform(
-                Command(.request, event: step.plan.event, payload: payload, timeout: patience) { [run] outcome in
+                Command(
+                    step.isRequest ? .request : .send, event: step.plan.event,
+                    payload: step.template.payload(stamp, user: self.user), timeout: patience
+                ) { [run] outcome in
+                    // What was not sent, such as more than the server accepts, is not lost by the server.
+                    if case .failure(let error) = outcome, !step.isRequest || error.certainty == .notSent {
+                        return refuse(error)
+                    }
+                    guard step.isRequest else { return }
                     let time = run.now - stamp.time
                     run.tally.withLock { tally in
+                        tally.underWay -= 1
                         switch outcome {
                         case .success: tally.answer(after: time, stamp)
                         case .failure(let error): tally.fail(error)
@@ -204,12 +218,7 @@ final class LoadClient: Sendable {
                     done()
                 })
         } catch {
-            self.run.tally.withLock { tally in
-                tally.fail(error)
-                tally.sent -= 1
-                tally.book.cancel(stamp.number, of: stamp.sender)
-            }
-            done()
+            refuse(error)
         }
     }
 }

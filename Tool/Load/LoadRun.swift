@@ -196,8 +196,11 @@ final class LoadRun: Sendable {
     private func settle() async {
         let end = ContinuousClock.now + .seconds(self.scenario.settle)
         while .now < end {
-            let (due, received) = self.tally.withLock { $0.book.progress($0.receivers) }
-            guard received < due else { return }
+            let (due, received, underWay) = self.tally.withLock { tally in
+                let (due, received) = tally.book.progress(tally.receivers)
+                return (due, received, tally.underWay)
+            }
+            guard received < due || underWay > 0 else { return }
             try? await Task.sleep(for: .milliseconds(50))
         }
     }
@@ -237,7 +240,10 @@ final class LoadRun: Sendable {
     }
 
     private func report(_ begun: ProcessCost, _ worked: ProcessCost) -> LoadReport {
-        let tally = self.tally.withLock { $0 }
+        let tally = self.tally.withLock { tally in
+            tally.endSecond(at: self.now)
+            return tally
+        }
         let times = tally.times
         let (toServer, fromServer) = tally.book.faults(tally.receivers)
         let messages = tally.sent + tally.received

@@ -3,7 +3,7 @@ import LinkspanRuntime
 
 /// Everything that a load has counted.
 struct LoadTally: Sendable {
-    /// A second of the run.
+    /// A second of the run, or what is left of the last one.
     struct Second: Codable, Sendable {
         var time: Double
         var open: Int
@@ -28,6 +28,8 @@ struct LoadTally: Sendable {
     var failedClients = 0
     var sent = 0
     var received = 0
+    /// Requests that have no outcome yet.
+    var underWay = 0
     /// Received messages with a number that was never given.
     var strange = 0
     var errors: [String: Int] = [:]

@@ -105,6 +105,58 @@ extension Tool {
         }
 
         @Test
+        func `requests that are answered after the last one was sent are not lost`() async throws {
+            let held = Lock<[HubMessage]>([])
+            let hub = InMemoryHub()
+            hub.onConnect { peer in
+                peer.on("req") { message in
+                    let messages = held.withLock { held in
+                        held.append(message)
+                        return held.count == 3 ? held : []
+                    }
+                    for message in messages { message.reply(message.payload) }
+                }
+            }
+            let server = DevServer(hub: hub)
+            try await server.start()
+            try await Bench.run { bench in
+                let ended = try await bench.runTool([
+                    "load", server.socketIOURL, "--clients", "1", "--request", "req", "--rate", "1000", "--count", "3",
+                    "--json", "--threshold", "lost==0",
+                ])
+                let report = try self.report(of: ended)
+                #expect(ended.status == 0 && report.toServer == .init() && report.received == 3)
+                // The time line has all that the totals have.
+                #expect(report.timeline.map(\.sent).reduce(0, +) == 3)
+                #expect(report.timeline.map(\.received).reduce(0, +) == 3)
+            }
+            await server.stop()
+        }
+
+        @Test
+        func `a message that is not sent is an error, and not lost by the server`() async throws {
+            let server = DevServer(hub: InMemoryHub(), configuration: .init { $0.maximumMessageBytes = 2_000 })
+            try await server.start()
+            try await Bench.run { bench in
+                let large = #""{{stamp}} \#(String(repeating: "x", count: 3_000))""#
+                for (url, action, payload, reason) in [
+                    (server.socketIOURL, "--emit", large, "more than the 2000 that the server accepts"),
+                    (server.socketIOURL, "--request", large, "more than the 2000 that the server accepts"),
+                    (server.webSocketURL, "--emit", #"{"a":"{{stamp}}"}"#, "sends only events with one string"),
+                ] {
+                    let ended = try await bench.runTool([
+                        "load", url, "--clients", "2", action, "echo", "--count", "3", "--payload", payload, "--json",
+                    ])
+                    let report = try self.report(of: ended)
+                    #expect(report.fromServer == .init() && report.toServer == .init() && report.sent == 0)
+                    #expect(report.errors.values.reduce(0, +) == 6, "\(report.errors)")
+                    #expect(report.errors.keys.allSatisfy { $0.contains(reason) }, "\(report.errors)")
+                }
+            }
+            await server.stop()
+        }
+
+        @Test
         func `a scenario with users, namespaces, requests and a broadcast is carried out`() async throws {
             let names = Lock<Set<String>>([])
             let (main, room) = (InMemoryHub(), InMemoryHub())
