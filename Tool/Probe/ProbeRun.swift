@@ -154,15 +154,10 @@ struct ProbeRun: Sendable {
     private func perform(_ line: ProbeLine, over connection: ConnectionHandler) async -> ProbeExit? {
         do throws(LinkspanError) {
             switch line {
-            case .send(let event, let payload):
-                try connection.perform(Command(.send, event: event, payload: payload))
-                self.state.withLock { $0.sent += 1 }
+            case .send(let event, let payload): _ = try await self.perform(.send, event, payload, over: connection)
             case .ask(let event, let payload):
-                self.state.withLock { $0.sent += 1 }
-                let reply = Promise<Result<Payload, LinkspanError>>()
-                try connection.perform(
-                    Command(.request, event: event, payload: payload, timeout: self.timeout) { reply.fulfill($0) })
-                self.output.show(.acknowledgement, event, try await reply.value.get())
+                let reply = try await self.perform(.request, event, payload, within: self.timeout, over: connection)
+                self.output.show(.acknowledgement, event, reply)
             case .answer(let payload):
                 guard let question = self.state.withLock({ $0.question.take() }) else {
                     throw LinkspanError(.encodingFailed, "no event waits for an acknowledgement")
@@ -175,6 +170,18 @@ struct ProbeRun: Sendable {
             self.output.complain(error.message)
             return ProbeExit(error)
         }
+    }
+
+    /// Sends an event; returns when the transport has taken it, or with the acknowledgement of a request.
+    private func perform(
+        _ kind: Command.Kind, _ event: String, _ payload: Payload, within limit: Duration? = nil,
+        over connection: ConnectionHandler
+    ) async throws(LinkspanError) -> Payload {
+        self.state.withLock { $0.sent += 1 }
+        let outcome = Promise<Result<Payload, LinkspanError>>()
+        try connection.perform(
+            Command(kind, event: event, payload: payload, timeout: limit) { outcome.fulfill($0) })
+        return try await outcome.value.get()
     }
 
     private func isAwaited(_ message: Message) -> Bool {

@@ -72,6 +72,29 @@ extension Tool {
         }
 
         @Test(.timeLimit(.minutes(2)))
+        func `many lines at once are sent, and one that the server does not accept is an error`() async throws {
+            try await Bench.run { bench in
+                let echo = try await Echo(on: bench)
+                // More than the buffers of the system have room for.
+                let lines = (1...5_000).map { "\($0) \(String(repeating: "x", count: 1_000))" } + ["end"]
+                let probe = try await bench.tool([
+                    "probe", "--quiet", echo.webSocket, "--subprotocol", "probe", "--until", "end", "--wait", "30",
+                ])
+                try probe.type(lines)
+                try probe.endInput()
+                #expect(try await probe.exit(within: .seconds(40)) == 0)
+                let isSame = await probe.output.lines == lines
+                #expect(isSame)
+                let large = try await bench.tool(["probe", "--quiet", echo.socketIO])
+                try large.type([#"say "\#(String(repeating: "x", count: 1_100_000))""#])
+                try large.endInput()
+                #expect(try await large.exit(within: .seconds(40)) == 69)
+                let complaint = await large.errors.lines.first
+                #expect(complaint?.contains("more than the 1000000 that the server accepts") == true)
+            }
+        }
+
+        @Test(.timeLimit(.minutes(2)))
         func `text and binary go over a raw WebSocket`() async throws {
             try await Bench.run { bench in
                 let echo = try await Echo(on: bench)
