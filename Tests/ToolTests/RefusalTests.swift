@@ -49,6 +49,7 @@ extension Tool {
                 ),
                 (["load", "http://x", "--clients", "-3"], "clients has to be from 1 to 1000000, not -3"),
                 (["doctor", "http://x", "--timeout", "-5"], "--timeout has to be a number of seconds from 1 to 86400"),
+                (["probe", "http://x", "--timeout", "-0.1"], "--timeout has to be a number of seconds from 0.001 to"),
             ])
         func `a negative number is refused with the range of its flag`(words: [String], sentence: String) async throws {
             try await Bench.run { bench in
@@ -72,6 +73,8 @@ extension Tool {
                 (["probe", "http://127.0.0.1:1", "--record", "/none/a"], "/none is no folder that can be written to"),
                 (["probe", "http://127.0.0.1:1", "--record", "/"], "cannot be written to /: it is a folder"),
                 (["probe", "http://127.0.0.1:1", "--replay", "/"], "/ cannot be read: it is a folder"),
+                (["probe", "http://127.0.0.1:1", "--timeout", "0"], "--timeout has to be a number of seconds from 0.0"),
+                (["probe", "http://127.0.0.1:1", "--pin", "sha1/abc"], "'sha1/abc' is no pin: sha256/ and 44"),
                 (["load", "http://x", "--scenario", "/"], "/ cannot be read: it is a folder"),
                 (["load", "http://x", "--scenario", "/none"], "/none cannot be read: No such file or directory"),
                 (["load", "http://x", "--scenario", "/dev/null"], "/dev/null is empty"),

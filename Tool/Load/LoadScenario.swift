@@ -205,6 +205,9 @@ extension DecodingError {
         case is Int.Type, is UInt64.Type: "a whole number"
         case is Double.Type: "a number"
         case is String.Type: "a text"
+        #if YAML
+        case is Node.Scalar.Type: "one value; a text with { or [ needs quotes"
+        #endif
         case is any RangeReplaceableCollection.Type: "a list"
         default: "names with values"
         }

@@ -58,10 +58,10 @@ struct OutboxCommand: AsyncParsableCommand {
                 // Opening would make a file that is not there.
                 _ = try Outbox.entries(at: self.file, after: 0)
                 let outbox = Outbox(path: self.file)
+                let rows = try await outbox.entries(limit: .max)
                 for key in self.keys {
-                    let rows = try await outbox.entries(limit: .max).filter { $0.delivery.key == key }
                     var isDone = false
-                    for row in rows {
+                    for row in rows where row.delivery.key == key {
                         if try await change(outbox, key, row.delivery.account) { isDone = true }
                     }
                     if isDone { outcome.done.append(key) } else { outcome.missing.append(key) }

@@ -67,7 +67,7 @@ struct ProbeCommand: AsyncParsableCommand {
             throw ValidationError("--replay and --execute exclude each other")
         }
         try self.check("--wait", self.wait ?? 0, from: 0)
-        try self.check("--timeout", self.timeout, from: 0)
+        try self.check("--timeout", self.timeout, from: 0.001)
         for line in self.execute {
             if case .mistake(let sentence) = self.target.isRaw ? ProbeLine.message(line) : ProbeLine.event(line) {
                 throw ValidationError("--execute '\(line)' cannot be sent: \(sentence)")

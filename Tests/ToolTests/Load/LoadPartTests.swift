@@ -151,6 +151,8 @@ extension Tool {
                     ":4: 'rate' is there more than once, first here"
                 ),
                 ("- a", ":1: has to be names with values"),
+                ("clients: [1]", ":1: clients: has to be one value"),
+                ("steps:\n  - {emit: a, payload: {b: 1}}", ":2: steps[0].payload: has to be one value; a text with {"),
                 ("steps: [{}]", "a step has one of emit, request, expect and think, not 0 of them"),
                 ("steps: [{emit: a, request: b}]", "not 2 of them"), ("a: 1\nclients: [1\nsteps: -", ":3:"),
                 (

@@ -19,7 +19,7 @@ public struct PublicKeyPin: Sendable, Hashable {
             let digest = Base64.decode(Array(text.utf8.dropFirst(Self.prefix.utf8.count))[...]), digest.count == 32
         else {
             throw LinkspanError(
-                .invalidConfiguration, "a pin is sha256/ and 44 characters of base64, the digest of a public key")
+                .invalidConfiguration, "'\(text)' is no pin: sha256/ and 44 characters of base64, the digest of a key")
         }
         self.digest = digest
     }
