@@ -56,7 +56,7 @@ extension SocketIOClient {
 
     private func follow(_ change: StatusChange, in period: UUID?) {
         let state = self.state.withLock { $0 }
-        // What is told of a link that the app has left since counts no more, though it may have connected again.
+        // A change of a link that the app has left since does not count, though it may have connected again.
         guard let period, state.period == period, let handler = state.handler else { return }
         switch change {
         case .progress(.opening):
