@@ -186,40 +186,43 @@ final class LoadClient: Sendable {
         _ step: LoadStep, _ stamp: MessageStamp, over connection: ConnectionHandler,
         _ done: @escaping @Sendable () -> Void
     ) {
-        @Sendable func refuse(_ error: LinkspanError) {
-            self.run.tally.withLock { tally in
-                tally.fail(error)
-                tally.sent -= 1
-                tally.underWay -= step.isRequest ? 1 : 0
-                tally.book.cancel(stamp.number, of: stamp.sender)
-            }
-            done()
-        }
-        let patience = step.isRequest ? Duration.seconds(step.plan.seconds) : nil
+        // Made where it is handed over, because a copy would cost each message.
+        var payload: Payload { step.template.payload(stamp, user: self.user) }
         do throws(LinkspanError) {
+            // To hear of the outcome of an emit costs more than the emit.
+            guard step.isRequest || step.mayBeRefused else {
+                return try connection.perform(Command(sending: step.plan.event, payload: payload))
+            }
+            let patience = step.isRequest ? Duration.seconds(step.plan.seconds) : nil
             try connection.perform(
                 Command(
-                    step.isRequest ? .request : .send, event: step.plan.event,
-                    payload: step.template.payload(stamp, user: self.user), timeout: patience
-                ) { [run] outcome in
-                    // What was not sent, such as more than the server accepts, is not lost by the server.
-                    if case .failure(let error) = outcome, !step.isRequest || error.certainty == .notSent {
-                        return refuse(error)
-                    }
-                    guard step.isRequest else { return }
-                    let time = run.now - stamp.time
-                    run.tally.withLock { tally in
-                        tally.underWay -= 1
-                        switch outcome {
-                        case .success: tally.answer(after: time, stamp)
-                        case .failure(let error): tally.fail(error)
-                        }
-                    }
-                    done()
-                })
+                    step.isRequest ? .request : .send, event: step.plan.event, payload: payload, timeout: patience
+                ) { self.note($0, of: step, stamp, done) })
         } catch {
-            refuse(error)
+            var error = error
+            error.certainty = .notSent
+            self.note(.failure(error), of: step, stamp, done)
         }
+    }
+
+    private func note(
+        _ outcome: Result<Payload, LinkspanError>, of step: LoadStep, _ stamp: MessageStamp, _ done: () -> Void
+    ) {
+        let time = self.run.now - stamp.time
+        self.run.tally.withLock { tally in
+            tally.underWay -= step.isRequest ? 1 : 0
+            switch outcome {
+            case .success where step.isRequest: tally.answer(after: time, stamp)
+            case .success: ()
+            case .failure(let error):
+                tally.fail(error)
+                guard !step.isRequest || error.certainty == .notSent else { return }
+                // What was not sent, such as more than the server accepts, is not lost by the server.
+                tally.sent -= 1
+                tally.book.cancel(stamp.number, of: stamp.sender)
+            }
+        }
+        done()
     }
 }
 
@@ -228,16 +231,19 @@ final class LoadStep: Sendable {
     let plan: LoadScenario.Step
     let template: PayloadTemplate
     let isRequest: Bool
+    /// Whether an emit may be refused: it is long, or over a raw WebSocket no text.
+    let mayBeRefused: Bool
     let count: Int
     let audience: SequenceBook.Audience
     /// The nanoseconds between two messages; nil without a rate.
     let interval: Double?
 
     /// - Throws: `ValidationError` for an invalid payload.
-    init(_ plan: LoadScenario.Step, columns: [String]) throws {
+    init(_ plan: LoadScenario.Step, columns: [String], isRaw: Bool) throws {
         self.plan = plan
         self.template = try PayloadTemplate(plan.payload, columns: columns)
         self.isRequest = plan.action == .request
+        self.mayBeRefused = self.template.capacity > 512 || isRaw && !plan.payload.hasPrefix("\"")
         self.count = plan.count ?? (plan.rate == nil ? 1 : .max)
         self.audience = plan.audience ?? (self.isRequest || !self.template.hasStamp ? .none : .sender)
         self.interval = plan.rate.map { 1e9 / $0 }

@@ -51,7 +51,8 @@ final class LoadRun: Sendable {
         timeout: Duration
     ) throws {
         let table = try users.map(LoadScenario.users) ?? (columns: [], rows: [])
-        self.steps = try scenario.steps.map { try LoadStep($0, columns: table.columns) }
+        let isRaw = base.url.scheme.hasPrefix("ws")
+        self.steps = try scenario.steps.map { try LoadStep($0, columns: table.columns, isRaw: isRaw) }
         self.auth = try scenario.auth.map { try PayloadTemplate($0, columns: table.columns) }
         self.users = table.rows
         self.expected = Set(scenario.steps.filter { $0.action == .expect }.map(\.event))

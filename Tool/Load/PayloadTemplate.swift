@@ -79,7 +79,7 @@ struct PayloadTemplate: Sendable {
     /// The text behind the last place.
     private let rest: [UInt8]
     /// Room for a message whose stamps are as long as can be.
-    private let capacity: Int
+    let capacity: Int
 
     /// Whether messages can be told apart.
     var hasStamp: Bool { self.parts.contains { if case .stamp = $0.place { true } else { false } } }
