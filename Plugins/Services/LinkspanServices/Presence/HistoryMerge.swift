@@ -94,7 +94,6 @@ struct HistoryMerge<Item: Sendable>: Sendable {
         var news: [News] = []
         self.position = position
         (self.question, self.isOwed) = (nil, false)
-        self.held = self.held.filter { $0.key > position }
         self.release(into: &news, identity)
         return news
     }
@@ -111,8 +110,7 @@ struct HistoryMerge<Item: Sendable>: Sendable {
             let known = (0...Self.offsets.upperBound).contains(lost) ? lost : nil
             news.append(.gap(lost: known))
             // What is lost makes no second gap.
-            let next = min(question.after + (known ?? 0), Self.offsets.upperBound)
-            self.position = max(self.position ?? next, next)
+            self.position = min(question.after + (known ?? 0), Self.offsets.upperBound)
         }
         let ordered = items.filter { Self.offsets.contains($0.offset) }.sorted { $0.offset < $1.offset }
         for (offset, item) in ordered where offset > self.position ?? .min {

@@ -59,9 +59,7 @@ struct EngineLinks {
 
     /// Makes the links in a namespace wait for another session.
     mutating func putBack() {
-        let joined = self.joined.compactMap(\.self)
-        for link in joined { link.index = nil }
-        self.waiting = joined + self.waiting
+        self.waiting = self.joined.compactMap(\.self) + self.waiting
         self.joined = []
     }
 

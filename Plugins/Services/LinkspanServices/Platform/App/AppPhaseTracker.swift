@@ -39,8 +39,7 @@ struct AppPhaseTracker: Sendable {
         }
     }
 
-    private mutating func entered(_ now: ContinuousClock.Instant) -> AppEvent {
-        defer { self.left = nil }
-        return .willEnterForeground(away: self.left.map { $0.duration(to: now) })
+    private func entered(_ now: ContinuousClock.Instant) -> AppEvent {
+        .willEnterForeground(away: self.left.map { $0.duration(to: now) })
     }
 }

@@ -13,7 +13,7 @@ final class UpgradingCarrier: EngineCarrier {
     private let key: EngineKey
     private let loop: any NetworkLoop
     fileprivate let handler: any EngineCarrierHandler
-    fileprivate var probe = UpgradeProbe()
+    private var probe = UpgradeProbe()
     private var polling: PollingCarrier?
     private var candidate: WebSocketCarrier?
     /// The deadline of the upgrade attempt under way, or the start of the next one.
@@ -121,11 +121,8 @@ extension UpgradingCarrier {
         self.timer = self.loop.scheduleLocally(after: CarrierMemory.memory) { self.act(self.probe.tryAgain()) }
     }
 
-    /// Stays with what has the session, because that is about to end.
-    private func giveUp() {
-        self.act(self.probe.abandon())
-        self.endTimer()
-    }
+    /// Stays with what has the session, because that is about to end, and the timer with it.
+    private func giveUp() { self.act(self.probe.abandon()) }
 
     private func act(_ action: UpgradeProbe.Action) {
         switch action {
@@ -206,7 +203,7 @@ private final class Part: EngineCarrierHandler {
 
     func changed() {}
 
-    func writable() { if !self.isCandidate || self.whole.probe.isUpgraded { self.whole.handler.writable() } }
+    func writable() { self.whole.handler.writable() }
 
     func closed(_ error: LinkspanError) {
         self.isCandidate ? self.whole.candidateClosed(error) : self.whole.pollingClosed(error)
