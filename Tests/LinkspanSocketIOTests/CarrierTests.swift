@@ -67,6 +67,16 @@ struct UpgradeProbeTests {
     }
 
     @Test
+    func `a server that sends packets over the WebSocket before its time has it given up`() {
+        for isProved in [false, true] {
+            var probe = UpgradeProbe()
+            _ = probe.sessionOpened(upgrades: ["websocket"])
+            if isProved { _ = (probe.candidateOpened(), probe.candidateReceived(Self.answer)) }
+            #expect(probe.candidateReceived([.text(bytes("2"))]) == .abandon)
+        }
+    }
+
+    @Test
     func `given up before the session is open, nothing is tried`() {
         var probe = UpgradeProbe()
         #expect(probe.abandon() == .nothing)
@@ -141,6 +151,29 @@ struct CarrierMemoryTests {
         #expect(memory.choice(for: Self.place, .fallback, now: at(1)) == first, "polling failed and is not trusted")
     }
 
+    @Test
+    func `a WebSocket that works again after both carriers failed comes first again`() {
+        var memory = CarrierMemory()
+        let first = memory.choice(for: Self.place, .fallback, now: at(0))
+        let other = memory.otherChoice(for: Self.place, .fallback, insteadOf: first, after: Self.refused)
+        #expect(other == .laterUpgrade)
+        #expect(memory.otherChoice(for: Self.place, .fallback, insteadOf: .laterUpgrade, after: Self.refused) == nil)
+        memory.worked(first, for: Self.place, now: at(1))
+        #expect(memory.choice(for: Self.place, .fallback, now: at(2)) == first)
+    }
+
+    @Test
+    func `of more than 1,000 servers the former ones are forgotten`() {
+        var memory = CarrierMemory()
+        func place(_ number: Int) -> CarrierMemory.Place {
+            .init(host: "h", port: number, isSecure: false, path: "/", identity: 1)
+        }
+        for number in 1...1_000 { memory.separate(place(number), now: at(0)) }
+        #expect(memory.isSeparated(place(1), now: at(1)))
+        memory.separate(place(1_001), now: at(0))
+        #expect([1, 1_001].map { memory.isSeparated(place($0), now: at(1)) } == [false, true])
+    }
+
     @Test(arguments: [
         (ByteStreamError(.refused, "", status: 503), false), (ByteStreamError(.refused, "", status: 429), false),
         (ByteStreamError(.refused, "", status: 500), false), (ByteStreamError(.refused, "", status: 408), false),
@@ -204,6 +237,34 @@ struct CarrierMemoryTests {
         #expect(ann != bob)
         #expect(ann.place != bob.place)
         #expect(try key(Credentials()) != ann)
+    }
+
+    @Test
+    func `links share an engine only when server, query and credentials are the same`() throws {
+        let owner = LinkRequest(url: try ConnectionURL("http://h/")).identity
+        func key(_ url: String, _ credentials: Credentials = Credentials()) throws -> EngineKey {
+            let request = LinkRequest(url: try ConnectionURL(url), credentials: credentials, identity: owner)
+            return EngineKey(Boxed(request), Boxed(SocketIOSettings(SocketIOConfiguration())))
+        }
+        let field = Credentials.Field("token", "2")
+        #expect(try key("http://h/a") == key("http://h/b"))
+        #expect(try key("http://h:443/") != key("https://h/"))
+        #expect(try key("http://h/") != key("http://h/?room=1"))
+        // One owner, who shows a newer token.
+        #expect(try key("http://h/") != key("http://h/", Credentials(headers: [field])))
+        #expect(try key("http://h/") != key("http://h/", Credentials(query: [field])))
+    }
+
+    @Test
+    func `a WebSocket that may be followed by polling has half the time, until there is a session`() {
+        var attempt = CarrierAttempt(.webSocket(share: 0.5), deadline: .seconds(10), now: at(0))
+        #expect(attempt.timeout(within: .seconds(10), now: at(1)) == .seconds(4))
+        #expect(attempt.mayChange)
+        attempt.sessionOpened(now: at(2))
+        #expect(!attempt.mayChange)
+        let polling = CarrierAttempt(.polling, deadline: .seconds(10), now: at(0))
+        #expect(polling.timeout(within: .seconds(10), now: at(1)) == .seconds(10))
+        #expect(!polling.mayChange)
     }
 
     @Test
@@ -285,6 +346,13 @@ struct RecoveryOffsetTests {
     @Test
     func `a word that looks like an offset and comes first is found out by the second real one`() {
         #expect(Self.latest("Welcome", "Q7xWgm-", "Q7xWgn0") == "Q7xWgn0")
+        #expect(Self.latest("Welcome", "Q7xWgm-", "hello", "Q7xWgn0") == "Q7xWgn0")
+    }
+
+    @Test
+    func `two words that look like offsets are none with a real one between them`() {
+        let (former, latest) = ("1795000000000-0", "1795000000001-0")
+        #expect(Self.latest(former, "Welcome", latest, "Welcomf") == latest)
     }
 
     @Test(arguments: [1, 2, 400], [true, false])
@@ -354,8 +422,11 @@ struct LegacySessionTests {
         let index = try session.join(.main, now: at(1), output: &output)
         #expect(output.happenings == [.opened(index, sid: "E1", isContinuous: false)])
         session.leave(index, reason: LinkspanError(.disconnected, "left"), output: &output)
-        let error = #expect(throws: LinkspanError.self) { try session.join(.main, now: at(2), output: &output) }
-        #expect(error?.code == .wrongState)
+        for isRepeated in [false, true] {
+            if isRepeated { _ = session.take("40") }
+            let error = #expect(throws: LinkspanError.self) { try session.join(.main, now: at(2), output: &output) }
+            #expect(error?.code == .wrongState, "left once, it is not entered again")
+        }
     }
 
     @Test

@@ -206,7 +206,10 @@ struct SocketIORecoveryTests {
 
     @Test
     func `an offset that is too long is ignored`() {
-        #expect(RecoveryOffset.candidate(in: bytes("\"" + String(repeating: "x", count: 257) + "\"")) == nil)
+        for (count, isTaken) in [(256, true), (257, false)] {
+            let text = "\"" + String(repeating: "x", count: count) + "\""
+            #expect((RecoveryOffset.candidate(in: bytes(text)) != nil) == isTaken)
+        }
     }
 
     @Test
@@ -265,6 +268,25 @@ struct SocketIORecoveryTests {
             let output = session.take(#"40{"sid":"s","pid":"\#(pid)"}"#)
             #expect(output.happenings == [.opened(0, sid: "s", isContinuous: isContinuous)])
             #expect(session.recovery(of: 0)?.offset.latest == (isContinuous ? "O" : nil))
+        }
+    }
+
+    @Test
+    func `a secret without an offset resumes nothing, even when the server repeats it`() throws {
+        var session = SocketIOSession.opened()
+        let joined = try session.enter(recovery: SocketIORecovery(pid: "P", offset: RecoveryOffset()))
+        #expect(joined.written == ["40"])
+        let output = session.take(#"40{"sid":"s","pid":"P"}"#)
+        #expect(output.happenings == [.opened(0, sid: "s", isContinuous: false)])
+    }
+
+    @Test
+    func `a secret of more than 256 bytes is not kept`() throws {
+        for (count, isKept) in [(256, true), (257, false)] {
+            var session = SocketIOSession.opened()
+            _ = try session.enter()
+            _ = session.take(#"40{"sid":"s","pid":"\#(String(repeating: "p", count: count))"}"#)
+            #expect((session.recovery(of: 0) != nil) == isKept)
         }
     }
 

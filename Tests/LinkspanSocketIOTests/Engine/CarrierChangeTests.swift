@@ -44,11 +44,12 @@ struct CarrierChangeTests {
     }
 
     /// A session over polling, after a WebSocket that did not serve, of a server that offers WebSockets.
-    private func fallenBack() throws -> (EngineBench, EngineBench.Client) {
+    private func fallenBack(maxPayload: Int = 1_000_000) throws -> (EngineBench, EngineBench.Client) {
         let bench = EngineBench(carriers: .fallback)
         let client = try bench.open("/a")
         self.end(bench, by: .nonsense)
-        bench.answer(1, with: bench.handshake.replacing("[]", with: #"["websocket"]"#))
+        let limit = #"["websocket"],"maxPayload":\#(maxPayload)"#
+        bench.answer(1, with: bench.handshake.replacing("[]", with: limit))
         bench.answerPoll(with: #"40/a,{"sid":"s"}"#)
         bench.answerPost()
         return (bench, client)
@@ -126,6 +127,93 @@ struct CarrierChangeTests {
         bench.say(#"42/a,["e"]"#)
         #expect(client.messages == ["e"])
         #expect(client.ends.isEmpty)
+    }
+
+    @Test
+    func `a reader that pauses during the change is not read to from the WebSocket`() throws {
+        let (bench, client) = try self.fallenBack()
+        bench.loop.fireTimers()
+        let webSocket = try #require(bench.stream)
+        bench.loop.enter { client.link?.setReadingPaused(true) }
+        bench.say("3probe")
+        bench.answerPoll(with: "6")
+        #expect(webSocket.pauses == [true])
+    }
+
+    @Test
+    func `after the change the WebSocket says what was heard last, and nothing waits for another carrier`() throws {
+        let (bench, client) = try self.fallenBack()
+        bench.loop.fireTimers()
+        let carrier = try #require(bench.engine(of: client)?.carrier)
+        #expect(carrier.isChanging)
+        #expect(client.info.facts["carrier"] == "polling")
+        bench.say("3probe")
+        bench.answerPoll(with: "6")
+        #expect(!carrier.isChanging)
+        #expect(client.info.facts["carrier"] == "websocket")
+        bench.loop.now += .seconds(1)
+        // The first byte of a frame.
+        bench.say(bytes: [0x81])
+        #expect(carrier.lastHeard == bench.loop.moment)
+        bench.cut()
+        #expect(client.ends == [.connectionLost])
+        #expect(bench.loop.pendingTimers == 0)
+    }
+
+    @Test(arguments: [true, false])
+    func `what is too large for polling alone waits for the end of the change, however that ends`(
+        isChanged: Bool
+    ) throws {
+        let (bench, client) = try self.fallenBack(maxPayload: 1_400)
+        bench.loop.fireTimers()
+        let blob = [UInt8](repeating: 0, count: 1_300)
+        let message = OutboundMessage(
+            event: "e",
+            payload: Payload(trustedElements: bytes(#"{"_placeholder":true,"num":0}"#), attachments: [blob[...]]))
+        let send = { bench.loop.enter { client.link?.send(message) } }
+        #expect(try #require(send()) == .refused)
+        let writables = client.writables
+        if isChanged {
+            bench.say("3probe")
+            bench.answerPoll(with: "6")
+        } else {
+            bench.cut()
+        }
+        #expect(client.writables == writables + 1)
+        guard case .rejected(let error)? = send() else { return #expect(isChanged) }
+        #expect(error.code == .messageTooLarge && !isChanged)
+    }
+
+    @Test(arguments: [true, false])
+    func `a WebSocket that is tried leaves neither timer nor stream when the session ends`(isLost: Bool) throws {
+        let (bench, client) = try self.fallenBack()
+        bench.loop.fireTimers()
+        let webSocket = try #require(bench.stream)
+        if isLost { bench.cut() }
+        bench.refusePoll(status: 400)
+        #expect(client.ends == [.connectionLost])
+        #expect(bench.loop.pendingTimers == 0)
+        #expect(webSocket.isAborted == !isLost)
+    }
+
+    @Test
+    func `the WebSocket shows the cookies that came with the polls`() throws {
+        let bench = EngineBench(carriers: .upgrade)
+        _ = try bench.open("/a")
+        let handshake = bench.handshake.replacing("[]", with: #"["websocket"]"#)
+        bench.answerPoll(with: handshake, cookie: "server=2; Path=/")
+        let webSocket = try #require(bench.loop.streams.first { $0.request.purpose == .upgrade })
+        #expect(webSocket.request.headers.contains { $0.name == "Cookie" && $0.value == "server=2" })
+    }
+
+    @Test
+    func `no connection is kept for further requests when the session has ended`() throws {
+        let (bench, client) = try self.fallenBack()
+        bench.send("e", by: client)
+        let kept = try #require(bench.loop.kept)
+        #expect(!kept.isClosed)
+        bench.refusePoll(status: 400)
+        #expect(kept.isClosed)
     }
 
     @Test

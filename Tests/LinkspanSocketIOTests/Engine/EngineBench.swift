@@ -18,6 +18,8 @@ final class EngineBench: @unchecked Sendable {
         private(set) var errors: [LinkspanError] = []
         /// The number of times that the engine has told the link to send again.
         private(set) var writables = 0
+        /// The latest facts about the link.
+        private(set) var info = LinkInfo()
         var ends: [LinkspanError.Code] { self.errors.map(\.code) }
         /// What the client does with each message, while it is delivered.
         var onMessage: ((Client) -> Void)?
@@ -35,7 +37,8 @@ final class EngineBench: @unchecked Sendable {
                     self.errors.append(error)
                     self.onEnd?()
                 case .writable: self.writables += 1
-                case .opened, .changed, .failed: ()
+                case .opened(let info), .changed(let info): self.info = info
+                case .failed: ()
                 }
             }
         }
@@ -134,9 +137,10 @@ final class EngineBench: @unchecked Sendable {
         self.loop.enter { self.loop.streams[request].answer(body) }
     }
 
-    /// Has the server answer the newest GET.
-    func answerPoll(with body: String) {
-        self.loop.enter { self.loop.streams.last { $0.request.purpose == .get }?.answer(body) }
+    /// Has the server answer the newest GET, with a cookie if it sets one.
+    func answerPoll(with body: String, cookie: String? = nil) {
+        let fields = cookie.map { ["set-cookie": [$0]] } ?? [:]
+        self.loop.enter { self.loop.streams.last { $0.request.purpose == .get }?.answer(body, fields: fields) }
     }
 
     /// Has the server begin to answer the newest GET.
@@ -205,6 +209,8 @@ final class BenchLoop: NetworkLoop, @unchecked Sendable {
     private(set) var isCurrent = false
     /// Whether the server agrees to WebSockets.
     var upgrades = true
+    /// The connections that the latest request could use.
+    private(set) var kept: KeptConnections?
     /// The time on the loop.
     var now = ContinuousClock.now
     var moment: Moment { Moment(self.now) }
@@ -246,6 +252,7 @@ final class BenchLoop: NetworkLoop, @unchecked Sendable {
     ) -> any ByteStream {
         let stream = BenchStream(request, loop: self, handler: handler)
         self.streams.append(stream)
+        self.kept = kept
         if request.purpose == .upgrade, self.upgrades { self.executeLocally { stream.upgrade() } }
         return stream
     }
@@ -338,15 +345,15 @@ final class BenchStream: ByteStream {
     }
 
     /// Begins to answer a GET or a POST.
-    fileprivate func begin(_ body: String, status: Int = 200) {
+    fileprivate func begin(_ body: String, status: Int = 200, fields: [String: [String]] = [:]) {
         self.openingStage = nil
-        self.handler?.opened(ResponseHead(status: status))
+        self.handler?.opened(ResponseHead(status: status, fields: fields))
         self.handler?.received(Array(body.utf8))
     }
 
     /// Answers a GET or a POST.
-    fileprivate func answer(_ body: String, status: Int = 200) {
-        self.begin(body, status: status)
+    fileprivate func answer(_ body: String, status: Int = 200, fields: [String: [String]] = [:]) {
+        self.begin(body, status: status, fields: fields)
         self.end(ByteStreamError(.completed, "answered"))
     }
 

@@ -44,6 +44,61 @@ struct EngineTests {
         #expect(bench.resumption(of: client) == nil)
     }
 
+    @Test
+    func `a link that is left before it is in its namespace resumes nothing of the former one`() throws {
+        let bench = EngineBench()
+        _ = try bench.opened("/b")
+        let client = try bench.open("/a", resuming: #""P","O""#)
+        #expect(bench.resumption(of: client) == #""P","O""#)
+        bench.end(client, politely: true)
+        #expect(bench.resumption(of: client) == nil)
+    }
+
+    @Test
+    func `a link that was ended before it could begin opens nothing`() throws {
+        let (loop, client) = (BenchLoop(), EngineBench.Client())
+        let transport = SocketIOTransport(SocketIOConfiguration(), loop: loop)
+        let link = transport.makeLink(LinkRequest(url: try ConnectionURL("http://server/")), receiver: client)
+        loop.enter {
+            link.abort()
+            link.open()
+        }
+        #expect(client.ends == [.connectionLost])
+        #expect(loop.streams.isEmpty)
+    }
+
+    @Test
+    func `the time to the answer of a ping is told`() throws {
+        let bench = EngineBench(.v2)
+        let client = try bench.open("/")
+        bench.say("40")
+        bench.loop.now += .seconds(1)
+        bench.loop.fireTimers()
+        #expect(bench.said.last == "2")
+        bench.loop.now += .milliseconds(100)
+        bench.say("3")
+        #expect(client.info.roundTrip == .milliseconds(100))
+    }
+
+    @Test
+    func `the end of an engine does not take another one from the links to come`() throws {
+        let bench = EngineBench()
+        let clients = [try bench.opened("/a"), try bench.opened("/a")]
+        let sockets = bench.loop.streams.count
+        #expect(sockets == 2)
+        bench.end(clients[0], politely: false)
+        _ = try bench.open("/b")
+        #expect(bench.loop.streams.count == sockets)
+    }
+
+    @Test
+    func `an end that was put off is told once`() throws {
+        let link = try #require(try EngineBench().open("/a").link as? SocketIOLink)
+        var links = EngineLinks()
+        links.leave(link, .closed(LinkspanError(.connectionLost, "closed by this side")))
+        #expect((0..<2).map { _ in links.takeLeaving().count } == [1, 0])
+    }
+
     /// The part of a replay that has come.
     enum Replay: CaseIterable { case nothing, frameInPart, packetInPart, event }
 

@@ -45,6 +45,18 @@ struct FarewellTests {
     }
 
     @Test
+    func `waits five seconds for a system that does not take its last event`() throws {
+        let (bench, client) = try self.sent()
+        bench.stream?.pendingBytes = 1
+        bench.end(client, politely: true)
+        for (wait, pings) in [(4, 0), (1, 1)] {
+            bench.loop.now += .seconds(wait)
+            bench.loop.fireTimers(within: .milliseconds(50))
+            #expect(bench.pings == pings)
+        }
+    }
+
+    @Test
     func `sends DISCONNECT at once when the server has answered its last message, or it has sent none`() throws {
         let (bench, client) = try self.sent(request: 0)
         bench.say("43/a,0[]")

@@ -118,6 +118,15 @@ struct RefusedMessageTests {
     }
 
     @Test
+    func `may be the answer to a question of the server's`() throws {
+        let (bench, clients) = try self.opened(.webSocket, ["/a", "/b"])
+        bench.say(#"42/a,5["question"]"#)
+        _ = bench.loop.enter { clients[0].link?.reply(to: 5, with: .empty) }
+        self.refuse(bench, .webSocket)
+        #expect(clients.map(\.ends) == [[.messageRefused], [.connectionLost]])
+    }
+
+    @Test
     func `is not of a link that was cleared before an older request of another was answered`() throws {
         let (bench, clients) = try self.opened(.webSocket, ["/a", "/b"])
         bench.send("innocent", request: 0, by: clients[0])
@@ -140,13 +149,14 @@ struct RefusedMessageTests {
 
     @Test
     func `may be of a link that the answer to a request's former sending does not clear`() throws {
-        let (bench, clients) = try self.opened(.webSocket, ["/a", "/b"])
+        let (bench, clients) = try self.opened(.webSocket, ["/a", "/b", "/c"])
         bench.send("innocent", request: 0, by: clients[0])
         bench.send("poison", by: clients[1])
         bench.send("innocent", request: 0, by: clients[0])
         bench.say(#"43/a,0[]"#)
+        bench.send("innocent", by: clients[2])
         self.refuse(bench, .webSocket)
-        #expect(clients.map(\.ends) == [[.connectionLost], [.connectionLost]])
+        #expect(clients.map(\.ends) == [[.connectionLost], [.connectionLost], [.connectionLost]])
     }
 
     @Test(arguments: Self.carriers)
@@ -220,5 +230,56 @@ struct RefusedMessageTests {
             return
         }
         #expect(error.code == .messageTooLarge && sizes.contains(2_000))
+    }
+}
+
+@Suite("Turns in which links send")
+struct SendTurnsTests {
+    /// Turns, and one of each link, in which it has sent these requests; nil stands for another message.
+    private static func sent(_ messages: [UInt64?]...) -> (SendTurns, [SendTurns.Turn]) {
+        var turns = SendTurns()
+        let links = messages.map { messages in
+            var turn = turns.begin()
+            for request in messages { turn.note(request: request) }
+            return turn
+        }
+        return (turns, links)
+    }
+
+    @Test
+    func `a message behind the answered request may be refused`() {
+        for (last, isOpen) in [(nil, true), (1, true), (0, false)] as [(UInt64?, Bool)] {
+            var (turns, links) = Self.sent(last == 0 ? [0] : [0, last])
+            turns.answered(0, in: links[0])
+            #expect(turns.isOpen(links[0]) == isOpen)
+        }
+    }
+
+    @Test
+    func `a late answer opens no turn again`() {
+        var (turns, links) = Self.sent([0, 1], [0], [nil])
+        turns.answered(0, in: links[1])
+        turns.answered(0, in: links[0])
+        #expect(turns.refused(among: links) == 2)
+    }
+
+    @Test
+    func `a link that has left may be the sender until the server has read all of its turn`() {
+        var (turns, links) = Self.sent([0, 1], [nil])
+        turns.answered(0, in: links[0])
+        turns.left(links[0])
+        #expect(turns.refused(among: [nil, links[1]]) == nil)
+        turns.accepted(links[0])
+        #expect(turns.refused(among: [nil, links[1]]) == 1)
+    }
+
+    @Test
+    func `of links that have left the latest turn counts, whichever left first`() {
+        for order in [[0, 1], [1, 0]] {
+            var (turns, links) = Self.sent([nil], [nil], [nil])
+            for index in order { turns.left(links[index]) }
+            turns.accepted(links[0])
+            #expect(turns.refused(among: [nil, nil, links[2]]) == nil)
+        }
     }
 }

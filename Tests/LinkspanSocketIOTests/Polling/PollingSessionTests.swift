@@ -311,6 +311,19 @@ struct PollingCarrierTests {
     }
 
     @Test
+    func `a request that was answered is forgotten, and its answer a sign of life`() throws {
+        let bench = EngineBench(carriers: .polling)
+        let link = LinkRequest(url: try ConnectionURL("http://server/"))
+        let key = EngineKey(Boxed(link), Boxed(SocketIOSettings(.init { $0.carriers = .polling })))
+        let requests = PollingRequests(key, salt: 35, loop: bench.loop)
+        bench.loop.enter { requests.get(limit: 10) { _ in } }
+        #expect(requests.poll != nil)
+        bench.answerPoll(with: "")
+        #expect(requests.poll == nil)
+        #expect(requests.lastHeard == bench.loop.moment)
+    }
+
+    @Test
     func `the salt of a carrier and the number of the request make its cache-buster`() throws {
         final class Nobody: EngineCarrierHandler {
             func opened() {}

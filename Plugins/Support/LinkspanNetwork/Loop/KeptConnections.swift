@@ -8,7 +8,7 @@ package final class KeptConnections {
     let idleLimit: Duration
     /// The ended exchanges that still have their connections.
     private var streams: [LoopStream] = []
-    private var isClosed = false
+    package private(set) var isClosed = false
 
     /// - Parameter idleLimit: how long a connection is kept.
     package init(idleLimit: Duration = .seconds(1)) { self.idleLimit = idleLimit }
