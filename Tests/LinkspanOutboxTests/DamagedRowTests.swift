@@ -117,7 +117,8 @@ struct DamagedRowTests {
     @Test(
         arguments: ["content = NULL"]
             + Damage.refused(
-                "key = NULL", "key = x'FF'", "ordering_key = NULL", "event = NULL", "event = x'FF'", "content = 5"))
+                "key = NULL", "key = x'FF'", "ordering_key = NULL", "event = NULL", "event = x'FF'", "content = 5",
+                "event = NULL, checksum = NULL", "ordering_key = NULL, checksum = NULL"))
     func `a row without a part that a delivery needs ends alone, and can be confirmed`(_ damage: Damage) async throws {
         let driver = try self.driver(damagedBy: "UPDATE delivery SET \(damage.change) WHERE key = 'b'")
         #expect(try driver.waiting() == ["a", "c"])

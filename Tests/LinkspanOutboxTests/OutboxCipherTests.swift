@@ -38,6 +38,18 @@ struct OutboxCipherTests {
         }
     }
 
+    /// Opens only what was sealed in the same context.
+    private struct Bound: OutboxCipher {
+        struct Failure: Error {}
+
+        func seal(_ bytes: [UInt8], context: [UInt8]) throws -> [UInt8] { context + bytes }
+
+        func open(_ bytes: [UInt8], context: [UInt8]) throws -> [UInt8] {
+            guard bytes.starts(with: context) else { throw Failure() }
+            return Array(bytes.dropFirst(context.count))
+        }
+    }
+
     private let folder: Folder
     private let secret = Payload(trustedElements: Array("\"the secret of ann\"".utf8)[...])
 
@@ -51,6 +63,32 @@ struct OutboxCipherTests {
             let data = try Data(contentsOf: URL(fileURLWithPath: "\(self.folder.path)/\(name)"))
             return data.range(of: Data(text.utf8)) != nil
         }
+    }
+
+    @Test
+    func `what was sealed opens in its own row alone: role, key and account are its context`() throws {
+        let sealing = SealedPayload(cipher: Bound())
+        let data = try sealing.encode(self.secret, .content, key: "k", account: "@ann")
+        #expect(try sealing.decode(data, .content, key: "k", account: "@ann") == self.secret)
+        for (role, key, account) in [(.reply, "k", "@ann"), (.content, "l", "@ann"), (.content, "k", "@bob")]
+            as [(SealedPayload.Role, String, String)]
+        {
+            let error = #expect(throws: OutboxError.self) {
+                try sealing.decode(data, role, key: key, account: account)
+            }
+            #expect(error?.code == .cipherFailed)
+        }
+    }
+
+    @Test
+    func `a payload with a byte too many or too few is none`() throws {
+        let data = PayloadCoding.encode(self.secret)
+        #expect(PayloadCoding.decode(data) == self.secret)
+        #expect(PayloadCoding.decode(data + [0]) == nil)
+        // The number of attachments, and that of the bytes in five groups.
+        #expect(PayloadCoding.decode(Data([0, 0x81, 0x80, 0x80, 0x80, 0, 0x37])) == (try Payload(7)))
+        #expect(PayloadCoding.decode(Data([0, 0x81, 0x80, 0x80, 0x80, 0x80, 0, 0x37])) == nil)
+        #expect(PayloadCoding.decode(data.dropLast()) == nil)
     }
 
     @Test(arguments: [(1, 0, true), (1, 1, true), (1, 2, false), (0, 1, false), (0, 0, false)])

@@ -59,7 +59,7 @@ struct OutboxFileTests {
 
     @Test
     func `only the owner can read the files, one that was laxer included`() throws {
-        for mode in [nil, 0o644, 0o601] {
+        for mode in [nil, 0o644, 0o640, 0o601] {
             if let mode {
                 try FileManager.default.setAttributes([.posixPermissions: mode], ofItemAtPath: self.folder.outbox)
             }
@@ -373,6 +373,14 @@ struct OutboxFileTests {
             _ = try driver.keep(delivery("\(number)", self.large)).get()
             #expect(checkpoints() == number / 9)
         }
+    }
+
+    @Test
+    func `received events count for the log as well`() throws {
+        let (driver, checkpoints) = self.counting()
+        try driver.open().get()
+        for _ in 1...20 { driver.record(Message(event: "line", payload: self.large)) }
+        #expect(checkpoints() >= 1)
     }
 
     @Test(arguments: [true, false])

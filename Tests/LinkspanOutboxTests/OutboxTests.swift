@@ -368,6 +368,27 @@ struct OutboxTests {
     // MARK: Limits
 
     @Test
+    func `what was set aside is counted by the next process, until another outcome takes its place`() async throws {
+        let driver = self.driver { $0.outcomes = 1 }
+        for key in ["1", "2"] { _ = driver.keep(delivery(key)) }
+        driver.end(delivery("1"), .failure(LinkspanError(.setAside, "busy")))
+        #expect(try await driver.outbox.figures().setAside == 1)
+        let next = self.driver { $0.outcomes = 1 }
+        _ = consume driver
+        #expect(try await next.outbox.figures().setAside == 1)
+        next.end(delivery("2"), .success(.empty))
+        #expect(try await next.outbox.figures().setAside == 0)
+    }
+
+    @Test
+    func `deliveries are accepted up to the last byte`() throws {
+        let one = delivery("1")
+        let size = one.event.utf8.count + one.key.utf8.count + one.payload.byteCount
+        #expect(self.driver { $0.bytes = size - 1 }.keep(delivery("1")).outboxCode == .full)
+        #expect(try self.driver { $0.bytes = size }.keep(delivery("1")).get().number == 1)
+    }
+
+    @Test
     func `deliveries beyond the limits are refused, and an outcome makes room again`() throws {
         let driver = self.driver {
             $0.rows = 2

@@ -47,6 +47,24 @@ struct OutboxTimeTests {
     }
 
     @Test
+    func `the time of the day counts where the start of the system is unknown, or the other clock went back`() {
+        let clock = { (start: String) in OutboxClock(start: start) { .init(wall: 50, sinceStart: 40) } }
+        let moment = OutboxClock.Moment(wall: 20, sinceStart: 30)
+        #expect(clock("a").elapsed(since: moment, in: "a") == 10)
+        #expect(clock("a").elapsed(since: moment, in: "b") == 30)
+        #expect(clock("").elapsed(since: moment, in: "") == 30)
+        #expect(clock("a").elapsed(since: .init(wall: 20, sinceStart: 41), in: "a") == 30)
+        #expect(clock("a").elapsed(since: .init(wall: .min, sinceStart: 0), in: "") == .max)
+        #expect(clock("a").elapsed(since: .init(wall: 51, sinceStart: 0), in: "") == 0)
+    }
+
+    @Test
+    func `a time in milliseconds is as long as integers go`() {
+        #expect(Duration.milliseconds(1_500).milliseconds == 1_500)
+        #expect(Duration.seconds(Int64.max).milliseconds == .max)
+    }
+
+    @Test
     func `a delivery without a timeout expires at the greatest age`() throws {
         let clock = TestClock()
         try self.keep(clock, timeout: nil)

@@ -186,6 +186,15 @@ struct ReceivedTests {
     }
 
     @Test
+    func `an event is confirmed once`() async throws {
+        let driver = self.driver()
+        for number in 1...2 { driver.record(Message(event: "line", payload: try Payload(number))) }
+        let first = try #require(driver.received().first)
+        #expect([driver.confirm(first), driver.confirm(first)] == [true, false])
+        #expect(try await driver.outbox.figures().received == 1)
+    }
+
+    @Test
     func `at the limit each lost event is told once, and places that come free go to events`() throws {
         let driver = self.driver { $0.received = 2 }
         var told: [String] = []

@@ -1,5 +1,6 @@
 #if OUTBOX && Metrics
 internal import Foundation
+internal import GRDB
 @testable import LinkspanOutbox
 internal import LinkspanRuntime
 internal import TestSupport
@@ -57,6 +58,75 @@ struct SmallPartsTests {
         #expect(!FileSystem.fill("\(self.folder.path)/none/reserve", size: 100))
     }
 
+    @Test(
+        arguments: [
+            (.diskFull, [ENOSPC, EDQUOT]), (.readOnly, [EROFS]), (.inputOutput, [EIO, ENFILE]),
+            (.notAccessible, [EACCES, EPERM, ENOENT, ENOTDIR, ELOOP, EISDIR]),
+        ] as [(OutboxError.Code, [CInt])])
+    func `the system's numbers of failures are codes`(_ code: OutboxError.Code, _ numbers: [CInt]) {
+        for number in numbers {
+            errno = number
+            #expect(FileSystem.failure("cannot open", "/a").code == code, "error \(number)")
+        }
+    }
+
+    @Test(arguments: ["/outbox", "outbox", "/usr/outbox"])
+    func `the folder of a file is synchronized, also the root and the present one`(_ path: String) throws {
+        try FileSystem.synchronizeFolder(of: path)
+    }
+
+    @Test(
+        arguments: [
+            (0, 0, false, nil), (OutboxSchema.applicationID, OutboxSchema.steps.count, true, nil),
+            (1, 0, false, .notAnOutbox), (0, 1, false, .notAnOutbox), (0, 0, true, .notAnOutbox),
+            (OutboxSchema.applicationID, -1, true, .corrupt),
+            (OutboxSchema.applicationID, OutboxSchema.steps.count + 1, true, .newerSchema),
+        ] as [(Int, Int, Bool, OutboxError.Code?)])
+    func `a database is judged by its mark, its version, and whether anything is in it`(
+        id: Int, version: Int, hasTables: Bool, code: OutboxError.Code?
+    ) throws {
+        try DatabaseQueue().writeWithoutTransaction { database in
+            try database.execute(sql: "PRAGMA application_id = \(id); PRAGMA user_version = \(version)")
+            if hasTables { try database.execute(sql: "CREATE TABLE t (a)") }
+            do {
+                try OutboxSchema.check(database, path: "/a")
+                #expect(code == nil)
+            } catch {
+                #expect((error as? OutboxError)?.code == code)
+            }
+        }
+    }
+
+    @Test
+    func `an opening counts on behind the outcomes and the events of a file that has lost its openings`() throws {
+        for (ended, received) in [(5, 3), (3, 5)] as [(Int64, Int64)] {
+            var former = OutboxTotals()
+            (former.lastEnded, former.lastReceived) = (ended << 36, received << 36)
+            let session = try DatabaseQueue().writeWithoutTransaction { database in
+                try OutboxSchema.migrate(database, onStep: nil)
+                return try OutboxSession(beginning: database, clock: .system, after: former)
+            }
+            #expect(session.number == 6)
+        }
+    }
+
+    @Test
+    func `keys count for each ordering key of an account, and none comes twice`() {
+        let keys = KeyCounter(producer: "p", session: "s")
+        let first = [("@a", "o"), ("@b", "o"), ("@a", "o"), ("@a", "x")].map { keys.next(account: $0, orderingKey: $1) }
+        #expect(first == ["p.s.1.1", "p.s.2.1", "p.s.1.2", "p.s.3.1"])
+        let others = (0..<20_000).map { keys.next(account: "@a", orderingKey: "\($0)") }
+        #expect(Set(first + others).count == 20_004)
+    }
+
+    @Test
+    func `no byte passes from one text of a checksum to the next`() {
+        let content = Data([1])
+        #expect(
+            RowChecksum.make(["@a", "b", "", "event"], content) != RowChecksum.make(["@a", "be", "", "vent"], content))
+        #expect(RowChecksum.make(["@a", "b", "", "e"], content) != RowChecksum.make(["@a", "b", "e", ""], content))
+    }
+
     @Test
     func `a lock is marked once, and keeps the number of the latest delivery`() throws {
         let path = "\(self.folder.path)/lock"
@@ -73,6 +143,22 @@ struct SmallPartsTests {
         #expect(lock?.wasThere == true)
         lock?.mark()
         #expect(lock?.accepted == 7)
+    }
+
+    @Test
+    func `a number behind another mark, or that is not written twice, is none`() throws {
+        let path = "\(self.folder.path)/lock"
+        for (place, isNumber) in [(nil, true), (0, false), (8, false), (16, false)] as [(Int?, Bool)] {
+            let lock = try FileLock(path: path)
+            lock.accepted = 7
+            if let place {
+                let file = try FileHandle(forWritingTo: URL(fileURLWithPath: path))
+                try file.seek(toOffset: UInt64(place))
+                try file.write(contentsOf: [0x55])
+                try file.close()
+            }
+            #expect((lock.accepted == 7) == isNumber && (lock.accepted == nil) == !isNumber, "\(place ?? -1)")
+        }
     }
 
     @Test
