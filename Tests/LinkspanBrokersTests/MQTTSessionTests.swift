@@ -103,6 +103,27 @@ struct MQTTSessionTests {
             var received = try Received(language)
             #expect(received.takeSent()[9] == flags)
         }
+        for expiry in [0, 9] {
+            var received = try Received(MQTTMessageProtocol { $0.sessionExpiry = .seconds(expiry) })
+            #expect(received.takeSent()[9] == 0, "mosquitto does not keep a session of 5.0 that began clean")
+        }
+    }
+
+    @Test(arguments: [("username", 0x80), ("password", 0x40)] as [(String, UInt8)])
+    func `of name and password each may be alone, and its flag says which it is`(_ field: String, _ flag: UInt8) throws
+    {
+        var received = try Received(.mqtt, auth: [field: "x"])
+        let sent = received.takeSent()
+        #expect(sent[9] == flag)
+        #expect(sent.suffix(3) == [0, 1, 120])
+    }
+
+    @Test
+    func `without an interval there are no heartbeats`() throws {
+        let language = MQTTMessageProtocol { $0.keepAlive = .zero }
+        #expect(try Self.ready([], language).session.state?.deadline == nil)
+        #expect(try Self.ready([0x13, 0, 0]).session.state?.deadline == nil)
+        #expect(try Self.ready([0x13, 0, 9], language).session.state?.deadline == .seconds(9))
     }
 
     @Test
@@ -182,6 +203,8 @@ struct MQTTSessionTests {
         #expect(received.takeSent().latin.contains("linkspan/replies/a%2B%23"))
         try received.receive(Self.message("linkspan/replies/a%2B%23", "1", [0x09] + Self.text("7")))
         #expect(received.lines == ["reply 7 [1]"])
+        try received.send("t", .empty, id: 8)
+        #expect(received.takeSent().first == 0x30, "one subscription is enough for all requests")
     }
 
     @Test
@@ -253,6 +276,7 @@ struct MQTTSessionTests {
             let properties = [0x12] + Self.text("id") + (language.sessionExpiry == .zero ? [] : [0x11, 0, 0, 0, 0])
             #expect(try Self.ready(properties, language).session.resumption == nil)
         }
+        #expect(try Self.ready().session.resumption == nil, "nobody has named the client")
     }
 
     @Test
@@ -284,6 +308,86 @@ struct MQTTSessionTests {
         // Marked for a filter that nobody listens to any more, and for one that is new.
         try second.receive(Self.message("t", "2", [0x0B, 1]) + Self.message("c/x", "3", [0x0B, 4]))
         #expect(second.lines.dropFirst() == ["t [2]", #"c/+ [3,"c/x"]"#])
+    }
+
+    @Test
+    func `a topic that was given up comes for the filters alone, and is given up once`() throws {
+        var received = try Self.ready()
+        for event in ["t", "#"] { try received.perform { try $0.subscribe(to: event) } }
+        // Without numbers, as from a broker of 3.1.1.
+        try received.receive(Self.message("t", "1"))
+        received.perform { $0.unsubscribe(from: "t") }
+        _ = received.takeSent()
+        received.perform { $0.unsubscribe(from: "t") }
+        #expect(received.takeSent().isEmpty)
+        try received.receive(Self.message("t", "2"))
+        #expect(received.lines == ["t [1]", ##"# [1,"t"]"##, ##"# [2,"t"]"##])
+    }
+
+    @Test
+    func `numbers that are unknown, or of filters that do not match, say nothing`() throws {
+        var received = try Self.ready()
+        for event in ["a/#", "+/x", "b/+"] { try received.perform { try $0.subscribe(to: event) } }
+        try received.receive(Self.message("a/x", "1", [0x0B, 2, 0x0B, 99]))
+        #expect(received.lines == [#"+/x [1,"a/x"]"#, #"a/# [1,"a/x"]"#])
+        try received.receive(Self.message("a/x", "2", [0x0B, 4]))
+        #expect(received.lines.dropFirst(2) == [#"+/x [2,"a/x"]"#, #"a/# [2,"a/x"]"#])
+    }
+
+    @Test
+    func `of topics the first 1,024 get a number, if the broker takes so many`() throws {
+        for (most, count) in [(1_000, 1_000), (1_024, 1_024), (1_025, 1_024)] {
+            var received = try Self.ready([0x22, UInt8(most >> 8), UInt8(most & 0xFF)])
+            for number in 1...1_030 { try received.send("\(number)", .empty) }
+            _ = received.takeSent()
+            let numbered = try (1...1_030).filter { number in
+                try received.send("\(number)", .empty)
+                // The number takes the place of the topic.
+                return received.takeSent()[2...3] == [0, 0]
+            }
+            #expect(numbered == Array(1...count))
+        }
+    }
+
+    @Test
+    func `a packet of exactly the broker's limit is sent`() throws {
+        var received = try Self.ready([0x27, 0, 0, 0, 20])
+        try received.send("a", try Payload("123456789012"))
+        #expect(received.takeSent().count == 20)
+        let error = #expect(throws: LinkspanError.self) { try received.send("a", try Payload("1234567890123")) }
+        #expect(error?.code == .messageTooLarge)
+    }
+
+    @Test(arguments: [127, 128, 129, 16_383, 16_384, 16_385])
+    func `the length of a packet has one byte for each seven bits`(_ length: Int) throws {
+        var received = try Self.ready()
+        // Behind the topic and the properties.
+        try received.send("a", Payload(trustedElements: [UInt8](repeating: 49, count: length - 4)[...]))
+        let sent = received.takeSent()
+        let count = length < 128 ? 1 : length < 16_384 ? 2 : 3
+        #expect(sent.count == 1 + count + length)
+        let value = sent[1...count].reversed().reduce(0) { $0 << 7 | Int($1 & 0x7F) }
+        #expect(value == length && sent[1...count].map { $0 > 0x7F } == (1...count).map { $0 < count })
+    }
+
+    @Test
+    func `a field has 65,535 bytes at most`() throws {
+        func connect(_ count: Int) throws -> [UInt8] {
+            var received = try Received(.mqtt, auth: ["password": String(repeating: "x", count: count)])
+            return received.takeSent()
+        }
+        #expect(try connect(65_535).suffix(65_537).starts(with: [0xFF, 0xFF]))
+        let error = #expect(throws: LinkspanError.self) { try connect(65_536) }
+        #expect(error?.code == .encodingFailed)
+    }
+
+    @Test
+    func `a topic has 65,535 bytes at most`() throws {
+        try MQTTTopic.check(String(repeating: "a", count: 65_535), isForSending: true)
+        let error = #expect(throws: LinkspanError.self) {
+            try MQTTTopic.check(String(repeating: "a", count: 65_536), isForSending: true)
+        }
+        #expect(error?.message.contains("is no MQTT topic") == true)
     }
 
     @Test
@@ -339,6 +443,47 @@ struct MQTTSessionTests {
             let error = #expect(throws: LinkspanError.self) { try received.perform { try $0.subscribe(to: filter) } }
             #expect(error?.code == .unsupported)
             #expect(received.sent.isEmpty)
+        }
+    }
+
+    @Test(
+        arguments: [
+            (1, .refused), (2, .refused), (3, .serverUnavailable), (4, .credentialsRefused), (5, .credentialsRefused),
+            (6, .refused),
+        ] as [(UInt8, LinkspanError.Code)])
+    func `a broker of 3_1_1 refuses by a code of its own`(_ code: UInt8, _ meaning: LinkspanError.Code) throws {
+        var received = try Received(MQTTMessageProtocol { $0.version = .v3 })
+        let error = #expect(throws: LinkspanError.self) { try received.receive([0x20, 2, 0, code]) }
+        #expect(error?.code == meaning)
+        let words = ["version", "identifier", "cannot serve", "password", "not authorized", "unknown"]
+        #expect(error?.message.contains(words[Int(code) - 1]) == true)
+    }
+
+    @Test(
+        arguments: [
+            (.connectionLost, [0x80, 0x83]), (.protocolViolation, [0x81, 0x82]),
+            (.credentialsRefused, [0x86, 0x87, 0x8C]), (.heartbeatMissed, [0x8D]), (.closedByServer, [0x8E]),
+            (.messageRefused, [0x8F, 0x90, 0x95, 0x99]), (.refused, [0x84, 0x85, 0x8A, 0x9A, 0x9B, 0x9E, 0xA1, 0xA2]),
+            (.serverUnavailable, [0x88, 0x89, 0x8B, 0x93, 0x96, 0x97, 0x9C, 0x9D, 0x9F, 0xA0]),
+        ] as [(LinkspanError.Code, [UInt8])])
+    func `a broker of 5_0 ends a session for a reason`(_ meaning: LinkspanError.Code, _ reasons: [UInt8]) throws {
+        for reason in reasons {
+            var received = try Self.ready()
+            let error = #expect(throws: LinkspanError.self) { try received.receive([0xE0, 1, reason]) }
+            #expect(error?.code == meaning, "reason \(reason)")
+        }
+    }
+
+    @Test
+    func `a subscription that is refused for no reason is told, also by a broker of 3_1_1`() throws {
+        for (version, answer) in [(.v5, [0, 1, 0, 0x80]), (.v3, [0, 1, 0x80])]
+            as [(MQTTMessageProtocol.Version, [UInt8])]
+        {
+            var received = try Received(MQTTMessageProtocol { $0.version = version })
+            try received.receive(version == .v5 ? Self.accepted() : [0x20, 2, 0, 0])
+            try received.perform { try $0.subscribe(to: "t") }
+            try received.receive(Self.packet(0x90, answer))
+            #expect(received.lines == ["failed - refused"])
         }
     }
 
@@ -406,6 +551,7 @@ struct MQTTSessionTests {
 
     /// What a hostile broker sends to a session that is ready, and the code that it ends with; nil for none.
     static let attacks = [
+        Attack("a length of four bytes that goes on", [0x30, 0xFF, 0xFF, 0xFF, 0xFF]),
         Attack("a length of five bytes", [0x30, 0xFF, 0xFF, 0xFF, 0xFF, 1]),
         Attack("a length of zero in five bytes", [0xD0, 0x80, 0x80, 0x80, 0x80, 0]),
         Attack("256 MiB are announced", [0x30, 0xFF, 0xFF, 0xFF, 0x7F]),
@@ -475,6 +621,17 @@ struct MQTTSessionTests {
         #expect(throws: LinkspanError.self) { try received.receive([0x20, 1, 0]) }
         var session = MQTTMessageProtocol()
         let error = #expect(throws: LinkspanError.self) { try session.decode(text: Array("x".utf8)[...]) }
+        #expect(error?.code == .protocolViolation)
+    }
+
+    @Test
+    func `a packet may have 1,024 marks`() throws {
+        let marks = { (count: Int) in Array(repeatElement([0x0B, 1] as [UInt8], count: count).joined()) }
+        var received = try Self.ready()
+        try received.receive([0x30, 0x85, 0x10] + Self.text("a") + [0x80, 0x10] + marks(1_024))
+        let error = #expect(throws: LinkspanError.self) {
+            try received.receive([0x30, 0x87, 0x10] + Self.text("a") + [0x82, 0x10] + marks(1_025))
+        }
         #expect(error?.code == .protocolViolation)
     }
 
