@@ -76,6 +76,17 @@ struct AppForwarderTests {
     }
 
     @Test
+    func `of more than 256 events that wait the oldest is dropped`() async throws {
+        let forwarder = AppForwarder()
+        for number in 0...256 { forwarder.open(try #require(URL(string: "chat://\(number)"))) }
+        let feature = Feature("feature")
+        let (registry, registration) = try await self.start(feature, forwarder)
+        registration.keep()
+        #expect(await feature.next() == "link chat://1 scheme")
+        _ = await registry.stop()
+    }
+
+    @Test
     func `a phase of a scene reaches services as an event of the app`() async throws {
         let forwarder = AppForwarder()
         let feature = Feature("feature")

@@ -55,6 +55,21 @@ struct BackgroundTimeTests {
     }
 
     @Test
+    func `time is taken once at a time, and given back once, at the latest at the end`() async throws {
+        let app = try await App()
+        app.connection.waiting.withLock { $0 = 1 }
+        let phases: [AppEvent] = [
+            .didEnterBackground(grace: nil), .didEnterBackground(grace: nil), .willEnterForeground(away: nil),
+            .didBecomeActive, .didEnterBackground(grace: nil),
+        ]
+        for phase in phases { await app.registry.barrier(phase) }
+        for step in ["begin", "end", "begin"] { #expect(await app.time.next() == step) }
+        await app.stop()
+        #expect(await app.time.next() == "end")
+        #expect(await app.time.next() == nil)
+    }
+
+    @Test
     func `no more time is taken than the limit`() async throws {
         let clock = VirtualScheduler()
         let app = try await App(limit: BackgroundTimeService.period * 2, clock: clock)

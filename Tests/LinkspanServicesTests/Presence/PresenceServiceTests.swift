@@ -149,6 +149,8 @@ struct PresenceServiceTests {
         self.scheduler.advance(by: .seconds(1))
         #expect(self.service.status == .online)
         #expect(try self.told(next) == ["online"])
+        self.scheduler.advance(by: .seconds(60))
+        #expect(try self.told(next) == ["online", "away"])
         withExtendedLifetime((manager, handler, nextManager)) {}
     }
 
@@ -160,11 +162,58 @@ struct PresenceServiceTests {
         #expect(connection.sent.withLock { $0 } == ["online", "away"])
     }
 
+    @Test(.timeLimit(.minutes(1)))
+    func `an announcement that is refused is due again, and holds up no stop`() async throws {
+        let connection = try OpenConnection()
+        connection.isRefusing.withLock { $0 = true }
+        try self.service.use(connection)
+        connection.isRefusing.withLock { $0 = false }
+        self.service.noteActivity()
+        #expect(connection.sent.withLock { $0 } == ["online"])
+        connection.isRefusing.withLock { $0 = true }
+        let registry = ServiceRegistry()
+        try registry.register(self.service).keep()
+        try await registry.start()
+        #expect(await registry.stop().isClean)
+    }
+
+    @Test(.timeLimit(.minutes(1)))
+    func `a service that was stopped has no timer`() async throws {
+        let connection = try OpenConnection()
+        let scheduler = try #require(connection.scheduler as? VirtualScheduler)
+        try self.service.use(connection)
+        #expect(scheduler.pendingCount == 1)
+        let registry = ServiceRegistry()
+        try registry.register(self.service).keep()
+        try await registry.start()
+        #expect(await registry.stop().isClean)
+        #expect(scheduler.pendingCount == 0)
+    }
+
     @Test
     func `nobody who has left becomes idle`() {
         var machine = PresenceStateMachine(awayAfter: .seconds(60), now: .now)
         #expect(machine.deadline != nil)
         _ = machine.leave()
+        #expect(machine.deadline == nil)
+    }
+
+    @Test
+    func `an announcement that is refused when another one was made since is not due again`() {
+        var machine = PresenceStateMachine(awayAfter: .seconds(60), now: .now)
+        #expect(machine.connected() == .online)
+        #expect(machine.moved(toFront: false, now: .now) == .away)
+        machine.refused(.online)
+        #expect(machine.moved(toFront: false, now: .now) == nil)
+    }
+
+    @Test
+    func `nobody becomes idle in the background, nor earlier for an activity that is told late`() {
+        let start = ContinuousClock.now
+        var machine = PresenceStateMachine(awayAfter: .seconds(60), now: start)
+        for seconds in [10, 5] { _ = machine.active(now: start + .seconds(seconds)) }
+        #expect(machine.deadline == start + .seconds(70))
+        _ = machine.moved(toFront: false, now: start)
         #expect(machine.deadline == nil)
     }
 
@@ -214,17 +263,24 @@ struct PresenceServiceTests {
 }
 
 /// A connection that is up, and sends at once.
-private final class OpenConnection: Connection {
+final class OpenConnection: Connection {
     let status: ConnectionStatus
     let scheduler: any Scheduler = VirtualScheduler()
     /// The announced statuses, in the order in which they have left.
     let sent = Lock<[String]>([])
     /// Called before the first one leaves.
     let onPerform = Lock<(@Sendable () -> Void)?>(nil)
+    /// The subscriptions that were cancelled.
+    let cancelled = Lock(0)
+    /// Whether nothing is taken any more.
+    let isRefusing = Lock(false)
+    private let listeners = Lock<[(event: String?, handler: @Sendable (Message) -> Void)]>([])
+    private let marks = Lock<[@Sendable (Continuity) -> Void]>([])
 
     init() throws { self.status = .init(url: try .init("open://server"), state: .connected) }
 
     func perform(_ command: Command) throws(LinkspanError) {
+        guard !self.isRefusing.withLock({ $0 }) else { throw LinkspanError(.bufferFull, "there is no room") }
         self.onPerform.withLock { $0.take() }?()
         self.sent.withLock { $0.append(command.payload[0]?["status"]?.string ?? "?") }
         command.finish(.success(.empty))
@@ -240,9 +296,24 @@ private final class OpenConnection: Connection {
     func subscribe(
         to event: String?, once: Bool, onMark: (@Sendable (Continuity) -> Void)?,
         _ handler: @escaping @Sendable (Message) -> Void
-    ) throws(LinkspanError) -> Subscription { Subscription {} }
+    ) throws(LinkspanError) -> Subscription {
+        self.listeners.withLock { $0.append((event, handler)) }
+        if let onMark { self.marks.withLock { $0.append(onMark) } }
+        return Subscription { [cancelled] in cancelled.withLock { $0 += 1 } }
+    }
     func connect() throws(LinkspanError) {}
     func disconnect() throws(LinkspanError) {}
+
+    /// Has the server send an event.
+    func emit(_ event: String, _ argument: some Encodable) throws {
+        let message = Message(event: event, payload: try Payload(argument))
+        for listener in self.listeners.withLock({ $0 }) where listener.event == event { listener.handler(message) }
+    }
+
+    /// Tells the listeners of messages that were dropped.
+    func drop(_ count: Int) {
+        for mark in self.marks.withLock({ $0 }) { mark(.gap(.overflow(missed: count))) }
+    }
 }
 
 /// A connection over scripted links and virtual time.

@@ -1,4 +1,5 @@
 internal import Linkspan
+internal import LinkspanRuntime
 internal import LinkspanServices
 internal import LinkspanTesting
 internal import Testing
@@ -67,6 +68,27 @@ struct PresenceSetTests {
         }
         #expect(people.members == ["bob", "cid"])
         #expect(self.recorder.notes == ["first +ann +bob", "+cid -ann"])
+    }
+
+    @Test
+    func `messages that were dropped leave the set incomplete until the server sends all members`() throws {
+        let connection = try OpenConnection()
+        let people = try PresenceSet<String>(over: connection, joined: "joined", left: "left", all: "all")
+        try connection.emit("all", ["ann"])
+        #expect(people.isComplete)
+        connection.drop(1)
+        #expect(!people.isComplete)
+        try connection.emit("all", ["bob"])
+        #expect(people.isComplete && people.members == ["bob"])
+    }
+
+    @Test
+    func `a set that nobody holds any more listens no more`() throws {
+        let connection = try OpenConnection()
+        var people: PresenceSet<String>? = try PresenceSet(over: connection, joined: "joined", left: "left", all: "all")
+        #expect(people?.isComplete == false)
+        people = nil
+        #expect(connection.cancelled.withLock { $0 } == 3)
     }
 
     @Test

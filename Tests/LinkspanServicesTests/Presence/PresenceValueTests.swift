@@ -65,6 +65,42 @@ struct PresenceValueTests {
         #expect(merge.reset(to: 30_000) { _ in nil }.isEmpty)
     }
 
+    @Test
+    func `items that were dropped are asked for once more before the held ones go out`() {
+        let limit = HistoryMerge<String>.heldLimit
+        var merge = HistoryMerge<String>(after: 0, isDense: true, canAsk: true)
+        let first = merge.interrupt()
+        for offset in 2...limit + 2 { _ = merge.receive("", at: offset) { _ in nil } }
+        let (news, second) = merge.answer(first?.number ?? 0, [(1, "1")], lost: nil, hasMore: false) { _ in nil }
+        #expect(self.text(news) == ["1"])
+        #expect(second?.after == 1)
+        let rest = (2...limit + 2).map { (offset: $0, item: "") }
+        let (last, third) = merge.answer(second?.number ?? 0, rest, lost: nil, hasMore: false) { _ in nil }
+        #expect(self.text(last) == rest.map(\.item))
+        #expect(third == nil)
+    }
+
+    @Test
+    func `an answer without anything new is the last, whatever it promises`() {
+        var merge = HistoryMerge<String>(after: 5, isDense: true, canAsk: true)
+        let question = merge.interrupt()
+        let (news, next) = merge.answer(question?.number ?? 0, [(5, "five")], lost: nil, hasMore: true) { _ in nil }
+        #expect(news.isEmpty && next == nil)
+    }
+
+    @Test
+    func `a position that the server sets ends a question, also one that was lost`() {
+        for isLost in [false, true] {
+            var merge = HistoryMerge<String>(after: 5, isDense: true, canAsk: true)
+            let question = merge.interrupt()
+            if isLost { _ = merge.fail(question?.number ?? 0, isGone: true) { _ in nil } }
+            #expect(merge.lacksAnswer == isLost)
+            _ = merge.reset(to: 10) { _ in nil }
+            #expect(!merge.lacksAnswer)
+            #expect(self.text(merge.receive("eleven", at: 11) { _ in nil }.0) == ["eleven"])
+        }
+    }
+
     /// The news as text.
     private func text(_ news: [HistoryNews<String>]) -> [String] {
         news.map { news in
@@ -115,8 +151,8 @@ struct PresenceValueTests {
         var merge = HistoryMerge<String>(after: 0, isDense: false, canAsk: false)
         let limit = HistoryMerge<String>.identityLimit
         let items = ["a", "a"] + (1..<limit).map(String.init) + ["a", "b", "a"]
-        var count = 0
-        for (index, item) in items.enumerated() { count += merge.receive(item, at: index + 1) { $0 }.0.count }
-        #expect(count == limit + 2, "the second and the third are known, the fourth is not")
+        let counts = items.enumerated().map { merge.receive($1, at: $0 + 1) { $0 }.0.count }
+        #expect(counts.prefix(2) == [1, 0] && counts.reduce(0, +) == limit + 2)
+        #expect(counts.suffix(3) == [0, 1, 1], "the third is known, and the fourth not any more")
     }
 }

@@ -2,6 +2,7 @@ internal import LinkspanLifecycle
 internal import LinkspanMessaging
 internal import LinkspanRuntime
 internal import LinkspanTesting
+internal import TestSupport
 internal import Testing
 
 @testable internal import Linkspan
@@ -53,13 +54,16 @@ private final class Run: Sendable {
     func next(_ outcomes: Outcome...) { self.outcomes.withLock { $0 = outcomes } }
 
     /// Begins to renew ahead.
-    func begin(lead: Int = 60, jitter: Int = 0, maxAttempts: Int = 3) async throws {
+    ///
+    /// - Returns: what follows its events, and ends with them.
+    @discardableResult
+    func begin(lead: Int = 60, jitter: Int = 0, maxAttempts: Int = 3) async throws -> Task<Void, Never> {
         let options = TokenRefreshService.Options(
             lead: .seconds(lead), jitter: .seconds(jitter), maxAttempts: maxAttempts)
         await self.tokens.refresher.start(options.timing, of: ObjectIdentifier(self.owner), self.tokens.credentials)
         let events = try #require(await self.tokens.refresher.events(of: ObjectIdentifier(self.owner)))
         // No parent: it ends with the run.
-        Task { [recorder] in
+        return Task { [recorder] in
             for await event in events {
                 #expect(event.connection == 0 && event.endpoint.isEmpty, "it is about no connection")
                 switch event.kind {
@@ -404,6 +408,94 @@ struct TokenRefresherTests {
         await #expect(throws: CancellationError.self) { _ = try await answer.value }
         _ = try await refresher.credentials(for: request, login: 2)
         #expect(run.fetches == ["fetch first", "fetch first"])
+    }
+
+    @Test(arguments: [true, false])
+    func `a failure after the log-out, or that nobody waits for, is no failure of the next fetch`(
+        isLogOut: Bool
+    ) async throws {
+        let late = Promise<Void>()
+        let run = Run([.later(late, .fails), .token(500)])
+        try await run.begin()
+        let (refresher, request) = (
+            run.tokens.refresher, CredentialRequest(url: try ConnectionURL("scripted://server"), reason: .first)
+        )
+        let answer = Task { try await refresher.credentials(for: request, login: 1) }
+        try await run.wait("fetch first")
+        if isLogOut { await refresher.loggedOut(2) } else { answer.cancel() }
+        late.fulfill()
+        await #expect(throws: (any Error).self) { _ = try await answer.value }
+        _ = try await refresher.credentials(for: request, login: isLogOut ? 2 : 1)
+        try await run.wait("refreshed 500 1")
+        await run.end()
+    }
+
+    @Test
+    func `failures of a former user are not counted for the next one`() async throws {
+        let run = Run([.fails, .token(500)])
+        try await run.begin()
+        let request = CredentialRequest(url: try ConnectionURL("scripted://server"), reason: .first)
+        await #expect(throws: LinkspanError.self) {
+            _ = try await run.tokens.refresher.credentials(for: request, login: 1)
+        }
+        _ = try await run.tokens.refresher.credentials(for: request, login: 2)
+        try await run.wait("refreshed 500 1")
+        await run.end()
+    }
+
+    @Test
+    func `each revocation is reported that a token comes between`() async throws {
+        let run = Run([.revoked, .token(600), .revoked])
+        try await run.begin()
+        for reason in [.first, .first, .refused] as [CredentialRequest.Reason] {
+            let request = CredentialRequest(url: try ConnectionURL("scripted://server"), reason: reason)
+            _ = try? await run.tokens.refresher.credentials(for: request, login: 1)
+        }
+        try await run.wait("revoked", "refreshed 600 1", "revoked")
+        await run.end()
+    }
+
+    @Test
+    func `a refusal of the former user's token does not take that of the present one`() async throws {
+        let run = Run([.token(600), .token(600)])
+        let request = CredentialRequest(url: try ConnectionURL("scripted://server"), reason: .first)
+        _ = try await run.tokens.refresher.credentials(for: request, login: 2)
+        await run.tokens.refresher.refused(login: 1)
+        _ = try await run.tokens.refresher.credentials(for: request, login: 2)
+        #expect(run.fetches == ["fetch first", "fetch expiring"])
+    }
+
+    @Test
+    func `of two services the latter renews, by its own timing, and the former's events end`() async throws {
+        let run = Run([.token(600)])
+        let former = try await run.begin(lead: 60)
+        try run.ask(.first)
+        try await run.wait("refreshed 600 1", "answer 600")
+        await run.apply(lead: 200)
+        let other = TokenRefreshService(run.tokens, options: .init(lead: .seconds(100), jitter: .zero))
+        await run.tokens.refresher.start(other.options.timing, of: other.owner, run.tokens.credentials)
+        #expect(await run.due() == 500)
+        await former.value
+        await run.tokens.refresher.stop(other.owner)
+    }
+
+    @Test
+    func `a service that stops leaves no timer, and gives a renewal up that is under way`() async throws {
+        let late = Promise<Void>()
+        let run = Run([.token(600)])
+        try await run.begin()
+        try run.ask(.first)
+        try await run.wait("refreshed 600 1", "answer 600")
+        let before = run.scheduler.pendingCount
+        await run.end()
+        #expect(run.scheduler.pendingCount == before - 1)
+        try await run.begin()
+        run.next(.later(late, .token(600)))
+        run.pass(540)
+        try await run.wait("fetch expiring")
+        await run.end()
+        try await eventually { run.scheduler.pendingCount < before }
+        late.fulfill()
     }
 
     @Test

@@ -97,6 +97,44 @@ struct MetricsServiceTests {
     }
 
     @Test
+    func `an attempt that fails after a loss is no second loss`() {
+        var book = MetricsBook()
+        let lost = self.connection(.disconnected(reason: "reset", code: "connectionLost", willRetry: true))
+        let events = [self.connected(.zero), lost, lost]
+        let names = events.flatMap { book.note($0, isReplayed: false) }.map(\.series.name)
+        #expect(names == ["connects_total", "handshake_time", "disconnects_total", "failed_attempts_total"])
+    }
+
+    @Test
+    func `a queue that was flushed is empty, and a connection that moves without one has no depth`() {
+        var book = MetricsBook()
+        let other = ConnectionEvent(connection: 7, endpoint: "ws://other.example/", kind: .connecting(attempt: 2))
+        for event in [self.connection(.created), other] { #expect(book.note(event, isReplayed: false).isEmpty) }
+        let events = [ConnectionEvent.Kind.queueChanged(depth: 5, limit: 10), .queueFlushed(count: 5, time: .zero)]
+        let values = events.flatMap { book.note(self.connection($0), isReplayed: false) }.map(\.value)
+        #expect(values == [.level(5), .level(0)])
+    }
+
+    @Test
+    func `a time that nanoseconds cannot count is the longest one`() throws {
+        var instruments = Instruments(prefix: "a", factory: self.metrics)
+        instruments.record(Measurement("time", [:], .times(.seconds(Int64.max))))
+        #expect(try self.metrics.expectTimer("a_time").values == [.max])
+    }
+
+    @Test(.timeLimit(.minutes(1)))
+    func `the messages of a connection that was released are counted to the end`() async throws {
+        try await run([MetricsService(factory: self.metrics)]) { registry in
+            registry.emit(self.connected(.zero))
+            await registry.barrier(self.traffic { $0.sent = 3 })
+            await registry.barrier(self.connection(.released))
+            registry.emit(self.connected(.zero))
+            await registry.barrier(self.traffic { $0.sent = 1 })
+        }
+        #expect(self.total("linkspan_sent_total") == 4)
+    }
+
+    @Test
     func `the prefix of names changes while the service runs`() {
         #expect(ServiceFactory.metrics().options.map(\.reload) == [.hot])
     }

@@ -133,6 +133,24 @@ struct TracingInterceptorTests {
     }
 
     @Test
+    func `a trace that has nothing to carry changes no message, and one behind the arguments stands for itself`() throws
+    {
+        let payload = try Payload(["room": "lobby"])
+        for carrier in [TracingInterceptor.Carrier.field("trace"), .lastArgument("trace")] {
+            var command = Command(.send, event: "typing", payload: payload)
+            try TracingInterceptor(carrier: carrier, tracer: NoOpTracer()).accept(&command)
+            #expect(command.payload == payload)
+        }
+        for (payload, count) in [(Payload.empty, 1), (payload, 2)] {
+            var command = Command(.send, event: "typing", payload: payload)
+            try TracingInterceptor(carrier: .lastArgument("trace"), tracer: self.tracer).accept(&command)
+            let arguments = try Payload(checking: command.payload.elements)
+            #expect(arguments.values.count == count && arguments.values.last?["trace"] != nil)
+            command.finish(.success(.empty))
+        }
+    }
+
+    @Test
     func `a message without a place for the trace travels as it is`() async throws {
         let recorder = EventRecorder()
         self.hub.onConnect { peer in

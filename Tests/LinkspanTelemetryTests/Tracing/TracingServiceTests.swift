@@ -45,6 +45,22 @@ struct TracingServiceTests {
         #expect(spans.allSatisfy { "\($0.attributes)".contains("text") == false })
     }
 
+    @Test(.timeLimit(.minutes(1)))
+    func `an attempt that was called off failed for that, and one that is replayed is none`() async throws {
+        try await run([TracingService(tracer: self.tracer)]) { registry in
+            registry.emit(self.connection(.connecting(attempt: 1)))
+            registry.emit(self.connection(.disconnected(reason: "requested", code: nil, willRetry: false)))
+        }
+        #expect(self.tracer.finishedSpans.map { $0.attributes.get("error.type") } == ["cancelled"])
+        for isReplayed in [true, false] {
+            var book = SpanBook()
+            let drafts = [self.connection(.connecting(attempt: 1)), self.connected()].map { event in
+                book.note(Stamped(event, seq: 1, time: .now, replayed: isReplayed))
+            }
+            #expect(drafts.map { $0 != nil } == [false, !isReplayed])
+        }
+    }
+
     @Test
     func `times are reckoned back, not into the future and not before the epoch`() {
         let now = DefaultTracerClock.Timestamp(nanosecondsSinceEpoch: 10_000_000_000)
