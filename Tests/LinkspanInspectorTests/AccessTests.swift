@@ -122,6 +122,27 @@ struct AccessTests {
         }
     }
 
+    @Test func `two origins are refused, though the first is the page's own`() throws {
+        var access = Self.access(standing: "standing-token-1")
+        let origins = ["Origin: http://127.0.0.1:8123", "Origin: http://evil.example"]
+        let request = try Self.request("/snapshot", origins + ["Authorization: Bearer standing-token-1"])
+        #expect(Self.isRefused(access.decide(request)))
+    }
+
+    @Test func `two hosts are refused, though the first is the inspector's own`() throws {
+        var access = Self.access(standing: "standing-token-1")
+        let fields = ["Host: evil.example", "Authorization: Bearer standing-token-1"]
+        #expect(Self.isRefused(access.decide(try Self.request("/snapshot", fields))))
+    }
+
+    @Test func `an empty key opens nothing, whatever the configuration says`() throws {
+        var access = Self.access(standing: "")
+        let fields = ["Upgrade: websocket", "Connection: Upgrade", "Sec-WebSocket-Protocol: session."]
+        for target in ["/feed", "/snapshot", "/snapshot?token="] {
+            #expect(Self.isRefused(access.decide(try Self.request(target, fields))))
+        }
+    }
+
     @Test func `the page's own requests are answered`() throws {
         var access = Self.access()
         guard case .page(let key?, _) = access.decide(try Self.request(access.target())) else {

@@ -285,6 +285,7 @@ struct RecorderTests {
         #expect(batches.map { $0.services.map(\.service.path) } == [["a", "b"], [], ["a"], [], []])
         #expect(batches.map(\.goneServices) == [[], [], [], ["a"], []])
         #expect(batches.map(\.transports) == [["a", "b"], ["a", "b"], ["a", "b"], ["b"], ["b"]])
+        #expect(recorder.batch(for: &cursor, now: self.start).transports == nil)
     }
 
     @Test func `the faults of as many services are counted as are shown`() throws {

@@ -54,6 +54,12 @@ struct TextTests {
         }
     }
 
+    @Test func `a quote with an escape ends no string`() {
+        for text in [#"{"a":"x\",\"token\":\"y"}"#, #"{"a":"\\"}"#] {
+            #expect(Redaction.excerpt(Array(text.utf8), of: text.utf8.count) == text)
+        }
+    }
+
     @Test func `an excerpt says that it is one`() {
         #expect(Redaction.excerpt(Array("[1,2".utf8), of: 100) == "[1,2…")
     }
