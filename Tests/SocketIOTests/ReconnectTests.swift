@@ -91,9 +91,38 @@ struct ReconnectTests {
         let ends = Journal<String>("ends")
         let manager = SocketManager(
             socketURL: try #require(URL(string: "http://127.0.0.1:9")), config: Carrier.websocket.options)
-        manager.defaultSocket.connect(withPayload: nil, timeoutAfter: 0.2) { ends.append("late") }
+        let socket = manager.defaultSocket
+        socket.on(clientEvent: .disconnect) { data, _ in ends.append(data[0] as? String ?? "?") }
+        socket.connect(withPayload: nil, timeoutAfter: 0.2) { ends.append("late") }
         try await ends.first(1)
         #expect(manager.status == .disconnected)
+        let connection = try #require(socket.connection)
+        try await eventually { connection.status.progress == .idle }
+        manager.handleQueue.sync {}
+        #expect(ends.entries == ["late"], "it was never up, and tells of no end")
+    }
+
+    @Test
+    func `an end without a reconnect has the error's words, and one by new code is told, too`() async throws {
+        let reasons = Journal<String>("reasons")
+        let lonely = SocketManager(
+            socketURL: try #require(URL(string: "http://127.0.0.1:9")),
+            config: Carrier.websocket.options + [.reconnects(false)])
+        lonely.defaultSocket.on(clientEvent: .disconnect) { data, _ in reasons.append(data[0] as? String ?? "?") }
+        lonely.connect()
+        #expect(try await reasons.first(1) != ["Reconnect Failed"])
+        try await PythonServer.useOldPrograms { server in
+            let manager = SocketManager(socketURL: server.url, config: Carrier.websocket.options)
+            for (nsp, end) in [("/nowhere", "has no namespace /nowhere"), ("/", "Disconnect")] {
+                let (socket, ends) = (manager.socket(forNamespace: nsp), Journal<String>("ends"))
+                socket.on(clientEvent: .disconnect) { data, _ in ends.append(data[0] as? String ?? "?") }
+                socket.on("welcome") { [weak socket] _, _ in try? socket?.connection?.disconnect() }
+                socket.connect()
+                let found = try await ends.first(1)
+                #expect(nsp == "/" ? found == [end] : found[0].hasSuffix(end))
+                #expect(socket.status == .disconnected)
+            }
+        }
     }
 
     @Test
