@@ -34,7 +34,7 @@ struct AttemptBudgetTests {
         #expect(budget.reserve(now: self.start) == self.start + .milliseconds(200))
         let muchLater = self.start + .seconds(60)
         for _ in 0..<10 { budget.spend(now: muchLater) }
-        #expect(budget.reserve(now: muchLater) == muchLater + .milliseconds(200), "a rest saves up no attempts for the app")
+        #expect(budget.reserve(now: muchLater) == muchLater + .milliseconds(200), "a rest saves up none of them")
     }
 
     @Test
