@@ -112,6 +112,23 @@ struct StartStopTests {
     }
 
     @Test
+    func `a service that fails does not keep the one before which it was put from starting`() async throws {
+        let journal = Journal()
+        let registry = ServiceRegistry()
+        try registry.register(
+            Probe("first", in: journal) {
+                $0.placement.before = ["other"]
+                $0.onStart = { _ in throw Trouble() }
+            }
+        ).keep()
+        try registry.register(Probe("other", in: journal)).keep()
+        let report = try await registry.start()
+        #expect(report.degraded == ["services.first": .failed("trouble")])
+        #expect(journal.all == ["start other"])
+        await registry.stop()
+    }
+
+    @Test
     func `a required service that needs a failed one fails the start`() async throws {
         let registry = ServiceRegistry()
         try registry.register(Probe("a") { $0.onStart = { _ in throw Trouble() } }).keep()
