@@ -199,15 +199,19 @@ struct ReconnectTests {
         }
     }
 
+    /// The client events of these kinds, as they come.
+    private func journal(of kinds: [SocketClientEvent], at socket: SocketIOClient) -> Journal<String> {
+        let events = Journal<String>("client events")
+        for kind in kinds { socket.on(clientEvent: kind) { _, _ in events.append(kind.rawValue) } }
+        return events
+    }
+
     @Test
     func `two reconnects in a row are told as one, and not as the end`() async throws {
         try await PythonServer.useOldPrograms { server in
-            let events = Journal<String>("client events")
             let manager = SocketManager(socketURL: server.url, config: Carrier.websocket.options)
             let socket = manager.defaultSocket
-            for event in [SocketClientEvent.connect, .reconnect, .disconnect] {
-                socket.on(clientEvent: event) { _, _ in events.append(event.rawValue) }
-            }
+            let events = self.journal(of: [.connect, .reconnect, .disconnect], at: socket)
             socket.once("welcome") { _, _ in
                 manager.reconnect()
                 manager.reconnect()
@@ -242,12 +246,9 @@ struct ReconnectTests {
     @Test
     func `attempts before disconnect are not counted after the next connect`() async throws {
         try await PythonServer.useOldPrograms { server in
-            let events = Journal<String>("client events")
             let manager = SocketManager(socketURL: server.url, config: Carrier.websocket.options)
             let socket = manager.defaultSocket
-            for event in [SocketClientEvent.connect, .reconnectAttempt, .disconnect] {
-                socket.on(clientEvent: event) { _, _ in events.append(event.rawValue) }
-            }
+            let events = self.journal(of: [.connect, .reconnectAttempt, .disconnect], at: socket)
             socket.connect()
             try await events.first(1)
             await server.stop()

@@ -28,7 +28,8 @@ private final class NotingReceiver: LinkReceiver {
     private let note: @Sendable (LinkInfo?) -> Void
 
     init(_ receiver: any LinkReceiver, note: @escaping @Sendable (LinkInfo?) -> Void) {
-        (self.receiver, self.note) = (receiver, note)
+        self.receiver = receiver
+        self.note = note
     }
 
     func receive(_ next: () -> LinkEvent?) {

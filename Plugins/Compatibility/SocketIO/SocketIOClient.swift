@@ -251,7 +251,8 @@ open class SocketIOClient: NSObject {
 
 /// Values by their numbers, the newest 1,024: what nobody takes is forgotten.
 struct Numbered<Value> {
-    private var (values, last) = ([Int: Value](), -1)
+    private var values: [Int: Value] = [:]
+    private var last = -1
 
     mutating func add(_ value: Value) -> Int {
         self.last += 1

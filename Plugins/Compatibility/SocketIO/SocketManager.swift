@@ -161,9 +161,7 @@ open class SocketManager: NSObject, ConfigSettable {
     }
 
     /// Disconnects a socket; what it has emitted and could not leave is given up, with a client event.
-    open func disconnectSocket(_ socket: SocketIOClient) {
-        self.leave(socket, reason: "Namespace leave")
-    }
+    open func disconnectSocket(_ socket: SocketIOClient) { self.leave(socket, reason: "Namespace leave") }
 
     /// Disconnects the socket of a namespace, and forgets it.
     open func disconnectSocket(forNamespace nsp: String) {
@@ -179,7 +177,7 @@ open class SocketManager: NSObject, ConfigSettable {
     /// Sends an event with a list of arguments in every namespace.
     open func emitAll(_ event: String, withItems items: [Any]) { self.all.forEach { $0.emit(event, with: items) } }
 
-    /// Leaves the namespace, and tells the socket unless there is no reason.
+    /// Leaves the namespace of a socket, and tells that the reason; without one the caller tells all sockets at once.
     private func leave(_ socket: SocketIOClient, reason: String? = nil) {
         socket.state.withLock { $0.period = nil }
         let handler = socket.state.withLock { $0.handler }
