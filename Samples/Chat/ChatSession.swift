@@ -187,7 +187,7 @@ private final class Admission: Sendable {
 }
 
 extension ChatEvent {
-    /// Whether the server sends this when it has accepted the visitor into a room.
+    /// True for what the server sends when it has let the visitor into a room.
     fileprivate var isOfEntry: Bool {
         switch self {
         case .entered, .missed: true

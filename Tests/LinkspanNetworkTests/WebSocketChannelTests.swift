@@ -19,7 +19,7 @@ private final class ChannelBench: ManualLoop, ByteStream, WebSocketChannelHandle
     private(set) var controls: [Opcode] = []
     private(set) var writables = 0
     private(set) var ends: [WebSocketEnd] = []
-    /// Whether the channel refused a message that was sent while it reported its end.
+    /// Whether the channel refused the message that this handler sent when it was told of the end.
     private(set) var isRefusedAtEnd = false
 
     init(_ terms: WebSocketTerms = .init(), isAccepted: Bool = true) {

@@ -6,7 +6,7 @@ internal import LinkspanSocketIO
 internal import TestSupport
 internal import Testing
 
-/// What options make of a manager's links, without a server.
+/// How options change the configuration, the credentials and the attempts of a manager's links; no server is needed.
 struct TermsTests {
     @Test
     func `a carrier is forced until that is taken back, and the other one's option says nothing of it`() {

@@ -250,7 +250,7 @@ extension Examination {
 
     // MARK: - Namespace and size
 
-    /// Whether the ping timeout of the server is longer than a round trip; otherwise it closes the connection soon.
+    /// Whether the ping timeout of the server is longer than a round trip; otherwise the server closes the connection soon.
     private var hasTime: Bool { self.open.map { $0.pingTimeout > self.roundTrip } ?? false }
 
     func join() async throws(Verdict) -> Finding {

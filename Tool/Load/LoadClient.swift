@@ -231,7 +231,7 @@ final class LoadStep: Sendable {
     let plan: LoadScenario.Step
     let template: PayloadTemplate
     let isRequest: Bool
-    /// Whether an emit may be refused: it is long, or over a raw WebSocket no text.
+    /// Whether an emit may be refused: a long one may be more than the server accepts, and a raw WebSocket takes only texts.
     let mayBeRefused: Bool
     let count: Int
     let audience: SequenceBook.Audience

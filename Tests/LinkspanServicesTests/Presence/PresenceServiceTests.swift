@@ -272,7 +272,7 @@ final class OpenConnection: Connection {
     let onPerform = Lock<(@Sendable () -> Void)?>(nil)
     /// The subscriptions that were cancelled.
     let cancelled = Lock(0)
-    /// Whether nothing is taken any more.
+    /// Whether each command is refused.
     let isRefusing = Lock(false)
     private let listeners = Lock<[(event: String?, handler: @Sendable (Message) -> Void)]>([])
     private let marks = Lock<[@Sendable (Continuity) -> Void]>([])

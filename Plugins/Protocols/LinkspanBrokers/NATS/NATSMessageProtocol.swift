@@ -300,7 +300,7 @@ extension NATSMessageProtocol {
         outcome.add(event, payload, from: message.subject, id: message.reply.map { self.session.questions.add($0) })
     }
 
-    /// Whether the server has replied to a delivery, and not a listener: listeners get the message, too, and may answer it.
+    /// Whether a reply to a delivery comes from the server; a listener gets the delivery, too, and may reply to it.
     private static func isFromServer(_ message: NATSOperation.Message, _ payload: Payload) -> Bool {
         message.status == 503 || payload[0]?["stream"]?.string != nil || payload[0]?["error"]?["code"]?.int != nil
     }

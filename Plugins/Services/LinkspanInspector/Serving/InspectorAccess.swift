@@ -154,7 +154,7 @@ struct InspectorAccess: Sendable {
         list = Array((list + [secret]).suffix(Self.maximumSessions))
     }
 
-    /// Whether one of the values that a request presents is one of these secrets.
+    /// Whether a request shows one of these secrets.
     private static func isOne(of shown: [Substring], among secrets: [String]) -> Bool {
         shown.contains { shown in secrets.contains { Self.areEqual($0, shown) } }
     }
